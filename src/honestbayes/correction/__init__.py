@@ -1,0 +1,1 @@
+"""P(a feature is discarded | hyperparameters), and what else is known of the discarded."""

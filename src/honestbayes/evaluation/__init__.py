@@ -1,0 +1,6 @@
+"""Cross-validation that selects again inside each fold, and paired comparisons."""
+
+from honestbayes.evaluation.comparison import PairedDifference, compare
+from honestbayes.evaluation.cross_validation import Evaluation, cross_validate
+
+__all__ = ["Evaluation", "PairedDifference", "compare", "cross_validate"]

@@ -1,0 +1,90 @@
+"""Paired differences between estimators that predicted the same cases from the same folds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from honestbayes.evaluation.cross_validation import Evaluation
+from honestbayes.metrics import Estimate
+from honestbayes.metrics.cases import log_loss_per_case
+from honestbayes.metrics.estimate import check_level, group_codes, mean_estimate
+from honestbayes.metrics.scores import squared_error_per_case
+from honestbayes.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """Scores of `first` minus scores of `second` on the same cases; below 0, `first` is better.
+
+    Attributes
+    ----------
+    first, second : str
+        Names of the evaluations.
+    log_score, squared_error : Estimate
+        Mean differences, with intervals over cases (or groups).
+    """
+
+    first: str
+    second: str
+    log_score: Estimate
+    squared_error: Estimate
+
+    def __str__(self) -> str:
+        return (
+            f"{self.first} minus {self.second}: log score {self.log_score}, "
+            f"squared error {self.squared_error}"
+        )
+
+
+def compare(
+    evaluations: Mapping[str, Evaluation], *, level: float = 0.95
+) -> tuple[PairedDifference, ...]:
+    """Compare evaluations on the same folds, each pair of them, case by case.
+
+    Parameters
+    ----------
+    evaluations : mapping of name to Evaluation
+        Two or more; made with the same `cv` and `random_state`.
+    level : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    tuple of PairedDifference
+        Differences are averaged over repeats before their spread over cases (or groups) is taken.
+    """
+    if len(evaluations) < 2:
+        raise ValueError(f"evaluations holds {len(evaluations)}; give two or more.")
+    reference = next(iter(evaluations.values()))
+    for name, other in evaluations.items():
+        same = np.array_equal(other.y, reference.y) and np.array_equal(other.folds, reference.folds)
+        if not same:
+            raise ValueError(
+                f"evaluations: {name!r} has other cases or folds than the first; use the same y, "
+                "cv, n_repeats and random_state."
+            )
+    codes, level = group_codes(reference.groups, reference.y.size), check_level(level)
+    losses = {name: _losses(evaluation) for name, evaluation in evaluations.items()}
+    return tuple(
+        PairedDifference(
+            first,
+            second,
+            *(
+                mean_estimate(a - b, codes, level)
+                for a, b in zip(losses[first], losses[second], strict=True)
+            ),
+        )
+        for first, second in combinations(losses, 2)
+    )
+
+
+def _losses(evaluation: Evaluation) -> tuple[FloatArray, FloatArray]:
+    """Return log loss and squared error of each case, averaged over repeats."""
+    log_loss = log_loss_per_case(evaluation.y, None, evaluation.log_proba)
+    return log_loss.mean(axis=0), squared_error_per_case(evaluation.y, evaluation.proba).mean(
+        axis=0
+    )

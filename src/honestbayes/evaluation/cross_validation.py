@@ -1,0 +1,195 @@
+"""Out-of-fold predictions: everything, selection of features included, is repeated in each fold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.parallel import Parallel, delayed
+
+from honestbayes.evaluation.folds import (
+    IndexArray,
+    Split,
+    check_training_classes,
+    make_splits,
+    place_folds,
+)
+from honestbayes.evaluation.support import kept_features, selected_frequency
+from honestbayes.metrics import Summary, summarise
+from honestbayes.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """Out-of-fold predictions of one estimator.
+
+    Attributes
+    ----------
+    y : ndarray of 0 and 1, shape (n_cases,)
+        Index into `classes`.
+    classes : ndarray, shape (2,)
+        The two labels in sorted order.
+    proba : ndarray, shape (n_repeats, n_cases)
+        P(class 1) by the model that had not seen the case.
+    log_proba : ndarray, shape (n_repeats, n_cases, 2)
+        Log probabilities of both classes, exact where `proba` rounds to 0 or 1.
+    folds : ndarray of int, shape (n_repeats, n_cases)
+        Number of the fold that predicted the case, counted through all repeats.
+    selected_frequency : ndarray or None, shape (n_features,)
+        Fraction of folds that kept the feature; None where the estimator does not say.
+    feature_names : tuple or None
+        Column names, where X has them.
+    groups : ndarray or None, shape (n_cases,)
+        Groups that were kept together.
+    """
+
+    y: NDArray[np.int64] = field(repr=False)
+    classes: NDArray[Any]
+    proba: FloatArray = field(repr=False)
+    log_proba: FloatArray = field(repr=False)
+    folds: NDArray[np.int64] = field(repr=False)
+    selected_frequency: FloatArray | None = field(repr=False)
+    feature_names: tuple[Any, ...] | None = field(repr=False)
+    groups: NDArray[Any] | None = field(repr=False)
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return all scores with intervals.
+
+        The intervals are over cases, or over groups where there are some, for the folds that were
+        drawn. Models of different folds share most of their training cases; that the whole
+        training set might have been another one is not in the intervals.
+        """
+        return summarise(
+            self.y, self.proba, log_proba=self.log_proba, groups=self.groups, level=level
+        )
+
+
+def cross_validate(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    cv: int | str | Iterable[Split] | Any = 10,
+    n_repeats: int = 1,
+    groups: ArrayLike | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Evaluation:
+    """Predict each case by a model that was fitted, features selected and all, without it.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier with ``predict_proba``
+        Cloned for each fold.
+    X : array, sparse matrix or data frame, shape (n_cases, n_features)
+        Features.
+    y : array-like, shape (n_cases,)
+        Two labels.
+    cv : int, "loo", scikit-learn splitter or iterable of (train, test) indices
+        A number of stratified folds; "loo" leaves out one case at a time (one group, with
+        `groups`). A splitter must test every case equally often.
+    n_repeats : int
+        Times that the folds are drawn anew, where `cv` is a number.
+    groups : array-like, shape (n_cases,), optional
+        Cases of one group stay in one fold.
+    random_state : None, int, SeedSequence or Generator
+        Draws the folds, and seeds every ``random_state`` of the estimator that is None, so that
+        the result does not depend on `n_jobs`.
+    n_jobs : int, optional
+        Folds at work at once, through joblib.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> from sklearn.feature_selection import SelectKBest, chi2
+    >>> from sklearn.naive_bayes import BernoulliNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> data = simulate_naive_bayes(60, 0, 500, random_state=0)
+    >>> model = make_pipeline(SelectKBest(chi2, k=5), BernoulliNB())
+    >>> result = cross_validate(model, data.X_train, data.y_train, cv=5, random_state=0)
+    >>> bool(result.summary().optimism.value > 0.1)
+    True
+    """
+    case_groups = None if groups is None else np.asarray(groups)
+    X, labels, case_groups = indexable(X, np.asarray(y), case_groups)
+    classes, coded = np.unique(labels, return_inverse=True)
+    if classes.size != 2:
+        raise ValueError(f"y holds {classes.size} different labels; give two classes.")
+    fold_seeds, model_seeds = _seed_sequence(random_state).spawn(2)
+    splits = make_splits(cv, n_repeats, coded, case_groups, fold_seeds)
+    check_training_classes(splits, coded)
+    jobs = zip(splits, model_seeds.spawn(len(splits)), strict=True)
+    results = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_and_predict)(clone(estimator), X, labels, train, test, seed)
+        for (train, test), seed in jobs
+    )
+    folds, repeat_of = place_folds([test for _, test in splits], coded.size)
+    log_proba = np.empty((*folds.shape, 2))
+    proba = np.empty(folds.shape)
+    for (_, test), where, (p, logs, _) in zip(splits, repeat_of, results, strict=True):
+        proba[where, test], log_proba[where, test] = p, logs
+    names = getattr(X, "columns", None)
+    return Evaluation(
+        y=coded.astype(np.int64),
+        classes=classes,
+        proba=proba,
+        log_proba=log_proba,
+        folds=folds,
+        selected_frequency=selected_frequency([support for _, _, support in results]),
+        feature_names=None if names is None else tuple(names),
+        groups=case_groups,
+    )
+
+
+def _fit_and_predict(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    train: IndexArray,
+    test: IndexArray,
+    seed: np.random.SeedSequence,
+) -> tuple[FloatArray, FloatArray, NDArray[np.bool_] | None]:
+    """Return P(class 1) and the log probabilities of the test cases, and the kept features."""
+    _seed_estimator(estimator, seed)
+    estimator.fit(_safe_indexing(X, train), y[train])
+    X_test = _safe_indexing(X, test)
+    proba = np.asarray(estimator.predict_proba(X_test), dtype=np.float64)
+    # Forests and their like take logarithms of 0 here.
+    with np.errstate(divide="ignore"):
+        if hasattr(estimator, "predict_log_proba"):
+            logs = np.asarray(estimator.predict_log_proba(X_test), dtype=np.float64)
+        else:
+            logs = np.log(proba)
+    # Rounding of a normalisation may pass 1 by an ulp.
+    return np.clip(proba[:, 1], 0.0, 1.0), logs, kept_features(estimator)
+
+
+def _seed_estimator(estimator: Any, seed: np.random.SeedSequence) -> None:
+    """Give every random_state that is None, at any depth, a seed of its own."""
+    parameters = estimator.get_params(deep=True)
+    names = sorted(
+        name
+        for name, value in parameters.items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    )
+    if names:
+        states = seed.generate_state(len(names))
+        estimator.set_params(**{n: int(s) for n, s in zip(names, states, strict=True)})
+
+
+def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    if isinstance(random_state, np.random.SeedSequence):
+        # A copy: spawning from the caller's own would change it.
+        return np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
+    if random_state is None or isinstance(random_state, int | np.integer):
+        return np.random.SeedSequence(random_state)
+    return np.random.SeedSequence(np.random.default_rng(random_state).integers(2**63))

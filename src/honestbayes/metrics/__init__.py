@@ -1,0 +1,42 @@
+"""How good, and how honest, the probabilities of a two-class model are.
+
+Every function takes the true classes and P(class 1). "The paper" is Li, Zhang and Neal (2008),
+A method for avoiding bias from feature selection, Bayesian Analysis 3, 171-196; its section 4
+defines the scores.
+"""
+
+from honestbayes.metrics.calibration import CalibrationFit, calibration_slope
+from honestbayes.metrics.estimate import Estimate
+from honestbayes.metrics.reliability import (
+    CalibrationTable,
+    ReliabilityCurve,
+    calibration_table,
+    reliability,
+)
+from honestbayes.metrics.scores import (
+    actual_error,
+    auc,
+    expected_error,
+    log_score,
+    optimism,
+    squared_error,
+)
+from honestbayes.metrics.summary import Summary, summarise
+
+__all__ = [
+    "CalibrationFit",
+    "CalibrationTable",
+    "Estimate",
+    "ReliabilityCurve",
+    "Summary",
+    "actual_error",
+    "auc",
+    "calibration_slope",
+    "calibration_table",
+    "expected_error",
+    "log_score",
+    "optimism",
+    "reliability",
+    "squared_error",
+    "summarise",
+]

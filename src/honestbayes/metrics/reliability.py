@@ -1,0 +1,184 @@
+"""Claimed probabilities beside what happened: the table by first decimal, and bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from honestbayes.metrics.cases import as_classes, as_probabilities
+from honestbayes.metrics.estimate import check_level, exact_interval, wilson_interval
+from honestbayes.types import FloatArray
+
+CountArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationTable:
+    """Claims and facts by the first decimal of P(class 1), as Table 1 of the paper.
+
+    Attributes
+    ----------
+    category : ndarray of int, shape (10,)
+        The first decimal; probability 1 belongs to 9.
+    n : ndarray of int, shape (10,)
+        Cases in the category.
+    predicted : ndarray of float, shape (10,)
+        Their average probability of class 1; NaN without cases.
+    actual : ndarray of float, shape (10,)
+        The fraction of them in class 1; NaN without cases.
+    """
+
+    category: CountArray
+    n: CountArray
+    predicted: FloatArray
+    actual: FloatArray
+
+    def to_dict(self) -> dict[str, list[int] | list[float | None]]:
+        """Return plain lists, None where there are no cases, ready for JSON or a data frame."""
+        return {
+            "category": self.category.tolist(),
+            "n": self.n.tolist(),
+            "predicted": _without_nan(self.predicted),
+            "actual": _without_nan(self.actual),
+        }
+
+    def __str__(self) -> str:
+        lines = ["C      #   Pred  Actual"]
+        for category, n, predicted, actual in zip(
+            self.category, self.n, self.predicted, self.actual, strict=True
+        ):
+            cells = (f"{predicted:.3f}", f"{actual:.3f}") if n else ("—", "—")
+            lines.append(f"{category} {n:6d}  {cells[0]:>5}   {cells[1]:>5}")
+        return "\n".join(lines)
+
+
+def calibration_table(
+    y_true: ArrayLike, p: ArrayLike, *, pos_label: Any = None
+) -> CalibrationTable:
+    """Group cases by the first decimal of P(class 1) (the paper, Table 1).
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_cases,)
+        Two labels.
+    p : array-like, shape (n_cases,)
+        P(class 1).
+    pos_label : label, optional
+        The label of class 1; by default 1, or the second label in sorted order.
+    """
+    y = as_classes(y_true, pos_label)
+    probabilities = as_probabilities(p, y.size)
+    category = np.minimum(np.floor(probabilities * 10), 9).astype(np.int64)
+    n = np.bincount(category, minlength=10)
+    return CalibrationTable(
+        category=np.arange(10),
+        n=n,
+        predicted=_mean_in_bins(probabilities, category, n),
+        actual=_mean_in_bins(y.astype(np.float64), category, n),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReliabilityCurve:
+    """Claims and facts in bins of P(class 1); bins without cases are left out.
+
+    Attributes
+    ----------
+    lower_edge, upper_edge : ndarray, shape (n_bins,)
+        Bounds of each bin; the upper one belongs to the last bin only.
+    n : ndarray of int, shape (n_bins,)
+        Cases in the bin.
+    predicted, actual : ndarray, shape (n_bins,)
+        Average probability of class 1, and the fraction of cases in class 1.
+    lower, upper : ndarray, shape (n_bins,)
+        Binomial interval for the fraction.
+    level : float
+        Coverage of each interval, one bin at a time.
+    """
+
+    lower_edge: FloatArray
+    upper_edge: FloatArray
+    n: CountArray
+    predicted: FloatArray
+    actual: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    level: float
+
+
+def reliability(
+    y_true: ArrayLike,
+    p: ArrayLike,
+    *,
+    n_bins: int = 10,
+    strategy: Literal["uniform", "quantile"] = "uniform",
+    interval: Literal["wilson", "exact"] = "wilson",
+    level: float = 0.95,
+    pos_label: Any = None,
+) -> ReliabilityCurve:
+    """Group cases into bins of P(class 1), with a binomial interval for each.
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_cases,)
+        Two labels.
+    p : array-like, shape (n_cases,)
+        P(class 1).
+    n_bins : int
+        Number of bins.
+    strategy : {"uniform", "quantile"}
+        Bins of equal width, or with about equal numbers of cases (fewer where values tie).
+    interval : {"wilson", "exact"}
+        Wilson's score interval, or Clopper and Pearson's, which covers at least `level`.
+    level : float
+        Coverage of the intervals.
+    pos_label : label, optional
+        The label of class 1; by default 1, or the second label in sorted order.
+    """
+    y = as_classes(y_true, pos_label)
+    probabilities = as_probabilities(p, y.size)
+    edges = _edges(probabilities, n_bins, strategy)
+    bins = np.searchsorted(edges[1:-1], probabilities, side="right")
+    n = np.bincount(bins, minlength=edges.size - 1)
+    ones = np.bincount(bins[y == 1], minlength=edges.size - 1)
+    used = n > 0
+    intervals = {"wilson": wilson_interval, "exact": exact_interval}
+    if interval not in intervals:
+        raise ValueError(f"interval is {interval!r}; give 'wilson' or 'exact'.")
+    lower, upper = intervals[interval](ones[used], n[used], check_level(level))
+    return ReliabilityCurve(
+        lower_edge=edges[:-1][used],
+        upper_edge=edges[1:][used],
+        n=n[used],
+        predicted=_mean_in_bins(probabilities, bins, n)[used],
+        actual=ones[used] / n[used],
+        lower=lower,
+        upper=upper,
+        level=level,
+    )
+
+
+def _edges(p: FloatArray, n_bins: int, strategy: str) -> FloatArray:
+    if n_bins < 1:
+        raise ValueError(f"n_bins is {n_bins}; give 1 or more.")
+    if strategy == "uniform":
+        # Division keeps 0.3 and its like exactly on the edge, which linspace does not.
+        return np.arange(n_bins + 1) / n_bins
+    if strategy != "quantile":
+        raise ValueError(f"strategy is {strategy!r}; give 'uniform' or 'quantile'.")
+    edges: FloatArray = np.unique(np.quantile(p, np.arange(n_bins + 1) / n_bins))
+    return edges if edges.size > 1 else np.repeat(edges, 2)
+
+
+def _mean_in_bins(values: FloatArray, bins: NDArray[np.int64], n: CountArray) -> FloatArray:
+    totals = np.bincount(bins, weights=values, minlength=n.size)
+    means = np.full(n.size, np.nan)
+    np.divide(totals, n, out=means, where=n > 0)
+    return means
+
+
+def _without_nan(values: FloatArray) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]

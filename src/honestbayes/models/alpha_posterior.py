@@ -1,0 +1,73 @@
+"""The posterior of alpha, common to all features, on the nodes of a quadrature rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import cumulative_trapezoid
+from scipy.interpolate import CubicSpline
+
+from honestbayes.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaPosterior:
+    """Nodes and weights that stand for the posterior of alpha.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (A,)
+        Nodes, increasing.
+    weights : ndarray of shape (A,)
+        Posterior weights, summing to 1.
+    log_prob_selection : ndarray of shape (A,)
+        log P(S | alpha): of the event that the others were discarded, or (conditioning on all
+        counts) of the discarded features' columns, or 0 without correction.
+    log_density : ndarray of shape (A,)
+        Log posterior density of log(alpha) at the nodes.
+    error : float
+        Estimated error of the log evidence and of the log-odds of training rows.
+    tolerance : float
+        The error that was asked for.
+    """
+
+    alpha: FloatArray
+    weights: FloatArray
+    log_prob_selection: FloatArray
+    log_density: FloatArray
+    error: float
+    tolerance: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether the estimated error is within the tolerance."""
+        return self.error <= self.tolerance
+
+    def density(self, log_alpha: FloatArray) -> FloatArray:
+        """Posterior density of log(alpha) at any points; 0 outside the nodes."""
+        nodes = np.log(self.alpha)
+        points = np.asarray(log_alpha, dtype=float)
+        if nodes.size < 4:
+            flat = np.interp(points, nodes, np.exp(self.log_density), left=0.0, right=0.0)
+            return np.asarray(flat)
+        inside = (points >= nodes[0]) & (points <= nodes[-1])
+        curve: FloatArray = np.exp(CubicSpline(nodes, self.log_density)(points))
+        return np.asarray(np.where(inside, curve, 0.0))
+
+    def mean(self) -> float:
+        """Posterior mean of log(alpha)."""
+        return float(self.weights @ np.log(self.alpha))
+
+    def sd(self) -> float:
+        """Posterior standard deviation of log(alpha)."""
+        return float(np.sqrt(self.weights @ (np.log(self.alpha) - self.mean()) ** 2))
+
+    def quantile(self, probability: FloatArray | float) -> FloatArray:
+        """Posterior quantiles of log(alpha)."""
+        nodes = np.log(self.alpha)
+        if nodes.size == 1:
+            return np.full(np.shape(probability), nodes[0])
+        grid = np.linspace(nodes[0], nodes[-1], 4001)
+        cumulative = cumulative_trapezoid(self.density(grid), grid, initial=0)
+        return np.asarray(np.interp(probability, cumulative / cumulative[-1], grid))

@@ -1,0 +1,471 @@
+"""Naive Bayes for binary features whose probabilities stay honest after selection."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.special import expit, log_expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from honestbayes.models import explain, intervals
+from honestbayes.models.bernoulli_core import BernoulliFit, fit_screening, fit_selection
+from honestbayes.models.explain import FeaturePath, FeatureTable
+from honestbayes.models.learned import LearnedFit
+from honestbayes.models.leave_one_out import learn_slope, leave_out_fits
+from honestbayes.models.parameters import check_class_prior, check_settings
+from honestbayes.screening import as_source, encode_classes, screen
+from honestbayes.screening.binarization import BinarizeOption
+from honestbayes.selection import Selection, parse_always_keep, squared_correlation
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+
+class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
+    """Naive Bayes for binary features, selected by correlation and corrected for it.
+
+    Selects the features that correlate best with the class, models features and class jointly,
+    and conditions on what selection threw away, so that the luck of the winners is not mistaken
+    for signal. One factor on the evidence, learnt by leave-one-out, repairs what the correction
+    cannot: features that depend on each other.
+
+    Parameters
+    ----------
+    n_features_to_select : int, "all" or None, default=None
+        How many features to keep. None: 10, or all when there are fewer.
+    threshold : float, optional
+        Instead, keep all features whose absolute correlation is above this bound.
+    feature_prior : {"auto", "learned", "uniform"}, default="auto"
+        "learned": the distribution of features is estimated from all that were screened.
+        "uniform": the papers' model, one alpha for all features and theta uniform. "auto":
+        learned, except where only the selection event is conditioned on.
+    correction : {"auto", "counts", "selection"} or None, default="auto"
+        What is known of the discarded features. "counts": the counts of every screened feature.
+        "selection": the event that they were discarded, as in the papers. None: nothing, the
+        uncorrected model. "auto": counts in `fit`, selection in `fit_selected`.
+    always_keep : list of names or indices, or mask, optional
+        Features kept by design, outside the race, with an alpha of their own.
+    class_pseudocounts : tuple of float, default=(1.0, 1.0)
+        Beta prior of the class frequencies.
+    class_prior : array-like of shape (2,), optional
+        Prevalences of the two classes where the model is used, in the order of ``classes_``.
+    recalibrate : {"slope"} or None, default="slope"
+        "slope": one factor on the evidence, learnt from leave-one-out predictions inside `fit`.
+    alpha_prior : tuple of float, default=(0.5, 5.0)
+        Shape and rate of the inverse gamma prior of alpha.
+    theta_prior : tuple of float, default=(0.0, 1.0)
+        Bounds of theta.
+    binarize : {"auto", "median"}, float or None, default="auto"
+        How values become 0/1. "auto": two-valued columns as they are, others at the median of
+        the training rows; "median": all there; a number: all there; None: the data must be 0/1.
+    quadrature : {"adaptive", "paper"}, default="adaptive"
+        "paper": the published computation (30 prior quantiles of alpha, 21 Simpson points of
+        theta, ties ignored), with the uniform prior.
+    tol : float, default=1e-8
+        Bound on the estimated error of the log-odds from quadrature over alpha.
+    random_state : int, RandomState or None, default=None
+        Breaks ties between features whose correlations are equal.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        What was kept and what was thrown away.
+    posterior_ : AlphaPosterior
+        The posterior of alpha (or, with the learned prior, its distribution over features).
+    always_posterior_ : AlphaPosterior or None
+        The same for the features kept by design.
+    learned_prior_ : LearnedPrior or None
+        The learned distribution of features.
+    slope_ : float
+        The factor on the evidence; 1 without recalibration.
+    feature_prior_, correction_ : str or None
+        What "auto" became.
+    classes_ : ndarray of shape (2,)
+        Class labels.
+    class_count_ : ndarray of shape (2,)
+        Training cases in each class.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features, where X has them.
+
+    References
+    ----------
+    Li, Zhang and Neal (2008), A method for avoiding bias from feature selection with application
+    to naive Bayes classification models, Bayesian Analysis 3(1), 171-196.
+
+    Examples
+    --------
+    >>> from honestbayes import SelectiveBernoulliNB
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> data = simulate_naive_bayes(n_train=60, n_test=4, n_features=500, random_state=0)
+    >>> model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0)
+    >>> model.fit(data.X_train, data.y_train).predict_proba(data.X_test).shape
+    (4, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        n_features_to_select: int | Literal["all"] | None = None,
+        threshold: float | None = None,
+        feature_prior: Literal["auto", "learned", "uniform"] = "auto",
+        correction: Literal["auto", "counts", "selection"] | None = "auto",
+        always_keep: Any = None,
+        class_pseudocounts: tuple[float, float] = (1.0, 1.0),
+        class_prior: Any = None,
+        recalibrate: Literal["slope"] | None = "slope",
+        alpha_prior: tuple[float, float] = (0.5, 5.0),
+        theta_prior: tuple[float, float] = (0.0, 1.0),
+        binarize: BinarizeOption = "auto",
+        quadrature: Literal["adaptive", "paper"] = "adaptive",
+        tol: float = 1e-8,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.threshold = threshold
+        self.feature_prior = feature_prior
+        self.correction = correction
+        self.always_keep = always_keep
+        self.class_pseudocounts = class_pseudocounts
+        self.class_prior = class_prior
+        self.recalibrate = recalibrate
+        self.alpha_prior = alpha_prior
+        self.theta_prior = theta_prior
+        self.binarize = binarize
+        self.quadrature = quadrature
+        self.tol = tol
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+        """Select features and fit.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, pandas or polars frame, of shape (n, p)
+            Training rows; NaN is missing.
+        y : array-like of shape (n,)
+            Class labels of two kinds.
+        **refused
+            ``sample_weight`` is refused: the probability that a feature is discarded needs whole
+            counts of cases. For a different prevalence use ``class_prior``.
+        """
+        _refuse(refused)
+        validate_data(self, X, skip_check_array=True)
+        source = as_source(X)
+        classes, is_class_1 = encode_classes(y)
+        settings = self._settings(source.feature_names, source.shape[1])
+        screening = screen(source, y, binarize=self.binarize)
+        fit = fit_screening(screening, settings, check_random_state(self.random_state))
+        self._store(fit, classes, settings.feature_prior, settings.correction)
+        if self.recalibrate == "slope":
+            self.slope_ = learn_slope(
+                X,
+                is_class_1,
+                screening,
+                settings,
+                self.binarize,
+                self.random_state,
+                fit,
+                self.learned_prior_,
+            )
+        return self
+
+    def fit_selected(self, X: Any, y: Any, selection: Selection) -> Self:
+        """Fit features that were screened and selected elsewhere.
+
+        Parameters
+        ----------
+        X : table of shape (n, k)
+            The kept columns only, in the order of ``selection.columns``.
+        y : array-like of shape (n,)
+            Class labels.
+        selection : Selection
+            What was kept and discarded. Refused where it does not fit the data: other class
+            counts, or a kept column whose correlation is below the bound.
+
+        Notes
+        -----
+        Only the event is known, so ``correction`` is "selection" and the prior uniform. A slope
+        cannot be learnt, because selection cannot be repeated without each case.
+        """
+        source = as_source(X)
+        classes, _ = encode_classes(y)
+        if source.shape[1] != len(selection.columns):
+            msg = (
+                f"X has {source.shape[1]} columns, but the selection kept {len(selection.columns)}."
+            )
+            raise ValueError(msg)
+        settings = self._settings(None, selection.n_features_in, only_event=True)
+        screening = screen(source, y, binarize=self.binarize)
+        _check_fits(selection, screening.class_counts, screening.ones, screening.observed_full())
+        fit = fit_selection(screening, _renumbered(selection), settings)
+        fit = explain.with_selection(fit, selection)
+        self.n_features_in_ = selection.n_features_in
+        self._store(fit, classes, settings.feature_prior, settings.correction)
+        self._warn_about_slope()
+        return self
+
+    def _warn_about_slope(self) -> None:
+        if self.recalibrate == "slope":
+            import warnings
+
+            warnings.warn(
+                "fit_selected cannot learn a slope, because selection cannot be repeated without "
+                "each case: probabilities are not recalibrated. Set recalibrate=None to say so.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _settings(self, names: tuple[str, ...] | None, p: int, *, only_event: bool = False) -> Any:
+        mask = parse_always_keep(None if only_event else self.always_keep, names, p)
+        return check_settings(self.get_params(deep=False), mask, only_event=only_event)
+
+    def _store(
+        self,
+        fit: BernoulliFit,
+        classes: AnyArray,
+        feature_prior: str,
+        correction: str | None,
+    ) -> None:
+        self._fit = fit
+        self.classes_ = classes
+        self.class_count_ = np.array(fit.selection.class_counts)
+        self.selection_ = fit.selection
+        self.posterior_ = fit.race.posterior
+        self.always_posterior_ = None if fit.by_design is None else fit.by_design.posterior
+        self.learned_prior_ = fit.race.prior if isinstance(fit.race, LearnedFit) else None
+        self.feature_prior_ = feature_prior
+        self.correction_ = correction
+        self.slope_ = 1.0
+
+    # --------------------------------------------------------------- prediction
+
+    def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
+        """Return P(class | x), shape (n, 2).
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows to predict; NaN is missing and integrated out.
+        class_prior : array-like of shape (2,), optional
+            Prevalences where the model is used: an exact offset of the log-odds.
+        """
+        log_odds = self._log_odds(X, class_prior)
+        return np.stack([expit(-log_odds), expit(log_odds)], axis=1)
+
+    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
+        """Return log P(class | x), shape (n, 2), without underflow."""
+        log_odds = self._log_odds(X, class_prior)
+        return np.stack([log_expit(-log_odds), log_expit(log_odds)], axis=1)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the more probable class of each row."""
+        log_odds = self._log_odds(X, None)
+        result: AnyArray = self.classes_[(log_odds >= 0).astype(int)]
+        return result
+
+    def predict_proba_interval(
+        self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 2000
+    ) -> FloatArray:
+        """Return an interval for P(class 1 | x), shape (n, 2).
+
+        The interval holds ``level`` of the distribution of P(class 1 | x, parameters) given the
+        training data and x itself; the mean of that distribution is `predict_proba`.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows to predict.
+        level : float, default=0.9
+            Probability that the interval holds.
+        class_prior : array-like of shape (2,), optional
+            Prevalences where the model is used.
+        n_draws : int, default=2000
+            Draws of the parameters; from a fixed seed, so that the same rows give the same
+            intervals.
+        """
+        if not 0 < level < 1:
+            msg = f"level={level} is not between 0 and 1."
+            raise ValueError(msg)
+        ones, missing = self._zero_one(X)
+        prior = self._prior_log_odds(class_prior)
+        return intervals.probability_interval(
+            self._fit, ones, missing, level, n_draws, self._pseudocounts(), prior, self.slope_
+        )
+
+    def _pseudocounts(self) -> tuple[float, float]:
+        first, second = self.class_pseudocounts
+        return float(first), float(second)
+
+    def _log_odds(self, X: Any, class_prior: Any) -> FloatArray:
+        ones, missing = self._zero_one(X)
+        prior = self._prior_log_odds(class_prior)
+        if prior is None:
+            prior = self._fit.log_prior_odds
+        result: FloatArray = prior + self.slope_ * self._fit.evidence(ones, missing)
+        return result
+
+    def _prior_log_odds(self, class_prior: Any) -> float | None:
+        """Log-odds of a given prevalence, or None where the training data's holds."""
+        check_is_fitted(self)
+        given = self.class_prior if class_prior is None else class_prior
+        return check_class_prior(given)
+
+    def _zero_one(self, X: Any) -> tuple[AnyArray, BoolArray | None]:
+        """Return the kept columns as 0/1, and where they are missing."""
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        source = as_source(X)
+        columns = np.array(self.selection_.columns, dtype=np.int64)
+        if source.shape[1] != self.n_features_in_:
+            msg = (
+                f"X has {source.shape[1]} features, but SelectiveBernoulliNB is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+            raise ValueError(msg)
+        names = self.get_feature_names_out()
+        return self._fit.binarization.apply(
+            source.take(columns), lambda position: f"column {names[position]!r}"
+        )
+
+    # --------------------------------------------------------------- explanation
+
+    def get_support(self, indices: bool = False) -> BoolArray | IntArray:
+        """Return the mask of the kept features, or their indices."""
+        check_is_fitted(self)
+        mask = self.selection_.support()
+        return np.flatnonzero(mask) if indices else mask
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Return the names of the kept features, strongest first, then those kept by design."""
+        check_is_fitted(self)
+        columns = np.array(self.selection_.columns, dtype=np.int64)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None and self.selection_.kept_names is not None:
+            return np.array(
+                self.selection_.kept_names + (self.selection_.always_kept_names or ()),
+                dtype=object,
+            )
+        if names is None:
+            names = input_features
+        if names is None:
+            return np.array([f"x{column}" for column in columns], dtype=object)
+        return np.asarray(names, dtype=object)[columns]
+
+    def feature_table(self) -> FeatureTable:
+        """Return what each kept feature says: P(x=1) in each class, and the weight of evidence."""
+        names = tuple(str(name) for name in self.get_feature_names_out())
+        return explain.feature_table(self._fit, names, self.slope_)
+
+    def contributions(self, X: Any) -> FloatArray:
+        """Return what each kept feature adds to the log-odds of each row, shape (n, k).
+
+        Each row adds up to the log-odds less the prior log-odds. With a common alpha features
+        inform each other about alpha, so the contribution is that of each feature after the
+        stronger ones.
+        """
+        ones, missing = self._zero_one(X)
+        result: FloatArray = self.slope_ * explain.contributions(self._fit, ones, missing)
+        return result
+
+    def feature_path(self, X: Any, y: Any) -> FeaturePath:
+        """Return error and log score on (X, y) for the first 1, 2, ... of the kept features.
+
+        With the learned prior, or with all counts conditioned on, the posterior is the same for
+        every number of features, so one pass serves all. Otherwise the path is that of the
+        model fitted to all kept features. Without recalibration.
+        """
+        ones, missing = self._zero_one(X)
+        _, is_class_1 = encode_classes(y, self.classes_)
+        return explain.feature_path(self._fit, ones, missing, is_class_1)
+
+    def leave_one_out(self, X: Any, y: Any, *, groups: Any = None) -> FloatArray:
+        """Return P(class 1) of each row from the model fitted without it, shape (n,).
+
+        Equal to `cross_val_predict` with `LeaveOneOut` (or `LeaveOneGroupOut`), selection, cuts
+        and prior learnt again each time, but from counts. Without recalibration: a slope would
+        have to be learnt inside each fold.
+
+        Parameters
+        ----------
+        X, y : training data
+            Not the fitted model's: nothing is taken from an earlier `fit`.
+        groups : array-like of shape (n,), optional
+            Rows with the same label are left out together.
+        """
+        source = as_source(X)
+        _, is_class_1 = encode_classes(y)
+        settings = self._settings(source.feature_names, source.shape[1])
+        whole = screen(source, y, binarize=self.binarize)
+        n = is_class_1.size
+        labels = np.arange(n) if groups is None else np.asarray(groups)
+        if labels.shape != (n,):
+            msg = f"groups has {labels.size} entries, but X has {n} rows."
+            raise ValueError(msg)
+        _, inverse = np.unique(labels, return_inverse=True)
+        folds = [np.flatnonzero(inverse == group) for group in range(inverse.max() + 1)]
+        log_odds = np.empty(n)
+        given = check_class_prior(self.class_prior)
+        for rows, fit, evidence in leave_out_fits(
+            X, is_class_1, folds, whole, settings, self.binarize, self.random_state
+        ):
+            log_odds[rows] = evidence + (fit.log_prior_odds if given is None else given)
+        result: FloatArray = expit(log_odds)
+        return result
+
+
+def _refuse(arguments: dict[str, Any]) -> None:
+    if not arguments:
+        return
+    if arguments.pop("sample_weight", None) is not None:
+        msg = (
+            "sample_weight is not supported: the probability that a feature is discarded needs "
+            "whole counts of cases. For another prevalence use class_prior."
+        )
+        raise TypeError(msg)
+    if arguments:
+        msg = f"fit got unexpected arguments {sorted(arguments)}."
+        raise TypeError(msg)
+
+
+def _check_fits(
+    selection: Selection, counts: tuple[int, int], ones: IntArray, observed: IntArray
+) -> None:
+    """Refuse a selection that cannot have come from these data."""
+    if selection.class_counts != counts:
+        msg = (
+            f"the selection was made on {selection.class_counts} cases per class, but y has "
+            f"{counts}."
+        )
+        raise ValueError(msg)
+    for position in range(len(selection.kept)):
+        i0, i1 = (int(count) for count in ones[:, position])
+        n0, n1 = (int(count) for count in observed[:, position])
+        value = squared_correlation(i0, i1, n0, n1)
+        strict = selection.rule == "threshold"
+        if value < selection.gamma_squared or (strict and value == selection.gamma_squared):
+            msg = (
+                f"column {position} of X has absolute correlation {float(value) ** 0.5:.4f} with "
+                f"y, below the selection's bound {selection.gamma:.4f}; it cannot have been kept."
+            )
+            raise ValueError(msg)
+
+
+def _renumbered(selection: Selection) -> Selection:
+    """Return the record with the kept columns at the front, where `fit_selected` has them."""
+    from dataclasses import replace
+
+    k, a = len(selection.kept), len(selection.always_kept)
+    return replace(selection, kept=tuple(range(k)), always_kept=tuple(range(k, k + a)))

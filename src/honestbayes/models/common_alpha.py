@@ -1,0 +1,309 @@
+"""Fit the papers' model: all features share one alpha, theta is uniform.
+
+The posterior of alpha is prior x likelihood of the kept features x what is known of the
+discarded ones (equation 26 of the 2008 paper).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from honestbayes.correction.counts import CountLikelihood, DistinctCounts, distinct_counts
+from honestbayes.correction.discard import Ties, log_prob_selection, probabilities
+from honestbayes.models.alpha_posterior import AlphaPosterior
+from honestbayes.models.predictive import PredictiveTable, beta_binomial_table
+from honestbayes.quadrature import (
+    EXACT_UP_TO,
+    AlphaPrior,
+    LineRule,
+    Probe,
+    ThetaRule,
+    integrate_log_alpha,
+    paper_alpha_nodes,
+    simpson_rule,
+    theta_rule,
+)
+from honestbayes.selection import Selection
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+Correction = Literal["selection", "counts"] | None
+Quadrature = Literal["adaptive", "paper"]
+
+_REFINEMENTS = (1.0, 2.0, 4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureBlock:
+    """Features that share an alpha: the kept ones, and the others of which counts are used.
+
+    Attributes
+    ----------
+    counts : DistinctCounts
+        Distinct counts of the kept features, or of all where all counts are conditioned on.
+    kept : ndarray of shape (k,)
+        Position of each kept feature's counts.
+    others : ndarray of shape (D,)
+        How many discarded features have these counts (conditioned on).
+    """
+
+    counts: DistinctCounts
+    kept: IntArray
+    others: IntArray
+
+    @property
+    def kept_multiplicity(self) -> IntArray:
+        """How many kept features have these counts."""
+        return np.bincount(self.kept, minlength=self.counts.multiplicity.size)
+
+
+def feature_block(
+    ones: IntArray, observed: IntArray, kept: IntArray, conditioned: IntArray | None = None
+) -> FeatureBlock:
+    """Build a block from counts of shape (2, p); ``conditioned`` names discarded features."""
+    single = observed.shape[1] == 1
+    columns = kept if conditioned is None else np.concatenate([kept, conditioned])
+    counts = distinct_counts(ones[:, columns], observed if single else observed[:, columns])
+    others = np.bincount(counts.inverse[kept.size :], minlength=counts.multiplicity.size)
+    return FeatureBlock(counts, counts.inverse[: kept.size], others)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """What the user chose for the common-alpha model."""
+
+    alpha_prior: AlphaPrior
+    theta_interval: tuple[float, float]
+    quadrature: Quadrature
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True)
+class CommonAlphaFit:
+    """A fitted block: the posterior of alpha and the predictive table."""
+
+    posterior: AlphaPosterior
+    table: PredictiveTable
+    block: FeatureBlock
+    interval: tuple[float, float]
+
+
+def fit_common_alpha(
+    block: FeatureBlock,
+    selection: Selection | None,
+    settings: ModelSettings,
+    probes: AnyArray,
+) -> CommonAlphaFit:
+    """Compute the posterior of alpha of one block of features.
+
+    Parameters
+    ----------
+    block : FeatureBlock
+        Kept features and, where all counts are conditioned on, the others.
+    selection : Selection or None
+        The event to condition on; None for no event.
+    settings : ModelSettings
+        Priors and quadrature.
+    probes : ndarray of shape (r, k)
+        Training rows (0/1) whose log-odds decide when the rule is fine enough.
+    """
+    if settings.quadrature == "paper":
+        return _fit_paper(block, selection, settings)
+    for refine in _REFINEMENTS:
+        model = _Evaluator(block, selection, settings, refine=refine)
+        rule = integrate_log_alpha(
+            model.evaluate,
+            _probe(block, probes),
+            _scan_range(settings.alpha_prior),
+            tolerance=settings.tolerance,
+        )
+        theta_error = _theta_error(block, selection, settings, rule, model, refine)
+        if theta_error <= settings.tolerance:
+            break
+    error = max(rule.error, theta_error)
+    if error > settings.tolerance:
+        warnings.warn(
+            f"the integral over alpha and theta reached an estimated error of {error:.1e}, not "
+            f"the tolerance {settings.tolerance:.1e}; probabilities may be off by that much in "
+            "log-odds.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    posterior = AlphaPosterior(
+        np.exp(rule.log_alpha),
+        rule.weight,
+        np.array([value[1] for value in rule.values]),
+        rule.log_density,
+        error,
+        settings.tolerance,
+    )
+    return _assemble(block, posterior, np.stack([value[0] for value in rule.values]), settings)
+
+
+def _fit_paper(
+    block: FeatureBlock, selection: Selection | None, settings: ModelSettings
+) -> CommonAlphaFit:
+    """Use the published rule: 30 prior quantiles, 21 Simpson points, "at most gamma"."""
+    alpha = paper_alpha_nodes(settings.alpha_prior)
+    model = _Evaluator(
+        block,
+        selection,
+        settings,
+        rule=simpson_rule(settings.theta_interval),
+        ties="at_most",
+    )
+    log_density, values = model.evaluate(np.log(alpha))
+    prior = settings.alpha_prior.log_density_of_log(np.log(alpha))
+    log_weight = log_density - prior  # the nodes are prior quantiles: the prior is in their places
+    log_weight -= logsumexp(log_weight)
+    posterior = AlphaPosterior(
+        alpha,
+        np.exp(log_weight),
+        np.array([value[1] for value in values]),
+        log_weight + np.log(alpha.size) + prior,
+        np.nan,
+        settings.tolerance,
+    )
+    return _assemble(block, posterior, np.stack([value[0] for value in values]), settings)
+
+
+def _assemble(
+    block: FeatureBlock,
+    posterior: AlphaPosterior,
+    mean_theta: FloatArray,
+    settings: ModelSettings,
+) -> CommonAlphaFit:
+    with np.errstate(divide="ignore"):
+        log_weight = np.log(posterior.weights)
+    table = beta_binomial_table(
+        log_weight,
+        posterior.alpha,
+        mean_theta,
+        block.counts.ones,
+        block.counts.observed,
+        block.kept,
+    )
+    return CommonAlphaFit(posterior, table, block, settings.theta_interval)
+
+
+class _Evaluator:
+    """Log posterior density of log(alpha), with E[theta] and log P(S) beside it."""
+
+    def __init__(
+        self,
+        block: FeatureBlock,
+        selection: Selection | None,
+        settings: ModelSettings,
+        *,
+        rule: ThetaRule | None = None,
+        refine: float = 1.0,
+        ties: Ties | None = None,
+    ) -> None:
+        self._block = block
+        self._selection = selection if selection is not None and selection.n_discarded else None
+        self._settings = settings
+        self._rule = rule
+        self._refine = refine
+        self._ties = ties
+        self._kept_multiplicity = block.kept_multiplicity
+        self._likelihood = CountLikelihood(block.counts, settings.theta_interval, rule, refine)
+        sizes = [int(np.sum(block.counts.observed, axis=0).max(initial=0))]
+        if self._selection is not None:
+            sizes.append(sum(self._selection.class_counts))
+        self.n_cases = max(sizes)
+
+    def evaluate(self, log_alpha: FloatArray) -> tuple[FloatArray, list[tuple[FloatArray, ...]]]:
+        log_density = self._settings.alpha_prior.log_density_of_log(log_alpha)
+        values: list[tuple[FloatArray, ...]] = []
+        for position, alpha in enumerate(np.exp(log_alpha)):
+            log_likelihood, mean_theta = self._likelihood(float(alpha))
+            log_event = float(self._block.others @ log_likelihood)
+            if self._selection is not None:
+                log_event += self._log_prob_selection(float(alpha), self._selection)
+            log_density[position] += self._kept_multiplicity @ log_likelihood + log_event
+            values.append((mean_theta, np.array(log_event)))
+        return log_density, values
+
+    def _log_prob_selection(self, alpha: float, selection: Selection) -> float:
+        parts = [
+            probabilities(
+                alpha, group.observed, selection.gamma_squared, self._theta(alpha, group.observed)
+            )
+            for group in selection.groups
+        ]
+        beyond, tied = np.array(parts).T
+        ties = self._ties
+        if ties is None:
+            if selection.rule == "threshold":
+                ties = "at_most"
+            else:
+                ties = "known" if selection.ties_known else "unknown"
+        return log_prob_selection(
+            beyond, tied, selection.groups, ties=ties, n_tied_kept=selection.n_tied_kept
+        )
+
+    def _theta(self, alpha: float, observed: tuple[int, int]) -> ThetaRule:
+        if self._rule is not None:
+            return self._rule
+        return theta_rule(sum(observed), alpha, self._settings.theta_interval, refine=self._refine)
+
+
+def _scan_range(prior: AlphaPrior) -> tuple[float, float]:
+    low, high = np.log(prior.quantiles(np.array([1e-3, 0.999])))
+    return float(low), float(high)
+
+
+def _probe(block: FeatureBlock, probes: AnyArray) -> Probe:
+    """Return a function from nodes, log weights and values to the log-odds of the probes."""
+    seen: dict[int, FloatArray] = {}
+
+    def node(value: tuple[FloatArray, ...], alpha: float) -> FloatArray:
+        table = beta_binomial_table(
+            np.zeros(1),
+            np.array([alpha]),
+            value[0][None, :],
+            block.counts.ones,
+            block.counts.observed,
+            block.kept,
+        )
+        return table.node_log_likelihood(probes, None)[..., 0]
+
+    def log_odds(
+        log_alpha: FloatArray, log_weight: FloatArray, values: list[tuple[FloatArray, ...]]
+    ) -> FloatArray:
+        terms = []
+        for value, t in zip(values, log_alpha, strict=True):
+            key = id(value)
+            if key not in seen:
+                seen[key] = node(value, float(np.exp(t)))
+            terms.append(seen[key])
+        by_class = logsumexp(np.stack(terms) + log_weight[:, None, None], axis=0)
+        result: FloatArray = by_class[1] - by_class[0]
+        return result
+
+    return log_odds
+
+
+def _theta_error(
+    block: FeatureBlock,
+    selection: Selection | None,
+    settings: ModelSettings,
+    rule: LineRule,
+    model: _Evaluator,
+    refine: float,
+) -> float:
+    """Estimate the error over theta at the heaviest nodes; exact rules have none."""
+    if model.n_cases <= EXACT_UP_TO:
+        return 0.0
+    heaviest = np.sort(np.argsort(-rule.weight)[:3])
+    log_alpha = rule.log_alpha[heaviest]
+    finer = _Evaluator(block, selection, settings, refine=1.5 * refine)
+    coarse, _ = model.evaluate(log_alpha)
+    fine, _ = finer.evaluate(log_alpha)
+    difference = fine - coarse
+    return float(np.max(np.abs(difference - difference.mean())))

@@ -1,0 +1,141 @@
+"""Check the constructor's words before any work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import numpy as np
+
+from honestbayes.models.bernoulli_core import FeaturePriorName, Settings
+from honestbayes.models.common_alpha import ModelSettings, Quadrature
+from honestbayes.quadrature import AlphaPrior
+from honestbayes.types import BoolArray
+
+
+def check_settings(
+    params: Mapping[str, Any], always_keep: BoolArray, *, only_event: bool = False
+) -> Settings:
+    """Turn the estimator's parameters into settings, or say what is wrong with them."""
+    feature_prior, correction = _model(params, only_event=only_event)
+    if params["recalibrate"] not in (None, "slope"):
+        msg = f"recalibrate={params['recalibrate']!r} is not one of None, 'slope'."
+        raise ValueError(msg)
+    check_class_prior(params["class_prior"])
+    n_features, threshold = _rule(params, int(np.sum(~always_keep)))
+    low, high = _pair(params, "theta_prior")
+    if not 0 <= low < high <= 1:
+        msg = f"theta_prior={params['theta_prior']} is not an interval within (0, 1)."
+        raise ValueError(msg)
+    if not params["tol"] > 0:
+        msg = f"tol={params['tol']} is not positive."
+        raise ValueError(msg)
+    return Settings(
+        n_features=n_features,
+        threshold=threshold,
+        always_keep=always_keep,
+        feature_prior=feature_prior,
+        correction=correction,
+        model=ModelSettings(
+            AlphaPrior(*_positive_pair(params, "alpha_prior")),
+            (low, high),
+            params["quadrature"],
+            float(params["tol"]),
+        ),
+        class_pseudocounts=_positive_pair(params, "class_pseudocounts"),
+    )
+
+
+def _model(params: Mapping[str, Any], *, only_event: bool) -> tuple[FeaturePriorName, Any]:
+    """Resolve "auto" and refuse combinations that have no meaning."""
+    quadrature = params["quadrature"]
+    if quadrature not in get_args(Quadrature):
+        msg = f"quadrature={quadrature!r} is not one of 'adaptive', 'paper'."
+        raise ValueError(msg)
+    correction = params["correction"]
+    if correction not in ("auto", "counts", "selection", None):
+        msg = f"correction={correction!r} is not one of 'auto', 'counts', 'selection', None."
+        raise ValueError(msg)
+    prior = params["feature_prior"]
+    if prior not in ("auto", "learned", "uniform"):
+        msg = f"feature_prior={prior!r} is not one of 'auto', 'learned', 'uniform'."
+        raise ValueError(msg)
+    if correction == "auto":
+        published = only_event or quadrature == "paper"
+        correction = "selection" if published and prior != "learned" else "counts"
+    if prior == "auto":
+        published = only_event or quadrature == "paper" or correction == "selection"
+        prior = "uniform" if published else "learned"
+    if prior == "learned" and correction == "selection":
+        msg = (
+            "feature_prior='learned' learns from the counts of all features, so correction must "
+            "be 'counts' or None; for correction='selection' use feature_prior='uniform'."
+        )
+        raise ValueError(msg)
+    if prior == "learned" and quadrature == "paper":
+        msg = "quadrature='paper' goes with feature_prior='uniform'."
+        raise ValueError(msg)
+    if only_event and (correction == "counts" or prior == "learned"):
+        msg = (
+            "fit_selected knows only that the other features were discarded: use "
+            "feature_prior='uniform' and correction='selection' or None."
+        )
+        raise ValueError(msg)
+    return prior, correction
+
+
+def _rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None, float | None]:
+    k, threshold = params["n_features_to_select"], params["threshold"]
+    if threshold is not None:
+        if k is not None:
+            msg = "give n_features_to_select or threshold, not both."
+            raise ValueError(msg)
+        if isinstance(threshold, bool) or not 0 <= threshold <= 1:
+            msg = f"threshold={threshold} is not a correlation between 0 and 1."
+            raise ValueError(msg)
+        return None, float(threshold)
+    if k is None:
+        return min(10, n_racing), None
+    if isinstance(k, str):
+        if k != "all":
+            msg = f"n_features_to_select={k!r} is not a number, 'all' or None."
+            raise ValueError(msg)
+        return None, None
+    if isinstance(k, bool) or int(k) != k or k < 0:
+        msg = f"n_features_to_select={k!r} is not a whole number of features."
+        raise ValueError(msg)
+    if k > n_racing:
+        msg = (
+            f"n_features_to_select={k} is more than the {n_racing} features in the race; give a "
+            "smaller number or 'all'."
+        )
+        raise ValueError(msg)
+    return int(k), None
+
+
+def _pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
+    try:
+        first, second = (float(value) for value in params[name])
+    except (TypeError, ValueError):
+        msg = f"{name}={params[name]!r} is not a pair of numbers."
+        raise ValueError(msg) from None
+    return first, second
+
+
+def _positive_pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
+    first, second = _pair(params, name)
+    if not (0 < first < np.inf and 0 < second < np.inf):
+        msg = f"{name}={params[name]} must be two positive numbers."
+        raise ValueError(msg)
+    return first, second
+
+
+def check_class_prior(class_prior: Any) -> float | None:
+    """Return the log-odds of class 1 under given prevalences, or None where none are given."""
+    if class_prior is None:
+        return None
+    prior = np.asarray(class_prior, dtype=float)
+    if prior.shape != (2,) or not np.all(prior > 0) or abs(prior.sum() - 1) > 1e-6:
+        msg = f"class_prior={class_prior} must be two positive prevalences that sum to 1."
+        raise ValueError(msg)
+    return float(np.log(prior[1]) - np.log(prior[0]))

@@ -1,0 +1,119 @@
+"""Predictive probabilities of binary features, given the nodes of a posterior.
+
+P(y*=c, x* | data) = psi_c * sum over alpha of w_alpha * prod_j P(x*_j | c, alpha): one matrix
+product and one logsumexp per class. Averaging class probabilities with the weights is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+_CHUNK_CELLS = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class PredictiveTable:
+    """P(x_j = 1 | class, node, data) of each feature of a block.
+
+    Attributes
+    ----------
+    log_weight : ndarray of shape (A,)
+        Log posterior weights of the nodes.
+    log_one, log_zero : ndarray of shape (2, A, k)
+        Log probabilities of a one and of a zero, per class and node.
+    """
+
+    log_weight: FloatArray
+    log_one: FloatArray
+    log_zero: FloatArray
+
+    def log_likelihood(self, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
+        """Return log P(x | class c, data), shape (n, 2), for 0/1 data of shape (n, k)."""
+        n, k = ones.shape
+        result = np.empty((n, 2))
+        step = max(1, _CHUNK_CELLS // max(k, 1))
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
+            result[rows] = self._chunk(ones[rows], None if missing is None else missing[rows])
+        return result
+
+    def _chunk(self, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
+        x = ones.astype(float)
+        observed = None
+        if missing is not None:
+            observed = (~missing).astype(float)
+            x *= observed
+        terms = [self._node_terms(x, observed, label) + self.log_weight for label in (0, 1)]
+        return np.stack([_logsumexp_rows(term) for term in terms], axis=1)
+
+    def node_log_likelihood(self, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
+        """Return log P(x | class, node), shape (2, n, A), without the nodes' weights."""
+        x = ones.astype(float)
+        observed = None
+        if missing is not None:
+            observed = (~missing).astype(float)
+            x *= observed
+        return np.stack([self._node_terms(x, observed, label) for label in (0, 1)])
+
+    def _node_terms(self, x: FloatArray, observed: FloatArray | None, label: int) -> FloatArray:
+        zero = self.log_zero[label]
+        gain = self.log_one[label] - zero
+        rest: FloatArray = zero.sum(axis=1) if observed is None else observed @ zero.T
+        result: FloatArray = x @ gain.T + rest
+        return result
+
+    def cumulative_log_odds(self, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
+        """Return the evidence from the first 0, 1, ..., k features, shape (n, k + 1).
+
+        Evidence is the log of P(x_1..x_m | class 1) / P(x_1..x_m | class 0).
+        """
+        n, k = ones.shape
+        result = np.zeros((n, k + 1))
+        for row in range(n):
+            x = ones[row].astype(bool)
+            terms = np.where(x, self.log_one, self.log_zero)
+            if missing is not None:
+                terms = np.where(missing[row], 0.0, terms)
+            sums = np.cumsum(terms, axis=2) + self.log_weight[:, None]
+            by_class = logsumexp(sums, axis=1)
+            result[row, 1:] = by_class[1] - by_class[0]
+        return result
+
+
+def _logsumexp_rows(terms: FloatArray) -> FloatArray:
+    top = terms.max(axis=1, keepdims=True)
+    result: FloatArray = top[:, 0] + np.log(np.exp(terms - top).sum(axis=1))
+    return result
+
+
+def beta_binomial_table(
+    log_weight: FloatArray,
+    alpha: FloatArray,
+    mean_theta: FloatArray,
+    ones: IntArray,
+    observed: IntArray,
+    inverse: IntArray,
+) -> PredictiveTable:
+    """P(x*=1 | c, data, alpha) = (alpha E[theta] + I_c) / (alpha + N_c).
+
+    Parameters
+    ----------
+    log_weight, alpha : ndarray of shape (A,)
+        Posterior nodes.
+    mean_theta : ndarray of shape (A, D)
+        E[theta | counts, alpha] of distinct counts.
+    ones, observed : ndarray of shape (2, D)
+        Distinct counts.
+    inverse : ndarray of shape (k,)
+        Position of each feature's counts.
+    """
+    a = alpha[:, None]
+    total = np.log(a + observed[:, None, :])
+    log_one = np.log(a * mean_theta + ones[:, None, :]) - total
+    log_zero = np.log(a * (1.0 - mean_theta) + (observed - ones)[:, None, :]) - total
+    return PredictiveTable(log_weight, log_one[..., inverse], log_zero[..., inverse])

@@ -1,0 +1,13 @@
+"""Display classes in scikit-learn's manner; they need matplotlib (``honestbayes[plots]``)."""
+
+from honestbayes.plots.alpha_posterior import AlphaPosteriorDisplay
+from honestbayes.plots.feature_path import FeaturePathDisplay
+from honestbayes.plots.probability_scatter import ProbabilityScatterDisplay
+from honestbayes.plots.reliability import ReliabilityDisplay
+
+__all__ = [
+    "AlphaPosteriorDisplay",
+    "FeaturePathDisplay",
+    "ProbabilityScatterDisplay",
+    "ReliabilityDisplay",
+]

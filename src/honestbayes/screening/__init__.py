@@ -1,0 +1,135 @@
+"""From a table to exact counts per class: one pass, additive, any kind of source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from honestbayes.screening.binarization import (
+    Binarization,
+    BinarizeOption,
+    learn_binarization,
+)
+from honestbayes.screening.counting import count_block
+from honestbayes.screening.record import Screening
+from honestbayes.screening.sources import Source, as_source
+from honestbayes.types import AnyArray, BoolArray
+
+__all__ = ["Binarization", "Screening", "Source", "as_source", "encode_classes", "screen"]
+
+
+def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
+    """Return the two class labels, sorted, and which rows are of the second one."""
+    if y is None:
+        msg = "requires y to be passed, but the target y is None."
+        raise ValueError(msg)
+    labels = column_or_1d(y, warn=True)
+    check_classification_targets(labels)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        msg = f"y is missing (NaN) in row {int(np.flatnonzero(np.isnan(labels))[0])}."
+        raise ValueError(msg)
+    found = np.unique(labels)
+    if classes is None:
+        if found.size == 1:
+            msg = (
+                f"y holds only one class, {found[0]!r}; two classes are needed to learn what "
+                "tells them apart."
+            )
+            raise ValueError(msg)
+        if found.size > 2:
+            msg = (
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(labels)} with {found.size} classes."
+            )
+            raise ValueError(msg)
+        classes = found
+    classes = np.asarray(classes)
+    strange = np.setdiff1d(found, classes)
+    if classes.shape != (2,) or strange.size:
+        msg = f"y holds {list(found)}, but the classes are {list(classes)}."
+        raise ValueError(msg)
+    return classes, labels == classes[1]
+
+
+def screen(
+    X: Any,
+    y: Any,
+    *,
+    binarize: BinarizeOption | Binarization = "auto",
+    classes: Any = None,
+) -> Screening:
+    """Count, for every feature and class, the ones and the observed cases.
+
+    Parameters
+    ----------
+    X : array, SciPy sparse, pandas or polars frame, or Source, of shape (n, p)
+        Integers, booleans or floats; NaN is missing.
+    y : array-like of shape (n,)
+        Class labels of two kinds.
+    binarize : {"auto", "median"}, float, None or Binarization, default="auto"
+        How values become 0/1: two-valued columns as they are and others at their median; all at
+        the median; all at a number; not at all (the data must be 0/1); as another screening did.
+    classes : array-like of shape (2,), optional
+        The labels, for a part of the rows that may lack one of them.
+
+    Returns
+    -------
+    Screening
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes import screen
+    >>> X = np.array([[0, 1], [0, 1], [1, 0], [1, 1]])
+    >>> screen(X, ["a", "a", "b", "b"]).ones
+    array([[0, 2],
+           [2, 1]])
+    """
+    source = as_source(X)
+    labels, is_class_1 = encode_classes(y, classes)
+    n, p = source.shape
+    if is_class_1.size != n:
+        msg = (
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {n} rows, y has {is_class_1.size}."
+        )
+        raise ValueError(msg)
+
+    def describe(column: int) -> str:
+        names = source.feature_names
+        return f"column {column}" if names is None else f"column {names[column]!r}"
+
+    if isinstance(binarize, Binarization):
+        rule = binarize
+        if rule.cut.size != p:
+            msg = f"binarize holds {rule.cut.size} columns, but X has {p}."
+            raise ValueError(msg)
+    else:
+        rule = learn_binarization(source, binarize, describe)
+    ones = np.zeros((2, p), dtype=np.int64)
+    counts = np.array([np.sum(~is_class_1), np.sum(is_class_1)], dtype=np.int64)
+    observed: AnyArray | None = None
+    for block in source.blocks():
+        start = block.columns.start
+        block_ones, block_observed = count_block(
+            block.values,
+            is_class_1[block.rows],
+            rule.cut[block.columns],
+            lambda column, start=start: describe(start + column),
+        )
+        ones[:, block.columns] += block_ones
+        if block_observed is not None:
+            if observed is None:
+                observed = np.repeat(counts[:, None], p, axis=1)
+            observed[:, block.columns] = block_observed
+    return Screening(
+        classes=labels,
+        class_counts=(int(counts[0]), int(counts[1])),
+        ones=ones,
+        observed=counts[:, None] if observed is None else observed,
+        binarization=rule,
+        feature_names=source.feature_names,
+    )

@@ -1,0 +1,59 @@
+"""Compiled counting of CSR and CSC matrices. Import where it runs: it imports numba.
+
+Indices are cast to unsigned integers, which spares the test for negative ones: four times faster.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def count_csc_zero_one(indptr, indices, data, label, ones):
+    """Count the ones of each column by class where every stored cell is 0 or 1."""
+    for j in range(indptr.size - 1):
+        total = np.uint32(0)
+        in_class_1 = np.uint32(0)
+        for t in range(np.uintp(indptr[j]), np.uintp(indptr[j + 1])):
+            one = np.uint32(data[t] != 0)
+            total += one
+            in_class_1 += one & label[np.uintp(indices[t])]
+        ones[0, j] = total - in_class_1
+        ones[1, j] = in_class_1
+
+
+@njit(cache=True, nogil=True)
+def count_csc(indptr, indices, data, label, cut, ones, stored, missing):
+    """Count each column's stored cells by class; return a column with an infinite cell or -1."""
+    for j in range(indptr.size - 1):
+        bound = cut[j]
+        for t in range(np.uintp(indptr[j]), np.uintp(indptr[j + 1])):
+            c = np.uintp(label[np.uintp(indices[t])])
+            stored[c, j] += 1
+            if math.isinf(data[t]):
+                return j
+            if data[t] > bound:
+                ones[c, j] += 1
+            elif math.isnan(data[t]):
+                missing[c, j] += 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def count_csr(indptr, indices, data, label, cut, ones, stored, missing):
+    """Do the same row by row."""
+    for i in range(indptr.size - 1):
+        c = np.uintp(label[i])
+        for t in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+            j = np.uintp(indices[t])
+            stored[c, j] += 1
+            if math.isinf(data[t]):
+                return np.intp(j)
+            if data[t] > cut[j]:
+                ones[c, j] += 1
+            elif math.isnan(data[t]):
+                missing[c, j] += 1
+    return np.intp(-1)

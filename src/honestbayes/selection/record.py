@@ -1,0 +1,182 @@
+"""The record of a selection: what was kept, what was thrown away, and by which rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from honestbayes.types import BoolArray
+
+Rule = Literal["top", "threshold", "all"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardedGroup:
+    """Discarded features with the same numbers of observed cases.
+
+    Attributes
+    ----------
+    observed : tuple of int
+        Observed cases in class 0 and class 1.
+    n_discarded : int
+        How many such features were discarded.
+    n_tied : int
+        How many of these have a correlation of exactly gamma (0 where it is not known).
+    """
+
+    observed: tuple[int, int]
+    n_discarded: int
+    n_tied: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a selection by absolute correlation kept and what it discarded.
+
+    Attributes
+    ----------
+    rule : {"top", "threshold", "all"}
+        The features with the largest absolute correlation; all above a threshold; all.
+    gamma_squared : Fraction
+        The squared bound, exactly: of the weakest kept feature, or of the threshold.
+    kept : tuple of int
+        Columns that won the race, strongest first.
+    always_kept : tuple of int
+        Columns kept by design, outside the race.
+    n_features_in : int
+        Columns of the screened table.
+    class_counts : tuple of int
+        Training cases in class 0 and class 1.
+    groups : tuple of DiscardedGroup
+        Discarded features by numbers of observed cases (one group where nothing is missing).
+    n_tied_kept : int
+        Kept features whose absolute correlation is exactly gamma (m).
+    ties_known : bool
+        Whether the numbers of discarded features tied at gamma (T) are known.
+    kept_names, always_kept_names : tuple of str or None
+        Names, where the table had them.
+    """
+
+    rule: Rule
+    gamma_squared: Fraction
+    kept: tuple[int, ...]
+    always_kept: tuple[int, ...]
+    n_features_in: int
+    class_counts: tuple[int, int]
+    groups: tuple[DiscardedGroup, ...]
+    n_tied_kept: int
+    ties_known: bool = True
+    kept_names: tuple[str, ...] | None = None
+    always_kept_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a record that contradicts itself."""
+        _check(self.rule in ("top", "threshold", "all"), f"rule {self.rule!r} is unknown")
+        _check(self.gamma_squared >= 0, "gamma squared is negative")
+        _check(min(self.class_counts) >= 1, "a class has no cases")
+        columns = self.kept + self.always_kept
+        _check(len(set(columns)) == len(columns), "a column is kept twice")
+        _check(
+            all(0 <= column < self.n_features_in for column in columns),
+            "a kept column is outside the table",
+        )
+        _check(
+            len(columns) + self.n_discarded == self.n_features_in,
+            f"{len(columns)} kept and {self.n_discarded} discarded features do not add up to "
+            f"{self.n_features_in}",
+        )
+        _check(0 <= self.n_tied_kept <= len(self.kept), "more tied than kept features")
+        for group in self.groups:
+            _check(
+                0 <= group.n_tied <= group.n_discarded
+                and 0 <= group.observed[0] <= self.class_counts[0]
+                and 0 <= group.observed[1] <= self.class_counts[1],
+                f"the group {group} is impossible",
+            )
+        for names, kept in (
+            (self.kept_names, self.kept),
+            (self.always_kept_names, self.always_kept),
+        ):
+            _check(names is None or len(names) == len(kept), "names and columns differ in number")
+
+    @property
+    def gamma(self) -> float:
+        """The bound on the absolute correlation of a discarded feature."""
+        return float(np.sqrt(float(self.gamma_squared)))
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """All columns that the model uses: the winners, then those kept by design."""
+        return self.kept + self.always_kept
+
+    @property
+    def n_discarded(self) -> int:
+        """How many features were discarded."""
+        return sum(group.n_discarded for group in self.groups)
+
+    @property
+    def n_tied_discarded(self) -> int | None:
+        """How many discarded features have a correlation of exactly gamma (T), where known."""
+        return sum(group.n_tied for group in self.groups) if self.ties_known else None
+
+    def support(self) -> BoolArray:
+        """Mask of shape (n_features_in,) of the columns that the model uses."""
+        mask = np.zeros(self.n_features_in, dtype=bool)
+        mask[list(self.columns)] = True
+        return mask
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that JSON can hold."""
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        data["gamma_squared"] = [self.gamma_squared.numerator, self.gamma_squared.denominator]
+        data["groups"] = [
+            [*group.observed, group.n_discarded, group.n_tied] for group in self.groups
+        ]
+        for name in ("kept", "always_kept", "class_counts", "kept_names", "always_kept_names"):
+            data[name] = None if data[name] is None else list(data[name])
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Selection:
+        """Return the record that :meth:`to_dict` described; refuse anything else."""
+        expected = {field.name for field in fields(cls)}
+        if set(data) != expected:
+            strange = sorted(set(data) ^ expected)
+            msg = f"not a selection: missing or unknown entries {strange}."
+            raise ValueError(msg)
+        try:
+            numerator, denominator = data["gamma_squared"]
+            names = {
+                key: None if data[key] is None else tuple(str(name) for name in data[key])
+                for key in ("kept_names", "always_kept_names")
+            }
+            n0, n1 = data["class_counts"]
+            return cls(
+                rule=data["rule"],
+                gamma_squared=Fraction(int(numerator), int(denominator)),
+                kept=tuple(int(column) for column in data["kept"]),
+                always_kept=tuple(int(column) for column in data["always_kept"]),
+                n_features_in=int(data["n_features_in"]),
+                class_counts=(int(n0), int(n1)),
+                groups=tuple(
+                    DiscardedGroup((int(a), int(b)), int(count), int(tied))
+                    for a, b, count, tied in data["groups"]
+                ),
+                n_tied_kept=int(data["n_tied_kept"]),
+                ties_known=bool(data["ties_known"]),
+                kept_names=names["kept_names"],
+                always_kept_names=names["always_kept_names"],
+            )
+        except (TypeError, ZeroDivisionError) as error:
+            msg = f"not a selection: {error}."
+            raise ValueError(msg) from None
+
+
+def _check(condition: bool, what: str) -> None:
+    if not condition:
+        msg = f"not a possible selection: {what}."
+        raise ValueError(msg)

@@ -1,0 +1,31 @@
+"""Settings and fixtures that every test shares."""
+
+import os
+
+# Before NumPy is imported: one BLAS thread, so that workers do not compete and sums have one order.
+for _variable in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+):
+    os.environ[_variable] = "1"
+
+# Displays are drawn into memory, also where there is a screen.
+os.environ["MPLBACKEND"] = "Agg"
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Folder with the real data sets, named by HONESTBAYES_DATA."""
+    name = os.environ.get("HONESTBAYES_DATA")
+    if not name:
+        pytest.skip("HONESTBAYES_DATA is not set: it names the folder with the real data")
+    folder = Path(name)
+    if not folder.is_dir():
+        pytest.skip(f"HONESTBAYES_DATA names {name}, which is not a folder")
+    return folder

@@ -1,0 +1,215 @@
+"""The architecture page tells the truth, and imports point one way."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "honestbayes"
+PAGE = ROOT / "docs" / "architecture.rst"
+
+# What each part of the package may import from the rest of it, the lowest parts first.
+_GROUND = {"types", "screening", "selection", "quadrature", "sampling"}
+_MODELS = _GROUND | {"correction", "interactions", "models"}
+_JUDGES = _MODELS | {"search", "metrics", "decisions", "evaluation", "plots"}
+_TOP = _JUDGES | {"datasets", "report", "experiments", "honestbayes"}
+ALLOWED: dict[str, set[str]] = {
+    "types": set(),
+    "screening": {"types"},
+    "quadrature": {"types"},
+    "sampling": {"types"},
+    "selection": {"types", "screening"},
+    "correction": _GROUND,
+    "interactions": _GROUND,
+    "models": _MODELS,
+    "search": _MODELS,
+    "metrics": _MODELS | {"search"},
+    "decisions": _MODELS | {"search", "metrics"},
+    "evaluation": _MODELS | {"search", "metrics"},
+    "plots": _JUDGES,
+    "report": _JUDGES | {"datasets"},
+    "datasets": {"types"},
+    "experiments": _TOP,
+    "demo": _TOP,
+    "cli": _TOP | {"demo"},
+    "__main__": _TOP | {"demo", "cli"},
+}
+
+
+def parts(package: Path) -> set[str]:
+    """Names of the parts: folders and files right below the package."""
+    files = {path.stem for path in package.glob("*.py")} - {"__init__"}
+    folders = {path.parent.name for path in package.glob("*/__init__.py")}
+    return files | folders
+
+
+def imported_modules(path: Path, package: Path) -> set[str]:
+    """Full names that a file imports from the package, relative and absolute alike."""
+    name = package.name
+    folder = [name, *path.relative_to(package).parent.parts]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = folder[: len(folder) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *(node.module.split(".") if node.module else [])])
+            found.update(f"{origin}.{alias.name}" for alias in node.names)
+    return {module for module in found if module.split(".")[0] == name}
+
+
+def imported_parts(path: Path, package: Path) -> set[str]:
+    """Parts of the package that a file imports; the package's own name stands for its root."""
+    known = parts(package)
+    second = {f"{module}.".split(".")[1] for module in imported_modules(path, package)}
+    return {part if part in known else package.name for part in second}
+
+
+def wrong_imports(package: Path) -> list[str]:
+    """Every import that the table does not allow, as a sentence."""
+    wrong = []
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package)
+        if place == Path("__init__.py"):
+            continue
+        part = place.with_suffix("").parts[0]
+        if part not in ALLOWED:
+            wrong.append(f"{place}: {part} has no place in the table of this test")
+            continue
+        forbidden = imported_parts(path, package) - ALLOWED[part] - {part}
+        wrong.extend(f"{place} imports {target}" for target in sorted(forbidden))
+    return wrong
+
+
+def listed_names() -> set[str]:
+    """Folders (with a slash) and files in the tables of the architecture page."""
+    text = PAGE.read_text(encoding="utf-8")
+    return set(re.findall(r"^   \* - ``([\w/.]+)``$", text, flags=re.MULTILINE))
+
+
+def present_names() -> set[str]:
+    folders = {f"{path.parent.relative_to(PACKAGE)}/" for path in PACKAGE.glob("*/**/__init__.py")}
+    files = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "__init__.py" or path.parent == PACKAGE
+    }
+    return folders | files
+
+
+def test_each_name_on_the_architecture_page_exists() -> None:
+    assert listed_names() - present_names() == set()
+
+
+def test_each_module_is_on_the_architecture_page() -> None:
+    assert present_names() - listed_names() == set()
+
+
+def test_imports_point_one_way() -> None:
+    assert wrong_imports(PACKAGE) == []
+
+
+def test_the_table_of_allowed_imports_has_no_cycle() -> None:
+    def reachable(part: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [part]
+        while waiting:
+            for target in ALLOWED.get(waiting.pop(), set()) - seen:
+                seen.add(target)
+                waiting.append(target)
+        return seen
+
+    # A part may import from itself; plots and models list themselves for brevity.
+    cycles = {
+        (part, other)
+        for part in ALLOWED
+        for other in ALLOWED
+        if part < other and other in reachable(part) and part in reachable(other)
+    }
+    assert cycles == set()
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "complaint"),
+    [
+        ("models/nb.py", "from honestbayes.metrics import log_score", "imports metrics"),
+        ("models/nb.py", "from honestbayes import evaluation", "imports evaluation"),
+        ("models/nb.py", "import honestbayes.plots", "imports plots"),
+        ("models/nb.py", "from .. import metrics", "imports metrics"),
+        ("models/nb.py", "from ..datasets import load_leukemia", "imports datasets"),
+        ("models/nb.py", "from ..datasets.golub import load_leukemia", "imports datasets"),
+        ("models/nb.py", "def f():\n    from .. import plots", "imports plots"),
+        ("models/nb.py", "from honestbayes import SelectiveBernoulliNB", "imports honestbayes"),
+        ("screening/counts.py", "from ..selection import Selection", "imports selection"),
+        ("correction/binary.py", "from ..models import nb", "imports models"),
+        ("metrics.py", "from .demo import main", "imports demo"),
+        ("datasets/golub.py", "from ..models import nb", "imports models"),
+        ("utils.py", "", "has no place"),
+    ],
+)
+def test_a_planted_wrong_import_is_found(
+    tmp_path: Path, place: str, line: str, complaint: str
+) -> None:
+    package = package_with(tmp_path, place, line)
+    found = wrong_imports(package)
+    assert len(found) == 1
+    assert complaint in found[0]
+    assert place in found[0]
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("models/nb.py", "from ..correction import binary\nfrom . import other\nimport numpy"),
+        ("models/nb.py", "from honestbayes.screening.counts import screen"),
+        ("selection/rule.py", "from ..screening import Screening"),
+        ("demo.py", "from honestbayes import SelectiveBernoulliNB\nfrom .datasets import golub"),
+        ("evaluation.py", "from .metrics import log_score"),
+    ],
+)
+def test_a_right_import_is_accepted(tmp_path: Path, place: str, line: str) -> None:
+    assert wrong_imports(package_with(tmp_path, place, line)) == []
+
+
+def package_with(folder: Path, place: str, text: str) -> Path:
+    """Make an empty package with all parts, and one file with a given text."""
+    package = folder / "honestbayes"
+    names = ["screening", "selection", "correction", "models", "datasets"]
+    empty = [package / name / "__init__.py" for name in names]
+    empty += [package / f"{name}.py" for name in ("metrics", "evaluation", "plots", "demo")]
+    for path in [*empty, package / "__init__.py", package / place]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (package / place).write_text(text, encoding="utf-8")
+    return package
+
+
+# scikit-learn imports pandas where it is installed; what counts is what this package adds.
+_LIGHT = """
+import sys
+import sklearn.naive_bayes
+before = set(sys.modules)
+import {module}
+heavy = {{"numba", "matplotlib", "pandas", "polars"}}
+print(sorted(heavy & (set(sys.modules) - before)))
+"""
+
+
+def heavy_imports(module: str) -> str:
+    program = _LIGHT.format(module=module)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return result.stdout.strip()
+
+
+def test_importing_the_package_adds_no_heavy_import() -> None:
+    assert heavy_imports("honestbayes") == "[]"
+
+
+def test_a_heavy_import_is_found() -> None:
+    assert heavy_imports("numba") == "['numba']"

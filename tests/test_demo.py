@@ -1,0 +1,63 @@
+"""The demonstration runs, and what it tells people to copy works."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from honestbayes import demo
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def printed() -> str:
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "honestbayes"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert result.stderr == ""
+    return result.stdout
+
+
+def row(text: str, name: str) -> list[float]:
+    """Numbers of the first line that starts with a name; percentages as fractions."""
+    line = next(line for line in text.splitlines() if line.startswith(name))
+    numbers = re.findall(r"(-?[\d,]+(?:\.\d+)?)(%?)", line.removeprefix(name))
+    return [float(n.replace(",", "")) / (100 if percent else 1) for n, percent in numbers]
+
+
+def test_on_simulated_data_only_the_corrected_model_claims_what_happens(printed: str) -> None:
+    claimed, actual, *_ = row(printed, "uncorrected")
+    assert actual - claimed > 0.1
+    claimed, actual, *_ = row(printed, "corrected")
+    # One data set differs from its own expectation by 0.03 or so, even when all is exact.
+    assert abs(actual - claimed) < 0.06
+
+
+def test_no_line_is_wider_than_a_terminal(printed: str) -> None:
+    body = printed[: printed.index("To try it yourself")]
+    assert max(len(line) for line in body.splitlines()) <= 84
+
+
+def test_the_lines_to_copy_run(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(demo.FIVE_LINES, "five lines", "exec"), {})
+    assert capsys.readouterr().out.count("[") == 6
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.rst"])
+def test_the_pages_show_the_same_lines(page: str) -> None:
+    lines = [line.strip() for line in (ROOT / page).read_text(encoding="utf-8").splitlines()]
+    shown = "\n".join(line for line in lines if line)
+    assert demo.FIVE_LINES in shown
+
+
+def test_a_model_that_is_never_confident_has_a_row_too() -> None:
+    text = demo.claims(np.array([0, 1, 1]), np.array([0.5, 0.5, 0.5]))
+    assert text.split()[2:5] == ["0", "-", "-"]

@@ -1,0 +1,230 @@
+"""Displays: what is drawn is what was computed, labels are harmless, matplotlib is optional."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.naive_bayes import BernoulliNB
+
+from honestbayes.datasets import simulate_naive_bayes
+from honestbayes.metrics import reliability
+from honestbayes.plots import (
+    AlphaPosteriorDisplay,
+    FeaturePathDisplay,
+    ProbabilityScatterDisplay,
+    ReliabilityDisplay,
+)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def predictions():
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    return (rng.random(200) < p).astype(int), p
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    data = simulate_naive_bayes(40, 60, 8, alpha=3.0, random_state=0)
+    labels = np.array(["normal", "tumor"])
+    model = BernoulliNB().fit(data.X_train, labels[data.y_train])
+    return model, data.X_test, labels[data.y_test]
+
+
+class NormalPosterior:
+    """A posterior of log(alpha) that is normal, on nodes that cover it."""
+
+    def __init__(self, mean, sd):
+        self.mean, self.sd = mean, sd
+        nodes = np.linspace(mean - 6 * sd, mean + 6 * sd, 61)
+        self.alpha = np.exp(nodes)
+        self.weights = self.density(nodes) / self.density(nodes).sum()
+
+    def density(self, log_alpha):
+        z = (log_alpha - self.mean) / self.sd
+        return np.exp(-(z**2) / 2) / (self.sd * np.sqrt(2 * np.pi))
+
+
+def legend_texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def path(**more):
+    k = np.array([1, 10, 100])
+    return SimpleNamespace(n_features=k, expected_error=0.4 / k, log_score=0.6 / k, **more)
+
+
+def test_reliability_draws_the_computed_curve_with_its_intervals(predictions):
+    y, p = predictions
+    display = ReliabilityDisplay.from_predictions(y, p, n_bins=5, level=0.9, name="mine")
+    curve = reliability(y, p, n_bins=5, level=0.9)
+    line, _, (bars,) = display.ax_.containers[0]
+    assert line.get_xdata() == pytest.approx(curve.predicted)
+    assert line.get_ydata() == pytest.approx(curve.actual)
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+    assert ends == pytest.approx(np.stack([curve.lower, curve.upper], axis=1))
+    assert legend_texts(display.ax_) == ["mine"]
+    assert "90%" in display.ax_.get_ylabel()
+
+
+def test_reliability_overlays_a_mapping_in_different_colours_lines_and_markers(predictions):
+    y, p = predictions
+    display = ReliabilityDisplay.from_predictions(y, {"corrected": p, "uncorrected": p**2})
+    one, two = (container[0] for container in display.ax_.containers)
+    assert one.get_color() != two.get_color()
+    assert one.get_marker() != two.get_marker()
+    assert one.get_linestyle() != two.get_linestyle()
+    assert legend_texts(display.ax_) == ["corrected", "uncorrected"]
+
+
+def test_reliability_from_an_estimator_takes_its_second_class_as_class_1(fitted):
+    model, X, y = fitted
+    display = ReliabilityDisplay.from_estimator(model, X, y)
+    expected = reliability(y == "tumor", model.predict_proba(X)[:, 1])
+    assert display.curves["BernoulliNB"].actual == pytest.approx(expected.actual)
+    several = ReliabilityDisplay.from_estimator({"a": model, "b": model}, X, y)
+    assert list(several.curves) == ["a", "b"]
+
+
+def test_displays_draw_on_the_axes_that_are_given(predictions):
+    y, p = predictions
+    figure, axes = plt.subplots(1, 2)
+    display = ReliabilityDisplay.from_predictions(y, p, ax=axes[1])
+    assert display.ax_ is axes[1]
+    assert display.figure_ is figure
+    paths = FeaturePathDisplay.from_path(path(), ax=axes)
+    assert list(paths.ax_) == list(axes)
+    assert len(plt.get_fignums()) == 1
+
+
+def test_posterior_draws_each_density_and_the_truth_at_its_logarithm():
+    models = {
+        name: SimpleNamespace(posterior_=NormalPosterior(mean, 0.3))
+        for name, mean in (("corrected", 5.6), ("uncorrected", 3.8))
+    }
+    display = AlphaPosteriorDisplay.from_estimator(models, truth=300.0)
+    one, two, truth = display.ax_.get_lines()
+    for line, name in ((one, "corrected"), (two, "uncorrected")):
+        expected = models[name].posterior_.density(line.get_xdata())
+        assert line.get_ydata() == pytest.approx(expected)
+    assert truth.get_xdata() == pytest.approx([np.log(300)] * 2)
+    grid = display.log_alpha
+    assert np.sum(one.get_ydata()) * (grid[1] - grid[0]) == pytest.approx(1, abs=2e-3)
+    assert legend_texts(display.ax_) == ["corrected", "uncorrected", "truth"]
+
+
+def test_posterior_of_a_model_without_one_is_refused(fitted):
+    with pytest.raises(ValueError, match="'BernoulliNB' has no posterior_ of alpha"):
+        AlphaPosteriorDisplay.from_estimator(fitted[0])
+
+
+def test_scatter_fills_the_circles_of_class_1_and_leaves_those_of_class_0_hollow(predictions):
+    y, p = predictions
+    display = ProbabilityScatterDisplay.from_predictions(y, p**2, p)
+    zeros, ones = display.ax_.collections
+    assert zeros.get_facecolor().size == 0
+    assert ones.get_facecolor().size == 4
+    assert np.asarray(zeros.get_offsets()) == pytest.approx(np.stack([p**2, p], axis=1)[y == 0])
+    assert np.asarray(ones.get_offsets()) == pytest.approx(np.stack([p**2, p], axis=1)[y == 1])
+
+
+def test_scatter_from_estimators_names_the_classes(fitted):
+    model, X, y = fitted
+    display = ProbabilityScatterDisplay.from_estimator(model, model, X, y)
+    assert legend_texts(display.ax_) == ["class normal", "class tumor"]
+    assert display.ax_.get_xlabel() == "probability of class tumor, uncorrected"
+    assert display.uncorrected == pytest.approx(model.predict_proba(X)[:, 1])
+
+
+def test_path_draws_expected_values_alone_or_beside_actual_ones_on_a_log_axis():
+    alone = FeaturePathDisplay.from_path(path(), name="mine")
+    assert [len(ax.get_lines()) for ax in alone.ax_] == [1, 1]
+    k = np.array([1, 10, 100])
+    full = FeaturePathDisplay.from_path(
+        {"mine": path(actual_error=0.5 / k, held_out_log_score=0.7 / k)}
+    )
+    for ax, values in zip(full.ax_, ((0.4, 0.5), (0.6, 0.7)), strict=True):
+        assert ax.get_xscale() == "log"
+        for line, value in zip(ax.get_lines(), values, strict=True):
+            assert line.get_ydata() == pytest.approx(value / k)
+    assert [line.get_label() for line in full.ax_[0].get_lines()] == [
+        "mine, expected",
+        "mine, actual",
+    ]
+
+
+@pytest.mark.parametrize("name", ["$x$", r"\frac{$1}{$", "_hidden", "a\nb", "cost in $ and $$"])
+def test_names_from_data_are_printed_as_they_are(predictions, tmp_path, name):
+    y, p = predictions
+    models = {name: SimpleNamespace(posterior_=NormalPosterior(5, 1))}
+    displays = [
+        ReliabilityDisplay.from_predictions(y, {name: p}),
+        AlphaPosteriorDisplay.from_estimator(models),
+        ProbabilityScatterDisplay.from_predictions(
+            np.where(y == 1, name, "!"), p, p, names=(name, name)
+        ),
+        FeaturePathDisplay.from_path({name: path()}),
+    ]
+    for number, display in enumerate(displays):
+        display.figure_.savefig(tmp_path / f"{number}.png")
+    texts = legend_texts(displays[0].ax_)
+    assert texts[0].replace(r"\$", "$").strip() == name.replace("\n", " ")
+    assert texts[0].count("$") == texts[0].count(r"\$")
+
+
+def test_every_display_renders_to_a_picture_that_is_not_blank(predictions, tmp_path):
+    y, p = predictions
+    posterior = SimpleNamespace(posterior_=NormalPosterior(5, 1))
+    for number, display in enumerate(
+        [
+            ReliabilityDisplay.from_predictions(y, p),
+            AlphaPosteriorDisplay.from_estimator(posterior),
+            ProbabilityScatterDisplay.from_predictions(y, p, p),
+            FeaturePathDisplay.from_path(path()),
+        ]
+    ):
+        file = tmp_path / f"{number}.png"
+        display.figure_.savefig(file)
+        assert plt.imread(file)[..., :3].std() > 0.05
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ReliabilityDisplay.from_predictions([0, 1], {}), "nothing to plot"),
+        (lambda: ReliabilityDisplay.from_predictions([0, 1], {"a": [0, 1]}, name="b"), "name is"),
+        (lambda: FeaturePathDisplay.from_path(path(), ax=[None]), "ax holds 1 axes"),
+    ],
+)
+def test_bad_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_importing_the_plots_does_not_import_matplotlib_and_drawing_without_it_says_how_to_get_it():
+    code = """
+import sys
+from honestbayes.plots import ReliabilityDisplay
+assert "matplotlib" not in sys.modules
+sys.modules["matplotlib"] = None
+try:
+    ReliabilityDisplay.from_predictions([0, 1], [0.2, 0.7])
+except ImportError as error:
+    assert 'pip install "honestbayes[plots]"' in str(error), error
+else:
+    raise SystemExit("no ImportError")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
