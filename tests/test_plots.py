@@ -64,7 +64,7 @@ def legend_texts(ax):
 
 def path(**more):
     k = np.array([1, 10, 100])
-    return SimpleNamespace(n_features=k, expected_error=0.4 / k, log_score=0.6 / k, **more)
+    return SimpleNamespace(n_features=k, expected_error=0.4 / k, expected_log_score=0.6 / k, **more)
 
 
 def test_reliability_draws_the_computed_curve_with_its_intervals(predictions):
@@ -154,7 +154,7 @@ def test_path_draws_expected_values_alone_or_beside_actual_ones_on_a_log_axis():
     assert [len(ax.get_lines()) for ax in alone.ax_] == [1, 1]
     k = np.array([1, 10, 100])
     full = FeaturePathDisplay.from_path(
-        {"mine": path(actual_error=0.5 / k, held_out_log_score=0.7 / k)}
+        {"mine": path(actual_error=0.5 / k, log_score=0.7 / k)}
     )
     for ax, values in zip(full.ax_, ((0.4, 0.5), (0.6, 0.7)), strict=True):
         assert ax.get_xscale() == "log"

@@ -252,6 +252,9 @@ def _theta_terms(alpha, theta, weight, n0, n1, i0, i1, terms):
     for m in range(theta.size):
         a = alpha * theta[m]
         b = alpha * (1.0 - theta[m])
+        if (a == 0.0 and i0 + i1 > 0) or (b == 0.0 and n0 + n1 > i0 + i1):
+            terms[m] = -np.inf  # at the ends of the interval only constant columns are possible
+            continue
         term = log_rising(a, i0) + log_rising(a, i1)
         term += log_rising(b, n0 - i0) + log_rising(b, n1 - i1)
         if i0 + i1 > 0:

@@ -108,7 +108,10 @@ class CountLikelihood:
             gammaln(observed + 1) - gammaln(ones + 1) - gammaln(observed - ones + 1), axis=0
         )
         self._groups: list[tuple[int, int, IntArray]] = []
-        if ones.shape[1]:
+        if ones.shape[1] and np.all(observed == observed[:, :1]):
+            n0, n1 = observed[:, 0].tolist()
+            self._groups.append((n0, n1, np.arange(ones.shape[1])))
+        elif ones.shape[1]:
             sizes, group = np.unique(observed, axis=1, return_inverse=True)
             for g, (n0, n1) in enumerate(sizes.T.tolist()):
                 self._groups.append((n0, n1, np.flatnonzero(group.ravel() == g)))

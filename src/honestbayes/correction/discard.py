@@ -108,13 +108,13 @@ def log_prob_selection(
     *,
     ties: Ties,
     n_tied_kept: int,
-) -> float:
+) -> FloatArray:
     """Return log P(S | alpha) from the probabilities of one feature in each group.
 
     Parameters
     ----------
-    beyond, tied : ndarray of shape (G,)
-        P(|COR| > gamma) and P(|COR| = gamma) in each group.
+    beyond, tied : ndarray of shape (..., G)
+        P(|COR| > gamma) and P(|COR| = gamma) in each group, for each of any number of alphas.
     groups : sequence of DiscardedGroup
         How many features were discarded in each group.
     ties : {"known", "unknown", "at_most"}
@@ -126,42 +126,36 @@ def log_prob_selection(
         m, the number of kept features whose correlation is exactly gamma.
     """
     count = np.array([group.n_discarded for group in groups], dtype=float)
-    if ties == "at_most":
-        return float(np.sum(count * _log_complement(beyond)))
-    if ties == "known":
-        n_tied = np.array([group.n_tied for group in groups], dtype=float)
-        return _times_log(n_tied, _log(tied)) + _times_log(
-            count - n_tied, _log_complement(beyond + tied)
-        )
-    return _log_prob_unknown_ties(beyond, tied, count, max(n_tied_kept, 1))
+    with np.errstate(divide="ignore"):
+        if ties == "at_most":
+            return np.asarray(_log_complement(beyond) @ count)
+        if ties == "known":
+            n_tied = np.array([group.n_tied for group in groups], dtype=float)
+            return _times_log(n_tied, np.log(tied)) + _times_log(
+                count - n_tied, _log_complement(beyond + tied)
+            )
+        return _log_prob_unknown_ties(beyond, tied, count, max(n_tied_kept, 1))
 
 
 def _log_prob_unknown_ties(
     beyond: FloatArray, tied: FloatArray, count: FloatArray, m: int
-) -> float:
+) -> FloatArray:
     """Integrate over u = 1 - v = 1 / (1 + exp(-z)) by the trapezoidal rule in z."""
     step = min(0.1, 0.5 / np.sqrt(m))
     low = -40.0 / m - np.log1p(np.max(count * tied, initial=0.0)) - 5.0
     z = np.arange(low, 40.0, step)
     log_u, log_v = -np.logaddexp(0.0, -z), -np.logaddexp(0.0, z)
-    log_kept = _log_complement(beyond[:, None] + np.exp(log_u) * tied[:, None])
-    terms = np.log(m) + m * log_u + log_v + (count[:, None] * log_kept).sum(axis=0)
-    return float(logsumexp(terms) + np.log(step))
-
-
-def _log(p: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        result: FloatArray = np.log(p)
-    return result
+    log_kept = _log_complement(beyond[..., None, :] + np.exp(log_u)[:, None] * tied[..., None, :])
+    terms = np.log(m) + m * log_u + log_v + log_kept @ count
+    return np.asarray(logsumexp(terms, axis=-1) + np.log(step))
 
 
 def _log_complement(p: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        result: FloatArray = np.log1p(-np.minimum(p, 1.0))
+    result: FloatArray = np.log1p(-np.minimum(p, 1.0))
     return result
 
 
-def _times_log(count: FloatArray, log_p: FloatArray) -> float:
-    """Sum count * log_p with 0 * -inf = 0."""
+def _times_log(count: FloatArray, log_p: FloatArray) -> FloatArray:
+    """Sum count * log_p over groups with 0 * -inf = 0."""
     used = count > 0
-    return float(np.sum(count[used] * log_p[used]))
+    return np.asarray(log_p[..., used] @ count[used])

@@ -4,26 +4,28 @@ Each feature j has its own theta_j and alpha_j, drawn from a density of theta (c
 and a distribution of alpha (on atoms), both estimated by EM from the counts of every feature.
 That conditions on everything that was screened, so no selection bias is left.
 
-The distribution of alpha is shrunk towards the papers' model, one alpha for all: the penalty is
-that of ``PSEUDO_FEATURES`` features drawn from the posterior of a common alpha, and the two
-models are averaged with Schwarz's approximation to their marginal likelihoods: a spread of alpha
-must gain more than log(p) in log likelihood to be believed (two parameters, half of log(p) each).
-Without that, EM turns the luckiest of 10,000 equal features into strong ones.
+The distribution of alpha is shrunk towards a family of normal distributions of log(alpha), averaged
+by their posterior; most of the prior is the papers' model, one alpha for all. EM is penalised by
+``PSEUDO_FEATURES`` features from that average, and the two are averaged again with Schwarz's
+approximation to their marginal likelihoods: a free shape must gain more than log(p) in log
+likelihood over the family to be believed (two parameters, half of log(p) each). Without that, EM
+turns the luckiest of 10,000 equal features into strong ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, ndtr
 
 from honestbayes.correction.counts import CountLikelihood, DistinctCounts
 from honestbayes.quadrature import AlphaPrior, ThetaRule, cell_rule
 from honestbayes.types import FloatArray, IntArray
 
-N_CELLS = 12
+N_CELLS = 16
 """Cells of theta, equal in the angle arccos(1 - 2 theta)."""
 
 SPACING = 0.3
@@ -33,10 +35,19 @@ COARSE_SPACING = 1.5
 """The same while the density of theta is learnt."""
 
 PSEUDO_FEATURES = 20.0
-"""Strength of the penalty that pulls towards a common alpha."""
+"""Strength of the penalty that pulls towards the normal family."""
+
+_SPREADS = (0.3, 0.6, 0.9, 1.2, 1.6, 2.2, 3.0)
+"""Standard deviations of log(alpha) in the normal family, beside 0."""
+
+_COMMON = 0.95
+"""Prior probability that all features share one alpha."""
+
+_CENTRES_WITHIN = 3.5
+"""Centres of the family are this close to the best common log(alpha)."""
 
 _THETA_ROUNDS = 2
-_THETA_TOLERANCE = 0.1
+_THETA_TOLERANCE = 0.5
 
 _NEW_SUPPORT = 0.01
 """Share of the papers' prior in the starting point, so that EM can reach every atom."""
@@ -65,10 +76,10 @@ class LearnedPrior:
         The density as a quadrature rule.
     alpha, alpha_weights : ndarray of shape (A,)
         Atoms and the share of features at each.
-    common : ndarray of shape (A,)
-        Posterior weights of an alpha common to all features, towards which EM shrinks.
-    spread : float
-        Probability that features differ in alpha; the rest of the weight is the common model's.
+    family : ndarray of shape (A,)
+        The normal family's average, towards which EM shrinks.
+    free : float
+        Probability of the free shape found by EM; the rest of the weight is the family's.
     path : ndarray of shape (steps,)
         Penalised log likelihood after each EM step over alpha.
     converged : bool
@@ -80,8 +91,8 @@ class LearnedPrior:
     rule: ThetaRule
     alpha: FloatArray
     alpha_weights: FloatArray
-    common: FloatArray
-    spread: float
+    family: FloatArray
+    free: float
     path: FloatArray
     converged: bool
 
@@ -127,27 +138,82 @@ def learn_prior(
     table = np.insert(table, position, likelihood(float(np.exp(best)))[0], axis=1)
 
     mass = _prior_mass(log_alpha, prior)
-    log_common = np.log(mass) + counts.multiplicity @ table
-    common = np.exp(log_common - log_common.max())
-    common /= common.sum()
-    start = (1 - _NEW_SUPPORT) * common + _NEW_SUPPORT * mass
     table -= table.max(axis=1, keepdims=True)
-    one_alpha = float(np.max(counts.multiplicity @ table))
     np.exp(table, out=table)
-    result = em_weights(table, counts.multiplicity, PSEUDO_FEATURES * common, start)
-    several = float(counts.multiplicity @ np.log(table @ result.weights))
-    spread = float(expit(several - one_alpha - np.log(counts.multiplicity.sum())))
+    family, best_in_family = _normal_family(log_alpha, table, counts.multiplicity, mass)
+    start = (1 - _NEW_SUPPORT) * family + _NEW_SUPPORT * mass
+    result = em_weights(table, counts.multiplicity, PSEUDO_FEATURES * family, start)
+    gain = float(counts.multiplicity @ np.log(table @ result.weights)) - best_in_family
+    free = float(expit(gain - np.log(max(counts.multiplicity.sum(), 1))))
     return LearnedPrior(
         edges,
         cell_weights,
         rule,
         np.exp(log_alpha),
-        spread * result.weights + (1 - spread) * common,
-        common,
-        spread,
+        free * result.weights + (1 - free) * family,
+        family,
+        free,
         result.path,
         result.converged,
     )
+
+
+def _normal_family(
+    log_alpha: FloatArray, likelihood: FloatArray, multiplicity: IntArray, mass: FloatArray
+) -> tuple[FloatArray, float]:
+    """Average normal distributions of log(alpha) by their posterior; the largest log likelihood.
+
+    A spread of 0 is the common alpha, with prior probability ``_COMMON``; the other spreads share
+    the rest. The prior of the centre is that of a common alpha. The best member of the grid is
+    replaced by the maximum next to it, because the posterior may be narrower than the grid.
+    """
+    edges = (log_alpha[1:] + log_alpha[:-1]) / 2
+    counts = multiplicity.astype(float)
+
+    def normal(centre: FloatArray, spread: FloatArray) -> FloatArray:
+        return _differences(ndtr((edges - centre[:, None]) / spread[:, None]))
+
+    def log_likelihood(members: FloatArray) -> FloatArray:
+        return np.asarray(counts @ np.log(likelihood @ members.T))
+
+    common = log_likelihood(np.eye(log_alpha.size))
+    best = log_alpha[int(np.argmax((common + np.log(mass))[:-1]))]
+    near = np.flatnonzero(np.abs(log_alpha[:-1] - best) <= _CENTRES_WITHIN)[::2]
+    spread_prior = np.exp(-np.array(_SPREADS))
+    spread_prior *= (1 - _COMMON) / spread_prior.sum()
+    prior = np.concatenate([_COMMON * mass, np.outer(mass[near], spread_prior).ravel()])
+    centres = np.repeat(log_alpha[near], len(_SPREADS))
+    spreads = np.tile(_SPREADS, near.size)
+    members = normal(centres, spreads)
+    values = log_likelihood(members)
+    top = int(np.argmax(values))
+    if values[top] > common.max():
+        members[top], values[top] = _climb(normal, log_likelihood, centres[top], spreads[top])
+    log_posterior = np.concatenate([common, values]) + np.log(prior)
+    posterior = np.exp(log_posterior - log_posterior.max())
+    posterior /= posterior.sum()
+    average = posterior[: common.size] + posterior[common.size :] @ members
+    return average, float(max(common.max(), values.max()))
+
+
+def _climb(
+    normal: Callable[[FloatArray, FloatArray], FloatArray],
+    log_likelihood: Callable[[FloatArray], FloatArray],
+    centre: float,
+    spread: float,
+) -> tuple[FloatArray, float]:
+    """Find the best normal distribution close to one of the grid, and its log likelihood."""
+
+    def loss(q: FloatArray) -> float:
+        return -float(log_likelihood(normal(q[:1], np.exp(q[1:])))[0])
+
+    found = minimize(
+        loss,
+        np.array([centre, np.log(spread)]),
+        method="Nelder-Mead",
+        options={"xatol": 0.02, "fatol": 0.05, "maxfev": 60},
+    )
+    return normal(found.x[:1], np.exp(found.x[1:]))[0], -float(found.fun)
 
 
 def _atoms(n: int, spacing: float) -> FloatArray:
@@ -158,9 +224,14 @@ def _atoms(n: int, spacing: float) -> FloatArray:
 
 def _prior_mass(log_alpha: FloatArray, prior: AlphaPrior) -> FloatArray:
     """Prior probability of the neighbourhood of each atom."""
-    middle = np.exp((log_alpha[1:] + log_alpha[:-1]) / 2)
-    below = stats.invgamma.cdf(middle, prior.shape, scale=prior.rate)
-    mass = np.diff(np.concatenate([[0.0], below, [1.0]]))
+    edges = np.exp((log_alpha[1:] + log_alpha[:-1]) / 2)
+    return _differences(prior.distribution(edges))
+
+
+def _differences(below: FloatArray) -> FloatArray:
+    """Probabilities of cells from the distribution function at the edges between them."""
+    ends = np.zeros((*below.shape[:-1], 1))
+    mass = np.diff(np.concatenate([ends, below, ends + 1.0], axis=-1), axis=-1)
     return np.maximum(mass, 1e-300)
 
 

@@ -27,7 +27,8 @@ class AlphaPosterior:
     log_density : ndarray of shape (A,)
         Log posterior density of log(alpha) at the nodes.
     error : float
-        Estimated error of the log evidence and of the log-odds of training rows.
+        Estimated error of the log evidence and of the log-odds of cases like the training cases
+        (relative where these exceed 1).
     tolerance : float
         The error that was asked for.
     """
@@ -46,13 +47,14 @@ class AlphaPosterior:
 
     def density(self, log_alpha: FloatArray) -> FloatArray:
         """Posterior density of log(alpha) at any points; 0 outside the nodes."""
-        nodes = np.log(self.alpha)
+        nodes, first = np.unique(np.log(self.alpha), return_index=True)
+        log_density = self.log_density[first]
         points = np.asarray(log_alpha, dtype=float)
         if nodes.size < 4:
-            flat = np.interp(points, nodes, np.exp(self.log_density), left=0.0, right=0.0)
+            flat = np.interp(points, nodes, np.exp(log_density), left=0.0, right=0.0)
             return np.asarray(flat)
         inside = (points >= nodes[0]) & (points <= nodes[-1])
-        curve: FloatArray = np.exp(CubicSpline(nodes, self.log_density)(points))
+        curve: FloatArray = np.exp(CubicSpline(nodes, log_density)(points))
         return np.asarray(np.where(inside, curve, 0.0))
 
     def mean(self) -> float:

@@ -137,7 +137,7 @@ def fit_selection(
             feature_block(ones, observed, kept, others),
             event,
             settings.model,
-            _probes(correlation[: kept.size]),
+            _probes(ones[:, kept], _columns(observed, kept)),
         )
     by_design = None
     if always.size:
@@ -145,7 +145,7 @@ def fit_selection(
             feature_block(ones, observed, always),
             None,
             settings.model,
-            _probes(correlation[kept.size :]),
+            _probes(ones[:, always], _columns(observed, always)),
         )
     return BernoulliFit(
         selection,
@@ -172,16 +172,16 @@ def _columns(observed: IntArray, columns: IntArray) -> IntArray:
     return observed if observed.shape[1] == 1 else observed[:, columns]
 
 
-def _probes(correlation: FloatArray) -> AnyArray:
+def _probes(ones: IntArray, observed: IntArray) -> AnyArray:
     """Make up cases whose log-odds decide when quadrature is fine enough.
 
-    The two most extreme cases there can be, and mixtures of them; made from counts alone, so that
-    the fit does not depend on the order of rows.
+    They look like training cases, half of each class, but are made from counts of shape (2, k),
+    so that the fit does not depend on the rows.
     """
-    extreme = (correlation > 0).astype(np.uint8)
+    frequency = (ones + 0.5) / (observed + 1.0)
     generator = np.random.default_rng(0)
-    flips = generator.random((_N_PROBES, correlation.size)) < np.linspace(0, 1, _N_PROBES)[:, None]
-    return extreme ^ flips.astype(np.uint8)
+    uniform = generator.random((_N_PROBES, ones.shape[1]))
+    return (uniform < frequency[np.arange(_N_PROBES) % 2]).astype(np.uint8)
 
 
 __all__ = ["BernoulliFit", "FeatureBlock", "Settings", "fit_screening", "fit_selection"]

@@ -62,7 +62,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
     quadrature : {"adaptive", "paper"}, default="adaptive"
         "paper": the published computation (30 prior quantiles of alpha, 21 Simpson points of
         theta, ties ignored), with the uniform prior.
-    tol : float, default=1e-8
+    tol : float, default=1e-10
         Bound on the estimated error of the log-odds from quadrature over alpha.
     random_state : int, RandomState or None, default=None
         Breaks ties between features whose correlations are equal.
@@ -120,7 +120,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         theta_prior: tuple[float, float] = (0.0, 1.0),
         binarize: BinarizeOption = "auto",
         quadrature: Literal["adaptive", "paper"] = "adaptive",
-        tol: float = 1e-8,
+        tol: float = 1e-10,
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -162,8 +162,8 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
             counts of cases. For a different prevalence use ``class_prior``.
         """
         _refuse(refused)
-        validate_data(self, X, skip_check_array=True)
         source = as_source(X)
+        validate_data(self, X, skip_check_array=True)
         classes, is_class_1 = encode_classes(y)
         settings = self._settings(source.feature_names, source.shape[1])
         screening = screen(source, y, binarize=self.binarize)
@@ -171,7 +171,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         self._store(fit, classes, settings.feature_prior, settings.correction)
         if self.recalibrate == "slope":
             self.slope_ = learn_slope(
-                X,
+                source,
                 is_class_1,
                 screening,
                 settings,
@@ -213,6 +213,8 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         fit = fit_selection(screening, _renumbered(selection), settings)
         fit = explain.with_selection(fit, selection)
         self.n_features_in_ = selection.n_features_in
+        if hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
         self._store(fit, classes, settings.feature_prior, settings.correction)
         self._warn_about_slope()
         return self
@@ -282,7 +284,8 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         """Return an interval for P(class 1 | x), shape (n, 2).
 
         The interval holds ``level`` of the distribution of P(class 1 | x, parameters) given the
-        training data and x itself; the mean of that distribution is `predict_proba`.
+        training data and x itself; the mean of that distribution is `predict_proba`. With a slope
+        each draw's evidence is multiplied by it, and the mean is `predict_proba` only roughly.
 
         Parameters
         ----------
@@ -298,6 +301,9 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         """
         if not 0 < level < 1:
             msg = f"level={level} is not between 0 and 1."
+            raise ValueError(msg)
+        if n_draws < 1:
+            msg = f"n_draws={n_draws} is not a positive whole number."
             raise ValueError(msg)
         ones, missing = self._zero_one(X)
         prior = self._prior_log_odds(class_prior)
@@ -326,8 +332,8 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
     def _zero_one(self, X: Any) -> tuple[AnyArray, BoolArray | None]:
         """Return the kept columns as 0/1, and where they are missing."""
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
         source = as_source(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
         columns = np.array(self.selection_.columns, dtype=np.int64)
         if source.shape[1] != self.n_features_in_:
             msg = (
@@ -419,7 +425,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         log_odds = np.empty(n)
         given = check_class_prior(self.class_prior)
         for rows, fit, evidence in leave_out_fits(
-            X, is_class_1, folds, whole, settings, self.binarize, self.random_state
+            source, is_class_1, folds, whole, settings, self.binarize, self.random_state
         ):
             log_odds[rows] = evidence + (fit.log_prior_odds if given is None else given)
         result: FloatArray = expit(log_odds)

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.correction.counts import CountLikelihood, DistinctCounts, distinct_counts
 from honestbayes.correction.discard import Ties, log_prob_selection, probabilities
@@ -24,6 +25,7 @@ from honestbayes.quadrature import (
     LineRule,
     Probe,
     ThetaRule,
+    finite_alpha,
     integrate_log_alpha,
     paper_alpha_nodes,
     simpson_rule,
@@ -36,6 +38,9 @@ Correction = Literal["selection", "counts"] | None
 Quadrature = Literal["adaptive", "paper"]
 
 _REFINEMENTS = (1.0, 2.0, 4.0)
+
+_THREADS_ABOVE = 20_000
+"""With more cases than this the probability of selection is computed in threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,7 @@ def fit_common_alpha(
             stacklevel=3,
         )
     posterior = AlphaPosterior(
-        np.exp(rule.log_alpha),
+        finite_alpha(rule.log_alpha),
         rule.weight,
         np.array([value[1] for value in rule.values]),
         rule.log_density,
@@ -218,25 +223,38 @@ class _Evaluator:
         self.n_cases = max(sizes)
 
     def evaluate(self, log_alpha: FloatArray) -> tuple[FloatArray, list[tuple[FloatArray, ...]]]:
-        log_density = self._settings.alpha_prior.log_density_of_log(log_alpha)
-        values: list[tuple[FloatArray, ...]] = []
-        for position, alpha in enumerate(np.exp(log_alpha)):
-            log_likelihood, mean_theta = self._likelihood(float(alpha))
-            log_event = float(self._block.others @ log_likelihood)
-            if self._selection is not None:
-                log_event += self._log_prob_selection(float(alpha), self._selection)
-            log_density[position] += self._kept_multiplicity @ log_likelihood + log_event
-            values.append((mean_theta, np.array(log_event)))
-        return log_density, values
+        nodes = [float(alpha) for alpha in finite_alpha(log_alpha)]
+        parts = [self._likelihood(alpha) for alpha in nodes]
+        log_likelihood = np.stack([part[0] for part in parts])
+        log_event = log_likelihood @ self._block.others
+        if self._selection is not None:
+            log_event = log_event + self._log_prob_selection(nodes, self._selection)
+        log_density = (
+            self._settings.alpha_prior.log_density_of_log(log_alpha)
+            + log_likelihood @ self._kept_multiplicity
+            + log_event
+        )
+        return log_density, [(part[1], event) for part, event in zip(parts, log_event, strict=True)]
 
-    def _log_prob_selection(self, alpha: float, selection: Selection) -> float:
-        parts = [
-            probabilities(
-                alpha, group.observed, selection.gamma_squared, self._theta(alpha, group.observed)
+    def _log_prob_selection(self, nodes: list[float], selection: Selection) -> FloatArray:
+        def one_node(alpha: float) -> list[tuple[float, float]]:
+            return [
+                probabilities(
+                    alpha,
+                    group.observed,
+                    selection.gamma_squared,
+                    self._theta(alpha, group.observed),
+                )
+                for group in selection.groups
+            ]
+
+        if self.n_cases > _THREADS_ABOVE:  # kernels of a second or so, which release the GIL
+            parts = Parallel(n_jobs=-1, prefer="threads")(
+                delayed(one_node)(alpha) for alpha in nodes
             )
-            for group in selection.groups
-        ]
-        beyond, tied = np.array(parts).T
+        else:
+            parts = [one_node(alpha) for alpha in nodes]
+        beyond, tied = np.moveaxis(np.array(parts), -1, 0)
         ties = self._ties
         if ties is None:
             if selection.rule == "threshold":
@@ -260,30 +278,27 @@ def _scan_range(prior: AlphaPrior) -> tuple[float, float]:
 
 def _probe(block: FeatureBlock, probes: AnyArray) -> Probe:
     """Return a function from nodes, log weights and values to the log-odds of the probes."""
-    seen: dict[int, FloatArray] = {}
-
-    def node(value: tuple[FloatArray, ...], alpha: float) -> FloatArray:
-        table = beta_binomial_table(
-            np.zeros(1),
-            np.array([alpha]),
-            value[0][None, :],
-            block.counts.ones,
-            block.counts.observed,
-            block.kept,
-        )
-        return table.node_log_likelihood(probes, None)[..., 0]
+    seen: dict[float, FloatArray] = {}  # by node: levels of the rule share theirs
 
     def log_odds(
         log_alpha: FloatArray, log_weight: FloatArray, values: list[tuple[FloatArray, ...]]
     ) -> FloatArray:
-        terms = []
-        for value, t in zip(values, log_alpha, strict=True):
-            key = id(value)
-            if key not in seen:
-                seen[key] = node(value, float(np.exp(t)))
-            terms.append(seen[key])
-        by_class = logsumexp(np.stack(terms) + log_weight[:, None, None], axis=0)
-        result: FloatArray = by_class[1] - by_class[0]
+        nodes = log_alpha.tolist()
+        new = [i for i, node in enumerate(nodes) if node not in seen]
+        table = beta_binomial_table(
+            np.zeros(len(new)),
+            finite_alpha(log_alpha[new]),
+            np.array([values[i][0] for i in new]).reshape(len(new), -1),
+            block.counts.ones,
+            block.counts.observed,
+            block.kept,
+        )
+        by_node = np.moveaxis(table.node_log_likelihood(probes, None), 2, 0)
+        seen.update(zip((nodes[i] for i in new), by_node, strict=True))
+        terms = np.stack([seen[node] for node in nodes])
+        by_class = logsumexp(terms + log_weight[:, None, None], axis=0)
+        # Absolute where log-odds are small, relative where they are large.
+        result: FloatArray = np.arcsinh(by_class[1] - by_class[0])
         return result
 
     return log_odds

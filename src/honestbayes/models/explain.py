@@ -77,24 +77,37 @@ class FeatureTable:
 
 def feature_table(fit: BernoulliFit, names: tuple[str, ...], slope: float) -> FeatureTable:
     """Summarise each kept feature."""
-    mean = np.concatenate([_moment(block, 1) for block in fit.blocks], axis=1)
-    square = np.concatenate([_moment(block, 2) for block in fit.blocks], axis=1)
-    complement = np.concatenate([_moment(block, 1, ones=False) for block in fit.blocks], axis=1)
+    mean = np.concatenate([_predictive(block, ones=True) for block in fit.blocks], axis=1)
+    complement = np.concatenate([_predictive(block, ones=False) for block in fit.blocks], axis=1)
+    sd = np.concatenate([_sd(block) for block in fit.blocks], axis=1)
     by_design = np.zeros(mean.shape[1], dtype=bool)
     by_design[len(fit.selection.kept) :] = True
     return FeatureTable(
         names,
         fit.correlation,
         mean,
-        np.sqrt(np.maximum(square - mean**2, 0.0)),
+        sd,
         slope * (np.log(mean[1]) - np.log(mean[0])),
         slope * (np.log(complement[1]) - np.log(complement[0])),
         by_design,
     )
 
 
-def _moment(block: CommonAlphaFit | LearnedFit, order: int, *, ones: bool = True) -> FloatArray:
-    """E[phi^order | data] (or of 1 - phi) per class and kept feature.
+def _predictive(block: CommonAlphaFit | LearnedFit, *, ones: bool) -> FloatArray:
+    """P(x = 1 | class), or of 0, as prediction has it, per class and kept feature."""
+    table = block.table
+    log_probability = table.log_one if ones else table.log_zero
+    result: FloatArray = np.exp(logsumexp(table.log_weight[:, None] + log_probability, axis=1))
+    return result
+
+
+def _sd(block: CommonAlphaFit | LearnedFit) -> FloatArray:
+    """Posterior standard deviation of phi per class and kept feature."""
+    return np.asarray(np.sqrt(np.maximum(_moment(block, 2) - _moment(block, 1) ** 2, 0.0)))
+
+
+def _moment(block: CommonAlphaFit | LearnedFit, order: int) -> FloatArray:
+    """E[phi^order | data] per class and kept feature.
 
     It is the probability that the next ``order`` cases of the class hold a one: a ratio of
     marginal likelihoods, averaged over alpha.
@@ -115,7 +128,7 @@ def _moment(block: CommonAlphaFit | LearnedFit, order: int, *, ones: bool = True
         more[label] = order
         after = CountLikelihood(
             DistinctCounts(
-                counts.ones + (more if ones else 0),
+                counts.ones + more,
                 counts.observed + more,
                 counts.multiplicity,
                 counts.inverse,

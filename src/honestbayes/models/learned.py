@@ -44,10 +44,8 @@ def fit_learned(block: FeatureBlock, prior: LearnedPrior, tolerance: float) -> L
         i, n = counts.ones[label], counts.observed[label]
         ones.append((weight * (a * mean_theta + i) / (a + n)).sum(axis=0))
         zeros.append((weight * (a * (1 - mean_theta) + n - i) / (a + n)).sum(axis=0))
-    table = PredictiveTable(
-        np.zeros(1),
-        np.log(np.array(ones))[:, None, block.kept],
-        np.log(np.array(zeros))[:, None, block.kept],
+    table = PredictiveTable.of_columns(
+        np.zeros(1), np.log(ones)[:, None, :], np.log(zeros)[:, None, :], block.kept
     )
     return LearnedFit(_as_posterior(prior, tolerance), table, prior, block)
 

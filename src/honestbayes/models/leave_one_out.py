@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold
-from sklearn.utils import _safe_indexing
 
 from honestbayes.correction.learned_prior import LearnedPrior
 from honestbayes.models.bernoulli_core import BernoulliFit, Settings, fit_screening
-from honestbayes.screening import Screening, as_source
+from honestbayes.screening import Screening, Source
 from honestbayes.screening.binarization import BinarizeOption
 from honestbayes.screening.leave_out import leave_out
+from honestbayes.screening.sources import RowsOf
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
-_REPEATS = 4
-"""Repetitions of cross-validation for the slope."""
+_ENOUGH_CASES = 2000
+"""With more cases than this one repetition of cross-validation is enough for the slope."""
 
 _EFFECTIVE_SHARE = 0.4
 """Held-out cases share their training sets: the variance of a slope learnt from them was 2.4
@@ -25,7 +25,7 @@ times that of independent cases (docs, "The slope")."""
 
 
 def leave_out_fits(
-    X: Any,
+    source: Source,
     is_class_1: BoolArray,
     folds: list[IntArray],
     whole: Screening,
@@ -35,18 +35,19 @@ def leave_out_fits(
     learned: LearnedPrior | None = None,
 ) -> Iterator[tuple[IntArray, BernoulliFit, FloatArray]]:
     """Yield, for each fold, its rows, the model fitted without them, and their evidence."""
-    for rows, screening in zip(folds, leave_out(X, is_class_1, folds, whole, option), strict=True):
+    screenings = leave_out(source, is_class_1, folds, whole, option)
+    for rows, screening in zip(folds, screenings, strict=True):
         _check_both_classes(screening, rows)
         generator = np.random.RandomState(random_state) if _is_seed(random_state) else random_state
         fit = fit_screening(screening, settings, generator, learned)
         columns = np.array(fit.selection.columns, dtype=np.int64)
-        values = as_source(_safe_indexing(X, rows)).take(columns)
-        ones, missing = fit.binarization.apply(values, "column {}".format)
+        # Not checked for another scale: a fraction may be in the left-out rows only.
+        ones, missing = fit.binarization.cut_values(RowsOf(source, rows).take(columns))
         yield rows, fit, fit.evidence(ones, missing)
 
 
 def learn_slope(
-    X: Any,
+    source: Source,
     is_class_1: BoolArray,
     whole: Screening,
     settings: Settings,
@@ -67,7 +68,7 @@ def learn_slope(
         return 1.0
     evidence, labels = [], []
     for rows, _, values in leave_out_fits(
-        X, is_class_1, folds, whole, settings, option, random_state, learned
+        source, is_class_1, folds, whole, settings, option, random_state, learned
     ):
         evidence.append(values)
         labels.append(is_class_1[rows])
@@ -75,7 +76,7 @@ def learn_slope(
         np.concatenate(evidence),
         np.concatenate(labels),
         fit.log_prior_odds,
-        share=_EFFECTIVE_SHARE / _REPEATS,
+        share=_EFFECTIVE_SHARE / _repeats(is_class_1.size),
     )
 
 
@@ -115,13 +116,17 @@ def fit_slope(
     return float(np.exp(np.sum(slab * log_slope) / (np.sum(slab) + spike)))
 
 
+def _repeats(n_cases: int) -> int:
+    return 4 if n_cases <= _ENOUGH_CASES else 1
+
+
 def _slope_folds(is_class_1: BoolArray) -> list[IntArray]:
     """Stratified folds, repeated; none where a class is too small to be split."""
     smallest = int(min(np.sum(is_class_1), np.sum(~is_class_1)))
     if smallest < 2:
         return []
     splitter = RepeatedStratifiedKFold(
-        n_splits=min(5, smallest), n_repeats=_REPEATS, random_state=0
+        n_splits=min(5, smallest), n_repeats=_repeats(is_class_1.size), random_state=0
     )
     return [test for _, test in splitter.split(is_class_1, is_class_1)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, get_args
 
 import numpy as np
@@ -27,8 +28,8 @@ def check_settings(
     if not 0 <= low < high <= 1:
         msg = f"theta_prior={params['theta_prior']} is not an interval within (0, 1)."
         raise ValueError(msg)
-    if not params["tol"] > 0:
-        msg = f"tol={params['tol']} is not positive."
+    if not (_is_real(params["tol"]) and params["tol"] > 0):
+        msg = f"tol={params['tol']!r} is not positive."
         raise ValueError(msg)
     return Settings(
         n_features=n_features,
@@ -90,8 +91,8 @@ def _rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None, float |
         if k is not None:
             msg = "give n_features_to_select or threshold, not both."
             raise ValueError(msg)
-        if isinstance(threshold, bool) or not 0 <= threshold <= 1:
-            msg = f"threshold={threshold} is not a correlation between 0 and 1."
+        if not (_is_real(threshold) and 0 <= threshold <= 1):
+            msg = f"threshold={threshold!r} is not a correlation between 0 and 1."
             raise ValueError(msg)
         return None, float(threshold)
     if k is None:
@@ -101,7 +102,7 @@ def _rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None, float |
             msg = f"n_features_to_select={k!r} is not a number, 'all' or None."
             raise ValueError(msg)
         return None, None
-    if isinstance(k, bool) or int(k) != k or k < 0:
+    if not (_is_real(k) and np.isfinite(k) and int(k) == k and k >= 0):
         msg = f"n_features_to_select={k!r} is not a whole number of features."
         raise ValueError(msg)
     if k > n_racing:
@@ -111,6 +112,10 @@ def _rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None, float |
         )
         raise ValueError(msg)
     return int(k), None
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
@@ -134,7 +139,10 @@ def check_class_prior(class_prior: Any) -> float | None:
     """Return the log-odds of class 1 under given prevalences, or None where none are given."""
     if class_prior is None:
         return None
-    prior = np.asarray(class_prior, dtype=float)
+    try:
+        prior = np.asarray(class_prior, dtype=float)
+    except (TypeError, ValueError):
+        prior = np.zeros(0)
     if prior.shape != (2,) or not np.all(prior > 0) or abs(prior.sum() - 1) > 1e-6:
         msg = f"class_prior={class_prior} must be two positive prevalences that sum to 1."
         raise ValueError(msg)

@@ -32,6 +32,20 @@ class PredictiveTable:
     log_one: FloatArray
     log_zero: FloatArray
 
+    @classmethod
+    def of_columns(
+        cls, log_weight: FloatArray, log_one: FloatArray, log_zero: FloatArray, columns: IntArray
+    ) -> PredictiveTable:
+        """Spread tables of distinct counts over features.
+
+        In C order, so that sums have one order, also after the table was stored and loaded.
+        """
+        return cls(
+            log_weight,
+            np.ascontiguousarray(log_one[..., columns]),
+            np.ascontiguousarray(log_zero[..., columns]),
+        )
+
     def log_likelihood(self, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
         """Return log P(x | class c, data), shape (n, 2), for 0/1 data of shape (n, k)."""
         n, k = ones.shape
@@ -116,4 +130,4 @@ def beta_binomial_table(
     total = np.log(a + observed[:, None, :])
     log_one = np.log(a * mean_theta + ones[:, None, :]) - total
     log_zero = np.log(a * (1.0 - mean_theta) + (observed - ones)[:, None, :]) - total
-    return PredictiveTable(log_weight, log_one[..., inverse], log_zero[..., inverse])
+    return PredictiveTable.of_columns(log_weight, log_one, log_zero, inverse)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # In each panel: what the model expects, and what happened, where the record holds it.
 _PANELS = (
     ("error rate", "expected_error", "actual_error"),
-    ("log score", "log_score", "held_out_log_score"),
+    ("log score", "expected_log_score", "log_score"),
 )
 
 
@@ -29,8 +29,9 @@ class FeaturePathDisplay:
     Parameters
     ----------
     paths : record, or a mapping of name to record
-        With arrays of shape (n_points,): ``n_features``, ``expected_error`` and ``log_score``
-        (expected by the model), and where known ``actual_error`` and ``held_out_log_score``.
+        With arrays of shape (n_points,): ``n_features``, and of ``expected_error``,
+        ``expected_log_score`` (what the model claims), ``actual_error`` and ``log_score`` (what
+        happened) those that are known, as `SelectiveBernoulliNB.feature_path` returns them.
     name : str, optional
         Name of a single path.
 

@@ -16,7 +16,7 @@ from honestbayes.screening.binarization import (
 from honestbayes.screening.counting import count_block
 from honestbayes.screening.record import Screening
 from honestbayes.screening.sources import Source, as_source
-from honestbayes.types import AnyArray, BoolArray
+from honestbayes.types import AnyArray, BoolArray, IntArray
 
 __all__ = ["Binarization", "Screening", "Source", "as_source", "encode_classes", "screen"]
 
@@ -27,16 +27,20 @@ def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
         msg = "requires y to be passed, but the target y is None."
         raise ValueError(msg)
     labels = column_or_1d(y, warn=True)
-    check_classification_targets(labels)
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        msg = f"y is missing (NaN) in row {int(np.flatnonzero(np.isnan(labels))[0])}."
+    missing = _missing_labels(labels)
+    if missing.size:
+        msg = f"Input y contains NaN: it is missing in row {missing[0]}; leave such rows out."
         raise ValueError(msg)
+    if labels.dtype.kind == "f" and np.isinf(labels).any():
+        msg = f"Input y contains infinity in row {int(np.flatnonzero(np.isinf(labels))[0])}."
+        raise ValueError(msg)
+    check_classification_targets(labels)
     found = np.unique(labels)
     if classes is None:
         if found.size == 1:
             msg = (
-                f"y holds only one class, {found[0]!r}; two classes are needed to learn what "
-                "tells them apart."
+                f"y holds only one class, {found.tolist()[0]!r}; two classes are needed to learn "
+                "what tells them apart."
             )
             raise ValueError(msg)
         if found.size > 2:
@@ -49,9 +53,27 @@ def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
     classes = np.asarray(classes)
     strange = np.setdiff1d(found, classes)
     if classes.shape != (2,) or strange.size:
-        msg = f"y holds {list(found)}, but the classes are {list(classes)}."
+        msg = f"y holds {found.tolist()}, but the classes are {classes.tolist()}."
         raise ValueError(msg)
     return classes, labels == classes[1]
+
+
+def _missing_labels(labels: AnyArray) -> IntArray:
+    """Rows whose label is NaN, None or NA."""
+    if labels.dtype.kind == "f":
+        return np.flatnonzero(np.isnan(labels))
+    if labels.dtype.kind != "O":
+        return np.zeros(0, dtype=np.int64)
+    missing = [row for row, label in enumerate(labels) if _is_missing(label)]
+    return np.array(missing, dtype=np.int64)
+
+
+def _is_missing(label: Any) -> bool:
+    """NaN is not equal to itself; whether NA is, is not even a yes or no."""
+    try:
+        return label is None or not bool(label == label)
+    except TypeError:
+        return True
 
 
 def screen(

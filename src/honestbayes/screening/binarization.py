@@ -13,6 +13,9 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 BinarizeOption = Literal["auto", "median"] | float | None
 
+_SPARSE_CELLS = 1 << 19
+"""Cells of a sparse matrix that are made dense at a time to find medians."""
+
 
 @dataclass(frozen=True, slots=True)
 class Binarization:
@@ -51,24 +54,33 @@ class Binarization:
         ``describe(position)`` names a column in an error message.
         """
         values = np.asarray(values)
-        missing = None
         if values.dtype.kind == "f":
             check_finite(values, describe)
+        self._check_scale(values, describe)
+        return self.cut_values(values)
+
+    def cut_values(self, values: AnyArray) -> tuple[AnyArray, BoolArray | None]:
+        """Do the same without a check of the values."""
+        missing = None
+        if values.dtype.kind == "f":
             nan = np.isnan(values)
             missing = nan if nan.any() else None
-        if values.dtype.kind != "b":
-            self._check_two_valued(values, missing, describe)
         with np.errstate(invalid="ignore"):
             ones = above(values, self.cut).view(np.uint8)
-        return ones, missing
+        # One layout for every kind of table, so that sums over features have one order.
+        return np.ascontiguousarray(ones), missing
 
-    def _check_two_valued(self, values: AnyArray, missing: BoolArray | None, describe: Any) -> None:
-        two_valued = ~np.isnan(self.high)
-        if not two_valued.any():
+    def _check_scale(self, values: AnyArray, describe: Any) -> None:
+        """Refuse fractions where training knew two whole numbers: the data were scaled since.
+
+        Another whole number is no surprise: a count, or an answer that nobody had given before.
+        """
+        if values.dtype.kind != "f":
             return
-        strange = (values != self.cut) & (values != self.high) & two_valued
-        if missing is not None:
-            strange &= ~missing
+        whole = (self.cut == np.floor(self.cut)) & (self.high == np.floor(self.high))
+        if not whole.any():
+            return
+        strange = (values != np.floor(values)) & (values == values) & whole
         if strange.any():
             row, column = (int(i) for i in np.argwhere(strange)[0])
             msg = (
@@ -168,7 +180,7 @@ def _learn_dense(
         _refuse_other_values(values, describe)
     as_they_are = two_valued & (option != "median")
     cut = np.where(as_they_are, low, 0.0)
-    for j in np.flatnonzero(~as_they_are):
+    for j in np.flatnonzero(~(two_valued & (as_they_are | zero_one))):  # 0/1 is cut at 0 anyhow
         column = values[:, j]
         cut[j] = _median_cut(column[column == column])
     return cut, np.where(as_they_are & (top > low), top, np.nan)
@@ -194,15 +206,20 @@ def _refuse_other_values(values: AnyArray, describe: Any) -> None:
 def _learn_sparse(
     matrix: Any, option: BinarizeOption, describe: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Learn from stored values and the number of zeros, a column at a time."""
+    """Learn from a few dense columns at a time, and only from those that are not 0/1."""
     columns = matrix.tocsc()
-    p = columns.shape[1]
-    cut, high = np.zeros(p), np.ones(p)
-    for j in range(p):
-        stored = columns.data[columns.indptr[j] : columns.indptr[j + 1]]
-        if option == "median" or not np.all((stored == 0) | (stored == 1)):
-            dense = columns[:, [j]].toarray()
-            (cut[j],), (high[j],) = _learn_dense(dense, option, lambda _, j=j: describe(j))
+    n, p = columns.shape
+    cut, high = np.zeros(p), np.full(p, np.nan if option == "median" else 1.0)
+    strange = np.flatnonzero((columns.data != 0) & (columns.data != 1))
+    others = np.unique(np.searchsorted(columns.indptr, strange, side="right") - 1)
+    width = max(1, _SPARSE_CELLS // n)
+    for start in range(0, others.size, width):
+        part = others[start : start + width]
+        cut[part], high[part] = _learn_dense(
+            columns[:, part].toarray(),
+            option,
+            lambda column, part=part: describe(int(part[column])),
+        )
     return cut, high
 
 

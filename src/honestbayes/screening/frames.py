@@ -50,9 +50,13 @@ class FrameSource:
     def _column(self, position: int) -> AnyArray:
         if self.kind == "pandas":
             column = self.frame.iloc[:, position]
+            name = column.name
             missing = column.isna().to_numpy()
-            values = column.to_numpy(dtype=float, na_value=np.nan) if missing.any() else None
-            name, values = column.name, column.to_numpy() if values is None else values
+            if missing.any():
+                values = np.full(missing.size, np.nan)
+                values[~missing] = self._numbers(column[~missing].to_numpy(), str(name))
+                return values
+            values = column.to_numpy()
         else:
             column = self.frame[:, position]
             name = column.name
@@ -79,6 +83,9 @@ class FrameSource:
 
 def frame_source(frame: Any, kind: str) -> Source:
     """Wrap a frame; one that is a single NumPy block is used without a copy."""
+    if type(frame).__name__ == "LazyFrame":
+        msg = "X is a LazyFrame: call its collect() first."
+        raise ValueError(msg)
     if frame.ndim != 2 if kind == "pandas" else not hasattr(frame, "columns"):
         msg = "Expected 2D array, got a single column. Give X as a frame or a table."
         raise ValueError(msg)

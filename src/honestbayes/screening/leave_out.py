@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import _safe_indexing
 
 from honestbayes.screening import Screening, screen
 from honestbayes.screening.binarization import (
@@ -23,12 +22,12 @@ from honestbayes.screening.binarization import (
     learn_binarization,
 )
 from honestbayes.screening.counting import sum_by_class
-from honestbayes.screening.sources import DenseSource, SparseSource, as_source
+from honestbayes.screening.sources import DenseSource, RowsOf, Source, SparseSource
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
 def leave_out(
-    X: Any,
+    source: Source,
     is_class_1: BoolArray,
     folds: Iterable[IntArray],
     whole: Screening,
@@ -38,7 +37,7 @@ def leave_out(
 
     Parameters
     ----------
-    X : table of shape (n, p)
+    source : Source of shape (n, p)
         What ``whole`` was made from.
     is_class_1 : ndarray of bool of shape (n,)
         The class of each row.
@@ -49,7 +48,6 @@ def leave_out(
     option : {"auto", "median"}, float or None
         How values become 0/1; learnt again without the rows where it is learnt.
     """
-    source = as_source(X)
     learnt = isinstance(option, str)
     values: Any = None
     if isinstance(source, DenseSource):
@@ -61,7 +59,7 @@ def leave_out(
         zero_one = np.zeros(whole.n_features, dtype=bool)
     if values is None or (learnt and sparse.issparse(values) and not zero_one.all()):
         for rows in folds:
-            yield _from_scratch(X, is_class_1, rows, whole, option)
+            yield _from_scratch(source, is_class_1, rows, whole, option)
     elif not learnt or zero_one.all():
         for rows in folds:
             yield _subtract(values, is_class_1, rows, whole)
@@ -71,16 +69,16 @@ def leave_out(
             if rows.size == 1:
                 yield medians.without(int(rows[0]))
             else:
-                yield _from_scratch(X, is_class_1, rows, whole, option)
+                yield _from_scratch(source, is_class_1, rows, whole, option)
 
 
 def _from_scratch(
-    X: Any, is_class_1: BoolArray, rows: IntArray, whole: Screening, option: BinarizeOption
+    source: Source, is_class_1: BoolArray, rows: IntArray, whole: Screening, option: BinarizeOption
 ) -> Screening:
     """Screen the other rows: always right, and what the fast ways must equal."""
     others = np.setdiff1d(np.arange(is_class_1.size), rows)
     labels = whole.classes[is_class_1[others].astype(int)]
-    return screen(_safe_indexing(X, others), labels, binarize=option, classes=whole.classes)
+    return screen(RowsOf(source, others), labels, binarize=option, classes=whole.classes)
 
 
 def _subtract(values: Any, is_class_1: BoolArray, rows: IntArray, whole: Screening) -> Screening:
@@ -104,11 +102,8 @@ def _without(
 ) -> Screening:
     counts = np.array([np.sum(~labels), np.sum(labels)])
     observed = counts[:, None]
-    if whole.observed.shape[1] > 1:
-        observed = observed - (
-            0 if missing is None else sum_by_class(missing.view(np.uint8), labels)
-        )
-        observed = np.broadcast_to(observed, whole.observed.shape)
+    if missing is not None and not whole.complete:
+        observed = observed - sum_by_class(missing.view(np.uint8), labels)
     return Screening(
         whole.classes,
         (int(whole.class_counts[0] - counts[0]), int(whole.class_counts[1] - counts[1])),

@@ -68,7 +68,7 @@ class DenseSource:
 
     def take(self, columns: IntArray) -> AnyArray:
         """Return a copy of the named columns."""
-        return self.values[:, columns]
+        return np.take(self.values, columns, axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,38 @@ class SparseSource:
         """Return the named columns as a dense array."""
         dense: AnyArray = self.values[:, columns].toarray()
         return dense
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOf:
+    """Some rows of a source of any kind, for training without the others."""
+
+    source: Source
+    rows: IntArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return int(self.rows.size), self.source.shape[1]
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the table has them."""
+        return self.source.feature_names
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows of each of the source's blocks."""
+        for block in self.source.blocks():
+            yield Block(slice(0, self.rows.size), block.columns, block.values[self.rows])
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the rows of the named columns, rows first where that is cheap."""
+        if isinstance(self.source, DenseSource):
+            return np.take(self.source.values[self.rows], columns, axis=1)
+        if isinstance(self.source, SparseSource):
+            dense: AnyArray = self.source.values[self.rows][:, columns].toarray()
+            return dense
+        return self.source.take(columns)[self.rows]
 
 
 def column_slices(n_rows: int, n_columns: int) -> Iterator[slice]:

@@ -56,7 +56,7 @@ def select(
     race = _Race(screening, racing, strength)
     if threshold is not None:
         rule: Rule = "threshold"
-        gamma_squared = Fraction(threshold) ** 2
+        gamma_squared = Fraction(repr(float(threshold))) ** 2  # 0.3 means 3/10
         kept_mask = race.compare(gamma_squared) > 0
     elif n_features is None or n_features >= racing.size:
         rule, gamma_squared = "all", Fraction(0)
@@ -189,8 +189,9 @@ def parse_always_keep(always_keep: Any, names: tuple[str, ...] | None, p: int) -
             raise ValueError(msg)
         return given.copy()
     if given.dtype.kind in "iu":
-        if given.min() < -p or given.max() >= p:
-            msg = f"always_keep names column {given.max()}, but X has {p} columns."
+        outside = given[(given < -p) | (given >= p)]
+        if outside.size:
+            msg = f"always_keep names column {outside[0]}, but X has {p} columns."
             raise ValueError(msg)
         mask[given] = True
         return mask

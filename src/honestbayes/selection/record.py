@@ -76,7 +76,7 @@ class Selection:
     def __post_init__(self) -> None:
         """Refuse a record that contradicts itself."""
         _check(self.rule in ("top", "threshold", "all"), f"rule {self.rule!r} is unknown")
-        _check(self.gamma_squared >= 0, "gamma squared is negative")
+        _check(0 <= self.gamma_squared <= 1, "gamma squared is not between 0 and 1")
         _check(min(self.class_counts) >= 1, "a class has no cases")
         columns = self.kept + self.always_kept
         _check(len(set(columns)) == len(columns), "a column is kept twice")
@@ -89,6 +89,7 @@ class Selection:
             f"{len(columns)} kept and {self.n_discarded} discarded features do not add up to "
             f"{self.n_features_in}",
         )
+        _check(self.rule != "all" or not self.n_discarded, "not all are kept under the rule 'all'")
         _check(0 <= self.n_tied_kept <= len(self.kept), "more tied than kept features")
         for group in self.groups:
             _check(
@@ -141,39 +142,62 @@ class Selection:
         return data
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Selection:
+    def from_dict(cls, data: Any) -> Selection:
         """Return the record that :meth:`to_dict` described; refuse anything else."""
         expected = {field.name for field in fields(cls)}
-        if set(data) != expected:
-            strange = sorted(set(data) ^ expected)
+        if not isinstance(data, Mapping) or set(data) != expected:
+            strange = sorted(map(str, set(data) ^ expected)) if isinstance(data, Mapping) else data
             msg = f"not a selection: missing or unknown entries {strange}."
             raise ValueError(msg)
-        try:
-            numerator, denominator = data["gamma_squared"]
-            names = {
-                key: None if data[key] is None else tuple(str(name) for name in data[key])
-                for key in ("kept_names", "always_kept_names")
-            }
-            n0, n1 = data["class_counts"]
-            return cls(
-                rule=data["rule"],
-                gamma_squared=Fraction(int(numerator), int(denominator)),
-                kept=tuple(int(column) for column in data["kept"]),
-                always_kept=tuple(int(column) for column in data["always_kept"]),
-                n_features_in=int(data["n_features_in"]),
-                class_counts=(int(n0), int(n1)),
-                groups=tuple(
-                    DiscardedGroup((int(a), int(b)), int(count), int(tied))
-                    for a, b, count, tied in data["groups"]
-                ),
-                n_tied_kept=int(data["n_tied_kept"]),
-                ties_known=bool(data["ties_known"]),
-                kept_names=names["kept_names"],
-                always_kept_names=names["always_kept_names"],
-            )
-        except (TypeError, ZeroDivisionError) as error:
-            msg = f"not a selection: {error}."
-            raise ValueError(msg) from None
+        numerator, denominator = _whole_numbers(data, "gamma_squared", 2)
+        _check(denominator > 0, "gamma squared has no positive denominator")
+        n0, n1 = _whole_numbers(data, "class_counts", 2)
+        groups = _sequence(data, "groups")
+        by_group = [_whole_numbers({"groups": group}, "groups", 4) for group in groups]
+        _check(isinstance(data["ties_known"], bool), "ties_known is not true or false")
+        return cls(
+            rule=data["rule"],
+            gamma_squared=Fraction(numerator, denominator),
+            kept=_whole_numbers(data, "kept"),
+            always_kept=_whole_numbers(data, "always_kept"),
+            n_features_in=_whole_number(data["n_features_in"], "n_features_in"),
+            class_counts=(n0, n1),
+            groups=tuple(DiscardedGroup((a, b), count, tied) for a, b, count, tied in by_group),
+            n_tied_kept=_whole_number(data["n_tied_kept"], "n_tied_kept"),
+            ties_known=data["ties_known"],
+            kept_names=_names(data, "kept_names"),
+            always_kept_names=_names(data, "always_kept_names"),
+        )
+
+
+def _sequence(data: Mapping[str, Any], name: str) -> list[Any]:
+    value = data[name]
+    _check(isinstance(value, list | tuple), f"{name} is not a list")
+    return list(value)
+
+
+def _whole_number(value: Any, name: str) -> int:
+    _check(
+        isinstance(value, int) and not isinstance(value, bool),
+        f"{name} holds {value!r}, which is not a whole number",
+    )
+    return int(value)
+
+
+def _whole_numbers(
+    data: Mapping[str, Any], name: str, length: int | None = None
+) -> tuple[int, ...]:
+    values = _sequence(data, name)
+    _check(length is None or len(values) == length, f"{name} does not hold {length} numbers")
+    return tuple(_whole_number(value, name) for value in values)
+
+
+def _names(data: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    if data[name] is None:
+        return None
+    names = _sequence(data, name)
+    _check(all(isinstance(value, str) for value in names), f"{name} does not hold only names")
+    return tuple(names)
 
 
 def _check(condition: bool, what: str) -> None:

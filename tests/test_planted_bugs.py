@@ -1,0 +1,472 @@
+"""Deliberate mistakes in the package, each of which the comparisons with the oracles notice.
+
+Each comparison passes on the package as it is (first test), so what fails is the mistake.
+"""
+
+import types
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from comparisons import (
+    ENUMERATED,
+    discard_distance,
+    enumerated_posterior_distance,
+    fitted,
+    interval_mean_distance,
+    kept_patterns,
+    prediction_distance,
+    published_distance,
+)
+from planted_features import distance_to_common_alpha, draw_features, learn
+from scipy.special import expit, logit
+
+from honestbayes import quadrature
+from honestbayes.correction import beta_binomial, counts, discard, learned_prior
+from honestbayes.models import bernoulli_core, common_alpha, intervals
+from honestbayes.models.predictive import PredictiveTable
+from honestbayes.quadrature import AlphaPrior, ThetaRule
+from honestbayes.selection import DiscardedGroup
+
+# ------------------------------------------------------------------------- comparisons as checks
+
+
+def discard_check():
+    """All columns at n = 9, at a correlation that is attained and at one that is not."""
+    for gamma_squared in (Fraction(1, 10), Fraction(0.3) ** 2):
+        for interval in ((0.0, 1.0), (0.2, 1.0)):
+            absolute, kept, tied = discard_distance(20.0, interval, (5, 4), gamma_squared)
+            if not (absolute < 1e-12 and kept < 1e-9 and tied < 1e-9):
+                return False
+    return True
+
+
+def enumeration_check():
+    return all(
+        enumerated_posterior_distance(*case, ties) < 1e-12
+        for case in (ENUMERATED[0], ENUMERATED[3])
+        for ties in ("known", "unknown")
+    )
+
+
+def prediction_check(name, correction, **changes):
+    def check():
+        return prediction_distance(name, correction, tol=1e-11, **changes) < 1e-9
+
+    return check
+
+
+def published_check():
+    return published_distance(8, 7, 30, 2) < 1e-9
+
+
+def interval_check():
+    model, X, _, _ = fitted("k=3, ties", "selection")
+    z, _ = interval_mean_distance(model, kept_patterns(model, X.shape[1]), 20_000)
+    return np.max(np.abs(z)) < 4.5
+
+
+def one_alpha_check():
+    return distance_to_common_alpha(300.0, 0).mean() < 0.01
+
+
+def planted_check():
+    """Moments of theta, and of log(alpha) as far as 200 cases can tell them."""
+    _, ones, log_alpha, theta = draw_features(
+        0, 10_000, (100, 100), lambda r, p: r.normal(4, 1, p), lambda r, p: r.beta(2, 5, p)
+    )
+    prior = learn(ones, (100, 100))
+    mean, sd = prior.theta_moments()
+    bound = np.log(500.0)
+    t, w = np.minimum(np.log(prior.alpha), bound), prior.alpha_weights
+    spread = np.sqrt(w @ (t - w @ t) ** 2)
+    truth = np.minimum(log_alpha, bound)
+    return (
+        abs(mean - theta.mean()) < 0.01
+        and abs(sd - theta.std()) < 0.01
+        and abs(w @ t - truth.mean()) < 0.2
+        and abs(spread - truth.std()) < 0.45
+    )
+
+
+TIES = prediction_check("k=3, ties", "selection")
+PLAIN = prediction_check("k=2", None)
+COUNTS = prediction_check("k=2", "counts")
+MISSING = prediction_check("missing cells", "selection")
+BY_DESIGN = prediction_check("always_keep", "selection")
+UNKNOWN = prediction_check("k=3, ties", "selection", ties_known=False)
+ASYMMETRIC = prediction_check("threshold that is attained, theta in (0.2, 1), missing", "selection")
+
+CHECKS = {
+    "discard": discard_check,
+    "enumeration": enumeration_check,
+    "ties": TIES,
+    "plain": PLAIN,
+    "counts": COUNTS,
+    "missing": MISSING,
+    "by design": BY_DESIGN,
+    "unknown ties": UNKNOWN,
+    "asymmetric": ASYMMETRIC,
+    "published": published_check,
+    "intervals": interval_check,
+    "one alpha for all": one_alpha_check,
+    "planted distribution": planted_check,
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_comparison_passes_on_the_package_as_it_is(name):
+    assert CHECKS[name]()
+
+
+# --------------------------------------------------------------------------------------- mistakes
+
+
+def at_most_for_ties(patch):
+    right = discard.log_prob_selection
+
+    def wrong(beyond, tied, groups, *, ties, n_tied_kept):  # noqa: ARG001 - ties is ignored
+        return right(beyond, tied, groups, ties="at_most", n_tied_kept=n_tied_kept)
+
+    patch.setattr(common_alpha, "log_prob_selection", wrong)
+    patch.setattr(discard, "log_prob_selection", wrong)
+
+
+def discarded_ties_ignored(patch):
+    right = discard.log_prob_selection
+
+    def wrong(beyond, tied, groups, *, ties, n_tied_kept):
+        groups = [replace(group, n_tied=0) for group in groups]
+        return right(beyond, tied, groups, ties=ties, n_tied_kept=n_tied_kept)
+
+    patch.setattr(common_alpha, "log_prob_selection", wrong)
+    patch.setattr(discard, "log_prob_selection", wrong)
+
+
+def kept_ties_taken_for_one(patch):
+    right = discard._log_prob_unknown_ties
+    patch.setattr(
+        discard,
+        "_log_prob_unknown_ties",
+        lambda beyond, tied, count, _m: right(beyond, tied, count, 1),
+    )
+
+
+def negative_side_forgotten(patch):
+    def wrong(table0, table1, weight, n_beyond, tied0, tied1):
+        beyond, tied = np.zeros(weight.size), np.zeros(weight.size)
+        for i1, reach in enumerate(n_beyond):
+            beyond += table1[i1] * table0[:reach].sum(axis=0)
+        for i0, i1 in zip(tied0, tied1, strict=True):
+            tied += table0[i0] * table1[i1]
+        return beyond @ weight, tied @ weight
+
+    patch.setattr(beta_binomial, "region_from_tables", wrong)
+
+
+def positive_side_doubled(patch):
+    # right for a prior that is symmetrical about 1/2, as in the paper, and for no other
+    right = beta_binomial.region_from_tables
+
+    def wrong(table0, table1, weight, n_beyond, tied0, tied1):
+        _, tied = right(table0, table1, weight, n_beyond, tied0, tied1)
+        beyond = np.zeros(weight.size)
+        for i1, reach in enumerate(n_beyond):
+            beyond += table1[i1] * table0[:reach].sum(axis=0)
+        return 2 * (beyond @ weight), tied
+
+    patch.setattr(beta_binomial, "region_from_tables", wrong)
+
+
+def region_too_large(patch):
+    right = discard.region
+
+    def wrong(n0, n1, gamma_squared):
+        found = right(n0, n1, gamma_squared)
+        return replace(found, n_beyond=np.minimum(found.n_beyond + (found.n_beyond > 0), n0 + 1))
+
+    patch.setattr(discard, "region", wrong)
+
+
+def region_too_small(patch):
+    right = discard.region
+
+    def wrong(n0, n1, gamma_squared):
+        found = right(n0, n1, gamma_squared)
+        return replace(found, n_beyond=np.maximum(found.n_beyond - 1, 0))
+
+    patch.setattr(discard, "region", wrong)
+
+
+def ties_counted_as_beyond(patch):
+    right = discard.region
+
+    def wrong(n0, n1, gamma_squared):
+        found = right(n0, n1, gamma_squared)
+        n_beyond = found.n_beyond.copy()
+        n_beyond[found.tied1] += 1
+        return replace(found, n_beyond=n_beyond)
+
+    patch.setattr(discard, "region", wrong)
+
+
+def counts_swapped_between_classes(patch):
+    right = common_alpha.beta_binomial_table
+
+    def wrong(log_weight, alpha, mean_theta, ones, observed, inverse):
+        return right(log_weight, alpha, mean_theta, ones[::-1], observed[::-1], inverse)
+
+    patch.setattr(common_alpha, "beta_binomial_table", wrong)
+
+
+def discarded_number_off_by_k(patch):
+    right = discard.log_prob_selection
+
+    def wrong(beyond, tied, groups, *, ties, n_tied_kept):
+        groups = [replace(groups[0], n_discarded=groups[0].n_discarded + 2), *groups[1:]]
+        return right(beyond, tied, groups, ties=ties, n_tied_kept=n_tied_kept)
+
+    patch.setattr(common_alpha, "log_prob_selection", wrong)
+
+
+def missing_cells_ignored_in_the_factor(patch):
+    right = discard.probabilities
+
+    def wrong(alpha, observed, gamma_squared, rule):  # noqa: ARG001 - observed is ignored
+        return right(alpha, (5, 5), gamma_squared, quadrature.theta_rule(10, alpha, (0.2, 1.0)))
+
+    patch.setattr(common_alpha, "probabilities", wrong)
+
+
+def jacobian_dropped(patch):
+    wrong = types.SimpleNamespace(**{name: getattr(np, name) for name in dir(np)})
+    wrong.cosh = np.ones_like
+    patch.setattr(quadrature, "np", wrong)
+
+
+def prior_exponent_wrong(patch):
+    def wrong(self, log_alpha):
+        return -(self.shape + 1) * log_alpha - self.rate * np.exp(-log_alpha)
+
+    patch.setattr(AlphaPrior, "log_density_of_log", wrong)
+
+
+def prior_rate_taken_for_scale(patch):
+    def wrong(self, log_alpha):
+        return -self.shape * log_alpha - np.exp(-log_alpha) / self.rate
+
+    patch.setattr(AlphaPrior, "log_density_of_log", wrong)
+
+
+def class_probabilities_averaged(patch):
+    def wrong(self, ones, missing):
+        nodes = self.race.table.node_log_likelihood(ones, missing)
+        p = expit(self.log_prior_odds + nodes[1] - nodes[0]) @ np.exp(self.race.table.log_weight)
+        return logit(p) - self.log_prior_odds
+
+    patch.setattr(bernoulli_core.BernoulliFit, "evidence", wrong)
+
+
+def theta_left_at_its_prior_mean(patch):
+    right = common_alpha.beta_binomial_table
+
+    def wrong(log_weight, alpha, mean_theta, ones, observed, inverse):
+        return right(log_weight, alpha, 0 * mean_theta + 0.5, ones, observed, inverse)
+
+    patch.setattr(common_alpha, "beta_binomial_table", wrong)
+
+
+def one_theta_node_fewer(patch):
+    def wrong(n, alpha, interval, *, refine=1.0):  # noqa: ARG001 - the rule is exact
+        return quadrature._exact_rule((n + 3) // 2 - 1, *interval)
+
+    patch.setattr(common_alpha, "theta_rule", wrong)
+    patch.setattr(counts, "theta_rule", wrong)
+
+
+def theta_rule_on_the_whole_interval(patch):
+    right = quadrature.theta_rule
+
+    def wrong(n, alpha, interval, *, refine=1.0):  # noqa: ARG001 - the interval is ignored
+        return right(n, alpha, (0.0, 1.0), refine=refine)
+
+    patch.setattr(common_alpha, "theta_rule", wrong)
+    patch.setattr(counts, "theta_rule", wrong)
+
+
+def discarded_columns_forgotten(patch):
+    right = common_alpha.feature_block
+
+    def wrong(ones, observed, kept, conditioned=None):
+        block = right(ones, observed, kept, conditioned)
+        return replace(block, others=0 * block.others)
+
+    patch.setattr(bernoulli_core, "feature_block", wrong)
+
+
+def kept_columns_counted_twice(patch):
+    right = common_alpha.feature_block
+
+    def wrong(ones, observed, kept, conditioned=None):
+        block = right(ones, observed, kept, conditioned)
+        return replace(block, others=block.others + block.kept_multiplicity)
+
+    patch.setattr(bernoulli_core, "feature_block", wrong)
+
+
+def kept_by_design_counted_as_discarded(patch):
+    right = bernoulli_core.select
+
+    def wrong(*args, **kwargs):
+        found = right(*args, **kwargs)
+        first, *rest = found.groups
+        more = len(found.always_kept)
+        # Selection refuses such a record, so it is changed behind its back.
+        object.__setattr__(
+            found,
+            "groups",
+            (DiscardedGroup(first.observed, first.n_discarded + more, first.n_tied), *rest),
+        )
+        return found
+
+    patch.setattr(bernoulli_core, "select", wrong)
+
+
+def class_pseudocounts_forgotten(patch):
+    patch.setattr(
+        bernoulli_core, "_log_prior_odds", lambda n, _pseudocounts: float(np.log(n[1] / n[0]))
+    )
+
+
+def simpson_without_end_points(patch):
+    def wrong(interval, n_points=21):
+        low, high = interval
+        theta = low + (high - low) * (np.arange(n_points) + 0.5) / n_points
+        return ThetaRule(theta, np.full(n_points, 1 / n_points))
+
+    patch.setattr(common_alpha, "simpson_rule", wrong)
+
+
+def trapezoid_for_simpson(patch):
+    def wrong(interval, n_points=21):
+        weight = np.ones(n_points)
+        weight[[0, -1]] = 0.5
+        return ThetaRule(np.linspace(*interval, n_points), weight / weight.sum())
+
+    patch.setattr(common_alpha, "simpson_rule", wrong)
+
+
+def quantiles_not_at_midpoints(patch):
+    patch.setattr(
+        common_alpha, "paper_alpha_nodes", lambda prior: prior.quantiles(np.arange(1, 31) / 31)
+    )
+
+
+def prior_counted_twice_in_the_published_rule(patch):
+    right = AlphaPrior.log_density_of_log
+    calls = []
+
+    def wrong(self, log_alpha):
+        calls.append(1)
+        return right(self, log_alpha) if len(calls) % 2 else 0 * log_alpha
+
+    patch.setattr(AlphaPrior, "log_density_of_log", wrong)
+
+
+def interval_without_the_row_itself(patch):
+    right = PredictiveTable.node_log_likelihood
+    patch.setattr(
+        PredictiveTable,
+        "node_log_likelihood",
+        lambda self, ones, missing: 0 * right(self, ones, missing),
+    )
+
+
+def interval_with_theta_from_its_prior(patch):
+    def wrong(_alpha, _theta, weight, ones, _cases):
+        return np.tile(np.log(weight), (ones.shape[1], 1))
+
+    patch.setattr(intervals, "_theta_log_weights", wrong)
+
+
+def common_alpha_given_no_weight(patch):
+    patch.setattr(learned_prior, "expit", lambda _log_odds: 1.0)
+
+
+def common_alpha_given_all_weight(patch):
+    patch.setattr(learned_prior, "_COMMON", 1.0 - 1e-9)
+    patch.setattr(learned_prior, "_SPREADS", (1e-9,))
+    patch.setattr(learned_prior, "expit", lambda _log_odds: 0.0)
+
+
+def theta_not_learned(patch):
+    def wrong(_counts, uniform, _prior, _n):
+        return uniform.weight.reshape(learned_prior.N_CELLS, -1).sum(axis=1)
+
+    patch.setattr(learned_prior, "_learn_theta", wrong)
+
+
+def multiplicity_of_counts_forgotten(patch):
+    right = learned_prior.em_weights
+
+    def wrong(likelihood, multiplicity, pseudo_counts, start, **options):
+        return right(likelihood, np.ones_like(multiplicity), pseudo_counts, start, **options)
+
+    patch.setattr(learned_prior, "em_weights", wrong)
+
+
+MISTAKES = [
+    (at_most_for_ties, "ties"),
+    (at_most_for_ties, "enumeration"),
+    (discarded_ties_ignored, "ties"),
+    (discarded_ties_ignored, "enumeration"),
+    (kept_ties_taken_for_one, "enumeration"),
+    (kept_ties_taken_for_one, "unknown ties"),
+    (negative_side_forgotten, "discard"),
+    (negative_side_forgotten, "ties"),
+    (positive_side_doubled, "discard"),
+    (positive_side_doubled, "asymmetric"),
+    (region_too_large, "discard"),
+    (region_too_small, "discard"),
+    (region_too_small, "published"),
+    (ties_counted_as_beyond, "discard"),
+    (ties_counted_as_beyond, "ties"),
+    (counts_swapped_between_classes, "plain"),
+    (discarded_number_off_by_k, "ties"),
+    (discarded_number_off_by_k, "published"),
+    (missing_cells_ignored_in_the_factor, "asymmetric"),
+    (jacobian_dropped, "plain"),
+    (jacobian_dropped, "ties"),
+    (prior_exponent_wrong, "plain"),
+    (prior_rate_taken_for_scale, "plain"),
+    (class_probabilities_averaged, "plain"),
+    (class_probabilities_averaged, "ties"),
+    (theta_left_at_its_prior_mean, "plain"),
+    (theta_left_at_its_prior_mean, "published"),
+    (one_theta_node_fewer, "plain"),
+    (theta_rule_on_the_whole_interval, "asymmetric"),
+    (discarded_columns_forgotten, "counts"),
+    (kept_columns_counted_twice, "plain"),
+    (kept_columns_counted_twice, "counts"),
+    (kept_by_design_counted_as_discarded, "by design"),
+    (class_pseudocounts_forgotten, "ties"),
+    (simpson_without_end_points, "published"),
+    (trapezoid_for_simpson, "published"),
+    (quantiles_not_at_midpoints, "published"),
+    (prior_counted_twice_in_the_published_rule, "published"),
+    (interval_without_the_row_itself, "intervals"),
+    (interval_with_theta_from_its_prior, "intervals"),
+    (common_alpha_given_no_weight, "one alpha for all"),
+    (common_alpha_given_all_weight, "planted distribution"),
+    (theta_not_learned, "planted distribution"),
+    (multiplicity_of_counts_forgotten, "planted distribution"),
+]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "check"), MISTAKES, ids=[f"{bug.__name__}: {check}" for bug, check in MISTAKES]
+)
+def test_the_mistake_is_noticed(mistake, check, monkeypatch):
+    mistake(monkeypatch)
+    assert not CHECKS[check]()
