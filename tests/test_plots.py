@@ -153,9 +153,7 @@ def test_path_draws_expected_values_alone_or_beside_actual_ones_on_a_log_axis():
     alone = FeaturePathDisplay.from_path(path(), name="mine")
     assert [len(ax.get_lines()) for ax in alone.ax_] == [1, 1]
     k = np.array([1, 10, 100])
-    full = FeaturePathDisplay.from_path(
-        {"mine": path(actual_error=0.5 / k, log_score=0.7 / k)}
-    )
+    full = FeaturePathDisplay.from_path({"mine": path(actual_error=0.5 / k, log_score=0.7 / k)})
     for ax, values in zip(full.ax_, ((0.4, 0.5), (0.6, 0.7)), strict=True):
         assert ax.get_xscale() == "log"
         for line, value in zip(ax.get_lines(), values, strict=True):

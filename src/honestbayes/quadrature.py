@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.types import BoolArray, FloatArray, IntArray
 
 EXACT_UP_TO = 400
 """With at most this many cases the rule over theta is exact; above, it is adapted to alpha."""
@@ -101,7 +101,9 @@ def theta_rule(
     if n <= EXACT_UP_TO:
         return _exact_rule((n + 3) // 2, low, high)
     effective = 1.0 / (1.0 / n + 1.0 / alpha)
-    return _angle_rule(int(refine * (32 + 6.5 * np.sqrt(effective))), low, high)
+    wanted = refine * (32 + 6.5 * np.sqrt(effective))
+    # Rounded up to one of few sizes, because large rules take a second to make.
+    return _angle_rule(int(np.ceil(1.1 ** np.ceil(np.log(wanted) / np.log(1.1)))), low, high)
 
 
 @lru_cache(maxsize=32)
@@ -162,8 +164,29 @@ def paper_alpha_nodes(prior: AlphaPrior, n_nodes: int = 30) -> FloatArray:
 
 
 Values = tuple[FloatArray, ...]
-Evaluate = Callable[[FloatArray], tuple[FloatArray, list[Values]]]
-Probe = Callable[[FloatArray, FloatArray, list[Values]], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """What the integrand returns at points of log(alpha).
+
+    Attributes
+    ----------
+    log_density : ndarray of shape (A,)
+        Log density up to a constant.
+    values : list of length A
+        What the caller wants back for each node.
+    tilt : ndarray of shape (A, 2, r)
+        Log probability of each of r made-up cases given the class and the node. Their log-odds
+        decide when the rule is fine enough, and nodes that matter to any of them are kept.
+    """
+
+    log_density: FloatArray
+    values: list[Values]
+    tilt: FloatArray
+
+
+Evaluate = Callable[[FloatArray], Nodes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +195,8 @@ class LineRule:
 
     Attributes
     ----------
-    log_alpha, weight : ndarray of shape (A,)
-        Nodes and normalised posterior weights.
+    log_alpha, log_weight : ndarray of shape (A,)
+        Nodes and logarithms of normalised posterior weights.
     log_density : ndarray of shape (A,)
         Log posterior density of log(alpha) at the nodes.
     values : list of length A
@@ -181,34 +204,36 @@ class LineRule:
     log_evidence : float
         Log of the integral.
     error : float
-        Estimated error of the log integral and of the probes.
+        Estimated error of the log integral and of the made-up cases' log-odds (relative where
+        these exceed 1).
     """
 
     log_alpha: FloatArray
-    weight: FloatArray
+    log_weight: FloatArray
     log_density: FloatArray
     values: list[Values]
     log_evidence: float
     error: float
 
+    @property
+    def weight(self) -> FloatArray:
+        """Normalised posterior weights."""
+        return np.asarray(np.exp(self.log_weight))
+
 
 def integrate_log_alpha(
-    evaluate: Evaluate, probe: Probe, start: tuple[float, float], *, tolerance: float
+    evaluate: Evaluate, start: tuple[float, float], *, tolerance: float
 ) -> LineRule:
     """Integrate a posterior over log(alpha) by a trapezoidal rule that refines itself.
 
     Parameters
     ----------
     evaluate : callable
-        Maps log(alpha) of shape (A,) to the log density there (up to a constant) and a list of
-        values, one per node, kept for the caller.
-    probe : callable
-        Maps log(alpha), log weights and values to an array of numbers that the caller cares
-        about, here the log-odds of training rows.
+        Maps log(alpha) of shape (A,) to :class:`Nodes`.
     start : tuple of float
         Range of log(alpha) scanned at first; extended while the ends still carry weight.
     tolerance : float
-        Bound on the estimated error of the log integral and of the probes.
+        Bound on the estimated error.
 
     Returns
     -------
@@ -224,11 +249,11 @@ def integrate_log_alpha(
     cut = _LOST_TAIL - np.log(max(tolerance, 1e-13))
     floor = max(np.exp(-cut), _ROUNDING)
     level = _Level.first(evaluate, *_locate(evaluate, start, cut), cut)
-    now = level.summary(probe)
+    now = level.summary()
     for _ in range(_MAX_LEVELS):
         coarse, before = level, now
         level = level.halved(evaluate, cut)
-        now = level.summary(probe)
+        now = level.summary()
         difference = float(np.max(np.abs(now - before)))
         if difference <= tolerance:
             return coarse.rule(max(difference, floor))
@@ -238,42 +263,54 @@ def integrate_log_alpha(
     return level.rule(error)
 
 
+def _relevant(log_density: FloatArray, tilt: FloatArray, cut: float) -> BoolArray:
+    """Which nodes carry weight in the posterior, or in what it becomes for a made-up case."""
+    tilted = log_density[:, None] + tilt.reshape(log_density.size, -1)
+    everything = np.concatenate([log_density[:, None], tilted], axis=1)
+    return np.asarray(np.any(everything > everything.max(axis=0) - cut, axis=1))
+
+
 def _locate(
     evaluate: Evaluate, start: tuple[float, float], cut: float
 ) -> tuple[float, float, float, float]:
     """Find the mode, the width and the range of the density by scanning and halving."""
     step = _SCAN_STEP
-    t = np.arange(np.floor(start[0]), np.ceil(start[1]) + step, step)
-    log_density, _ = evaluate(t)
-    while log_density[0] > log_density.max() - cut and t[0] > -_FARTHEST:
-        more = t[0] - step * np.arange(3, 0, -1)
-        t, log_density = _join(t, log_density, more, evaluate)
+    scan = _Scan(evaluate, np.arange(np.floor(start[0]), np.ceil(start[1]) + step, step))
+    while _relevant(scan.log_density, scan.tilt, cut)[0] and scan.t[0] > -_FARTHEST:
+        scan.add(scan.t[0] - step * np.arange(3, 0, -1))
     reach = step
-    while log_density[-1] > log_density.max() - cut and t[-1] < _FARTHEST:
+    while _relevant(scan.log_density, scan.tilt, cut)[-1] and scan.t[-1] < _FARTHEST:
         reach *= 2  # the right tail is exponential: long, but smooth
-        t, log_density = _join(t, log_density, np.array([t[-1] + reach]), evaluate)
+        scan.add(scan.t[-1:] + reach)
     while True:
-        best = int(np.argmax(log_density))
-        best = min(max(best, 1), t.size - 2)
+        t, log_density = scan.t, scan.log_density
+        best = min(max(int(np.argmax(log_density)), 1), t.size - 2)
         around = slice(best - 1, best + 2)
         drop = log_density[best] - log_density[around]
         if max(drop[0], drop[2]) < _RESOLVED or t[best + 1] - t[best - 1] < 1e-7:
             break
-        new = (t[best - 1 : best + 1] + t[best : best + 2]) / 2
-        t, log_density = _join(t, log_density, new, evaluate)
+        scan.add((t[best - 1 : best + 1] + t[best : best + 2]) / 2)
     curvature = -np.polyfit(t[around] - t[best], log_density[around], 2)[0] * 2
     scale = 1.0 / np.sqrt(curvature) if curvature > 0 else 1.0
-    heavy = np.flatnonzero(log_density > log_density.max() - cut)
+    heavy = np.flatnonzero(_relevant(log_density, scan.tilt, cut))
     low, high = t[max(heavy[0] - 1, 0)], t[min(heavy[-1] + 1, t.size - 1)]
     return float(t[np.argmax(log_density)]), float(np.clip(scale, 1e-6, 2.0)), low, high
 
 
-def _join(
-    t: FloatArray, log_density: FloatArray, more: FloatArray, evaluate: Evaluate
-) -> tuple[FloatArray, FloatArray]:
-    extra, _ = evaluate(more)
-    order = np.argsort(np.concatenate([t, more]), kind="stable")
-    return np.concatenate([t, more])[order], np.concatenate([log_density, extra])[order]
+class _Scan:
+    """Points of log(alpha), in order, and the integrand there."""
+
+    def __init__(self, evaluate: Evaluate, t: FloatArray) -> None:
+        nodes = evaluate(t)
+        self._evaluate = evaluate
+        self.t, self.log_density, self.tilt = t, nodes.log_density, nodes.tilt
+
+    def add(self, t: FloatArray) -> None:
+        nodes = self._evaluate(t)
+        order = np.argsort(np.concatenate([self.t, t]), kind="stable")
+        self.t = np.concatenate([self.t, t])[order]
+        self.log_density = np.concatenate([self.log_density, nodes.log_density])[order]
+        self.tilt = np.concatenate([self.tilt, nodes.tilt])[order]
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,12 +321,7 @@ class _Level:
     scale: float
     step: float
     index: IntArray
-    log_density: FloatArray  # of v
-    values: list[Values]
-
-    @property
-    def v(self) -> FloatArray:
-        return self.step * self.index.astype(float)
+    nodes: Nodes  # with the density of v
 
     @classmethod
     def first(
@@ -297,50 +329,62 @@ class _Level:
     ) -> _Level:
         start = np.floor(np.arcsinh((low - centre) / scale) / _FIRST_STEP)
         end = np.ceil(np.arcsinh((high - centre) / scale) / _FIRST_STEP)
-        nothing = np.zeros(0, dtype=np.int64)
-        empty = cls(centre, scale, _FIRST_STEP, nothing, np.zeros(0), [])
-        return empty._with(np.arange(start, end + 1).astype(np.int64), evaluate, cut)
+        index = np.arange(start, end + 1).astype(np.int64)
+        level = cls(centre, scale, _FIRST_STEP, index, Nodes(np.zeros(0), [], np.zeros(0)))
+        return replace(level, nodes=level._evaluated(index, evaluate))._pruned(cut)
 
     def halved(self, evaluate: Evaluate, cut: float) -> _Level:
         finer = replace(self, step=self.step / 2, index=2 * self.index)
-        return finer._with(np.union1d(finer.index - 1, finer.index + 1), evaluate, cut)
-
-    def _with(self, index: IntArray, evaluate: Evaluate, cut: float) -> _Level:
-        v = self.step * index.astype(float)
-        log_density, values = evaluate(self._to_log_alpha(v))
-        log_density = log_density + np.log(self.scale * np.cosh(v))
-        all_index = np.concatenate([self.index, index])
-        everything = np.concatenate([self.log_density, log_density])
-        both = self.values + values
-        keep = np.flatnonzero(everything > everything.max() - cut)
-        order = keep[np.argsort(all_index[keep])]
-        return replace(
-            self,
-            index=all_index[order],
-            log_density=everything[order],
-            values=[both[i] for i in order],
+        between = np.union1d(finer.index - 1, finer.index + 1)
+        new = finer._evaluated(between, evaluate)
+        index = np.concatenate([finer.index, between])
+        order = np.argsort(index)
+        values = self.nodes.values + new.values
+        nodes = Nodes(
+            np.concatenate([self.nodes.log_density, new.log_density])[order],
+            [values[i] for i in order],
+            np.concatenate([self.nodes.tilt, new.tilt])[order],
         )
+        return replace(finer, index=index[order], nodes=nodes)._pruned(cut)
+
+    def _evaluated(self, index: IntArray, evaluate: Evaluate) -> Nodes:
+        v = self.step * index.astype(float)
+        nodes = evaluate(self._to_log_alpha(v))
+        return replace(nodes, log_density=nodes.log_density + np.log(self.scale * np.cosh(v)))
+
+    def _pruned(self, cut: float) -> _Level:
+        keep = np.flatnonzero(_relevant(self.nodes.log_density, self.nodes.tilt, cut))
+        nodes = Nodes(
+            self.nodes.log_density[keep],
+            [self.nodes.values[i] for i in keep],
+            self.nodes.tilt[keep],
+        )
+        return replace(self, index=self.index[keep], nodes=nodes)
 
     def _to_log_alpha(self, v: FloatArray) -> FloatArray:
         result: FloatArray = self.centre + self.scale * np.sinh(v)
         return result
 
     def _log_integral(self) -> float:
-        return float(special.logsumexp(self.log_density) + np.log(self.step))
+        return float(special.logsumexp(self.nodes.log_density) + np.log(self.step))
 
-    def summary(self, probe: Probe) -> FloatArray:
+    def summary(self) -> FloatArray:
         """Return the numbers whose change decides whether the rule is fine enough."""
-        log_alpha = self._to_log_alpha(self.v)
-        return np.append(probe(log_alpha, self.log_density, self.values), self._log_integral())
+        by_class = special.logsumexp(
+            self.nodes.tilt + self.nodes.log_density[:, None, None], axis=0
+        )
+        # Absolute where log-odds are small, relative where they are large.
+        return np.append(np.arcsinh(by_class[1] - by_class[0]), self._log_integral())
 
     def rule(self, error: float) -> LineRule:
         log_integral = self._log_integral()
-        weight = np.exp(self.log_density - self.log_density.max())
+        v = self.step * self.index.astype(float)
+        log_density = self.nodes.log_density
         return LineRule(
-            log_alpha=self._to_log_alpha(self.v),
-            weight=weight / weight.sum(),
-            log_density=self.log_density - np.log(self.scale * np.cosh(self.v)) - log_integral,
-            values=self.values,
+            log_alpha=self._to_log_alpha(v),
+            log_weight=log_density - special.logsumexp(log_density),
+            log_density=log_density - np.log(self.scale * np.cosh(v)) - log_integral,
+            values=self.nodes.values,
             log_evidence=log_integral,
             error=error,
         )

@@ -16,7 +16,7 @@ from honestbayes.models.explain import FeaturePath, FeatureTable
 from honestbayes.models.learned import LearnedFit
 from honestbayes.models.leave_one_out import learn_slope, leave_out_fits
 from honestbayes.models.parameters import check_class_prior, check_settings
-from honestbayes.screening import as_source, encode_classes, screen
+from honestbayes.screening import Source, as_source, encode_classes, screen
 from honestbayes.screening.binarization import BinarizeOption
 from honestbayes.selection import Selection, parse_always_keep, squared_correlation
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -198,7 +198,8 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         Notes
         -----
         Only the event is known, so ``correction`` is "selection" and the prior uniform. A slope
-        cannot be learnt, because selection cannot be repeated without each case.
+        cannot be learnt, because selection cannot be repeated without each case. Prediction takes
+        the kept columns, in the same order, or the whole table that was screened.
         """
         source = as_source(X)
         classes, _ = encode_classes(y)
@@ -212,10 +213,9 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         _check_fits(selection, screening.class_counts, screening.ones, screening.observed_full())
         fit = fit_selection(screening, _renumbered(selection), settings)
         fit = explain.with_selection(fit, selection)
-        self.n_features_in_ = selection.n_features_in
-        if hasattr(self, "feature_names_in_"):  # of an earlier fit
-            del self.feature_names_in_
+        validate_data(self, X, skip_check_array=True)
         self._store(fit, classes, settings.feature_prior, settings.correction)
+        self._kept_columns_only = True
         self._warn_about_slope()
         return self
 
@@ -242,6 +242,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         correction: str | None,
     ) -> None:
         self._fit = fit
+        self._kept_columns_only = False
         self.classes_ = classes
         self.class_count_ = np.array(fit.selection.class_counts)
         self.selection_ = fit.selection
@@ -333,14 +334,22 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         """Return the kept columns as 0/1, and where they are missing."""
         check_is_fitted(self)
         source = as_source(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
         columns = np.array(self.selection_.columns, dtype=np.int64)
-        if source.shape[1] != self.n_features_in_:
+        width = source.shape[1]
+        if self._kept_columns_only and width == columns.size:
+            columns = np.arange(width)
+        elif self._kept_columns_only and width == self.selection_.n_features_in:
+            return self._binarized(source, columns)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if width != self.n_features_in_:
             msg = (
-                f"X has {source.shape[1]} features, but SelectiveBernoulliNB is expecting "
+                f"X has {width} features, but SelectiveBernoulliNB is expecting "
                 f"{self.n_features_in_} features as input."
             )
             raise ValueError(msg)
+        return self._binarized(source, columns)
+
+    def _binarized(self, source: Source, columns: IntArray) -> tuple[AnyArray, BoolArray | None]:
         names = self.get_feature_names_out()
         return self._fit.binarization.apply(
             source.take(columns), lambda position: f"column {names[position]!r}"
@@ -358,17 +367,14 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         """Return the names of the kept features, strongest first, then those kept by design."""
         check_is_fitted(self)
         columns = np.array(self.selection_.columns, dtype=np.int64)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None and self.selection_.kept_names is not None:
-            return np.array(
-                self.selection_.kept_names + (self.selection_.always_kept_names or ()),
-                dtype=object,
-            )
-        if names is None:
-            names = input_features
+        if self.selection_.kept_names is not None:
+            known = self.selection_.kept_names + (self.selection_.always_kept_names or ())
+            return np.array(known, dtype=object)
+        names = getattr(self, "feature_names_in_", input_features)
         if names is None:
             return np.array([f"x{column}" for column in columns], dtype=object)
-        return np.asarray(names, dtype=object)[columns]
+        names = np.asarray(names, dtype=object)
+        return names if self._kept_columns_only else names[columns]
 
     def feature_table(self) -> FeatureTable:
         """Return what each kept feature says: P(x=1) in each class, and the weight of evidence."""

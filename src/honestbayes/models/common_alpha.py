@@ -23,8 +23,9 @@ from honestbayes.quadrature import (
     EXACT_UP_TO,
     AlphaPrior,
     LineRule,
-    Probe,
+    Nodes,
     ThetaRule,
+    Values,
     finite_alpha,
     integrate_log_alpha,
     paper_alpha_nodes,
@@ -38,6 +39,7 @@ Correction = Literal["selection", "counts"] | None
 Quadrature = Literal["adaptive", "paper"]
 
 _REFINEMENTS = (1.0, 2.0, 4.0)
+_ROUNDING_PER_CASE = 1e-14
 
 _THREADS_ABOVE = 20_000
 """With more cases than this the probability of selection is computed in threads."""
@@ -118,17 +120,16 @@ def fit_common_alpha(
         Training rows (0/1) whose log-odds decide when the rule is fine enough.
     """
     if settings.quadrature == "paper":
-        return _fit_paper(block, selection, settings)
+        return _fit_paper(block, selection, settings, probes)
     for refine in _REFINEMENTS:
-        model = _Evaluator(block, selection, settings, refine=refine)
+        model = _Evaluator(block, selection, settings, probes, refine=refine)
         rule = integrate_log_alpha(
-            model.evaluate,
-            _probe(block, probes),
-            _scan_range(settings.alpha_prior),
-            tolerance=settings.tolerance,
+            model.evaluate, _scan_range(settings.alpha_prior), tolerance=settings.tolerance
         )
-        theta_error = _theta_error(block, selection, settings, rule, model, refine)
-        if theta_error <= settings.tolerance:
+        theta_error = _theta_error(block, selection, settings, probes, rule, model, refine)
+        # More nodes do not help against rounding in sums over n cases.
+        if theta_error <= max(settings.tolerance, _ROUNDING_PER_CASE * model.n_cases):
+            theta_error = min(theta_error, settings.tolerance)
             break
     error = max(rule.error, theta_error)
     if error > settings.tolerance:
@@ -147,11 +148,22 @@ def fit_common_alpha(
         error,
         settings.tolerance,
     )
-    return _assemble(block, posterior, np.stack([value[0] for value in rule.values]), settings)
+    mean_theta = np.stack([value[0] for value in rule.values])
+    table = _table(block, rule.log_weight, posterior.alpha, mean_theta)
+    return CommonAlphaFit(posterior, table, block, settings.theta_interval)
+
+
+def _table(
+    block: FeatureBlock, log_weight: FloatArray, alpha: FloatArray, mean_theta: FloatArray
+) -> PredictiveTable:
+    counts = block.counts
+    return beta_binomial_table(
+        log_weight, alpha, mean_theta, counts.ones, counts.observed, block.kept
+    )
 
 
 def _fit_paper(
-    block: FeatureBlock, selection: Selection | None, settings: ModelSettings
+    block: FeatureBlock, selection: Selection | None, settings: ModelSettings, probes: AnyArray
 ) -> CommonAlphaFit:
     """Use the published rule: 30 prior quantiles, 21 Simpson points, "at most gamma"."""
     alpha = paper_alpha_nodes(settings.alpha_prior)
@@ -159,40 +171,24 @@ def _fit_paper(
         block,
         selection,
         settings,
+        probes,
         rule=simpson_rule(settings.theta_interval),
         ties="at_most",
     )
-    log_density, values = model.evaluate(np.log(alpha))
+    nodes = model.evaluate(np.log(alpha))
     prior = settings.alpha_prior.log_density_of_log(np.log(alpha))
-    log_weight = log_density - prior  # the nodes are prior quantiles: the prior is in their places
+    log_weight = nodes.log_density - prior  # the nodes are quantiles: the prior is in their places
     log_weight -= logsumexp(log_weight)
     posterior = AlphaPosterior(
         alpha,
         np.exp(log_weight),
-        np.array([value[1] for value in values]),
+        np.array([value[1] for value in nodes.values]),
         log_weight + np.log(alpha.size) + prior,
         np.nan,
         settings.tolerance,
     )
-    return _assemble(block, posterior, np.stack([value[0] for value in values]), settings)
-
-
-def _assemble(
-    block: FeatureBlock,
-    posterior: AlphaPosterior,
-    mean_theta: FloatArray,
-    settings: ModelSettings,
-) -> CommonAlphaFit:
-    with np.errstate(divide="ignore"):
-        log_weight = np.log(posterior.weights)
-    table = beta_binomial_table(
-        log_weight,
-        posterior.alpha,
-        mean_theta,
-        block.counts.ones,
-        block.counts.observed,
-        block.kept,
-    )
+    mean_theta = np.stack([value[0] for value in nodes.values])
+    table = _table(block, log_weight, alpha, mean_theta)
     return CommonAlphaFit(posterior, table, block, settings.theta_interval)
 
 
@@ -204,6 +200,7 @@ class _Evaluator:
         block: FeatureBlock,
         selection: Selection | None,
         settings: ModelSettings,
+        probes: AnyArray,
         *,
         rule: ThetaRule | None = None,
         refine: float = 1.0,
@@ -212,6 +209,7 @@ class _Evaluator:
         self._block = block
         self._selection = selection if selection is not None and selection.n_discarded else None
         self._settings = settings
+        self._probes = probes
         self._rule = rule
         self._refine = refine
         self._ties = ties
@@ -222,19 +220,23 @@ class _Evaluator:
             sizes.append(sum(self._selection.class_counts))
         self.n_cases = max(sizes)
 
-    def evaluate(self, log_alpha: FloatArray) -> tuple[FloatArray, list[tuple[FloatArray, ...]]]:
-        nodes = [float(alpha) for alpha in finite_alpha(log_alpha)]
-        parts = [self._likelihood(alpha) for alpha in nodes]
+    def evaluate(self, log_alpha: FloatArray) -> Nodes:
+        alpha = finite_alpha(log_alpha)
+        parts = [self._likelihood(float(node)) for node in alpha]
         log_likelihood = np.stack([part[0] for part in parts])
         log_event = log_likelihood @ self._block.others
         if self._selection is not None:
-            log_event = log_event + self._log_prob_selection(nodes, self._selection)
+            log_event = log_event + self._log_prob_selection(alpha.tolist(), self._selection)
         log_density = (
             self._settings.alpha_prior.log_density_of_log(log_alpha)
             + log_likelihood @ self._kept_multiplicity
             + log_event
         )
-        return log_density, [(part[1], event) for part, event in zip(parts, log_event, strict=True)]
+        mean_theta = np.stack([part[1] for part in parts])
+        values: list[Values] = list(zip(mean_theta, log_event, strict=True))
+        table = _table(self._block, np.zeros(alpha.size), alpha, mean_theta)
+        tilt = np.moveaxis(table.node_log_likelihood(self._probes, None), 2, 0)
+        return Nodes(log_density, values, tilt)
 
     def _log_prob_selection(self, nodes: list[float], selection: Selection) -> FloatArray:
         def one_node(alpha: float) -> list[tuple[float, float]]:
@@ -276,38 +278,11 @@ def _scan_range(prior: AlphaPrior) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _probe(block: FeatureBlock, probes: AnyArray) -> Probe:
-    """Return a function from nodes, log weights and values to the log-odds of the probes."""
-    seen: dict[float, FloatArray] = {}  # by node: levels of the rule share theirs
-
-    def log_odds(
-        log_alpha: FloatArray, log_weight: FloatArray, values: list[tuple[FloatArray, ...]]
-    ) -> FloatArray:
-        nodes = log_alpha.tolist()
-        new = [i for i, node in enumerate(nodes) if node not in seen]
-        table = beta_binomial_table(
-            np.zeros(len(new)),
-            finite_alpha(log_alpha[new]),
-            np.array([values[i][0] for i in new]).reshape(len(new), -1),
-            block.counts.ones,
-            block.counts.observed,
-            block.kept,
-        )
-        by_node = np.moveaxis(table.node_log_likelihood(probes, None), 2, 0)
-        seen.update(zip((nodes[i] for i in new), by_node, strict=True))
-        terms = np.stack([seen[node] for node in nodes])
-        by_class = logsumexp(terms + log_weight[:, None, None], axis=0)
-        # Absolute where log-odds are small, relative where they are large.
-        result: FloatArray = np.arcsinh(by_class[1] - by_class[0])
-        return result
-
-    return log_odds
-
-
 def _theta_error(
     block: FeatureBlock,
     selection: Selection | None,
     settings: ModelSettings,
+    probes: AnyArray,
     rule: LineRule,
     model: _Evaluator,
     refine: float,
@@ -317,8 +292,6 @@ def _theta_error(
         return 0.0
     heaviest = np.sort(np.argsort(-rule.weight)[:3])
     log_alpha = rule.log_alpha[heaviest]
-    finer = _Evaluator(block, selection, settings, refine=1.5 * refine)
-    coarse, _ = model.evaluate(log_alpha)
-    fine, _ = finer.evaluate(log_alpha)
-    difference = fine - coarse
+    finer = _Evaluator(block, selection, settings, probes, refine=1.5 * refine)
+    difference = finer.evaluate(log_alpha).log_density - model.evaluate(log_alpha).log_density
     return float(np.max(np.abs(difference - difference.mean())))
