@@ -298,8 +298,8 @@ def theta_rule_on_the_whole_interval(patch):
 def discarded_columns_forgotten(patch):
     right = common_alpha.feature_block
 
-    def wrong(ones, observed, kept, conditioned=None):
-        block = right(ones, observed, kept, conditioned)
+    def wrong(ones, observed, kept, conditioned=None, **options):
+        block = right(ones, observed, kept, conditioned, **options)
         return replace(block, others=0 * block.others)
 
     patch.setattr(bernoulli_core, "feature_block", wrong)
@@ -308,8 +308,8 @@ def discarded_columns_forgotten(patch):
 def kept_columns_counted_twice(patch):
     right = common_alpha.feature_block
 
-    def wrong(ones, observed, kept, conditioned=None):
-        block = right(ones, observed, kept, conditioned)
+    def wrong(ones, observed, kept, conditioned=None, **options):
+        block = right(ones, observed, kept, conditioned, **options)
         return replace(block, others=block.others + block.kept_multiplicity)
 
     patch.setattr(bernoulli_core, "feature_block", wrong)

@@ -46,7 +46,7 @@ _FIRST_STEP = 0.3
 _MAX_LEVELS = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ThetaRule:
     """Nodes in the prior's interval and weights that sum to 1 (the uniform prior is inside)."""
 

@@ -32,8 +32,7 @@ def test_probabilities_agree_with_two_dimensional_integration(name, correction):
 @pytest.mark.parametrize("correction", CORRECTIONS)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_probabilities_at_the_default_tolerance_are_within_it(name, correction):
-    # A quarter of 1e-8 in log-odds per block of features, with a factor for the estimate.
-    assert prediction_distance(name, correction) < 1e-8
+    assert prediction_distance(name, correction) < 1e-9
 
 
 @pytest.mark.parametrize("name", ["k=1", "k=3, ties", "missing cells"])

@@ -6,6 +6,7 @@ Features with the same counts share everything, so all work is done over distinc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import gammaln
@@ -69,10 +70,14 @@ def distinct_counts(ones: IntArray, observed: IntArray) -> DistinctCounts:
     )
 
 
+@lru_cache(maxsize=1)
 def class_tables(
     alpha: float, rule: ThetaRule, n0: int, n1: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return beta-binomial tables of both classes and the rule's weights, normalised for them."""
+    """Return beta-binomial tables of both classes and the rule's weights, normalised for them.
+
+    The last ones are kept, because the likelihood and the probability of selection use the same.
+    """
     from honestbayes.correction import beta_binomial
 
     total0 = np.empty(rule.theta.size)

@@ -28,10 +28,10 @@ from honestbayes.types import FloatArray, IntArray
 N_CELLS = 16
 """Cells of theta, equal in the angle arccos(1 - 2 theta)."""
 
-SPACING = 0.3
+SPACING = 0.35
 """Distance between atoms of log(alpha)."""
 
-COARSE_SPACING = 1.5
+COARSE_SPACING = 1.8
 """The same while the density of theta is learnt."""
 
 PSEUDO_FEATURES = 20.0
@@ -48,6 +48,7 @@ _CENTRES_WITHIN = 3.5
 
 _THETA_ROUNDS = 2
 _THETA_TOLERANCE = 0.5
+_ALPHA_TOLERANCE = 0.02
 
 _NEW_SUPPORT = 0.01
 """Share of the papers' prior in the starting point, so that EM can reach every atom."""
@@ -142,7 +143,9 @@ def learn_prior(
     np.exp(table, out=table)
     family, best_in_family = _normal_family(log_alpha, table, counts.multiplicity, mass)
     start = (1 - _NEW_SUPPORT) * family + _NEW_SUPPORT * mass
-    result = em_weights(table, counts.multiplicity, PSEUDO_FEATURES * family, start)
+    result = em_weights(
+        table, counts.multiplicity, PSEUDO_FEATURES * family, start, tolerance=_ALPHA_TOLERANCE
+    )
     gain = float(counts.multiplicity @ np.log(table @ result.weights)) - best_in_family
     free = float(expit(gain - np.log(max(counts.multiplicity.sum(), 1))))
     return LearnedPrior(
@@ -211,7 +214,7 @@ def _climb(
         loss,
         np.array([centre, np.log(spread)]),
         method="Nelder-Mead",
-        options={"xatol": 0.02, "fatol": 0.05, "maxfev": 60},
+        options={"xatol": 0.02, "fatol": 0.05, "maxfev": 40},
     )
     return normal(found.x[:1], np.exp(found.x[1:]))[0], -float(found.fun)
 

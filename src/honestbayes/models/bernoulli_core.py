@@ -134,7 +134,13 @@ def fit_selection(
             others = np.setdiff1d(_racing(selection), kept, assume_unique=True)
         event = selection if settings.correction == "selection" else None
         race = fit_common_alpha(
-            feature_block(ones, observed, kept, others),
+            feature_block(
+                ones,
+                observed,
+                kept,
+                others,
+                symmetric=sum(settings.model.theta_interval) == 1.0,
+            ),
             event,
             settings.model,
             _probes(ones[:, kept], _columns(observed, kept)),

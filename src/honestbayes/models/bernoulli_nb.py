@@ -62,7 +62,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
     quadrature : {"adaptive", "paper"}, default="adaptive"
         "paper": the published computation (30 prior quantiles of alpha, 21 Simpson points of
         theta, ties ignored), with the uniform prior.
-    tol : float, default=1e-10
+    tol : float, default=1e-9
         Bound on the estimated error of the log-odds from quadrature over alpha.
     random_state : int, RandomState or None, default=None
         Breaks ties between features whose correlations are equal.
@@ -120,7 +120,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         theta_prior: tuple[float, float] = (0.0, 1.0),
         binarize: BinarizeOption = "auto",
         quadrature: Literal["adaptive", "paper"] = "adaptive",
-        tol: float = 1e-10,
+        tol: float = 1e-9,
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select

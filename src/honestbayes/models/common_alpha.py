@@ -63,6 +63,11 @@ class FeatureBlock:
     kept: IntArray
     others: IntArray
 
+    def kept_distinct(self) -> tuple[IntArray, IntArray]:
+        """Positions of the kept features' distinct counts, and each feature's among these."""
+        used, place = np.unique(self.kept, return_inverse=True)
+        return used, place
+
     @property
     def kept_multiplicity(self) -> IntArray:
         """How many kept features have these counts."""
@@ -70,12 +75,27 @@ class FeatureBlock:
 
 
 def feature_block(
-    ones: IntArray, observed: IntArray, kept: IntArray, conditioned: IntArray | None = None
+    ones: IntArray,
+    observed: IntArray,
+    kept: IntArray,
+    conditioned: IntArray | None = None,
+    *,
+    symmetric: bool = False,
 ) -> FeatureBlock:
-    """Build a block from counts of shape (2, p); ``conditioned`` names discarded features."""
+    """Build a block from counts of shape (2, p); ``conditioned`` names discarded features.
+
+    Where the prior of theta is symmetric, a discarded feature with mostly ones has the likelihood
+    of its mirror image, which makes half as many distinct counts.
+    """
     single = observed.shape[1] == 1
     columns = kept if conditioned is None else np.concatenate([kept, conditioned])
-    counts = distinct_counts(ones[:, columns], observed if single else observed[:, columns])
+    cases = observed if single else observed[:, columns]
+    chosen = ones[:, columns]
+    if symmetric:
+        mirrored = 2 * chosen.sum(axis=0) > cases.sum(axis=0)
+        mirrored[: kept.size] = False
+        chosen = np.where(mirrored, cases - chosen, chosen)
+    counts = distinct_counts(chosen, cases)
     others = np.bincount(counts.inverse[kept.size :], minlength=counts.multiplicity.size)
     return FeatureBlock(counts, counts.inverse[: kept.size], others)
 
@@ -156,10 +176,10 @@ def fit_common_alpha(
 def _table(
     block: FeatureBlock, log_weight: FloatArray, alpha: FloatArray, mean_theta: FloatArray
 ) -> PredictiveTable:
-    counts = block.counts
-    return beta_binomial_table(
-        log_weight, alpha, mean_theta, counts.ones, counts.observed, block.kept
-    )
+    """Tabulate the kept features; ``mean_theta`` is that of their distinct counts."""
+    used, place = block.kept_distinct()
+    ones, observed = block.counts.ones[:, used], block.counts.observed[:, used]
+    return beta_binomial_table(log_weight, alpha, mean_theta, ones, observed, place)
 
 
 def _fit_paper(
@@ -214,6 +234,7 @@ class _Evaluator:
         self._refine = refine
         self._ties = ties
         self._kept_multiplicity = block.kept_multiplicity
+        self._used, _ = block.kept_distinct()
         self._likelihood = CountLikelihood(block.counts, settings.theta_interval, rule, refine)
         sizes = [int(np.sum(block.counts.observed, axis=0).max(initial=0))]
         if self._selection is not None:
@@ -222,41 +243,45 @@ class _Evaluator:
 
     def evaluate(self, log_alpha: FloatArray) -> Nodes:
         alpha = finite_alpha(log_alpha)
-        parts = [self._likelihood(float(node)) for node in alpha]
+        parts, regions = [], []
+        for node in alpha.tolist():
+            parts.append(self._likelihood(node))
+            if self._selection is not None and self.n_cases <= _THREADS_ABOVE:
+                regions.append(self._region(node))  # now, while it can use the same tables
         log_likelihood = np.stack([part[0] for part in parts])
         log_event = log_likelihood @ self._block.others
         if self._selection is not None:
-            log_event = log_event + self._log_prob_selection(alpha.tolist(), self._selection)
+            if not regions:  # kernels of a second or so, which release the GIL
+                regions = Parallel(n_jobs=-1, prefer="threads")(
+                    delayed(self._region)(node) for node in alpha.tolist()
+                )
+            log_event = log_event + self._log_prob_selection(regions, self._selection)
         log_density = (
             self._settings.alpha_prior.log_density_of_log(log_alpha)
             + log_likelihood @ self._kept_multiplicity
             + log_event
         )
-        mean_theta = np.stack([part[1] for part in parts])
+        mean_theta = np.stack([part[1][self._used] for part in parts])
         values: list[Values] = list(zip(mean_theta, log_event, strict=True))
         table = _table(self._block, np.zeros(alpha.size), alpha, mean_theta)
         tilt = np.moveaxis(table.node_log_likelihood(self._probes, None), 2, 0)
         return Nodes(log_density, values, tilt)
 
-    def _log_prob_selection(self, nodes: list[float], selection: Selection) -> FloatArray:
-        def one_node(alpha: float) -> list[tuple[float, float]]:
-            return [
-                probabilities(
-                    alpha,
-                    group.observed,
-                    selection.gamma_squared,
-                    self._theta(alpha, group.observed),
-                )
-                for group in selection.groups
-            ]
-
-        if self.n_cases > _THREADS_ABOVE:  # kernels of a second or so, which release the GIL
-            parts = Parallel(n_jobs=-1, prefer="threads")(
-                delayed(one_node)(alpha) for alpha in nodes
+    def _region(self, alpha: float) -> list[tuple[float, float]]:
+        """P(beyond gamma) and P(at gamma) of a feature in each group of discarded ones."""
+        selection = self._selection
+        assert selection is not None
+        return [
+            probabilities(
+                alpha, group.observed, selection.gamma_squared, self._theta(alpha, group.observed)
             )
-        else:
-            parts = [one_node(alpha) for alpha in nodes]
-        beyond, tied = np.moveaxis(np.array(parts), -1, 0)
+            for group in selection.groups
+        ]
+
+    def _log_prob_selection(
+        self, regions: list[list[tuple[float, float]]], selection: Selection
+    ) -> FloatArray:
+        beyond, tied = np.moveaxis(np.array(regions), -1, 0)
         ties = self._ties
         if ties is None:
             if selection.rule == "threshold":

@@ -13,7 +13,7 @@ from honestbayes.models.common_alpha import FeatureBlock
 from honestbayes.models.predictive import PredictiveTable
 from honestbayes.types import FloatArray
 
-_NEGLIGIBLE = 1e-12
+_NEGLIGIBLE = 1e-10
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from honestbayes.screening import Screening, screen
 from honestbayes.screening.binarization import (
@@ -49,27 +47,20 @@ def leave_out(
         How values become 0/1; learnt again without the rows where it is learnt.
     """
     learnt = isinstance(option, str)
-    values: Any = None
-    if isinstance(source, DenseSource):
-        values = source.values
-    elif isinstance(source, SparseSource):
-        values = source.values.tocsr()
+    if isinstance(source, SparseSource):  # rows are what is taken from it
+        source = SparseSource(source.values.tocsr(), source.feature_names)
     zero_one = (whole.binarization.cut == 0) & (whole.binarization.high == 1)
     if option == "median":
         zero_one = np.zeros(whole.n_features, dtype=bool)
-    if values is None or (learnt and sparse.issparse(values) and not zero_one.all()):
-        for rows in folds:
+    medians: _Medians | None = None
+    for rows in folds:
+        if not learnt or zero_one.all():
+            yield _subtract(source, is_class_1, rows, whole)
+        elif rows.size == 1 and isinstance(source, DenseSource):
+            medians = medians or _Medians(source.values, is_class_1, whole, zero_one, option)
+            yield medians.without(int(rows[0]))
+        else:
             yield _from_scratch(source, is_class_1, rows, whole, option)
-    elif not learnt or zero_one.all():
-        for rows in folds:
-            yield _subtract(values, is_class_1, rows, whole)
-    else:
-        medians = _Medians(values, is_class_1, whole, zero_one, option)
-        for rows in folds:
-            if rows.size == 1:
-                yield medians.without(int(rows[0]))
-            else:
-                yield _from_scratch(source, is_class_1, rows, whole, option)
 
 
 def _from_scratch(
@@ -81,15 +72,11 @@ def _from_scratch(
     return screen(RowsOf(source, others), labels, binarize=option, classes=whole.classes)
 
 
-def _subtract(values: Any, is_class_1: BoolArray, rows: IntArray, whole: Screening) -> Screening:
+def _subtract(source: Source, is_class_1: BoolArray, rows: IntArray, whole: Screening) -> Screening:
     """Take the rows' own counts away; the cuts do not depend on them."""
-    left = values[rows]
-    left = left.toarray() if hasattr(left, "toarray") else left
-    labels = is_class_1[rows]
-    with np.errstate(invalid="ignore"):
-        ones = sum_by_class(above(left, whole.binarization.cut).view(np.uint8), labels)
-    missing = np.isnan(left) if left.dtype.kind == "f" else None
-    return _without(whole, ones, missing, labels, whole.binarization)
+    labels = whole.classes[is_class_1[rows].astype(int)]
+    part = RowsOf(source, rows)
+    return whole.without(screen(part, labels, binarize=whole.binarization, classes=whole.classes))
 
 
 def _without(

@@ -108,12 +108,15 @@ class Screening:
         """Observed cases per class and feature, shape (2, p)."""
         return np.broadcast_to(self.observed, self.ones.shape)
 
-    def without(self, ones: IntArray, observed: IntArray, counts: tuple[int, int]) -> Screening:
-        """Return the screening with the counts of some rows taken away (leave-one-out)."""
+    def without(self, part: Screening) -> Screening:
+        """Return the screening without some of its rows, whose screening is given."""
         return self._with(
-            counts=(self.class_counts[0] - counts[0], self.class_counts[1] - counts[1]),
-            ones=self.ones - ones,
-            observed=self.observed - observed,
+            counts=(
+                self.class_counts[0] - part.class_counts[0],
+                self.class_counts[1] - part.class_counts[1],
+            ),
+            ones=self.ones - part.ones,
+            observed=self.observed - part.observed,
         )
 
     def _with(self, counts: tuple[int, int], ones: IntArray, observed: IntArray) -> Screening:
