@@ -235,7 +235,6 @@ def test_log_probabilities_are_logs_of_probabilities(how):
 
 
 @every_model
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # said, not hidden
 def test_log_probabilities_are_finite_where_probabilities_underflow(how):
     y = np.array([0, 1] * 100)
     perfect = np.repeat(y[:, None], 400, axis=1).astype(np.int8)

@@ -14,8 +14,6 @@ MODELS = {
     "uniform, counts": {"feature_prior": "uniform", "correction": "counts"},
 }
 every_model = pytest.mark.parametrize("how", MODELS.values(), ids=MODELS.keys())
-# Where the integral does not reach its tolerance it says so; here only the numbers count.
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def assert_sound(model, X):

@@ -12,11 +12,7 @@ MODELS = {
     "uniform, selection": {"feature_prior": "uniform", "correction": "selection"},
     "uniform, counts": {"feature_prior": "uniform", "correction": "counts"},
 }
-pytestmark = [
-    pytest.mark.slow,
-    # Where the integral does not reach its tolerance it says so; here only the numbers count.
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-]
+pytestmark = pytest.mark.slow
 every_model = pytest.mark.parametrize("how", MODELS.values(), ids=MODELS.keys())
 
 

@@ -87,7 +87,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         Training cases in each class.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of features, where X has them.
 
     References

@@ -13,7 +13,8 @@ from scipy.special import logsumexp
 
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
-_CHUNK_CELLS = 1 << 22
+_CHUNK_CELLS = 1 << 19
+_CHUNK_ROWS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,36 +51,36 @@ class PredictiveTable:
         """Return log P(x | class c, data), shape (n, 2), for 0/1 data of shape (n, k)."""
         n, k = ones.shape
         result = np.empty((n, 2))
-        step = max(1, _CHUNK_CELLS // max(k, 1))
+        step = max(_CHUNK_ROWS, _CHUNK_CELLS // max(k, 1))
+        flat = self._flat()
         for start in range(0, n, step):
             rows = slice(start, start + step)
-            result[rows] = self._chunk(ones[rows], None if missing is None else missing[rows])
+            hidden = None if missing is None else missing[rows]
+            terms = self._node_terms(ones[rows], hidden, *flat) + self.log_weight
+            top = terms.max(axis=2, keepdims=True)
+            result[rows] = (top[:, :, 0] + np.log(np.exp(terms - top).sum(axis=2))).T
         return result
-
-    def _chunk(self, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
-        x = ones.astype(float)
-        observed = None
-        if missing is not None:
-            observed = (~missing).astype(float)
-            x *= observed
-        terms = [self._node_terms(x, observed, label) + self.log_weight for label in (0, 1)]
-        return np.stack([_logsumexp_rows(term) for term in terms], axis=1)
 
     def node_log_likelihood(self, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
         """Return log P(x | class, node), shape (2, n, A), without the nodes' weights."""
-        x = ones.astype(float)
-        observed = None
-        if missing is not None:
-            observed = (~missing).astype(float)
-            x *= observed
-        return np.stack([self._node_terms(x, observed, label) for label in (0, 1)])
+        return self._node_terms(ones, missing, *self._flat())
 
-    def _node_terms(self, x: FloatArray, observed: FloatArray | None, label: int) -> FloatArray:
-        zero = self.log_zero[label]
-        gain = self.log_one[label] - zero
-        rest: FloatArray = zero.sum(axis=1) if observed is None else observed @ zero.T
-        result: FloatArray = x @ gain.T + rest
-        return result
+    def _flat(self) -> tuple[FloatArray, FloatArray]:
+        """Return what a one adds to a zero, and the zeros, with classes and nodes in one axis."""
+        shape = (2 * self.log_weight.size, self.log_one.shape[2])
+        zero = self.log_zero.reshape(shape)
+        return self.log_one.reshape(shape) - zero, zero
+
+    def _node_terms(
+        self, ones: AnyArray, missing: BoolArray | None, gain: FloatArray, zero: FloatArray
+    ) -> FloatArray:
+        x = ones.astype(float)
+        if missing is None:
+            terms = x @ gain.T + zero.sum(axis=1)
+        else:
+            observed = (~missing).astype(float)
+            terms = (x * observed) @ gain.T + observed @ zero.T
+        return np.asarray(terms.reshape(-1, 2, self.log_weight.size).transpose(1, 0, 2))
 
     def cumulative_log_odds(self, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
         """Return the evidence from the first 0, 1, ..., k features, shape (n, k + 1).
@@ -97,12 +98,6 @@ class PredictiveTable:
             by_class = logsumexp(sums, axis=1)
             result[row, 1:] = by_class[1] - by_class[0]
         return result
-
-
-def _logsumexp_rows(terms: FloatArray) -> FloatArray:
-    top = terms.max(axis=1, keepdims=True)
-    result: FloatArray = top[:, 0] + np.log(np.exp(terms - top).sum(axis=1))
-    return result
 
 
 def beta_binomial_table(
