@@ -1,0 +1,68 @@
+"""The slope repairs what the correction cannot, and stays out of the way where nothing is wrong."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from honestbayes import SelectiveBernoulliNB
+from honestbayes.datasets import simulate_naive_bayes
+from honestbayes.models.leave_one_out import fit_slope
+
+
+def draw(n, factor, seed=0, prior=0.0):
+    """Evidence that is ``factor`` times what it should be, and the classes that go with it."""
+    rng = np.random.default_rng(seed)
+    honest = rng.normal(0, 2, n)
+    labels = rng.random(n) < expit(prior + honest)
+    return factor * honest, labels
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0, 20.0])
+@pytest.mark.parametrize("prior", [0.0, -2.0])
+def test_much_evidence_gives_the_factor_back(factor, prior):
+    evidence, labels = draw(20_000, factor, prior=prior)
+    assert fit_slope(evidence, labels, prior) == pytest.approx(1 / factor, rel=0.05)
+
+
+def test_little_evidence_leaves_the_slope_near_one():
+    slopes = [fit_slope(*draw(12, 1.0, seed), 0.0, share=0.4) for seed in range(50)]
+    assert 0.8 < np.exp(np.mean(np.log(slopes))) < 1.1
+
+
+def test_no_evidence_and_separated_classes_give_finite_slopes():
+    labels = np.array([False, True] * 10)
+    assert fit_slope(np.zeros(20), labels, 0.0) == pytest.approx(1.0, abs=0.01)
+    assert 1 < fit_slope(np.where(labels, 3.0, -3.0), labels, 0.0) < 5
+    assert 0 < fit_slope(np.where(labels, -300.0, 300.0), labels, 0.0) < 0.01
+
+
+def test_repeated_features_are_found_out():
+    # Each feature stands there eight times: naive Bayes counts the same news eight times.
+    data = simulate_naive_bayes(120, 4000, n_features=400, alpha=20.0, random_state=3)
+    X, X_test = np.repeat(data.X_train, 8, axis=1), np.repeat(data.X_test, 8, axis=1)
+    errors = {}
+    for recalibrate in (None, "slope"):
+        model = SelectiveBernoulliNB(
+            n_features_to_select=40, recalibrate=recalibrate, random_state=0
+        ).fit(X, data.y_train)
+        p = model.predict_proba(X_test)[:, 1]
+        errors[recalibrate] = np.mean((p >= 0.5) != data.y_test) - np.mean(np.minimum(p, 1 - p))
+    assert model.slope_ < 0.5
+    assert errors[None] > 0.1
+    assert abs(errors["slope"]) < 0.5 * errors[None]
+
+
+def test_a_class_of_one_case_has_no_slope():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (20, 30))
+    model = SelectiveBernoulliNB(n_features_to_select=3, random_state=0)
+    assert model.fit(X, np.arange(20) == 7).slope_ == 1.0
+
+
+def test_a_slope_of_zero_evidence_leads_back_to_the_prevalence():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (60, 200))
+    y = np.arange(60) < 15
+    model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0).fit(X, y)
+    model.slope_ = 0.0
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 16 / 62)
