@@ -4,12 +4,12 @@ Each feature j has its own theta_j and alpha_j, drawn from a density of theta (c
 and a distribution of alpha (on atoms), both estimated by EM from the counts of every feature.
 That conditions on everything that was screened, so no selection bias is left.
 
-The distribution of alpha is shrunk towards a family of normal distributions of log(alpha), averaged
-by their posterior; most of the prior is the papers' model, one alpha for all. EM is penalised by
-``PSEUDO_FEATURES`` features from that average, and the two are averaged again with Schwarz's
-approximation to their marginal likelihoods: a free shape must gain more than log(p) in log
-likelihood over the family to be believed (two parameters, half of log(p) each). Without that, EM
-turns the luckiest of 10,000 equal features into strong ones.
+The distribution of alpha is shrunk towards an average of simple distributions (one alpha for all,
+normal distributions of log(alpha), few strong features among idle ones) by their posterior. EM is
+penalised by ``PSEUDO_FEATURES`` features from that average, and the two are averaged again with
+Schwarz's approximation to their marginal likelihoods: a free shape must gain more than log(p) in
+log likelihood over the simple ones to be believed (two parameters, half of log(p) each). Without
+that, EM turns the luckiest of 10,000 equal features into strong ones.
 """
 
 from __future__ import annotations
@@ -35,20 +35,24 @@ COARSE_SPACING = 1.8
 """The same while the density of theta is learnt."""
 
 PSEUDO_FEATURES = 20.0
-"""Strength of the penalty that pulls towards the normal family."""
+"""Strength of the penalty that pulls towards the family of simple distributions."""
 
 _SPREADS = (0.3, 0.6, 0.9, 1.2, 1.6, 2.2, 3.0)
 """Standard deviations of log(alpha) in the normal family, beside 0."""
 
-_COMMON = 0.95
+_COMMON = 0.85
 """Prior probability that all features share one alpha."""
+
+_SPARSE = 0.1
+"""Prior probability of few strong features among idle ones."""
 
 _CENTRES_WITHIN = 3.5
 """Centres of the family are this close to the best common log(alpha)."""
 
 _THETA_ROUNDS = 2
 _THETA_TOLERANCE = 0.5
-_ALPHA_TOLERANCE = 0.02
+ALPHA_TOLERANCE = 0.02
+"""EM over alpha stops when a step gains less than this in log likelihood."""
 
 _NEW_SUPPORT = 0.01
 """Share of the papers' prior in the starting point, so that EM can reach every atom."""
@@ -78,9 +82,11 @@ class LearnedPrior:
     alpha, alpha_weights : ndarray of shape (A,)
         Atoms and the share of features at each.
     family : ndarray of shape (A,)
-        The normal family's average, towards which EM shrinks.
+        The average of simple distributions, towards which EM shrinks.
     free : float
         Probability of the free shape found by EM; the rest of the weight is the family's.
+    log_likelihood : ndarray of shape (A,)
+        Log likelihood of all features, were the atom the alpha of all.
     path : ndarray of shape (steps,)
         Penalised log likelihood after each EM step over alpha.
     converged : bool
@@ -94,6 +100,7 @@ class LearnedPrior:
     alpha_weights: FloatArray
     family: FloatArray
     free: float
+    log_likelihood: FloatArray
     path: FloatArray
     converged: bool
 
@@ -139,12 +146,13 @@ def learn_prior(
     table = np.insert(table, position, likelihood(float(np.exp(best)))[0], axis=1)
 
     mass = _prior_mass(log_alpha, prior)
+    log_likelihood = counts.multiplicity @ table
     table -= table.max(axis=1, keepdims=True)
     np.exp(table, out=table)
-    family, best_in_family = _normal_family(log_alpha, table, counts.multiplicity, mass)
+    family, best_in_family = _family(log_alpha, table, counts.multiplicity, mass)
     start = (1 - _NEW_SUPPORT) * family + _NEW_SUPPORT * mass
     result = em_weights(
-        table, counts.multiplicity, PSEUDO_FEATURES * family, start, tolerance=_ALPHA_TOLERANCE
+        table, counts.multiplicity, PSEUDO_FEATURES * family, start, tolerance=ALPHA_TOLERANCE
     )
     gain = float(counts.multiplicity @ np.log(table @ result.weights)) - best_in_family
     free = float(expit(gain - np.log(max(counts.multiplicity.sum(), 1))))
@@ -156,19 +164,22 @@ def learn_prior(
         free * result.weights + (1 - free) * family,
         family,
         free,
+        log_likelihood,
         result.path,
         result.converged,
     )
 
 
-def _normal_family(
+def _family(
     log_alpha: FloatArray, likelihood: FloatArray, multiplicity: IntArray, mass: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Average normal distributions of log(alpha) by their posterior; the largest log likelihood.
+    """Average simple distributions of log(alpha) by their posterior; the largest log likelihood.
 
-    A spread of 0 is the common alpha, with prior probability ``_COMMON``; the other spreads share
-    the rest. The prior of the centre is that of a common alpha. The best member of the grid is
-    replaced by the maximum next to it, because the posterior may be narrower than the grid.
+    Three kinds: one alpha for all (prior probability ``_COMMON``); normal distributions; and few
+    strong features among many idle ones, that is one alpha for most and the papers' prior for a
+    share of the others (prior probability ``_SPARSE``). The prior of the centre is that of a
+    common alpha. The best normal distribution of the grid is replaced by the maximum next to it,
+    because the posterior may be narrower than the grid.
     """
     edges = (log_alpha[1:] + log_alpha[:-1]) / 2
     counts = multiplicity.astype(float)
@@ -179,12 +190,13 @@ def _normal_family(
     def log_likelihood(members: FloatArray) -> FloatArray:
         return np.asarray(counts @ np.log(likelihood @ members.T))
 
-    common = log_likelihood(np.eye(log_alpha.size))
+    one_alpha = np.eye(log_alpha.size)
+    common = log_likelihood(one_alpha)
     best = log_alpha[int(np.argmax((common + np.log(mass))[:-1]))]
     near = np.flatnonzero(np.abs(log_alpha[:-1] - best) <= _CENTRES_WITHIN)[::2]
+
     spread_prior = np.exp(-np.array(_SPREADS))
-    spread_prior *= (1 - _COMMON) / spread_prior.sum()
-    prior = np.concatenate([_COMMON * mass, np.outer(mass[near], spread_prior).ravel()])
+    spread_prior *= (1 - _COMMON - _SPARSE) / spread_prior.sum()
     centres = np.repeat(log_alpha[near], len(_SPREADS))
     spreads = np.tile(_SPREADS, near.size)
     members = normal(centres, spreads)
@@ -192,11 +204,27 @@ def _normal_family(
     top = int(np.argmax(values))
     if values[top] > common.max():
         members[top], values[top] = _climb(normal, log_likelihood, centres[top], spreads[top])
-    log_posterior = np.concatenate([common, values]) + np.log(prior)
+
+    shares = _strong_shares(int(counts.sum()))
+    idle = np.append(near[near >= near.size // 2], log_alpha.size - 1)
+    few = ((1 - shares)[:, None, None] * one_alpha[idle] + shares[:, None, None] * mass).reshape(
+        -1, log_alpha.size
+    )
+    few_prior = np.outer(np.full(shares.size, _SPARSE / shares.size), mass[idle]).ravel()
+
+    prior = np.concatenate([_COMMON * mass, np.outer(mass[near], spread_prior).ravel(), few_prior])
+    everything = np.concatenate([common, values, log_likelihood(few)])
+    log_posterior = everything + np.log(prior)
     posterior = np.exp(log_posterior - log_posterior.max())
     posterior /= posterior.sum()
-    average = posterior[: common.size] + posterior[common.size :] @ members
-    return average, float(max(common.max(), values.max()))
+    average = posterior @ np.concatenate([one_alpha, members, few])
+    return average, float(everything.max())
+
+
+def _strong_shares(n_features: int) -> FloatArray:
+    """Shares of strong features: from one of all to a third, a factor of about 3 apart."""
+    steps = max(2, int(np.ceil(np.log(max(n_features, 4) / 3) / np.log(3))))
+    return np.geomspace(1.0 / max(n_features, 4), 1.0 / 3.0, steps)
 
 
 def _climb(

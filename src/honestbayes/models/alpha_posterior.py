@@ -15,6 +15,8 @@ from honestbayes.types import FloatArray
 class AlphaPosterior:
     """Nodes and weights that stand for the posterior of alpha.
 
+    With the learned prior: for the distribution of alpha over features, on its atoms.
+
     Attributes
     ----------
     alpha : ndarray of shape (A,)
@@ -28,9 +30,12 @@ class AlphaPosterior:
         Log posterior density of log(alpha) at the nodes.
     error : float
         Estimated error of the log evidence and of the log-odds of cases like the training cases
-        (relative where these exceed 1).
+        (relative where these exceed 1). With the learned prior: the gain in log likelihood of the
+        last step of EM.
     tolerance : float
         The error that was asked for.
+    edges : ndarray of shape (A + 1,) or None
+        With the learned prior: the cells of log(alpha) that the atoms stand for.
     """
 
     alpha: FloatArray
@@ -39,6 +44,7 @@ class AlphaPosterior:
     log_density: FloatArray
     error: float
     tolerance: float
+    edges: FloatArray | None = None
 
     @property
     def converged(self) -> bool:
@@ -47,9 +53,14 @@ class AlphaPosterior:
 
     def density(self, log_alpha: FloatArray) -> FloatArray:
         """Posterior density of log(alpha) at any points; 0 outside the nodes."""
+        points = np.asarray(log_alpha, dtype=float)
+        if self.edges is not None:
+            cell = np.clip(np.searchsorted(self.edges, points, side="right") - 1, 0, None)
+            inside = (points >= self.edges[0]) & (points < self.edges[-1])
+            cell = np.minimum(cell, self.alpha.size - 1)
+            return np.asarray(np.where(inside, np.exp(self.log_density[cell]), 0.0))
         nodes, first = np.unique(np.log(self.alpha), return_index=True)
         log_density = self.log_density[first]
-        points = np.asarray(log_alpha, dtype=float)
         if nodes.size < 4:
             flat = np.interp(points, nodes, np.exp(log_density), left=0.0, right=0.0)
             return np.asarray(flat)
@@ -67,6 +78,9 @@ class AlphaPosterior:
 
     def quantile(self, probability: FloatArray | float) -> FloatArray:
         """Posterior quantiles of log(alpha)."""
+        if self.edges is not None:
+            below = np.concatenate([[0.0], np.cumsum(self.weights)])
+            return np.asarray(np.interp(probability, below / below[-1], self.edges))
         nodes = np.log(self.alpha)
         if nodes.size == 1:
             return np.full(np.shape(probability), nodes[0])

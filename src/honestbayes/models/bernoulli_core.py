@@ -127,7 +127,7 @@ def fit_selection(
                 settings.model.alpha_prior,
                 settings.model.theta_interval,
             )
-        race = fit_learned(feature_block(ones, observed, kept), learned, settings.model.tolerance)
+        race = fit_learned(feature_block(ones, observed, kept), learned)
     else:
         others = None
         if settings.correction == "counts":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes.correction.counts import CountLikelihood
-from honestbayes.correction.learned_prior import LearnedPrior
+from honestbayes.correction.learned_prior import ALPHA_TOLERANCE, LearnedPrior
 from honestbayes.models.alpha_posterior import AlphaPosterior
 from honestbayes.models.common_alpha import FeatureBlock
 from honestbayes.models.predictive import PredictiveTable
@@ -26,16 +28,16 @@ class LearnedFit:
     block: FeatureBlock
 
 
-def fit_learned(block: FeatureBlock, prior: LearnedPrior, tolerance: float) -> LearnedFit:
+def fit_learned(block: FeatureBlock, prior: LearnedPrior) -> LearnedFit:
     """Shrink each kept feature by its own posterior, given the learned prior."""
-    atoms = np.flatnonzero(prior.alpha_weights > _NEGLIGIBLE)
     counts = block.counts
     likelihood = CountLikelihood(counts, (0.0, 1.0), prior.rule)
-    log_weight = np.empty((atoms.size, counts.multiplicity.size))
-    mean_theta = np.empty_like(log_weight)
-    for position, atom in enumerate(atoms):
-        log_weight[position], mean_theta[position] = likelihood(float(prior.alpha[atom]))
-    log_weight += np.log(prior.alpha_weights[atoms])[:, None]
+    parts = [likelihood(float(alpha)) for alpha in prior.alpha]
+    log_likelihood = np.stack([part[0] for part in parts])
+    kept_log_likelihood = log_likelihood @ block.kept_multiplicity
+    atoms = np.flatnonzero(prior.alpha_weights > _NEGLIGIBLE)
+    mean_theta = np.stack([part[1] for part in parts])[atoms]
+    log_weight = log_likelihood[atoms] + np.log(prior.alpha_weights[atoms])[:, None]
     weight = np.exp(log_weight - log_weight.max(axis=0, initial=-np.inf))
     weight /= weight.sum(axis=0)
     a = prior.alpha[atoms][:, None]
@@ -47,21 +49,29 @@ def fit_learned(block: FeatureBlock, prior: LearnedPrior, tolerance: float) -> L
     table = PredictiveTable.of_columns(
         np.zeros(1), np.log(ones)[:, None, :], np.log(zeros)[:, None, :], block.kept
     )
-    return LearnedFit(_as_posterior(prior, tolerance), table, prior, block)
+    if not prior.converged:
+        warnings.warn(
+            "EM for the learned prior stopped at its limit of steps; the distribution of features "
+            "may be less well adapted than it could be.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return LearnedFit(_as_posterior(prior, kept_log_likelihood), table, prior, block)
 
 
-def _as_posterior(prior: LearnedPrior, tolerance: float) -> AlphaPosterior:
+def _as_posterior(prior: LearnedPrior, kept_log_likelihood: FloatArray) -> AlphaPosterior:
     """Present the distribution of alpha over features in the form of a posterior."""
     t = np.log(prior.alpha)
-    edges: FloatArray = np.concatenate([[t[0]], (t[1:] + t[:-1]) / 2, [t[-1]]])
-    with np.errstate(divide="ignore"):
-        log_density = np.log(np.maximum(prior.alpha_weights, 1e-300) / np.diff(edges))
+    first, last = t[1] - t[0], min(t[-1] - t[-2], 1.0)
+    edges = np.concatenate([[t[0] - first / 2], (t[1:] + t[:-1]) / 2, [t[-1] + last / 2]])
+    weights = prior.alpha_weights / prior.alpha_weights.sum()
     gain = float(prior.path[-1] - prior.path[-2]) if prior.path.size > 1 else 0.0
     return AlphaPosterior(
         prior.alpha,
-        prior.alpha_weights / prior.alpha_weights.sum(),
-        np.zeros(prior.alpha.size),
-        log_density,
-        abs(gain) if prior.converged else np.inf,
-        max(tolerance, abs(gain)),
+        weights,
+        prior.log_likelihood - kept_log_likelihood,
+        np.log(np.maximum(weights, 1e-300) / np.diff(edges)),
+        gain,
+        ALPHA_TOLERANCE,
+        edges,
     )
