@@ -395,8 +395,11 @@ def common_alpha_given_no_weight(patch):
 
 
 def common_alpha_given_all_weight(patch):
-    patch.setattr(learned_prior, "_COMMON", 1.0 - 1e-9)
-    patch.setattr(learned_prior, "_SPREADS", (1e-9,))
+    def wrong(log_alpha, likelihood, multiplicity, _mass):
+        values = multiplicity @ np.log(likelihood)
+        return np.eye(log_alpha.size)[np.argmax(values)], float(values.max())
+
+    patch.setattr(learned_prior, "_family", wrong)
     patch.setattr(learned_prior, "expit", lambda _log_odds: 0.0)
 
 

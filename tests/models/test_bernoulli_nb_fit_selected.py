@@ -148,7 +148,7 @@ def test_another_number_of_columns_is_refused(change):
 
 def test_a_slope_that_cannot_be_learnt_is_warned_about():
     selection = fitted().selection_
-    with pytest.warns(UserWarning, match=r"cannot learn a slope.*recalibrate=None"):
+    with pytest.warns(UserWarning, match=r"slope cannot be learnt.*recalibrate=None"):
         model = from_record(selection, recalibrate="slope")
     assert model.slope_ == 1.0
 
@@ -161,3 +161,29 @@ def test_a_slope_that_cannot_be_learnt_is_warned_about():
 def test_what_needs_the_counts_of_all_features_is_refused(how):
     with pytest.raises(ValueError, match="knows only that the other features were discarded"):
         from_record(fitted().selection_, **how)
+
+
+def test_columns_in_another_order_are_refused_by_name():
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(X.shape[1])])
+    selection = select(screen(frame, Y), n_features=3, random_state=np.random.RandomState(0))
+    names = list(selection.kept_names)
+    model = SelectiveBernoulliNB(recalibrate=None)
+    with pytest.raises(ValueError, match="in the order of the selection"):
+        model.fit_selected(frame[names[::-1]], Y, selection)
+    model.fit_selected(frame[names], Y, selection)
+    other = frame.rename(columns={names[0]: "other"})
+    with pytest.raises(ValueError, match="'other'"):
+        model.predict_proba(other)
+
+
+def test_something_else_than_a_selection_is_refused():
+    with pytest.raises(TypeError, match="give a Selection"):
+        SelectiveBernoulliNB(recalibrate=None).fit_selected(X, Y, fitted().selection_.to_dict())
+
+
+def test_counts_of_parts_fit_as_the_whole_table_does():
+    parts = [screen(X[rows], Y[rows], classes=[0, 1]) for rows in (slice(0, 30), slice(30, None))]
+    model = SelectiveBernoulliNB(recalibrate=None, random_state=0)
+    whole = model.fit(X, Y).predict_proba(X)
+    merged = parts[0].merge_rows(parts[1])
+    np.testing.assert_array_equal(model.fit_screening(merged).predict_proba(X), whole)

@@ -40,10 +40,10 @@ PSEUDO_FEATURES = 20.0
 _SPREADS = (0.3, 0.6, 0.9, 1.2, 1.6, 2.2, 3.0)
 """Standard deviations of log(alpha) in the normal family, beside 0."""
 
-_COMMON = 0.85
+_COMMON = 0.9
 """Prior probability that all features share one alpha."""
 
-_SPARSE = 0.1
+_SPARSE = 0.06
 """Prior probability of few strong features among idle ones."""
 
 _CENTRES_WITHIN = 3.5

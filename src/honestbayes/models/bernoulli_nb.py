@@ -16,7 +16,7 @@ from honestbayes.models.explain import FeaturePath, FeatureTable
 from honestbayes.models.learned import LearnedFit
 from honestbayes.models.leave_one_out import learn_slope, leave_out_fits
 from honestbayes.models.parameters import check_class_prior, check_settings
-from honestbayes.screening import Source, as_source, encode_classes, screen
+from honestbayes.screening import Screening, Source, as_source, encode_classes, screen
 from honestbayes.screening.binarization import BinarizeOption
 from honestbayes.selection import Selection, parse_always_keep, squared_correlation
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -27,7 +27,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
 
     Selects the features that correlate best with the class, models features and class jointly,
     and conditions on what selection threw away, so that the luck of the winners is not mistaken
-    for signal. One factor on the evidence, learnt by leave-one-out, repairs what the correction
+    for signal. One factor on the evidence, learnt from held-out cases, repairs what the correction
     cannot: features that depend on each other.
 
     Parameters
@@ -51,7 +51,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
     recalibrate : {"slope"} or None, default="slope"
-        "slope": one factor on the evidence, learnt from leave-one-out predictions inside `fit`.
+        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of alpha.
     theta_prior : tuple of float, default=(0.0, 1.0)
@@ -198,9 +198,11 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         Notes
         -----
         Only the event is known, so ``correction`` is "selection" and the prior uniform. A slope
-        cannot be learnt, because selection cannot be repeated without each case. Prediction takes
-        the kept columns, in the same order, or the whole table that was screened.
+        cannot be learnt, because selection cannot be repeated without held-out cases. Prediction
+        takes the kept columns, in the same order, or the whole table that was screened where
+        that has more columns.
         """
+        _check_is_selection(selection)
         source = as_source(X)
         classes, _ = encode_classes(y)
         if source.shape[1] != len(selection.columns):
@@ -208,6 +210,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
                 f"X has {source.shape[1]} columns, but the selection kept {len(selection.columns)}."
             )
             raise ValueError(msg)
+        _check_names(selection, source.feature_names)
         settings = self._settings(None, selection.n_features_in, only_event=True)
         screening = screen(source, y, binarize=self.binarize)
         _check_fits(selection, screening.class_counts, screening.ones, screening.observed_full())
@@ -219,13 +222,37 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         self._warn_about_slope()
         return self
 
+    def fit_screening(self, screening: Screening) -> Self:
+        """Fit from counts alone: of a table that came in parts, merged.
+
+        Parameters
+        ----------
+        screening : Screening
+            Counts of every feature, from `screen` and its merges.
+
+        Notes
+        -----
+        The same as `fit` without a slope, which needs the rows.
+        """
+        settings = self._settings(screening.feature_names, screening.n_features)
+        fit = fit_screening(screening, settings, check_random_state(self.random_state))
+        self.n_features_in_ = screening.n_features
+        if screening.feature_names is not None:
+            self.feature_names_in_ = np.array(screening.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
+        self._store(fit, screening.classes, settings.feature_prior, settings.correction)
+        self._warn_about_slope()
+        return self
+
     def _warn_about_slope(self) -> None:
         if self.recalibrate == "slope":
             import warnings
 
             warnings.warn(
-                "fit_selected cannot learn a slope, because selection cannot be repeated without "
-                "each case: probabilities are not recalibrated. Set recalibrate=None to say so.",
+                "a slope cannot be learnt here, because selection cannot be repeated without "
+                "held-out cases: probabilities are not recalibrated. Set recalibrate=None to "
+                "say so.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -339,6 +366,9 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         if self._kept_columns_only and width == columns.size:
             columns = np.arange(width)
         elif self._kept_columns_only and width == self.selection_.n_features_in:
+            names = source.feature_names
+            if names is not None:
+                _check_names(self.selection_, tuple(names[column] for column in columns))
             return self._binarized(source, columns)
         validate_data(self, X, reset=False, skip_check_array=True)
         if width != self.n_features_in_:
@@ -379,7 +409,8 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
     def feature_table(self) -> FeatureTable:
         """Return what each kept feature says: P(x=1) in each class, and the weight of evidence."""
         names = tuple(str(name) for name in self.get_feature_names_out())
-        return explain.feature_table(self._fit, names, self.slope_)
+        classes = (str(self.classes_[0]), str(self.classes_[1]))
+        return explain.feature_table(self._fit, names, classes, self.slope_)
 
     def contributions(self, X: Any) -> FloatArray:
         """Return what each kept feature adds to the log-odds of each row, shape (n, k).
@@ -401,14 +432,15 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         """
         ones, missing = self._zero_one(X)
         _, is_class_1 = encode_classes(y, self.classes_)
-        return explain.feature_path(self._fit, ones, missing, is_class_1)
+        prior = self._prior_log_odds(None)
+        return explain.feature_path(self._fit, ones, missing, is_class_1, prior)
 
     def leave_one_out(self, X: Any, y: Any, *, groups: Any = None) -> FloatArray:
         """Return P(class 1) of each row from the model fitted without it, shape (n,).
 
-        Equal to `cross_val_predict` with `LeaveOneOut` (or `LeaveOneGroupOut`), selection, cuts
-        and prior learnt again each time, but from counts. Without recalibration: a slope would
-        have to be learnt inside each fold.
+        Equal to `cross_val_predict` with `LeaveOneOut` (or `LeaveOneGroupOut`) of the model with
+        ``recalibrate=None``: selection, cuts and prior learnt again each time, but from counts. A
+        slope would have to be learnt inside each fold.
 
         Parameters
         ----------
@@ -447,6 +479,12 @@ def _refuse(arguments: dict[str, Any]) -> None:
             "whole counts of cases. For another prevalence use class_prior."
         )
         raise TypeError(msg)
+    if "class_weight" in arguments:
+        msg = (
+            "class_weight is not supported: the probability that a feature is discarded needs "
+            "whole counts of cases. For another prevalence use class_prior."
+        )
+        raise TypeError(msg)
     if arguments:
         msg = f"fit got unexpected arguments {sorted(arguments)}."
         raise TypeError(msg)
@@ -471,6 +509,26 @@ def _check_fits(
             msg = (
                 f"column {position} of X has absolute correlation {float(value) ** 0.5:.4f} with "
                 f"y, below the selection's bound {selection.gamma:.4f}; it cannot have been kept."
+            )
+            raise ValueError(msg)
+
+
+def _check_is_selection(selection: Any) -> None:
+    if not isinstance(selection, Selection):
+        msg = f"selection is a {type(selection).__name__}; give a Selection (see from_dict)."
+        raise TypeError(msg)
+
+
+def _check_names(selection: Selection, names: tuple[str, ...] | None) -> None:
+    """Refuse columns whose names are not those of the kept features, in their order."""
+    if names is None or selection.kept_names is None:
+        return
+    expected = selection.kept_names + (selection.always_kept_names or ())
+    for position, (name, wanted) in enumerate(zip(names, expected, strict=True)):
+        if name != wanted:
+            msg = (
+                f"column {position} of X is {name!r}, but the selection has {wanted!r} there; give "
+                "the kept columns in the order of the selection."
             )
             raise ValueError(msg)
 

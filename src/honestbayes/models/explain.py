@@ -24,6 +24,8 @@ class FeatureTable:
     ----------
     name : tuple of str
         Names.
+    classes : tuple of str
+        The two class labels.
     correlation : ndarray of shape (k,)
         Training correlation with the class.
     probability : ndarray of shape (2, k)
@@ -37,6 +39,7 @@ class FeatureTable:
     """
 
     name: tuple[str, ...]
+    classes: tuple[str, str]
     correlation: FloatArray
     probability: FloatArray
     sd: FloatArray
@@ -61,7 +64,7 @@ class FeatureTable:
     def __str__(self) -> str:
         """Return an aligned table."""
         width = max([len("feature"), *(len(name) for name in self.name)])
-        head = ("r", "P(1|0)", "P(1|1)", "if 1", "if 0")
+        head = ("r", f"P(1|{self.classes[0]})", f"P(1|{self.classes[1]})", "if 1", "if 0")
         widths = (6, 14, 14, 6, 6)
         cells = "  ".join(f"{text:>{size}}" for text, size in zip(head, widths, strict=True))
         lines = [f"{'feature':<{width}}  {cells}"]
@@ -75,7 +78,9 @@ class FeatureTable:
         return "\n".join(lines)
 
 
-def feature_table(fit: BernoulliFit, names: tuple[str, ...], slope: float) -> FeatureTable:
+def feature_table(
+    fit: BernoulliFit, names: tuple[str, ...], classes: tuple[str, str], slope: float
+) -> FeatureTable:
     """Summarise each kept feature."""
     mean = np.concatenate([_predictive(block, ones=True) for block in fit.blocks], axis=1)
     complement = np.concatenate([_predictive(block, ones=False) for block in fit.blocks], axis=1)
@@ -84,6 +89,7 @@ def feature_table(fit: BernoulliFit, names: tuple[str, ...], slope: float) -> Fe
     by_design[len(fit.selection.kept) :] = True
     return FeatureTable(
         names,
+        classes,
         fit.correlation,
         mean,
         sd,
@@ -183,12 +189,17 @@ class FeaturePath:
 
 
 def feature_path(
-    fit: BernoulliFit, ones: AnyArray, missing: BoolArray | None, is_class_1: BoolArray
+    fit: BernoulliFit,
+    ones: AnyArray,
+    missing: BoolArray | None,
+    is_class_1: BoolArray,
+    log_prior_odds: float | None = None,
 ) -> FeaturePath:
     """Cumulate log-odds along the ranking, so that one pass gives every number of features."""
     k = len(fit.selection.kept)
     race, *rest = zip(fit.blocks, fit.column_slices(), strict=True)
-    start = np.full(ones.shape[0], fit.log_prior_odds)
+    prior = fit.log_prior_odds if log_prior_odds is None else log_prior_odds
+    start = np.full(ones.shape[0], prior)
     for block, columns in rest:
         hidden = None if missing is None else missing[:, columns]
         log_likelihood = block.table.log_likelihood(ones[:, columns], hidden)

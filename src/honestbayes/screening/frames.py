@@ -71,6 +71,8 @@ class FrameSource:
     @staticmethod
     def _numbers(values: AnyArray, name: str) -> AnyArray:
         try:
+            if values.dtype.kind in "mM" or any(isinstance(v, str) for v in values):
+                raise TypeError
             return values.astype(float)
         except (TypeError, ValueError):
             example = next((v for v in values if isinstance(v, str)), values[0])

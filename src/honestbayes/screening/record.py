@@ -10,7 +10,7 @@ from honestbayes.screening.binarization import Binarization
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Screening:
     """Counts per class of ones and of observed cases, for every feature.
 
