@@ -109,7 +109,7 @@ class CountLikelihood:
         self._rule = rule
         self._refine = refine
         ones, observed = counts.ones, counts.observed
-        self._log_ways = np.sum(
+        self.log_ways = np.sum(
             gammaln(observed + 1) - gammaln(ones + 1) - gammaln(observed - ones + 1), axis=0
         )
         self._groups: list[tuple[int, int, IntArray]] = []
@@ -149,7 +149,7 @@ class CountLikelihood:
                 likelihood = np.empty((members.size, n_cells))
                 i0, i1 = self.counts.ones[:, members]
                 beta_binomial.cell_integrals(table0, table1, weight, i0, i1, likelihood)
-                ways = self._log_ways[members][:, None]
+                ways = self.log_ways[members][:, None]
                 result[members] = np.log(np.maximum(likelihood, 1e-300)) - ways
             else:
                 theta, weight = (part.reshape(n_cells, -1) for part in (rule.theta, rule.weight))
@@ -170,7 +170,7 @@ class CountLikelihood:
             table0, table1, rule.theta, weight, i0, i1, likelihood, mean_theta
         )
         with np.errstate(divide="ignore"):
-            log_likelihood = np.log(likelihood) - self._log_ways[members]
+            log_likelihood = np.log(likelihood) - self.log_ways[members]
         tiny = likelihood < _UNDERFLOW
         if tiny.any():
             log_likelihood[tiny], mean_theta[tiny] = self._by_pair(alpha, rule, members[tiny])
@@ -188,3 +188,51 @@ class CountLikelihood:
             alpha, rule.theta, rule.weight, n0, n1, i0, i1, log_likelihood, mean_theta
         )
         return log_likelihood, mean_theta
+
+
+def margins_are_fixed(counts: DistinctCounts) -> bool:
+    """Whether most features are one in half of their cases, as columns cut at the median are."""
+    halves = np.abs(2 * counts.ones.sum(axis=0) - counts.observed.sum(axis=0)) <= 1
+    return bool(2 * (halves @ counts.multiplicity) > counts.multiplicity.sum())
+
+
+class GivenMargin:
+    """P(column of a feature | alpha, its number of ones), for columns cut at the median.
+
+    There the number of ones is fixed by the cut and says nothing of alpha; left in the likelihood
+    it would speak against small alphas, under which it would vary.
+    """
+
+    def __init__(
+        self, counts: DistinctCounts, interval: tuple[float, float], rule: ThetaRule
+    ) -> None:
+        self._plain = CountLikelihood(counts, interval, rule)
+        key = np.concatenate([counts.observed, counts.ones.sum(axis=0)[None]])
+        margins, self._margin = np.unique(key, axis=1, return_inverse=True)
+        pairs = [
+            (n0, n1, i0, s - i0)
+            for n0, n1, s in margins.T.tolist()
+            for i0 in range(max(0, s - n1), min(n0, s) + 1)
+        ]
+        n0, n1, i0, i1 = np.array(pairs, dtype=np.int64).reshape(-1, 4).T
+        once = np.ones(i0.size, dtype=np.int64)
+        self._all = CountLikelihood(
+            DistinctCounts(np.stack([i0, i1]), np.stack([n0, n1]), once, np.arange(i0.size)),
+            interval,
+            rule,
+        )
+        size = [min(a, s) - max(0, s - b) + 1 for a, b, s in margins.T.tolist()]
+        self._first = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64)
+
+    def __call__(self, alpha: float) -> tuple[FloatArray, FloatArray]:
+        """Return log P(column | alpha, ones) and E[theta | column, alpha], each of shape (D,)."""
+        log_likelihood, mean_theta = self._plain(alpha)
+        return log_likelihood - self.log_margin(alpha), mean_theta
+
+    def log_margin(self, alpha: float) -> FloatArray:
+        """Return the log probability of each feature's number of ones, shape (D,)."""
+        if self._first.size == 0 or self._margin.size == 0:
+            return np.zeros(self._margin.size)
+        by_pair = self._all(alpha)[0] + self._all.log_ways
+        log_margin: FloatArray = np.logaddexp.reduceat(by_pair, self._first)
+        return log_margin[self._margin.ravel()]

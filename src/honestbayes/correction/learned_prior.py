@@ -21,7 +21,12 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
-from honestbayes.correction.counts import CountLikelihood, DistinctCounts
+from honestbayes.correction.counts import (
+    CountLikelihood,
+    DistinctCounts,
+    GivenMargin,
+    margins_are_fixed,
+)
 from honestbayes.quadrature import AlphaPrior, ThetaRule, cell_rule
 from honestbayes.types import FloatArray, IntArray
 
@@ -87,6 +92,8 @@ class LearnedPrior:
         Probability of the free shape found by EM; the rest of the weight is the family's.
     log_likelihood : ndarray of shape (A,)
         Log likelihood of all features, were the atom the alpha of all.
+    given_margin : bool
+        Whether features are looked at given their numbers of ones, which the cut has fixed.
     path : ndarray of shape (steps,)
         Penalised log likelihood after each EM step over alpha.
     converged : bool
@@ -101,6 +108,7 @@ class LearnedPrior:
     family: FloatArray
     free: float
     log_likelihood: FloatArray
+    given_margin: bool
     path: FloatArray
     converged: bool
 
@@ -137,7 +145,7 @@ def learn_prior(
     cell_weights = _learn_theta(counts, uniform, prior, n)
     rule = ThetaRule(uniform.theta, (per_cell * (cell_weights / cell_mass)[:, None]).ravel())
 
-    likelihood = CountLikelihood(counts, interval, rule)
+    likelihood = feature_likelihood(counts, rule, margins_are_fixed(counts))
     log_alpha = _atoms(n, SPACING)
     table = np.stack([likelihood(alpha)[0] for alpha in np.exp(log_alpha)], axis=1)
     best = _common_mode(log_alpha, table, counts, prior)
@@ -165,9 +173,18 @@ def learn_prior(
         family,
         free,
         log_likelihood,
+        margins_are_fixed(counts),
         result.path,
         result.converged,
     )
+
+
+def feature_likelihood(
+    counts: DistinctCounts, rule: ThetaRule, given_margin: bool
+) -> CountLikelihood | GivenMargin:
+    """Likelihood of alpha for features whose theta has the learned density."""
+    kind = GivenMargin if given_margin else CountLikelihood
+    return kind(counts, (0.0, 1.0), rule)
 
 
 def _family(

@@ -122,9 +122,11 @@ def _moment(block: CommonAlphaFit | LearnedFit, order: int) -> FloatArray:
     if isinstance(block, LearnedFit):
         alpha, rule = block.prior.alpha, block.prior.rule
         weights, interval = block.prior.alpha_weights, (0.0, 1.0)
+        log_weights = block.log_atom_weight
     else:
         alpha, rule, interval = block.posterior.alpha, None, block.interval
         weights = block.posterior.weights
+        log_weights = block.table.log_weight[:, None]
     used = np.flatnonzero(weights > 0)
     before = CountLikelihood(counts, interval, rule)
     log_before = np.stack([before(float(a))[0] for a in alpha[used]])
@@ -143,7 +145,7 @@ def _moment(block: CommonAlphaFit | LearnedFit, order: int) -> FloatArray:
             rule,
         )
         log_after = np.stack([after(float(a))[0] for a in alpha[used]])
-        log_weight = np.log(weights[used])[:, None]
+        log_weight = log_weights[used]
         if isinstance(block, LearnedFit):  # alpha is the feature's own: its posterior counts
             result[label] = np.exp(
                 logsumexp(log_weight + log_after, axis=0)

@@ -146,7 +146,7 @@ def _add_evidence(
                 more = np.zeros((2, 1), dtype=np.int64)
                 more[label] = 1
                 i, n = ones[:, part] + value * more, cases[:, part] + more
-                alpha, theta = _draw_alpha_theta(generator, block, node, i, n, n_draws)
+                alpha, theta = _draw_alpha_theta(generator, block, node, part, i, n, n_draws)
                 ratio.append(_log_ratio(generator, alpha, theta, i, n, value))
             zero, one = ratio
             evidence[label] += x[:, part] @ (one - zero) + observed[:, part] @ zero
@@ -175,6 +175,7 @@ def _draw_alpha_theta(
     generator: np.random.Generator,
     block: CommonAlphaFit | LearnedFit,
     node: IntArray | None,
+    part: slice,
     ones: IntArray,
     cases: IntArray,
     n_draws: int,
@@ -187,11 +188,12 @@ def _draw_alpha_theta(
         used = np.flatnonzero(block.prior.alpha_weights > 1e-9)
         grid = block.prior.alpha[used]
         nodes = block.prior.rule.theta
+        atom_weight = block.log_atom_weight[used][:, block.block.kept[part]]
         log_weight = np.concatenate(
             [
                 _theta_log_weights(float(a), nodes, block.prior.rule.weight, ones, cases)
-                + np.log(w)
-                for a, w in zip(grid, block.prior.alpha_weights[used], strict=True)
+                + log_w[:, None]
+                for a, log_w in zip(grid, atom_weight, strict=True)
             ],
             axis=1,
         )

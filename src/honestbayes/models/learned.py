@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from honestbayes.correction.counts import CountLikelihood
-from honestbayes.correction.learned_prior import ALPHA_TOLERANCE, LearnedPrior
+from honestbayes.correction.counts import GivenMargin
+from honestbayes.correction.learned_prior import (
+    ALPHA_TOLERANCE,
+    LearnedPrior,
+    feature_likelihood,
+)
 from honestbayes.models.alpha_posterior import AlphaPosterior
 from honestbayes.models.common_alpha import FeatureBlock
 from honestbayes.models.predictive import PredictiveTable
@@ -20,18 +24,23 @@ _NEGLIGIBLE = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class LearnedFit:
-    """A fitted block: each kept feature has its own posterior over atoms of alpha."""
+    """A fitted block: each kept feature has its own posterior over atoms of alpha.
+
+    ``log_atom_weight``, of shape (A, D), is the log weight of each atom before the counts are
+    seen, less what is not to be learnt from: its number of ones, where the cut has fixed that.
+    """
 
     posterior: AlphaPosterior
     table: PredictiveTable
     prior: LearnedPrior
     block: FeatureBlock
+    log_atom_weight: FloatArray
 
 
 def fit_learned(block: FeatureBlock, prior: LearnedPrior) -> LearnedFit:
     """Shrink each kept feature by its own posterior, given the learned prior."""
     counts = block.counts
-    likelihood = CountLikelihood(counts, (0.0, 1.0), prior.rule)
+    likelihood = feature_likelihood(counts, prior.rule, prior.given_margin)
     parts = [likelihood(float(alpha)) for alpha in prior.alpha]
     log_likelihood = np.stack([part[0] for part in parts])
     kept_log_likelihood = log_likelihood @ block.kept_multiplicity
@@ -56,7 +65,14 @@ def fit_learned(block: FeatureBlock, prior: LearnedPrior) -> LearnedFit:
             ConvergenceWarning,
             stacklevel=3,
         )
-    return LearnedFit(_as_posterior(prior, kept_log_likelihood), table, prior, block)
+    with np.errstate(divide="ignore"):
+        log_atom_weight = np.repeat(
+            np.log(prior.alpha_weights)[:, None], counts.multiplicity.size, axis=1
+        )
+    if isinstance(likelihood, GivenMargin):
+        log_atom_weight -= np.stack([likelihood.log_margin(float(a)) for a in prior.alpha])
+    posterior = _as_posterior(prior, kept_log_likelihood)
+    return LearnedFit(posterior, table, prior, block, log_atom_weight)
 
 
 def _as_posterior(prior: LearnedPrior, kept_log_likelihood: FloatArray) -> AlphaPosterior:
