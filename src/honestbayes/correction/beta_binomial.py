@@ -178,15 +178,18 @@ def region_from_tables(table0, table1, weight, n_beyond, tied0, tied1):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def pair_integrals(table0, table1, theta, weight, i0, i1, likelihood, mean_theta):
-    """Integrate over theta for each pair: fill P(i0, i1 | alpha) and E[theta | i0, i1, alpha]."""
+def pair_integrals(table0, table1, theta, i0, i1, likelihood, mean_theta):
+    """Integrate over theta for each pair: fill P(i0, i1 | alpha) and E[theta | i0, i1, alpha].
+
+    ``table0`` includes the weights of the nodes.
+    """
     for d in range(i0.size):
         total = 0.0
         first = 0.0
         row0 = table0[i0[d]]
         row1 = table1[i1[d]]
         for m in range(theta.size):
-            term = weight[m] * row0[m] * row1[m]
+            term = row0[m] * row1[m]
             total += term
             first += theta[m] * term
         likelihood[d] = total

@@ -167,7 +167,7 @@ class CountLikelihood:
         likelihood, mean_theta = np.empty(members.size), np.empty(members.size)
         i0, i1 = self.counts.ones[:, members]
         beta_binomial.pair_integrals(
-            table0, table1, rule.theta, weight, i0, i1, likelihood, mean_theta
+            table0 * weight, table1, rule.theta, i0, i1, likelihood, mean_theta
         )
         with np.errstate(divide="ignore"):
             log_likelihood = np.log(likelihood) - self.log_ways[members]
