@@ -26,7 +26,7 @@ EXACT_UP_TO = 400
 _LOST_TAIL = 5.0
 """Nodes are dropped whose log weight is below the largest by this much more than log(tolerance)."""
 
-_SCAN_STEP = 2.0
+_SCAN_STEP = 1.5
 _RESOLVED = 4.0
 """The scan stops halving when the mode's neighbours are at most this much lower in log density."""
 
