@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,10 +16,11 @@ from honestbayes.models.bernoulli_core import BernoulliFit, fit_screening, fit_s
 from honestbayes.models.explain import FeaturePath, FeatureTable
 from honestbayes.models.learned import LearnedFit
 from honestbayes.models.leave_one_out import learn_slope, leave_out_fits
-from honestbayes.models.parameters import check_class_prior, check_settings
+from honestbayes.models.parameters import check_class_prior, check_settings, refuse_arguments
+from honestbayes.models.selected import check_fits, check_is_selection, check_names, renumbered
 from honestbayes.screening import Screening, Source, as_source, encode_classes, screen
 from honestbayes.screening.binarization import BinarizeOption
-from honestbayes.selection import Selection, parse_always_keep, squared_correlation
+from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
@@ -161,7 +163,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
             ``sample_weight`` is refused: the probability that a feature is discarded needs whole
             counts of cases. For a different prevalence use ``class_prior``.
         """
-        _refuse(refused)
+        refuse_arguments(refused)
         source = as_source(X)
         validate_data(self, X, skip_check_array=True)
         classes, is_class_1 = encode_classes(y)
@@ -202,7 +204,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         takes the kept columns, in the same order, or the whole table that was screened where
         that has more columns.
         """
-        _check_is_selection(selection)
+        check_is_selection(selection)
         source = as_source(X)
         classes, _ = encode_classes(y)
         if source.shape[1] != len(selection.columns):
@@ -210,11 +212,11 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
                 f"X has {source.shape[1]} columns, but the selection kept {len(selection.columns)}."
             )
             raise ValueError(msg)
-        _check_names(selection, source.feature_names)
+        check_names(selection, source.feature_names)
         settings = self._settings(None, selection.n_features_in, only_event=True)
         screening = screen(source, y, binarize=self.binarize)
-        _check_fits(selection, screening.class_counts, screening.ones, screening.observed_full())
-        fit = fit_selection(screening, _renumbered(selection), settings)
+        check_fits(selection, screening.class_counts, screening.ones, screening.observed_full())
+        fit = fit_selection(screening, renumbered(selection), settings)
         fit = explain.with_selection(fit, selection)
         validate_data(self, X, skip_check_array=True)
         self._store(fit, classes, settings.feature_prior, settings.correction)
@@ -247,8 +249,6 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
 
     def _warn_about_slope(self) -> None:
         if self.recalibrate == "slope":
-            import warnings
-
             warnings.warn(
                 "a slope cannot be learnt here, because selection cannot be repeated without "
                 "held-out cases: probabilities are not recalibrated. Set recalibrate=None to "
@@ -368,7 +368,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         elif self._kept_columns_only and width == self.selection_.n_features_in:
             names = source.feature_names
             if names is not None:
-                _check_names(self.selection_, tuple(names[column] for column in columns))
+                check_names(self.selection_, tuple(names[column] for column in columns))
             return self._binarized(source, columns)
         validate_data(self, X, reset=False, skip_check_array=True)
         if width != self.n_features_in_:
@@ -468,74 +468,3 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
             log_odds[rows] = evidence + (fit.log_prior_odds if given is None else given)
         result: FloatArray = expit(log_odds)
         return result
-
-
-def _refuse(arguments: dict[str, Any]) -> None:
-    if not arguments:
-        return
-    if arguments.pop("sample_weight", None) is not None:
-        msg = (
-            "sample_weight is not supported: the probability that a feature is discarded needs "
-            "whole counts of cases. For another prevalence use class_prior."
-        )
-        raise TypeError(msg)
-    if "class_weight" in arguments:
-        msg = (
-            "class_weight is not supported: the probability that a feature is discarded needs "
-            "whole counts of cases. For another prevalence use class_prior."
-        )
-        raise TypeError(msg)
-    if arguments:
-        msg = f"fit got unexpected arguments {sorted(arguments)}."
-        raise TypeError(msg)
-
-
-def _check_fits(
-    selection: Selection, counts: tuple[int, int], ones: IntArray, observed: IntArray
-) -> None:
-    """Refuse a selection that cannot have come from these data."""
-    if selection.class_counts != counts:
-        msg = (
-            f"the selection was made on {selection.class_counts} cases per class, but y has "
-            f"{counts}."
-        )
-        raise ValueError(msg)
-    for position in range(len(selection.kept)):
-        i0, i1 = (int(count) for count in ones[:, position])
-        n0, n1 = (int(count) for count in observed[:, position])
-        value = squared_correlation(i0, i1, n0, n1)
-        strict = selection.rule == "threshold"
-        if value < selection.gamma_squared or (strict and value == selection.gamma_squared):
-            msg = (
-                f"column {position} of X has absolute correlation {float(value) ** 0.5:.4f} with "
-                f"y, below the selection's bound {selection.gamma:.4f}; it cannot have been kept."
-            )
-            raise ValueError(msg)
-
-
-def _check_is_selection(selection: Any) -> None:
-    if not isinstance(selection, Selection):
-        msg = f"selection is a {type(selection).__name__}; give a Selection (see from_dict)."
-        raise TypeError(msg)
-
-
-def _check_names(selection: Selection, names: tuple[str, ...] | None) -> None:
-    """Refuse columns whose names are not those of the kept features, in their order."""
-    if names is None or selection.kept_names is None:
-        return
-    expected = selection.kept_names + (selection.always_kept_names or ())
-    for position, (name, wanted) in enumerate(zip(names, expected, strict=True)):
-        if name != wanted:
-            msg = (
-                f"column {position} of X is {name!r}, but the selection has {wanted!r} there; give "
-                "the kept columns in the order of the selection."
-            )
-            raise ValueError(msg)
-
-
-def _renumbered(selection: Selection) -> Selection:
-    """Return the record with the kept columns at the front, where `fit_selected` has them."""
-    from dataclasses import replace
-
-    k, a = len(selection.kept), len(selection.always_kept)
-    return replace(selection, kept=tuple(range(k)), always_kept=tuple(range(k, k + a)))

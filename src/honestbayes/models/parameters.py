@@ -147,3 +147,18 @@ def check_class_prior(class_prior: Any) -> float | None:
         msg = f"class_prior={class_prior} must be two positive prevalences that sum to 1."
         raise ValueError(msg)
     return float(np.log(prior[1]) - np.log(prior[0]))
+
+
+def refuse_arguments(arguments: Mapping[str, Any]) -> None:
+    """Refuse what `fit` does not take; weights with the reason."""
+    for name in ("sample_weight", "class_weight"):
+        if arguments.get(name) is not None:
+            msg = (
+                f"{name} is not supported: the probability that a feature is discarded needs whole "
+                "counts of cases. For another prevalence use class_prior."
+            )
+            raise TypeError(msg)
+    unknown = sorted(set(arguments) - {"sample_weight"})
+    if unknown:
+        msg = f"fit got unexpected arguments {unknown}."
+        raise TypeError(msg)
