@@ -1,6 +1,7 @@
 """Cross-validation against plain loops and scikit-learn's own."""
 
 import math
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -110,6 +111,32 @@ def test_groups_stay_together_with_folds_and_with_loo(data, model):
     assert one.proba[0] == pytest.approx(
         plain_out_of_fold(model, data.X_train, data.y_train, one.folds)[0][0]
     )
+
+
+class _KnowsGroups(BernoulliNB):
+    """Remembers the groups that it was given."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, X, y, groups=None):
+        self.seen.append(groups)
+        return super().fit(X, y)
+
+
+def test_an_estimator_that_takes_groups_is_given_those_of_its_training_cases(data):
+    X, y = data.X_train, data.y_train
+    groups = np.arange(y.size) // 2
+    _KnowsGroups.seen.clear()
+    result = cross_validate(_KnowsGroups(), X, y, cv=3, groups=groups, random_state=0)
+    for fold, seen in enumerate(_KnowsGroups.seen):
+        assert np.array_equal(seen, groups[result.folds[0] != fold])
+
+
+def test_progress_is_told_of_each_fold(data, model):
+    X, y = data.X_train, data.y_train
+    done = []
+    cross_validate(model, X, y, cv=3, n_repeats=2, random_state=0, on_fold=lambda: done.append(1))
+    assert len(done) == 6
 
 
 def test_intervals_with_groups_are_over_groups(data, model):

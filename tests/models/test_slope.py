@@ -66,3 +66,34 @@ def test_a_slope_of_zero_evidence_leads_back_to_the_prevalence():
     model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0).fit(X, y)
     model.slope_ = 0.0
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 16 / 62)
+
+
+def test_cases_of_one_group_are_held_out_together_where_the_slope_is_learnt() -> None:
+    from honestbayes.models.leave_one_out import _slope_folds
+
+    generator = np.random.default_rng(1)
+    groups = np.repeat(np.arange(30), 2)
+    is_class_1 = generator.random(60) < 0.4
+    folds = _slope_folds(is_class_1, groups)
+    assert len(folds) == 20
+    for rows in folds:
+        outside = np.setdiff1d(np.arange(60), rows)
+        assert not set(groups[rows]) & set(groups[outside])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_twins_make_the_slope_too_large_unless_they_are_groups(seed) -> None:
+    # Every case occurs twice, and nothing predicts the class: held-out cases are then found
+    # again among the training cases, and the evidence seems to be worth something.
+    generator = np.random.default_rng(seed)
+    X = np.repeat(generator.integers(0, 2, (60, 400)), 2, axis=0)
+    y = np.repeat(generator.permutation([0, 1] * 30), 2)
+    groups = np.repeat(np.arange(60), 2)
+    model = SelectiveBernoulliNB(n_features_to_select=20, random_state=0)
+    blind = model.fit(X, y).slope_
+    assert model.fit(X, y, groups=groups).slope_ < blind / 2
+
+
+def test_groups_of_another_length_are_refused() -> None:
+    with pytest.raises(ValueError, match="groups has 3 entries, but X has 4 rows"):
+        SelectiveBernoulliNB().fit([[0], [1], [0], [1]], [0, 1, 0, 1], groups=[1, 2, 3])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 
 from honestbayes.evaluation.folds import (
     IndexArray,
@@ -79,6 +80,7 @@ def cross_validate(
     groups: ArrayLike | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
+    on_fold: Callable[[], object] | None = None,
 ) -> Evaluation:
     """Predict each case by a model that was fitted, features selected and all, without it.
 
@@ -96,12 +98,15 @@ def cross_validate(
     n_repeats : int
         Times that the folds are drawn anew, where `cv` is a number.
     groups : array-like, shape (n_cases,), optional
-        Cases of one group stay in one fold.
+        Cases of one group stay in one fold. An estimator whose `fit` takes ``groups`` is given
+        those of the training cases, for the folds that it draws itself.
     random_state : None, int, SeedSequence or Generator
         Draws the folds, and seeds every ``random_state`` of the estimator that is None, so that
         the result does not depend on `n_jobs`.
     n_jobs : int, optional
         Folds at work at once, through joblib.
+    on_fold : callable, optional
+        Called without arguments when a fold is done, to show progress.
 
     Returns
     -------
@@ -128,10 +133,15 @@ def cross_validate(
     splits = make_splits(cv, n_repeats, coded, case_groups, fold_seeds)
     check_training_classes(splits, coded)
     jobs = zip(splits, model_seeds.spawn(len(splits)), strict=True)
-    results = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_and_predict)(clone(estimator), X, labels, train, test, seed)
+    to_fit = case_groups if has_fit_parameter(estimator, "groups") else None
+    results = []
+    for result in Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_fit_and_predict)(clone(estimator), X, labels, to_fit, train, test, seed)
         for (train, test), seed in jobs
-    )
+    ):
+        results.append(result)
+        if on_fold is not None:
+            on_fold()
     folds, repeat_of = place_folds([test for _, test in splits], coded.size)
     log_proba = np.empty((*folds.shape, 2))
     proba = np.empty(folds.shape)
@@ -154,13 +164,15 @@ def _fit_and_predict(
     estimator: Any,
     X: Any,
     y: NDArray[Any],
+    groups: NDArray[Any] | None,
     train: IndexArray,
     test: IndexArray,
     seed: np.random.SeedSequence,
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_] | None]:
     """Return P(class 1) and the log probabilities of the test cases, and the kept features."""
     _seed_estimator(estimator, seed)
-    estimator.fit(_safe_indexing(X, train), y[train])
+    more = {} if groups is None else {"groups": groups[train]}
+    estimator.fit(_safe_indexing(X, train), y[train], **more)
     X_test = _safe_indexing(X, test)
     proba = np.asarray(estimator.predict_proba(X_test), dtype=np.float64)
     # Forests and their like take logarithms of 0 here.

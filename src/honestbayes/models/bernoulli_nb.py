@@ -16,7 +16,12 @@ from honestbayes.models.bernoulli_core import BernoulliFit, fit_screening, fit_s
 from honestbayes.models.explain import FeaturePath, FeatureTable
 from honestbayes.models.learned import LearnedFit
 from honestbayes.models.leave_one_out import learn_slope, leave_out_fits
-from honestbayes.models.parameters import check_class_prior, check_settings, refuse_arguments
+from honestbayes.models.parameters import (
+    check_class_prior,
+    check_settings,
+    group_codes,
+    refuse_arguments,
+)
 from honestbayes.models.selected import check_fits, check_is_selection, check_names, renumbered
 from honestbayes.screening import Screening, Source, as_source, encode_classes, screen
 from honestbayes.screening.binarization import BinarizeOption
@@ -150,7 +155,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **refused: Any) -> Self:
         """Select features and fit.
 
         Parameters
@@ -159,6 +164,9 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
             Training rows; NaN is missing.
         y : array-like of shape (n,)
             Class labels of two kinds.
+        groups : array-like of shape (n,), optional
+            Cases of one group (one patient, say) are held out together where the slope is learnt.
+            Nothing else looks at them.
         **refused
             ``sample_weight`` is refused: the probability that a feature is discarded needs whole
             counts of cases. For a different prevalence use ``class_prior``.
@@ -168,6 +176,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         classes, is_class_1 = encode_classes(y)
         settings = self._settings(source.feature_names, source.shape[1])
+        codes = group_codes(groups, is_class_1.size)
         screening = screen(source, y, binarize=self.binarize)
         fit = fit_screening(screening, settings, check_random_state(self.random_state))
         self._store(fit, classes, settings.feature_prior, settings.correction)
@@ -181,6 +190,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
                 self.random_state,
                 fit,
                 self.learned_prior_,
+                codes,
             )
         return self
 
@@ -454,11 +464,8 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         settings = self._settings(source.feature_names, source.shape[1])
         whole = screen(source, y, binarize=self.binarize)
         n = is_class_1.size
-        labels = np.arange(n) if groups is None else np.asarray(groups)
-        if labels.shape != (n,):
-            msg = f"groups has {labels.size} entries, but X has {n} rows."
-            raise ValueError(msg)
-        _, inverse = np.unique(labels, return_inverse=True)
+        codes = group_codes(groups, n)
+        inverse = np.arange(n) if codes is None else codes
         folds = [np.flatnonzero(inverse == group) for group in range(inverse.max() + 1)]
         log_odds = np.empty(n)
         given = check_class_prior(self.class_prior)

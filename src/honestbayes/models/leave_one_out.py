@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
 
 from honestbayes.correction.learned_prior import LearnedPrior
 from honestbayes.models.bernoulli_core import BernoulliFit, Settings, fit_screening
@@ -55,15 +55,17 @@ def learn_slope(
     random_state: Any,
     fit: BernoulliFit,
     learned: LearnedPrior | None,
+    groups: IntArray | None = None,
 ) -> float:
     """Learn one factor on the evidence from predictions of held-out cases.
 
     Held out by stratified five-fold cross-validation, repeated, with selection and cuts learnt
     again each time: leave-one-out was found to be twice as variable, because its n selections are
     all alike (docs, "The slope"). A learned prior is kept as it is, because what thousands of
-    features say of their distribution hardly depends on one fold.
+    features say of their distribution hardly depends on one fold. Cases of one group are held out
+    together.
     """
-    folds = _slope_folds(is_class_1)
+    folds = _slope_folds(is_class_1, groups)
     if not folds:
         return 1.0
     evidence, labels = [], []
@@ -120,15 +122,30 @@ def _repeats(n_cases: int) -> int:
     return 4 if n_cases <= _ENOUGH_CASES else 1
 
 
-def _slope_folds(is_class_1: BoolArray) -> list[IntArray]:
-    """Stratified folds, repeated; none where a class is too small to be split."""
+def _slope_folds(is_class_1: BoolArray, groups: IntArray | None = None) -> list[IntArray]:
+    """Stratified folds, repeated; none where a class or the groups are too few to be split."""
     smallest = int(min(np.sum(is_class_1), np.sum(~is_class_1)))
-    if smallest < 2:
+    repeats = _repeats(is_class_1.size)
+    if groups is None:
+        if smallest < 2:
+            return []
+        splitter = RepeatedStratifiedKFold(
+            n_splits=min(5, smallest), n_repeats=repeats, random_state=0
+        )
+        return [test for _, test in splitter.split(is_class_1, is_class_1)]
+    by_class = [np.unique(groups[is_class_1 == label]).size for label in (False, True)]
+    if min(by_class) < 2:
         return []
-    splitter = RepeatedStratifiedKFold(
-        n_splits=min(5, smallest), n_repeats=_repeats(is_class_1.size), random_state=0
-    )
-    return [test for _, test in splitter.split(is_class_1, is_class_1)]
+    n_splits = min(5, smallest, *by_class)
+    splits = [
+        split
+        for seed in range(repeats)
+        for split in StratifiedGroupKFold(n_splits, shuffle=True, random_state=seed).split(
+            is_class_1, is_class_1, groups
+        )
+    ]
+    # A large group may hold all that is left of a class; such a fold says nothing.
+    return [test for train, test in splits if test.size and np.unique(is_class_1[train]).size == 2]
 
 
 def _is_seed(random_state: Any) -> bool:

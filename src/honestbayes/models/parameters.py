@@ -11,7 +11,7 @@ import numpy as np
 from honestbayes.models.bernoulli_core import FeaturePriorName, Settings
 from honestbayes.models.common_alpha import ModelSettings, Quadrature
 from honestbayes.quadrature import AlphaPrior
-from honestbayes.types import BoolArray
+from honestbayes.types import BoolArray, IntArray
 
 
 def check_settings(
@@ -147,6 +147,18 @@ def check_class_prior(class_prior: Any) -> float | None:
         msg = f"class_prior={class_prior} must be two positive prevalences that sum to 1."
         raise ValueError(msg)
     return float(np.log(prior[1]) - np.log(prior[0]))
+
+
+def group_codes(groups: Any, n_cases: int) -> IntArray | None:
+    """Return the number of each case's group, from 0; None where none are given."""
+    if groups is None:
+        return None
+    labels = np.asarray(groups)
+    if labels.shape != (n_cases,):
+        msg = f"groups has {labels.size} entries, but X has {n_cases} rows."
+        raise ValueError(msg)
+    codes: IntArray = np.unique(labels, return_inverse=True)[1]
+    return codes
 
 
 def refuse_arguments(arguments: Mapping[str, Any]) -> None:
