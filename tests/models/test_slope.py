@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.datasets import simulate_naive_bayes
-from honestbayes.models.leave_one_out import fit_slope
+from honestbayes.models.leave_one_out import fit_slope, held_out_folds
 
 
 def draw(n, factor, seed=0, prior=0.0):
@@ -69,12 +69,10 @@ def test_a_slope_of_zero_evidence_leads_back_to_the_prevalence():
 
 
 def test_cases_of_one_group_are_held_out_together_where_the_slope_is_learnt() -> None:
-    from honestbayes.models.leave_one_out import _slope_folds
-
     generator = np.random.default_rng(1)
     groups = np.repeat(np.arange(30), 2)
     is_class_1 = generator.random(60) < 0.4
-    folds = _slope_folds(is_class_1, groups)
+    folds = held_out_folds(is_class_1, groups, 4)
     assert len(folds) == 20
     for rows in folds:
         outside = np.setdiff1d(np.arange(60), rows)

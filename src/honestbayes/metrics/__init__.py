@@ -6,6 +6,7 @@ defines the scores.
 """
 
 from honestbayes.metrics.calibration import CalibrationFit, calibration_slope
+from honestbayes.metrics.claims import Claims, claims
 from honestbayes.metrics.estimate import Estimate
 from honestbayes.metrics.reliability import (
     CalibrationTable,
@@ -22,21 +23,26 @@ from honestbayes.metrics.scores import (
     squared_error,
 )
 from honestbayes.metrics.summary import Summary, summarise
+from honestbayes.metrics.thresholds import ThresholdTable, threshold_table
 
 __all__ = [
     "CalibrationFit",
     "CalibrationTable",
+    "Claims",
     "Estimate",
     "ReliabilityCurve",
     "Summary",
+    "ThresholdTable",
     "actual_error",
     "auc",
     "calibration_slope",
     "calibration_table",
+    "claims",
     "expected_error",
     "log_score",
     "optimism",
     "reliability",
     "squared_error",
     "summarise",
+    "threshold_table",
 ]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from honestbayes.metrics.cases import as_classes, as_probabilities
+from honestbayes.metrics.cases import ClassArray, as_classes, as_probabilities
 from honestbayes.metrics.estimate import check_level, exact_interval, wilson_interval
 from honestbayes.types import FloatArray
 
@@ -23,8 +23,8 @@ class CalibrationTable:
     ----------
     category : ndarray of int, shape (10,)
         The first decimal; probability 1 belongs to 9.
-    n : ndarray of int, shape (10,)
-        Cases in the category.
+    n : ndarray, shape (10,)
+        Cases in the category; with several predictions of each case, their average number.
     predicted : ndarray of float, shape (10,)
         Their average probability of class 1; NaN without cases.
     actual : ndarray of float, shape (10,)
@@ -32,7 +32,7 @@ class CalibrationTable:
     """
 
     category: CountArray
-    n: CountArray
+    n: CountArray | FloatArray
     predicted: FloatArray
     actual: FloatArray
 
@@ -51,7 +51,7 @@ class CalibrationTable:
             self.category, self.n, self.predicted, self.actual, strict=True
         ):
             cells = (f"{predicted:.3f}", f"{actual:.3f}") if n else ("—", "—")
-            lines.append(f"{category} {n:6d}  {cells[0]:>5}   {cells[1]:>5}")
+            lines.append(f"{category} {n:6g}  {cells[0]:>5}   {cells[1]:>5}")
         return "\n".join(lines)
 
 
@@ -64,20 +64,19 @@ def calibration_table(
     ----------
     y_true : array-like, shape (n_cases,)
         Two labels.
-    p : array-like, shape (n_cases,)
-        P(class 1).
+    p : array-like, shape (n_cases,) or (n_repeats, n_cases)
+        P(class 1); several predictions of a case share its weight.
     pos_label : label, optional
         The label of class 1; by default 1, or the second label in sorted order.
     """
-    y = as_classes(y_true, pos_label)
-    probabilities = as_probabilities(p, y.size)
+    classes, probabilities, n_repeats = _predictions(y_true, p, pos_label)
     category = np.minimum(np.floor(probabilities * 10), 9).astype(np.int64)
     n = np.bincount(category, minlength=10)
     return CalibrationTable(
         category=np.arange(10),
-        n=n,
+        n=_per_repeat(n, n_repeats),
         predicted=_mean_in_bins(probabilities, category, n),
-        actual=_mean_in_bins(y.astype(np.float64), category, n),
+        actual=_mean_in_bins(classes.astype(np.float64), category, n),
     )
 
 
@@ -89,8 +88,8 @@ class ReliabilityCurve:
     ----------
     lower_edge, upper_edge : ndarray, shape (n_bins,)
         Bounds of each bin; the upper one belongs to the last bin only.
-    n : ndarray of int, shape (n_bins,)
-        Cases in the bin.
+    n : ndarray, shape (n_bins,)
+        Cases in the bin; with several predictions of each case, their average number.
     predicted, actual : ndarray, shape (n_bins,)
         Average probability of class 1, and the fraction of cases in class 1.
     lower, upper : ndarray, shape (n_bins,)
@@ -101,7 +100,7 @@ class ReliabilityCurve:
 
     lower_edge: FloatArray
     upper_edge: FloatArray
-    n: CountArray
+    n: CountArray | FloatArray
     predicted: FloatArray
     actual: FloatArray
     lower: FloatArray
@@ -125,8 +124,9 @@ def reliability(
     ----------
     y_true : array-like, shape (n_cases,)
         Two labels.
-    p : array-like, shape (n_cases,)
-        P(class 1).
+    p : array-like, shape (n_cases,) or (n_repeats, n_cases)
+        P(class 1); several predictions of a case share its weight, so that repeats do not narrow
+        the intervals.
     n_bins : int
         Number of bins.
     strategy : {"uniform", "quantile"}
@@ -138,27 +138,42 @@ def reliability(
     pos_label : label, optional
         The label of class 1; by default 1, or the second label in sorted order.
     """
-    y = as_classes(y_true, pos_label)
-    probabilities = as_probabilities(p, y.size)
+    classes, probabilities, n_repeats = _predictions(y_true, p, pos_label)
     edges = _edges(probabilities, n_bins, strategy)
     bins = np.searchsorted(edges[1:-1], probabilities, side="right")
     n = np.bincount(bins, minlength=edges.size - 1)
-    ones = np.bincount(bins[y == 1], minlength=edges.size - 1)
+    ones = np.bincount(bins[classes == 1], minlength=edges.size - 1)
     used = n > 0
     intervals = {"wilson": wilson_interval, "exact": exact_interval}
     if interval not in intervals:
         raise ValueError(f"interval is {interval!r}; give 'wilson' or 'exact'.")
-    lower, upper = intervals[interval](ones[used], n[used], check_level(level))
+    lower, upper = intervals[interval](
+        ones[used] / n_repeats, n[used] / n_repeats, check_level(level)
+    )
     return ReliabilityCurve(
         lower_edge=edges[:-1][used],
         upper_edge=edges[1:][used],
-        n=n[used],
+        n=_per_repeat(n[used], n_repeats),
         predicted=_mean_in_bins(probabilities, bins, n)[used],
         actual=ones[used] / n[used],
         lower=lower,
         upper=upper,
         level=level,
     )
+
+
+def _predictions(
+    y_true: ArrayLike, p: ArrayLike, pos_label: Any
+) -> tuple[ClassArray, FloatArray, int]:
+    """Return the class and the probability of each prediction, and predictions per case."""
+    y = as_classes(y_true, pos_label)
+    probabilities = np.atleast_2d(as_probabilities(p, y.size, repeats=True))
+    n_repeats = probabilities.shape[0]
+    return np.tile(y, n_repeats), probabilities.ravel(), n_repeats
+
+
+def _per_repeat(n: CountArray, n_repeats: int) -> CountArray | FloatArray:
+    return n if n_repeats == 1 else n / n_repeats
 
 
 def _edges(p: FloatArray, n_bins: int, strategy: str) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from honestbayes.models.bernoulli_core import BernoulliFit, fit_screening, fit_s
 from honestbayes.models.explain import FeaturePath, FeatureTable
 from honestbayes.models.learned import LearnedFit
 from honestbayes.models.leave_one_out import learn_slope, leave_out_fits
+from honestbayes.models.number import NumberChoice, choose_number
 from honestbayes.models.parameters import (
     check_class_prior,
     check_settings,
@@ -39,8 +41,9 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_features_to_select : int, "all" or None, default=None
-        How many features to keep. None: 10, or all when there are fewer.
+    n_features_to_select : int, "all", "cv" or None, default=None
+        How many features to keep. None: 10, or all when there are fewer. "cv": the smallest
+        number with nearly the best log score on held-out cases, found inside `fit`.
     threshold : float, optional
         Instead, keep all features whose absolute correlation is above this bound.
     feature_prior : {"auto", "learned", "uniform"}, default="auto"
@@ -84,6 +87,8 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         The same for the features kept by design.
     learned_prior_ : LearnedPrior or None
         The learned distribution of features.
+    number_choice_ : NumberChoice or None
+        The numbers of features that were tried, where the number was to be chosen.
     slope_ : float
         The factor on the evidence; 1 without recalibration.
     feature_prior_, correction_ : str or None
@@ -115,7 +120,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        n_features_to_select: int | Literal["all"] | None = None,
+        n_features_to_select: int | Literal["all", "cv"] | None = None,
         threshold: float | None = None,
         feature_prior: Literal["auto", "learned", "uniform"] = "auto",
         correction: Literal["auto", "counts", "selection"] | None = "auto",
@@ -178,8 +183,22 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         settings = self._settings(source.feature_names, source.shape[1])
         codes = group_codes(groups, is_class_1.size)
         screening = screen(source, y, binarize=self.binarize)
+        choice: NumberChoice | None = None
+        if self._number_is_to_be_chosen:
+            choice = choose_number(
+                source,
+                is_class_1,
+                screening,
+                settings,
+                self.binarize,
+                self.random_state,
+                codes,
+                recalibrate=self.recalibrate == "slope",
+            )
+            settings = replace(settings, n_features=choice.chosen)
         fit = fit_screening(screening, settings, check_random_state(self.random_state))
         self._store(fit, classes, settings.feature_prior, settings.correction)
+        self.number_choice_ = choice
         if self.recalibrate == "slope":
             self.slope_ = learn_slope(
                 source,
@@ -246,6 +265,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         -----
         The same as `fit` without a slope, which needs the rows.
         """
+        self._refuse_to_choose("fit_screening")
         settings = self._settings(screening.feature_names, screening.n_features)
         fit = fit_screening(screening, settings, check_random_state(self.random_state))
         self.n_features_in_ = screening.n_features
@@ -256,6 +276,15 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         self._store(fit, screening.classes, settings.feature_prior, settings.correction)
         self._warn_about_slope()
         return self
+
+    @property
+    def _number_is_to_be_chosen(self) -> bool:
+        return isinstance(self.n_features_to_select, str) and self.n_features_to_select == "cv"
+
+    def _refuse_to_choose(self, method: str) -> None:
+        if self._number_is_to_be_chosen:
+            msg = f"{method} cannot choose the number of features; give n_features_to_select."
+            raise ValueError(msg)
 
     def _warn_about_slope(self) -> None:
         if self.recalibrate == "slope":
@@ -288,6 +317,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         self.learned_prior_ = fit.race.prior if isinstance(fit.race, LearnedFit) else None
         self.feature_prior_ = feature_prior
         self.correction_ = correction
+        self.number_choice_ = None
         self.slope_ = 1.0
 
     # --------------------------------------------------------------- prediction
@@ -459,6 +489,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         groups : array-like of shape (n,), optional
             Rows with the same label are left out together.
         """
+        self._refuse_to_choose("leave_one_out")
         source = as_source(X)
         _, is_class_1 = encode_classes(y)
         settings = self._settings(source.feature_names, source.shape[1])

@@ -65,7 +65,7 @@ def learn_slope(
     features say of their distribution hardly depends on one fold. Cases of one group are held out
     together.
     """
-    folds = _slope_folds(is_class_1, groups)
+    folds = held_out_folds(is_class_1, groups, _repeats(is_class_1.size))
     if not folds:
         return 1.0
     evidence, labels = [], []
@@ -122,10 +122,9 @@ def _repeats(n_cases: int) -> int:
     return 4 if n_cases <= _ENOUGH_CASES else 1
 
 
-def _slope_folds(is_class_1: BoolArray, groups: IntArray | None = None) -> list[IntArray]:
-    """Stratified folds, repeated; none where a class or the groups are too few to be split."""
+def held_out_folds(is_class_1: BoolArray, groups: IntArray | None, repeats: int) -> list[IntArray]:
+    """Five stratified folds, repeated; none where a class or the groups are too few to be split."""
     smallest = int(min(np.sum(is_class_1), np.sum(~is_class_1)))
-    repeats = _repeats(is_class_1.size)
     if groups is None:
         if smallest < 2:
             return []

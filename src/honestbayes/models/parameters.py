@@ -98,8 +98,8 @@ def _rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None, float |
     if k is None:
         return min(10, n_racing), None
     if isinstance(k, str):
-        if k != "all":
-            msg = f"n_features_to_select={k!r} is not a number, 'all' or None."
+        if k not in ("all", "cv"):
+            msg = f"n_features_to_select={k!r} is not a number, 'all', 'cv' or None."
             raise ValueError(msg)
         return None, None
     if not (_is_real(k) and np.isfinite(k) and int(k) == k and k >= 0):

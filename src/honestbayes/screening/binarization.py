@@ -16,6 +16,9 @@ BinarizeOption = Literal["auto", "median"] | float | None
 _SPARSE_CELLS = 1 << 19
 """Cells of a sparse matrix that are made dense at a time to find medians."""
 
+_SORTED_CELLS = 1 << 16
+"""Cells that are copied and sorted at a time to find medians: what a cache holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Binarization:
@@ -180,9 +183,11 @@ def _learn_dense(
         _refuse_other_values(values, describe)
     as_they_are = two_valued & (option != "median")
     cut = np.where(as_they_are, low, 0.0)
-    for j in np.flatnonzero(~(two_valued & (as_they_are | zero_one))):  # 0/1 is cut at 0 anyhow
-        column = values[:, j]
-        cut[j] = _median_cut(column[column == column])
+    others = np.flatnonzero(~(two_valued & (as_they_are | zero_one)))  # 0/1 is cut at 0 anyhow
+    width = max(1, _SORTED_CELLS // values.shape[0])
+    for start in range(0, others.size, width):
+        part = others[start : start + width]
+        cut[part] = _median_cuts(values[:, part])
     return cut, np.where(as_they_are & (top > low), top, np.nan)
 
 
@@ -223,16 +228,19 @@ def _learn_sparse(
     return cut, high
 
 
-def _median_cut(values: AnyArray) -> float:
-    """Return the median, or the next smaller value where nothing is above the median."""
-    if values.size == 0:
-        return 0.0
-    middle = values.size // 2
-    ordered = np.sort(values)
-    median = float(ordered[middle])
-    if values.size % 2 == 0:
-        median = (float(ordered[middle - 1]) + median) / 2
-    if median >= ordered[-1]:
-        below = ordered[ordered < median]
-        return float(below[-1]) if below.size else median
-    return median
+def _median_cuts(values: AnyArray) -> FloatArray:
+    """Return each column's median, or the next smaller value where nothing is above it."""
+    ordered = np.sort(np.ascontiguousarray(values.T), axis=1)  # NaN goes to the end
+    observed = np.sum(ordered == ordered, axis=1)
+    rows = np.arange(ordered.shape[0])
+
+    def at(position: IntArray) -> FloatArray:
+        return ordered[rows, np.maximum(position, 0)].astype(float)
+
+    upper = at(np.minimum(observed // 2, ordered.shape[1] - 1))
+    median = np.where(observed % 2 == 0, (at(observed // 2 - 1) + upper) / 2, upper)
+    for j in np.flatnonzero(median >= at(observed - 1)):
+        below = ordered[j][ordered[j] < median[j]]
+        if below.size:
+            median[j] = below[-1]
+    return np.where(observed > 0, median, 0.0)
