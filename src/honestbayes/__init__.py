@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
+from honestbayes.loading import load
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
 from honestbayes.screening import Screening, screen
 from honestbayes.selection import Selection
+from honestbayes.storage import ModelFileError
 
 try:
     __version__ = version("honestbayes")
 except PackageNotFoundError:  # imported from a source tree that was not installed
     __version__ = "0+unknown"
 
-__all__ = ["Screening", "Selection", "SelectiveBernoulliNB", "__version__", "screen"]
+__all__ = [
+    "ModelFileError",
+    "Screening",
+    "Selection",
+    "SelectiveBernoulliNB",
+    "__version__",
+    "load",
+    "screen",
+]

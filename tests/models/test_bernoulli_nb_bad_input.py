@@ -235,7 +235,7 @@ def test_a_lazy_frame():
         ({"n_features_to_select": [3]}, "n_features_to_select=[3] is not a whole number"),
         (
             {"n_features_to_select": "most"},
-            "n_features_to_select='most' is not a number, 'all' or None",
+            "n_features_to_select='most' is not a number, 'all', 'cv' or None",
         ),
         (
             {"n_features_to_select": 3, "threshold": 0.2},

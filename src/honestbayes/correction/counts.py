@@ -32,12 +32,37 @@ class DistinctCounts:
         Number of features with these counts.
     inverse : ndarray of shape (k,)
         For each feature the position of its counts.
+    peers : ndarray of shape (D,) or None
+        How many distinct counts had the same numbers of observed cases before some were left
+        out; None where none were. The choice between tables and pairs looks at it, so that
+        leaving out changes no digit of what remains.
     """
 
     ones: IntArray
     observed: IntArray
     multiplicity: IntArray
     inverse: IntArray
+    peers: IntArray | None = None
+
+    def group_sizes(self) -> IntArray:
+        """How many distinct counts have the same numbers of observed cases, shape (D,)."""
+        if self.peers is not None:
+            return self.peers
+        n0, n1 = self.observed
+        key = n0 * (int(n1.max(initial=0)) + 1) + n1
+        _, group, size = np.unique(key, return_inverse=True, return_counts=True)
+        result: IntArray = size[group].astype(np.int64)
+        return result
+
+    def only(self, used: IntArray, inverse: IntArray) -> DistinctCounts:
+        """Return some of the counts; ``inverse`` are the remaining features' positions there."""
+        return DistinctCounts(
+            np.ascontiguousarray(self.ones[:, used]),
+            np.ascontiguousarray(self.observed[:, used]),
+            self.multiplicity[used],
+            inverse,
+            self.group_sizes()[used],
+        )
 
 
 def distinct_counts(ones: IntArray, observed: IntArray) -> DistinctCounts:
@@ -128,7 +153,9 @@ class CountLikelihood:
         for n0, n1, members in self._groups:
             n = n0 + n1
             rule = self._rule or theta_rule(n, alpha, self._interval, refine=self._refine)
-            if max(n0, n1) <= TABLES_UP_TO and members.size > n // 32:
+            peers = self.counts.peers
+            size = members.size if peers is None else int(peers[members[0]])
+            if max(n0, n1) <= TABLES_UP_TO and size > n // 32:
                 part = self._by_table(alpha, rule, n0, n1, members)
             else:
                 part = self._by_pair(alpha, rule, members)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import expit, log_expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.models import explain, intervals
 from honestbayes.models.bernoulli_core import BernoulliFit, fit_screening, fit_selection
+from honestbayes.models.bernoulli_file import (
+    BernoulliModel,
+    model_from_plain,
+    model_to_plain,
+    save_model,
+)
 from honestbayes.models.explain import FeaturePath, FeatureTable
 from honestbayes.models.learned import LearnedFit
 from honestbayes.models.leave_one_out import learn_slope, leave_out_fits
@@ -26,8 +34,9 @@ from honestbayes.models.parameters import (
 )
 from honestbayes.models.selected import check_fits, check_is_selection, check_names, renumbered
 from honestbayes.screening import Screening, Source, as_source, encode_classes, screen
-from honestbayes.screening.binarization import BinarizeOption
+from honestbayes.screening.binarization import Binarization, BinarizeOption
 from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.storage.entries import Plain
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
@@ -425,6 +434,83 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
             source.take(columns), lambda position: f"column {names[position]!r}"
         )
 
+    # ------------------------------------------------------------- copies and files
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file of plain data, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; ``.honestbayes`` is the usual suffix. `honestbayes.load` reads it.
+
+        Notes
+        -----
+        A ``RandomState`` in ``random_state`` is stored as None; it is not needed to predict.
+        """
+        save_model(self._model(), path)
+
+    def on_kept_columns(self) -> Self:
+        """Return a fitted copy that takes the kept columns only.
+
+        Returns
+        -------
+        SelectiveBernoulliNB
+            As after `fit_selected`: it takes the columns ``selection_.columns``, in this order,
+            and still a whole table where that has more columns. Its probabilities are the same.
+            It holds nothing of the size of the whole table: an ``always_keep`` by numbers or
+            mask becomes the numbers among the kept columns.
+        """
+        check_is_fitted(self)
+        copy: Self = clone(self)
+        model = self._model()
+        if not model.kept_columns_only:
+            names = None
+            if model.feature_names is not None:
+                names = tuple(str(name) for name in self.get_feature_names_out())
+            model = replace(model, kept_columns_only=True, feature_names=names)
+            k, width = len(self.selection_.kept), len(self.selection_.columns)
+            if self.always_keep is not None and not _are_names(self.always_keep):
+                copy.set_params(always_keep=list(range(k, width)))
+        return copy._restore(model)
+
+    def _model(self) -> BernoulliModel:
+        """Return all that the fitted model is, in one record."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return BernoulliModel(
+            self.get_params(deep=False),
+            self._fit,
+            self.classes_,
+            self.feature_prior_,
+            self.correction_,
+            self.slope_,
+            self.number_choice_,
+            self._kept_columns_only,
+            None if names is None else tuple(names.tolist()),
+        )
+
+    def _restore(self, model: BernoulliModel) -> Self:
+        """Become the fitted model of a record."""
+        self._store(model.fit, model.classes, model.feature_prior, model.correction)
+        self.slope_ = model.slope
+        self.number_choice_ = model.number_choice
+        self._kept_columns_only = model.kept_columns_only
+        self.n_features_in_ = model.n_features_in
+        if model.feature_names is not None:
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        return self
+
+    def _to_plain(self) -> Plain:
+        """Return the model as plain data, for a file that holds more than the model."""
+        return model_to_plain(self._model())
+
+    @classmethod
+    def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the model that a file describes."""
+        model = model_from_plain(content, arrays)
+        return cls(**model.parameters)._restore(model)
+
     # --------------------------------------------------------------- explanation
 
     def get_support(self, indices: bool = False) -> BoolArray | IntArray:
@@ -445,6 +531,11 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
             return np.array([f"x{column}" for column in columns], dtype=object)
         names = np.asarray(names, dtype=object)
         return names if self._kept_columns_only else names[columns]
+
+    def kept_binarization(self) -> Binarization:
+        """Return the cuts of the kept features, in the order of ``selection_.columns``."""
+        check_is_fitted(self)
+        return self._fit.binarization
 
     def feature_table(self) -> FeatureTable:
         """Return what each kept feature says: P(x=1) in each class, and the weight of evidence."""
@@ -506,3 +597,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
             log_odds[rows] = evidence + (fit.log_prior_odds if given is None else given)
         result: FloatArray = expit(log_odds)
         return result
+
+
+def _are_names(always_keep: Any) -> bool:
+    return np.asarray(always_keep).dtype.kind not in "biuf"

@@ -7,7 +7,7 @@ discarded ones (equation 26 of the 2008 paper).
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -68,6 +68,16 @@ class FeatureBlock:
         used, place = np.unique(self.kept, return_inverse=True)
         return used, place
 
+    def without_others(self) -> FeatureBlock:
+        """Return the block with the kept features' counts alone, which are all that a model uses.
+
+        The others may be as many as the features that were screened.
+        """
+        used, place = self.kept_distinct()
+        if used.size == self.counts.multiplicity.size:
+            return FeatureBlock(replace(self.counts, inverse=self.kept), self.kept, self.others)
+        return FeatureBlock(self.counts.only(used, place), place, self.others[used])
+
     @property
     def kept_multiplicity(self) -> IntArray:
         """How many kept features have these counts."""
@@ -112,7 +122,10 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class CommonAlphaFit:
-    """A fitted block: the posterior of alpha and the predictive table."""
+    """A fitted block: the posterior of alpha and the predictive table.
+
+    The block is without the others, which have done their work in the posterior.
+    """
 
     posterior: AlphaPosterior
     table: PredictiveTable
@@ -170,7 +183,7 @@ def fit_common_alpha(
     )
     mean_theta = np.stack([value[0] for value in rule.values])
     table = _table(block, rule.log_weight, posterior.alpha, mean_theta)
-    return CommonAlphaFit(posterior, table, block, settings.theta_interval)
+    return CommonAlphaFit(posterior, table, block.without_others(), settings.theta_interval)
 
 
 def _table(
@@ -209,7 +222,7 @@ def _fit_paper(
     )
     mean_theta = np.stack([value[0] for value in nodes.values])
     table = _table(block, log_weight, alpha, mean_theta)
-    return CommonAlphaFit(posterior, table, block, settings.theta_interval)
+    return CommonAlphaFit(posterior, table, block.without_others(), settings.theta_interval)
 
 
 class _Evaluator:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, log_expit, logsumexp
 
-from honestbayes.correction.counts import CountLikelihood, DistinctCounts
+from honestbayes.correction.counts import CountLikelihood
 from honestbayes.models.bernoulli_core import BernoulliFit
 from honestbayes.models.common_alpha import CommonAlphaFit
 from honestbayes.models.learned import LearnedFit
@@ -135,12 +135,7 @@ def _moment(block: CommonAlphaFit | LearnedFit, order: int) -> FloatArray:
         more = np.zeros((2, 1), dtype=np.int64)
         more[label] = order
         after = CountLikelihood(
-            DistinctCounts(
-                counts.ones + more,
-                counts.observed + more,
-                counts.multiplicity,
-                counts.inverse,
-            ),
+            replace(counts, ones=counts.ones + more, observed=counts.observed + more),
             interval,
             rule,
         )

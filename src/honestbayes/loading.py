@@ -1,0 +1,70 @@
+"""Load a model of any kind from its file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from honestbayes.storage import Archive, ModelFileError, read_archive
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load a fitted model that ``save`` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    estimator
+        A fitted model whose predictions are those of the one that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, is damaged, holds what cannot be a model, or needs a
+        newer honestbayes.
+    FileNotFoundError, IsADirectoryError, PermissionError
+        As from ``open``.
+
+    Notes
+    -----
+    Nothing in the file is run. What is read is checked for its meaning, but checksums do not show
+    who wrote it: a stranger's file may hold a model that is valid and wrong.
+    """
+    archive = read_archive(path)
+    name = Path(path).name
+    if archive.kind not in _READERS:
+        msg = f"{name!r} holds a model of an unknown kind, {archive.kind[:60]!r}."
+        raise ModelFileError(msg)
+    try:
+        return _READERS[archive.kind](archive)
+    except ModelFileError as error:
+        msg = f"{name!r} is not a valid model file: {error}."
+        raise ModelFileError(msg) from None
+
+
+def _bernoulli_nb(archive: Archive) -> Any:
+    from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+
+    return SelectiveBernoulliNB._from_plain(archive.content, archive.arrays)
+
+
+def _table_model(archive: Archive) -> Any:
+    try:
+        from honestbayes.tables.model import TableModel
+    except ImportError as error:
+        msg = 'a model of tables needs pyarrow: pip install "honestbayes[cli]"'
+        raise ModelFileError(msg) from error
+    return TableModel._from_plain(archive.content, archive.arrays)
+
+
+_READERS: dict[str, Callable[[Archive], Any]] = {
+    "SelectiveBernoulliNB": _bernoulli_nb,
+    "table model": _table_model,
+}
+"""Each imports what it needs when it is called, so that loading stays light."""
