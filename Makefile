@@ -13,8 +13,8 @@ export PYTHON
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
-demo: runtime ## compare naive and corrected claims with what happened
-	@$(RUN) -m honestbayes
+demo: runtime ## compare claims with what happened, and write a report
+	@$(RUN) -m honestbayes demo
 
 test: lint ## lint, types and the ordinary tests
 	$(ONE_THREAD) $(RUN) -m pytest -n $(WORKERS)

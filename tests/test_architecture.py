@@ -13,12 +13,13 @@ PACKAGE = ROOT / "src" / "honestbayes"
 PAGE = ROOT / "docs" / "architecture.rst"
 
 # What each part of the package may import from the rest of it, the lowest parts first.
-_GROUND = {"types", "screening", "selection", "quadrature", "sampling"}
+_GROUND = {"types", "screening", "selection", "quadrature", "sampling", "storage"}
 _MODELS = _GROUND | {"correction", "interactions", "models"}
 _JUDGES = _MODELS | {"search", "metrics", "decisions", "evaluation", "plots"}
-_TOP = _JUDGES | {"datasets", "report", "experiments", "honestbayes"}
+_TOP = _JUDGES | {"datasets", "report", "experiments", "honestbayes", "tables"}
 ALLOWED: dict[str, set[str]] = {
     "types": set(),
+    "storage": {"types"},
     "screening": {"types"},
     "quadrature": {"types"},
     "sampling": {"types"},
@@ -31,11 +32,13 @@ ALLOWED: dict[str, set[str]] = {
     "decisions": _MODELS | {"search", "metrics"},
     "evaluation": _MODELS | {"search", "metrics"},
     "plots": _JUDGES,
-    "report": _JUDGES | {"datasets"},
+    "report": _JUDGES | {"datasets", "tables"},
     "datasets": {"types"},
+    "tables": _MODELS,
+    "loading": _MODELS | {"tables"},
     "experiments": _TOP,
     "demo": _TOP,
-    "cli": _TOP | {"demo"},
+    "cli": _TOP | {"demo", "loading"},
     "__main__": _TOP | {"demo", "cli"},
 }
 

@@ -112,7 +112,7 @@ explain_failure() {
 }
 
 case $level in
-    runtime) target=. ;;
+    runtime) target='.[cli]' ;;
     dev) target='.[dev]' ;;
     docs) target='.[docs]' ;;
     *) stop "unknown level $level; choose runtime, dev or docs." ;;

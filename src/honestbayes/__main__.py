@@ -1,6 +1,26 @@
-"""`python -m honestbayes` runs the demonstration."""
+"""``honestbayes`` and ``python -m honestbayes``: the command line, where it is installed."""
 
-from honestbayes.demo import main
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+_NEEDED = ("typer", "rich", "jinja2", "matplotlib", "pandas", "pyarrow")
+
+
+def main() -> None:
+    """Run the command line, or say in one line what it needs."""
+    missing = [package for package in _NEEDED if find_spec(package) is None]
+    if missing:
+        sys.stderr.write(
+            f"honestbayes: the command line needs {', '.join(missing)}; install it with: "
+            'pip install "honestbayes[cli]"\n'
+        )
+        sys.exit(1)
+    from honestbayes.cli import app
+
+    app(prog_name="honestbayes")
+
 
 if __name__ == "__main__":
     main()

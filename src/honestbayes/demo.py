@@ -1,24 +1,34 @@
 """The demonstration: what a model claims, with and without the correction, and what happened.
 
-The first part simulates data, so that the truth is known; the second cross-validates on the
+The first part simulates data, so that the truth is known; the second makes a report of the
 leukaemia data that come with the package.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from honestbayes import SelectiveBernoulliNB
 from honestbayes.datasets import load_leukemia, simulate_naive_bayes
-from honestbayes.evaluation import compare, cross_validate
 from honestbayes.metrics import summarise
+from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.report.analysis import Progress, analyse, no_progress
+from honestbayes.report.contenders import UNCORRECTED
+from honestbayes.report.folder import PAGE, check_folder, write_folder
+from honestbayes.report.options import Options
+from honestbayes.report.record import Method
+from honestbayes.report.wording import percent, percent_with_interval, with_interval
+from honestbayes.tables import read_training
+from honestbayes.tables.memory import frame_table
+from honestbayes.tables.model import TableModel
 
 N_KEPT = 10
 CONFIDENT = 0.8
 SEED = 1
+REPEATS = 2
 
 FIVE_LINES = """\
 from honestbayes import SelectiveBernoulliNB
@@ -28,10 +38,11 @@ model = SelectiveBernoulliNB(n_features_to_select=10, random_state=0).fit(data.X
 print(model.predict_proba(data.X[:5]))"""
 
 
-def main() -> None:
-    """Print both comparisons, and five lines to copy."""
-    for section in (simulated_section, leukemia_section, closing_section):
-        for line in section():
+def main(folder: Path, progress: Progress = no_progress) -> None:
+    """Print both comparisons, write the report, and print five lines to copy."""
+    check_folder(folder)
+    for section in (simulated_section(), leukemia_section(folder, progress), closing_section()):
+        for line in section:
             print(line, flush=True)
 
 
@@ -90,32 +101,50 @@ def share(values: NDArray[np.float64] | NDArray[np.bool_]) -> str:
     return f"{values.mean():10.1%}" if values.size else f"{'-':>10}"
 
 
-def leukemia_section() -> Iterator[str]:
-    """Yield the comparison on real data, by cross-validation, with intervals."""
+def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
+    """Yield the comparison on real data, with intervals, and write its report."""
+    import pandas as pd
+
     data = load_leukemia()
     n_cases, n_genes = data.X.shape
     yield "2. Real data: leukaemia, ALL or AML (Golub et al., 1999)"
     yield ""
     yield f"{n_cases} patients; {n_genes:,} genes, each split at its median; {N_KEPT} are kept."
-    yield "Ten folds, drawn five times; the genes are selected again in each fold."
+    yield f"Five folds, drawn {REPEATS} times; the genes are selected again in each fold."
     yield ""
-    yield (
-        f"{'':14}{'error claimed':>14}{'actual (95% interval)':>26}{'log score (95% interval)':>28}"
+    frame = pd.DataFrame(data.X, columns=data.feature_names.tolist())
+    frame.insert(0, "leukemia", np.array(data.classes)[data.y])
+    table = read_training(frame_table(frame, "leukemia"), target="leukemia")
+    options = Options(n_features=N_KEPT, n_repeats=REPEATS, path=False, seed=SEED)
+    analysis = analyse(
+        table, options, name="leukemia", command="honestbayes demo", progress=progress
     )
-    evaluations = {}
-    for name, model in contenders().items():
-        evaluations[name] = cross_validate(
-            model, data.X, data.y, cv=10, n_repeats=5, random_state=SEED
-        )
-        summary = evaluations[name].summary()
-        low, high = summary.actual_error.interval
-        actual = f"{summary.actual_error.value:.1%} ({low:.1%} to {high:.1%})"
-        yield f"{name:14}{summary.expected_error:14.1%}{actual:>26}{summary.log_score!s:>28}"
-    (difference,) = compare(evaluations)
+    report = analysis.report
+    yield (
+        f"{'':26}{'error claimed':>14}{'actual (95% interval)':>24}{'log score (95% interval)':>28}"
+    )
+    for name in (UNCORRECTED, report.in_use):
+        yield f"{name:26}{_row(report.method(name))}"
+    difference = report.method(UNCORRECTED).log_score_difference
     yield ""
-    yield f"Log score, uncorrected minus corrected, case by case: {difference.log_score}."
+    if difference is not None:
+        yield (
+            f"Log score, {UNCORRECTED} minus {report.in_use}, case by case: "
+            f"{with_interval(difference)}."
+        )
     yield f"With {n_cases} patients the intervals are wide; one around 0 shows no difference."
     yield ""
+    write_folder(report, TableModel.of_training(analysis.model, table), folder)
+    yield f"The whole report, to open in a browser: {folder / PAGE}"
+    yield ""
+
+
+def _row(method: Method) -> str:
+    summary = method.summary
+    return (
+        f"{percent(summary.expected_error):>14}{percent_with_interval(summary.actual_error):>24}"
+        f"{with_interval(summary.log_score):>28}"
+    )
 
 
 def closing_section() -> Iterator[str]:

@@ -35,7 +35,8 @@ class Claims:
     n_implied : float
         How many would have been wrong, had the claims been honest.
     wrong : Estimate
-        n_wrong / n_claimed, with its interval; NaN without such cases.
+        n_wrong / n_claimed, with Clopper and Pearson's interval for as many cases as the standard
+        error amounts to; NaN without such cases.
     implied : float
         n_implied / n_claimed; NaN without such cases.
     """
@@ -107,13 +108,14 @@ def claims(
         return Claims(at_least, y.size, 0.0, 0.0, 0.0, nothing, np.nan)
     rate = n_wrong / n_claimed
     error = clustered_error((wrong - rate * claimed) / n_claimed, codes)
-    n_units = max(1, round(n_claimed)) if groups is None else np.unique(codes[claimed > 0]).size
+    n_units = n_claimed if groups is None else min(n_claimed, np.unique(codes[claimed > 0]).size)
     return Claims(
         at_least=at_least,
         n_cases=y.size,
         n_claimed=n_claimed,
         n_wrong=n_wrong,
         n_implied=n_implied,
-        wrong=fraction_estimate(rate, error, int(n_units), level),
+        # One case that is wrong in half of the repeats does not make the claims better known.
+        wrong=fraction_estimate(rate, error, n_units, level, most=n_claimed, exact=True),
         implied=n_implied / n_claimed,
     )

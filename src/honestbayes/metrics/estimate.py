@@ -87,7 +87,15 @@ def mean_estimate(
     return Estimate(mean, error, (max(mean - half, lowest), mean + half), level)
 
 
-def fraction_estimate(value: float, error: float, n_units: int, level: float) -> Estimate:
+def fraction_estimate(
+    value: float,
+    error: float,
+    n_units: float,
+    level: float,
+    *,
+    most: float = np.inf,
+    exact: bool = False,
+) -> Estimate:
     """Return a fraction with a Wilson interval for the sample size that its error amounts to.
 
     Unlike a symmetric interval it stays within 0 and 1, and has a width at 0 and 1 too.
@@ -98,16 +106,22 @@ def fraction_estimate(value: float, error: float, n_units: int, level: float) ->
         A mean between 0 and 1.
     error : float
         Its standard error.
-    n_units : int
+    n_units : float
         Sample size where the error is 0 and says nothing.
     level : float
         Coverage.
+    most : float
+        Largest sample size that is believed.
+    exact : bool
+        Clopper and Pearson's interval instead, which covers at least `level` in small samples too.
     """
     if np.isinf(error):
         return Estimate(value, error, (0.0, 1.0), level)
     # For n independent 0/1 cases, error**2 = value (1 - value) / (n - 1).
     n = 1 + value * (1 - value) / error**2 if error > 0 else float(n_units)
-    lower, upper = wilson_interval(np.array([value * n]), np.array([n]), level)
+    n = min(n, most)
+    interval = exact_interval if exact else wilson_interval
+    lower, upper = interval(np.array([value * n]), np.array([n]), level)
     return Estimate(value, error, (float(lower[0]), float(upper[0])), level)
 
 

@@ -113,13 +113,21 @@ class ReliabilityDisplay:
         p = {key: positive_proba(fitted, X) for key, fitted in several.items()}
         return cls.from_predictions(y, p, pos_label=pos_label, ax=ax, **options)
 
-    def plot(self, ax: Axes | None = None) -> ReliabilityDisplay:
-        """Draw all curves and return the display."""
+    def plot(self, ax: Axes | None = None, *, first_look: int = 0) -> ReliabilityDisplay:
+        """Draw all curves and return the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        first_look : int, default=0
+            Number of the first curve's colour, where several displays share a scheme.
+        """
         self.ax_ = new_axes(ax, (4.8, 4.8))
         self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
         self.ax_.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)
         for index, (name, curve) in enumerate(self.curves.items()):
-            self._draw(name, curve, look(index))
+            self._draw(name, curve, look(first_look + index))
         unit_square(self.ax_)
         self.ax_.set_xlabel("claimed probability of class 1")
         levels = " and ".join(sorted({f"{100 * c.level:g}%" for c in self.curves.values()}))

@@ -1,0 +1,38 @@
+"""The command line: arguments in, messages and exit codes out."""
+
+from __future__ import annotations
+
+import typer
+
+from honestbayes.cli.demo import demo
+from honestbayes.cli.models import evaluate, fit, inspect, predict
+from honestbayes.cli.report import report
+
+app = typer.Typer(
+    name="honestbayes",
+    help="Probabilities that stay honest after feature selection.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (report, fit, predict, evaluate, inspect, demo):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from honestbayes import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version.", callback=_version, is_eager=True
+    ),
+) -> None:
+    """Probabilities that stay honest after feature selection."""
+    del version

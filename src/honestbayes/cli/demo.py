@@ -1,0 +1,22 @@
+"""``honestbayes demo``: on data inside the package, in seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from honestbayes.cli.messages import one_line_errors, progress
+from honestbayes.demo import main
+
+
+@one_line_errors
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder of the report that is written.")] = Path(
+        "honestbayes-demo"
+    ),
+) -> None:
+    """Compare claimed with actual error on simulated and real data, and write a report."""
+    with progress(quiet=False) as bars:
+        main(out, bars)

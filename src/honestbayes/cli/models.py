@@ -1,0 +1,309 @@
+"""``fit``, ``predict``, ``evaluate`` and ``inspect``: the commands on model files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import numpy as np
+import typer
+
+from honestbayes.cli import options as given
+from honestbayes.cli.messages import bad_input, one_line_errors, progress, say, tell
+from honestbayes.cli.report import stem
+from honestbayes.loading import load
+from honestbayes.metrics import claims, summarise
+from honestbayes.report.analysis import SURE, fit_model
+from honestbayes.report.described import means_one
+from honestbayes.report.folder import safe_cell
+from honestbayes.report.options import Options
+from honestbayes.report.record import plain_data
+from honestbayes.report.verdict import claims_verdict, slope_verdict
+from honestbayes.storage import ModelFileError, read_archive, whole_file
+from honestbayes.tables import InputError, TableFile, read_training
+from honestbayes.tables.errors import listed, shown
+from honestbayes.tables.model import TableModel
+from honestbayes.tables.target import known_classes
+from honestbayes.types import FloatArray
+
+
+@one_line_errors
+def fit(
+    table: given.Table,
+    target: given.Target = None,
+    features: given.Features = None,
+    threshold: given.Threshold = None,
+    positive: given.Positive = None,
+    keep: given.Keep = None,
+    ignore: given.Ignore = None,
+    groups: given.Groups = None,
+    prevalence: given.Prevalence = None,
+    recalibrate: given.Recalibrate = True,
+    seed: given.Seed = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Model file to write; by default named after the table.")
+    ] = None,
+    delimiter: given.Delimiter = None,
+    max_size: given.MaxSize = 4.0,
+    quiet: given.Quiet = False,
+) -> None:
+    """Fit a model on all rows of a table and save it, without an evaluation."""
+    given.check_selection(features, threshold)
+    given.check_prevalence(prevalence)
+    place = Path(f"{stem(table)}.honestbayes") if out is None else out
+    _check_replaceable(place)
+    file = given.opened(table, delimiter, max_size)
+    data = read_training(
+        file,
+        target=target,
+        positive=positive,
+        ignore=ignore or (),
+        keep=keep or (),
+        groups=groups,
+    )
+    chosen = Options(
+        n_features=given.number_of_features(features),
+        threshold=threshold,
+        prevalence=prevalence,
+        recalibrate=recalibrate,
+        seed=seed,
+    )
+    with progress(quiet=quiet) as bars, bad_input():
+        step = bars("Fitting", 0)
+        model = TableModel.of_training(fit_model(data, chosen), data)
+        step()
+    model.save(place)
+    if not quiet:
+        for note in data.notes:
+            say(f"Note: {note}")
+        say(
+            f"{len(data.y):,} cases, {int(data.y.sum()):,} of them {data.labels[1]}; "
+            f"{len(model.encoding.features):,} of {data.X.shape[1]:,} features kept; slope "
+            f"{model.estimator.slope_:.2f}"
+        )
+        say(f"Model: {place}")
+
+
+def _check_replaceable(place: Path) -> None:
+    """Refuse to replace what is not a model, so that nothing is lost by a slip."""
+    if place.is_dir():
+        msg = f"{place.name} is a folder; name a file with --out."
+        raise InputError(msg)
+    if not place.exists():
+        if not place.absolute().parent.is_dir():
+            msg = f"the folder for {place.name} does not exist; create it, or choose another --out."
+            raise InputError(msg)
+        return
+    try:
+        read_archive(place)
+    except ModelFileError:
+        msg = f"{place.name} exists and is not a model file; choose another --out."
+        raise InputError(msg) from None
+
+
+@one_line_errors
+def predict(
+    model: given.Model,
+    table: given.Table,
+    out: Annotated[
+        Path | None, typer.Option(help="CSV file to write; by default the standard output.")
+    ] = None,
+    row_names: given.RowNames = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(min=0.01, max=0.999, help="Add an interval of this level, such as 0.9."),
+    ] = None,
+    prevalence: given.Prevalence = None,
+    delimiter: given.Delimiter = None,
+    max_size: given.MaxSize = 4.0,
+    quiet: given.Quiet = False,
+) -> None:
+    """Predict a table of any length, part by part; the result is CSV."""
+    given.check_prevalence(prevalence)
+    fitted = loaded(model)
+    file = given.opened(table, delimiter, max_size)
+    fitted.check_columns(file)
+    more = () if row_names is None else (row_names,)
+    file.require(more)
+    if out is not None and out.exists() and out.resolve() in (table.resolve(), model.resolve()):
+        msg = f"--out {out.name} would replace what is read; choose another name."
+        raise InputError(msg)
+    unknown: dict[str, set[str]] = {}
+    with progress(quiet=quiet or out is None) as bars, _csv_output(out) as stream:
+        step = bars("Predicting", 0)
+        writer = csv.writer(stream, lineterminator="\n")
+        names = [] if row_names is None else ["identifier"]
+        bounds = [] if interval is None else ["low", "high"]
+        writer.writerow(["row", *names, "predicted", "probability", *bounds])
+        row = 1
+        for features, rows, strange in fitted.batches(file, more):
+            values = _predictions(fitted, features, prevalence, interval)
+            identifiers = None if row_names is None else rows[row_names].to_pylist()
+            writer.writerows(_lines(fitted, values, identifiers, row))
+            row += len(values)
+            for column, levels in strange.items():
+                unknown.setdefault(column, set()).update(levels)
+            step()
+    if not quiet:
+        tell_unknown(unknown)
+        if out is not None:
+            label = shown(fitted.labels[1])
+            tell(f"{row - 1:,} rows; 'probability' is that of {fitted.target} = {label}.")
+
+
+def _predictions(
+    fitted: TableModel, features: Any, prevalence: float | None, interval: float | None
+) -> FloatArray:
+    """Return P(positive) of each row, and the bounds of its interval where asked for."""
+    prior = None if prevalence is None else (1 - prevalence, prevalence)
+    with bad_input():
+        positive = fitted.estimator.predict_proba(features, class_prior=prior)[:, 1:]
+        if interval is None:
+            return positive
+        bounds = fitted.estimator.predict_proba_interval(features, interval, class_prior=prior)
+        return np.concatenate([positive, bounds], axis=1)
+
+
+def _lines(
+    fitted: TableModel, values: FloatArray, identifiers: list[str | None] | None, first: int
+) -> Iterator[list[Any]]:
+    labels = [safe_cell(label) for label in fitted.labels]
+    for position, numbers in enumerate(values.tolist()):
+        names = [] if identifiers is None else [safe_cell(identifiers[position] or "")]
+        label = labels[numbers[0] >= 0.5]
+        yield [first + position, *names, label, *(f"{number:.6g}" for number in numbers)]
+
+
+@contextmanager
+def _csv_output(out: Path | None) -> Iterator[TextIO]:
+    """Write to a file, whole or not at all, or to the standard output."""
+    if out is None:
+        yield sys.stdout
+        return
+    with whole_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        yield stream
+
+
+def tell_unknown(unknown: dict[str, set[str]]) -> None:
+    """Say which levels the model did not know."""
+    for column, levels in unknown.items():
+        tell(
+            f"warning: column {shown(column)} holds levels that the model does not know, taken "
+            f"for missing: {listed(sorted(levels))}."
+        )
+
+
+@one_line_errors
+def evaluate(
+    model: given.Model,
+    table: given.Table,
+    target: given.Target = None,
+    groups: given.Groups = None,
+    prevalence: given.Prevalence = None,
+    delimiter: given.Delimiter = None,
+    max_size: given.MaxSize = 4.0,
+    as_json: given.AsJson = False,
+) -> None:
+    """Judge a model on a table that it was not trained on (external validation)."""
+    given.check_prevalence(prevalence)
+    fitted = loaded(model)
+    file = given.opened(table, delimiter, max_size)
+    fitted.check_columns(file)
+    name = fitted.target if target is None else target
+    has_class, y = known_classes(_column(file, name), name, fitted.labels)
+    if y.size == 0:
+        msg = f"{file.name} has no row with a class in column {shown(name)}."
+        raise InputError(msg)
+    unknown: dict[str, set[str]] = {}
+    parts = []
+    for features, _, strange in fitted.batches(file):
+        parts.append(_predictions(fitted, features, prevalence, None)[:, 0])
+        for column, levels in strange.items():
+            unknown.setdefault(column, set()).update(levels)
+    p = np.concatenate(parts)[has_class]
+    together = None if groups is None else _groups(file, groups)[has_class]
+    summary = summarise(y, p, pos_label=1, groups=together)
+    counted = claims(y, p, at_least=SURE, pos_label=1, groups=together)
+    if as_json:
+        result = {"summary": summary, "claims": counted, "labels": fitted.labels}
+        typer.echo(json.dumps(plain_data(result), allow_nan=False, indent=1))
+        return
+    tell_unknown(unknown)
+    lost = int(np.sum(~has_class))
+    if lost:
+        tell(f"warning: {lost:,} rows have no class and took no part.")
+    say(f"{file.name}: class 1 is {fitted.labels[1]}.")
+    say(summary)
+    say()
+    say(claims_verdict("On this table", counted))
+    if 0 < y.sum() < y.size:
+        say(slope_verdict(summary.calibration))
+
+
+def _column(file: TableFile, name: str) -> Any:
+    file.require((name,))
+    return file.read([name])[name]
+
+
+def _groups(file: TableFile, name: str) -> Any:
+    file.require((name,))
+    texts = file.read([name], text={name})[name].to_pylist()
+    if None in texts:
+        msg = f"the group column {shown(name)} has no value in row {texts.index(None) + 1:,}."
+        raise InputError(msg)
+    return np.array(texts)
+
+
+@one_line_errors
+def inspect(model: given.Model, as_json: given.AsJson = False) -> None:
+    """Show what a model file holds."""
+    fitted = loaded(model)
+    estimator = fitted.estimator
+    selection = estimator.selection_
+    if as_json:
+        result = {
+            "target": fitted.target,
+            "negative": fitted.labels[0],
+            "positive": fitted.labels[1],
+            "columns": fitted.columns,
+            "features": estimator.feature_table().to_dict(),
+            "selection": selection.to_dict(),
+            "slope": estimator.slope_,
+            "parameters": estimator.get_params(),
+        }
+        typer.echo(json.dumps(plain_data(result), allow_nan=False, indent=1))
+        return
+    counts = selection.class_counts
+    say(f"P({fitted.target} = {fitted.labels[1]}), naive Bayes after selection")
+    say(f"trained on          {sum(counts):,} cases, {counts[1]:,} of them {fitted.labels[1]}")
+    say(f"features            {len(selection.columns):,} of {selection.n_features_in:,}")
+    say(f"correction          {estimator.correction_ or 'none'}")
+    say(f"prior of features   {estimator.feature_prior_}")
+    say(f"slope               {estimator.slope_:.3f}")
+    if estimator.class_prior is not None:
+        say(f"prevalence of use   {estimator.class_prior[1]:g}")
+    say()
+    cuts = estimator.kept_binarization()
+    for position, feature in enumerate(fitted.encoding.features):
+        one = means_one(feature, float(cuts.cut[position]), float(cuts.high[position]))
+        say(f"a one: {feature.column} {one}")
+    say()
+    say(replace(estimator.feature_table(), classes=fitted.labels))
+
+
+def loaded(path: Path) -> TableModel:
+    """Load a model that takes tables."""
+    model = load(path)
+    if not isinstance(model, TableModel):
+        msg = (
+            f"{path.name} holds an estimator without its table; models for this command are "
+            "written by honestbayes report and honestbayes fit."
+        )
+        raise InputError(msg)
+    return model

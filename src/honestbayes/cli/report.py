@@ -1,0 +1,169 @@
+"""``honestbayes report``: from a table to a folder with an honest report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from honestbayes.cli import options as given
+from honestbayes.cli.messages import bad_input, one_line_errors, printable, progress, say
+from honestbayes.report.analysis import Analysis, analyse
+from honestbayes.report.contenders import FREQUENCIES
+from honestbayes.report.folder import PAGE, check_folder, write_folder
+from honestbayes.report.options import DEFAULT_FOLDS, Options
+from honestbayes.report.record import Report
+from honestbayes.report.wording import number, percent
+from honestbayes.tables import read_training
+from honestbayes.tables.model import TableModel
+
+
+@one_line_errors
+def report(
+    table: given.Table,
+    target: given.Target = None,
+    features: given.Features = None,
+    threshold: given.Threshold = None,
+    positive: given.Positive = None,
+    keep: given.Keep = None,
+    ignore: given.Ignore = None,
+    groups: given.Groups = None,
+    row_names: given.RowNames = None,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = (
+        DEFAULT_FOLDS
+    ),
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="How often folds are drawn; by the table's size.")
+    ] = None,
+    leave_one_out: Annotated[
+        bool, typer.Option("--leave-one-out", help="One case, or group, at a time.")
+    ] = False,
+    prevalence: given.Prevalence = None,
+    recalibrate: given.Recalibrate = True,
+    path: Annotated[
+        bool | None,
+        typer.Option(help="Try other numbers of features too; by the table's size."),
+    ] = None,
+    seed: given.Seed = 0,
+    jobs: Annotated[int, typer.Option(help="Processes at work; -1 for one on each processor.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write; by default named after the table.")
+    ] = None,
+    delimiter: given.Delimiter = None,
+    max_size: given.MaxSize = 4.0,
+    quiet: given.Quiet = False,
+    as_json: given.AsJson = False,
+) -> None:
+    """Evaluate honestly, fit, and write a folder with the report, predictions and the model."""
+    given.check_selection(features, threshold)
+    given.check_prevalence(prevalence)
+    chosen = Options(
+        n_features=given.number_of_features(features),
+        threshold=threshold,
+        n_folds="loo" if leave_one_out else folds,
+        n_repeats=repeats,
+        prevalence=prevalence,
+        recalibrate=recalibrate,
+        path=path,
+        seed=seed,
+        n_jobs=jobs,
+    )
+    folder = Path(f"{stem(table)}-report") if out is None else out
+    check_folder(folder)
+    command = given.command_line(
+        "report",
+        [given.shareable(table)],
+        {
+            "--target": target,
+            "--features": features,
+            "--threshold": threshold,
+            "--positive": positive,
+            "--keep": keep,
+            "--ignore": ignore,
+            "--groups": groups,
+            "--id": row_names,
+            "--folds": folds if folds != DEFAULT_FOLDS and not leave_one_out else None,
+            "--repeats": repeats,
+            "--leave-one-out": leave_one_out,
+            "--prevalence": prevalence,
+            "--no-recalibrate": not recalibrate,
+            "--path": path is True,
+            "--no-path": path is False,
+            "--seed": seed,
+            "--delimiter": delimiter,
+            "--out": None if out is None else given.shareable(out),
+        },
+    )
+    file = given.opened(table, delimiter, max_size)
+    data = read_training(
+        file,
+        target=target,
+        positive=positive,
+        ignore=ignore or (),
+        keep=keep or (),
+        groups=groups,
+        ids=row_names,
+    )
+    with progress(quiet=quiet) as bars, bad_input():
+        analysis = analyse(data, chosen, name=file.name, command=command, progress=bars)
+    write_folder(analysis.report, TableModel.of_training(analysis.model, data), folder)
+    if as_json:
+        typer.echo(json.dumps(analysis.report.to_dict(cases=False), allow_nan=False, indent=1))
+    elif not quiet:
+        print_report(analysis, folder)
+
+
+def stem(table: Path) -> str:
+    """Return the table's name without its suffixes.
+
+    >>> stem(Path("data/expression.csv.gz"))
+    'expression'
+    """
+    return table.name.removesuffix(".gz").rsplit(".", 1)[0] or table.name
+
+
+def print_report(analysis: Analysis, folder: Path) -> None:
+    """Print the verdict, the comparison and where the files are."""
+    found = analysis.report
+    data = found.data
+    say(
+        f"{data.name}: {data.n_cases:,} cases, {data.n_events:,} of them {data.positive}; "
+        f"{data.n_features:,} features, {found.race.n_kept:,} kept"
+    )
+    for note in (*data.notes, *found.warnings):
+        say(f"Note: {note}")
+    say()
+    say(found.verdict)
+    say()
+    Console(highlight=False).print(comparison(found))
+    say()
+    say(f"Report: {folder / PAGE}")
+
+
+def comparison(found: Report) -> Grid:
+    """Return the comparison as a grid for the terminal."""
+    grid = Grid(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    grid.add_column("on the same folds", no_wrap=True)
+    for title in ("log score", "Brier", "expected", "actual", "AUC", "slope"):
+        grid.add_column(title, justify="right")
+    for method in found.methods:
+        summary = method.summary
+        alone = method.name == FREQUENCIES
+        cells = (
+            number(summary.log_score.value, 3),
+            number(summary.squared_error.value, 3),
+            percent(summary.expected_error),
+            percent(summary.actual_error.value),
+            "–" if alone else number(summary.auc.value),
+            "–" if alone else number(summary.calibration.slope),
+        )
+        mark = " *" if method.name == found.in_use else ""
+        grid.add_row(Text(printable(method.name) + mark), *(Text(cell) for cell in cells))
+    grid.caption = "* the model in use; expected and actual are error rates"
+    grid.caption_justify = "left"
+    return grid

@@ -1,0 +1,1 @@
+"""From a table to an honest report: analysis, verdict, page and files."""

@@ -1,0 +1,298 @@
+"""Cross-validate all methods on the same folds, fit on all rows, and put it into one record."""
+
+from __future__ import annotations
+
+import platform
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from honestbayes.evaluation import Evaluation, compare, cross_validate
+from honestbayes.metrics import (
+    Estimate,
+    calibration_table,
+    claims,
+    reliability,
+    threshold_table,
+)
+from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.models.number import number_grid
+from honestbayes.report.contenders import (
+    CORRECTED,
+    CORRECTED_SLOPE,
+    UNCORRECTED,
+    contenders,
+)
+from honestbayes.report.described import data_summary, kept_features, race
+from honestbayes.report.options import Options
+from honestbayes.report.record import Cases, Densities, Method, NumberPath, Report
+from honestbayes.report.verdict import Judged, verdict
+from honestbayes.tables import TrainingTable
+from honestbayes.types import FloatArray
+
+SURE = 0.95
+"""Probability from which a claim counts as nearly certain."""
+
+INTERVAL_LEVEL = 0.9
+"""Coverage of the intervals of single probabilities."""
+
+MANY_CASES = 200
+"""From so many cases on, reliability has ten bins, else five."""
+
+LONGEST_PATH = 200
+"""Largest number of features of the path."""
+
+_POINTS = 200
+_PACKAGES = ("honestbayes", "numpy", "scipy", "scikit-learn", "numba", "pyarrow", "pandas")
+
+Progress = Callable[[str, int], Callable[[], None]]
+"""Given a description and a number of steps, returns what is called after each step."""
+
+
+def no_progress(description: str, total: int) -> Callable[[], None]:
+    """Show nothing."""
+    del description, total
+    return lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A report and the model that it speaks of."""
+
+    report: Report
+    model: SelectiveBernoulliNB
+
+
+def analyse(
+    table: TrainingTable,
+    options: Options,
+    *,
+    name: str,
+    command: str = "",
+    progress: Progress = no_progress,
+) -> Analysis:
+    """Evaluate all methods on held-out cases, fit the model in use on all rows, and judge.
+
+    Parameters
+    ----------
+    table : TrainingTable
+        The data.
+    options : Options
+        What the user asked for.
+    name : str
+        Name of the file, for the report.
+    command : str
+        Repeats the report.
+    progress : callable
+        Told how far the work is.
+    """
+    n_cells = table.X.shape[0] * table.X.shape[1]
+    n_repeats = options.repeats(n_cells)
+    in_use = CORRECTED_SLOPE if options.recalibrate else CORRECTED
+    estimators = _estimators(table, options, options.n_features)
+    evaluations = {}
+    n_folds = len(table.y) if options.n_folds == "loo" else options.n_folds * n_repeats
+    if options.n_folds == "loo" and table.groups is not None:
+        n_folds = np.unique(table.groups).size
+    step = progress("Cross-validating", n_folds * len(estimators))
+    for method, estimator in estimators.items():
+        evaluations[method] = _evaluate(estimator, table, options, n_repeats, step)
+    paths = _paths(table, options, in_use, progress) if options.wants_path(n_cells) else {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = _final_model(estimators[in_use], table, options)
+        posterior = _posterior(estimators[UNCORRECTED], table)
+    methods = _methods(evaluations, in_use)
+    report = Report(
+        data=data_summary(table, name),
+        verdict=_verdict(methods, n_repeats, options),
+        in_use=in_use,
+        methods=methods,
+        reliability={
+            method: reliability(
+                table.y,
+                evaluations[method].proba,
+                n_bins=10 if table.y.size >= MANY_CASES else 5,
+            )
+            for method in dict.fromkeys((UNCORRECTED, CORRECTED, in_use))
+        },
+        calibration={
+            method: calibration_table(table.y, evaluations[method].proba)
+            for method in (UNCORRECTED, in_use)
+        },
+        race=race(table, model),
+        features=kept_features(table, model, evaluations[in_use].selected_frequency),
+        posterior=posterior,
+        paths=paths,
+        thresholds=threshold_table(
+            table.y, evaluations[in_use].proba, prevalence=options.prevalence
+        ),
+        cases=_cases(table, model, evaluations[UNCORRECTED], evaluations[in_use]),
+        settings=options.to_dict() | {"n_repeats": n_repeats},
+        versions=_versions(),
+        command=command,
+        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+    )
+    return Analysis(report, model)
+
+
+def fit_model(table: TrainingTable, options: Options) -> SelectiveBernoulliNB:
+    """Fit the model in use on all rows, without an evaluation."""
+    in_use = CORRECTED_SLOPE if options.recalibrate else CORRECTED
+    return _final_model(_estimators(table, options, options.n_features)[in_use], table, options)
+
+
+def _estimators(
+    table: TrainingTable, options: Options, n_features: Any, threshold: float | None = None
+) -> dict[str, Any]:
+    return contenders(
+        n_features=n_features,
+        threshold=options.threshold if threshold is None else threshold,
+        always_keep=list(table.keep) or None,
+        n_racing=table.X.shape[1] - len(table.keep),
+        seed=options.seed,
+    )
+
+
+def _evaluate(
+    estimator: Any,
+    table: TrainingTable,
+    options: Options,
+    n_repeats: int,
+    step: Callable[[], None],
+) -> Evaluation:
+    with warnings.catch_warnings():
+        # The final fit repeats what concerns the model; peers may warn as they like.
+        warnings.simplefilter("ignore")
+        return cross_validate(
+            estimator,
+            table.X,
+            table.y,
+            cv=options.n_folds,
+            n_repeats=n_repeats,
+            groups=table.groups,
+            random_state=options.seed,
+            n_jobs=options.n_jobs,
+            on_fold=step,
+        )
+
+
+def _final_model(
+    estimator: SelectiveBernoulliNB, table: TrainingTable, options: Options
+) -> SelectiveBernoulliNB:
+    if options.prevalence is not None:
+        estimator = estimator.set_params(class_prior=(1 - options.prevalence, options.prevalence))
+    return estimator.fit(table.X, table.y, groups=table.groups)
+
+
+def _methods(evaluations: dict[str, Evaluation], in_use: str) -> tuple[Method, ...]:
+    differences = {}
+    for pair in compare(evaluations):
+        if pair.second == in_use:
+            differences[pair.first] = (pair.log_score, pair.squared_error)
+        elif pair.first == in_use:
+            differences[pair.second] = (_negative(pair.log_score), _negative(pair.squared_error))
+    nothing = (None, None)
+    return tuple(
+        Method(
+            name,
+            evaluation.summary(),
+            claims(evaluation.y, evaluation.proba, at_least=SURE, groups=evaluation.groups),
+            *differences.get(name, nothing),
+        )
+        for name, evaluation in evaluations.items()
+    )
+
+
+def _negative(estimate: Estimate) -> Estimate:
+    low, high = estimate.interval
+    return Estimate(-estimate.value, estimate.standard_error, (-high, -low), estimate.level)
+
+
+def _verdict(methods: tuple[Method, ...], n_repeats: int, options: Options) -> Any:
+    judged = {method.name: Judged(method.summary, method.claims) for method in methods}
+    better = {
+        method.name: method.log_score_difference
+        for method in methods
+        if method.log_score_difference is not None and method.log_score_difference.interval[1] < 0
+    }
+    return verdict(
+        judged[UNCORRECTED],
+        judged[CORRECTED],
+        judged[CORRECTED_SLOPE],
+        better=better,
+        n_repeats=n_repeats,
+        recalibrate=options.recalibrate,
+    )
+
+
+def _paths(
+    table: TrainingTable, options: Options, in_use: str, progress: Progress
+) -> dict[str, NumberPath]:
+    """Evaluate numbers of features on one drawing of the folds."""
+    grid = number_grid(table.X.shape[1] - len(table.keep))
+    grid = grid[grid <= LONGEST_PATH]
+    n_folds = 0 if options.n_folds == "loo" else options.n_folds
+    if grid.size < 2 or not n_folds:
+        return {}
+    names = (UNCORRECTED, in_use)
+    step = progress("Trying numbers of features", grid.size * len(names) * n_folds)
+    rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
+    for number in grid:
+        estimators = _estimators(table, options, int(number), None)
+        for name in names:
+            estimator = estimators[name].set_params(threshold=None)
+            summary = _evaluate(estimator, table, options, 1, step).summary()
+            rows[name].append(
+                (summary.expected_error, summary.actual_error.value, summary.log_score.value)
+            )
+    return {name: NumberPath(grid, *np.array(values).T) for name, values in rows.items()}
+
+
+def _posterior(uncorrected: SelectiveBernoulliNB, table: TrainingTable) -> Densities:
+    """Posterior densities of the alpha that all features share, with and without correction."""
+    words = uncorrected.get_params()
+    if words["n_features_to_select"] == "cv":
+        words["n_features_to_select"] = None
+    posteriors = {
+        UNCORRECTED: SelectiveBernoulliNB(**words).fit(table.X, table.y).posterior_,
+        CORRECTED: SelectiveBernoulliNB(**words | {"correction": "counts"})
+        .fit(table.X, table.y)
+        .posterior_,
+    }
+    ends = [posterior.quantile(np.array([5e-4, 1 - 5e-4])) for posterior in posteriors.values()]
+    grid = np.linspace(np.min(ends), np.max(ends), _POINTS)
+    return Densities(grid, {name: p.density(grid) for name, p in posteriors.items()})
+
+
+def _cases(
+    table: TrainingTable, model: SelectiveBernoulliNB, uncorrected: Evaluation, in_use: Evaluation
+) -> Cases:
+    held_out = in_use.proba
+    interval: FloatArray = model.predict_proba_interval(table.X, INTERVAL_LEVEL)
+    return Cases(
+        row=table.row_numbers,
+        identifier=None if table.ids is None else tuple(str(name) for name in table.ids),
+        is_positive=table.y == 1,
+        held_out=held_out.mean(axis=0),
+        held_out_low=held_out.min(axis=0),
+        held_out_high=held_out.max(axis=0),
+        held_out_uncorrected=uncorrected.proba.mean(axis=0),
+        fitted=model.predict_proba(table.X)[:, 1],
+        fitted_low=interval[:, 0],
+        fitted_high=interval[:, 1],
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

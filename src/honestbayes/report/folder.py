@@ -1,0 +1,97 @@
+"""The folder of a report: page, JSON, predictions and model, written together or not at all."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from honestbayes.report.html import render
+from honestbayes.report.record import Report
+from honestbayes.storage import whole_folder
+from honestbayes.tables import InputError
+from honestbayes.tables.model import TableModel
+
+PAGE = "report.html"
+JSON = "report.json"
+PREDICTIONS = "predictions.csv"
+MODEL = "model.honestbayes"
+FILES = frozenset({PAGE, JSON, PREDICTIONS, MODEL})
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+"""First characters at which a spreadsheet may take a cell for a formula."""
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a place where something else would be lost."""
+    if not folder.exists():
+        if not folder.absolute().parent.is_dir():
+            msg = (
+                f"the folder for {folder.name} does not exist; create it, or choose another --out."
+            )
+            raise InputError(msg)
+        return
+    if not folder.is_dir():
+        msg = f"{folder.name} exists and is not a folder; choose another --out."
+        raise InputError(msg)
+    strange = sorted(entry.name for entry in folder.iterdir() if entry.name not in FILES)
+    if strange:
+        msg = (
+            f"the folder {folder.name} holds {strange[0]!r}, which is not part of a report; choose "
+            "another --out, so that nothing is lost."
+        )
+        raise InputError(msg)
+
+
+def write_folder(report: Report, model: TableModel, folder: str | os.PathLike[str]) -> None:
+    """Write all files of a report; an earlier report in this place is replaced as a whole."""
+    check_folder(Path(folder))
+    with whole_folder(folder) as place:
+        (place / PAGE).write_text(render(report), encoding="utf-8")
+        text = json.dumps(report.to_dict(), allow_nan=False, indent=1)
+        (place / JSON).write_text(text + "\n", encoding="utf-8")
+        write_predictions(report, place / PREDICTIONS)
+        model.save(place / MODEL)
+
+
+def write_predictions(report: Report, path: Path) -> None:
+    """Write the predictions of all cases, held out and fitted apart, as CSV."""
+    cases, labels = report.cases, (report.data.negative, report.data.positive)
+    numbers = {
+        "held_out": cases.held_out,
+        "held_out_low": cases.held_out_low,
+        "held_out_high": cases.held_out_high,
+        "held_out_uncorrected": cases.held_out_uncorrected,
+        "fitted": cases.fitted,
+        "fitted_low": cases.fitted_low,
+        "fitted_high": cases.fitted_high,
+    }
+    names = [] if cases.identifier is None else ["identifier"]
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["row", *names, "class", *numbers])
+        for i in range(cases.row.size):
+            identifier = [] if cases.identifier is None else [safe_cell(cases.identifier[i])]
+            label = safe_cell(labels[int(cases.is_positive[i])])
+            values = [f"{float(column[i]):.6g}" for column in numbers.values()]
+            writer.writerow([int(cases.row[i]), *identifier, label, *values])
+
+
+def safe_cell(text: Any) -> str:
+    """Return text from data that no spreadsheet takes for a formula.
+
+    A number stays as it is; otherwise an apostrophe in front makes it text.
+
+    >>> safe_cell("=cmd()"), safe_cell("-1.5"), safe_cell("AML")
+    ("'=cmd()", '-1.5', 'AML')
+    """
+    word = str(text)
+    if not word.startswith(_FORMULA_STARTS):
+        return word
+    try:
+        float(word)
+    except ValueError:
+        return f"'{word}"
+    return word

@@ -1,0 +1,212 @@
+"""The page: one HTML file that loads nothing and runs only its own script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from honestbayes.metrics import Estimate
+from honestbayes.report import wording
+from honestbayes.report.contenders import FREQUENCIES
+from honestbayes.report.pictures import MOST_DOTS, pictures
+from honestbayes.report.record import Report
+
+MOST_CASES = 20_000
+"""Cases in the page's table; more would make it slow to open."""
+
+MOST_FEATURES = 200
+"""Kept features in the page's table."""
+
+FIRST_CASES = 25
+"""Cases that stand in the page itself, for readers without a script."""
+
+
+def render(report: Report) -> str:
+    """Return the page of a report."""
+    css, js = _asset("report.css"), _asset("report.js")
+    columns = _case_columns(report)
+    rows = _case_rows(report)
+    environment = Environment(
+        loader=PackageLoader("honestbayes.report", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    environment.filters |= {
+        "percent": wording.percent,
+        "number": wording.number,
+        "count": wording.count,
+        "interval": wording.interval,
+        "with_interval": wording.with_interval,
+        "percent_with_interval": wording.percent_with_interval,
+        "signed": _signed,
+        "plus": _plus,
+    }
+    return environment.get_template("report.html.jinja").render(
+        report=report,
+        data=report.data,
+        verdict=report.verdict,
+        limits=limits(report),
+        pictures=pictures(report),
+        many_dots=report.data.n_cases > MOST_DOTS,
+        repeats=report.settings["n_repeats"],
+        frequencies=FREQUENCIES,
+        shown_features=report.features[:MOST_FEATURES],
+        case_columns=columns,
+        case_data={"columns": columns, "rows": rows},
+        first_cases=[
+            [_cell(value, column) for value, column in zip(row, columns, strict=True)]
+            for row in rows[:FIRST_CASES]
+        ],
+        n_cases_left_out=report.data.n_cases - len(rows),
+        settings_in_words=settings_in_words(report),
+        policy=_policy(css, js),
+        # Our own files, written for this place: no text from data is in them.
+        css=Markup(css),
+        js=Markup(js),
+    )
+
+
+def _asset(name: str) -> str:
+    return resources.files("honestbayes.report").joinpath("page", name).read_text("utf-8")
+
+
+def _policy(css: str, js: str) -> str:
+    """Allow the page's own style and script, by their hashes, pictures inside it, and no more."""
+    return (
+        f"default-src 'none'; img-src data:; style-src {_hash(css)}; script-src {_hash(js)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def _signed(estimate: Estimate) -> str:
+    return f"{_plus(estimate.value, 3)} ({wording.interval(estimate.interval, 3)})"
+
+
+def _plus(value: float, digits: int = 2) -> str:
+    text = wording.number(value, digits)
+    return f"+{text}" if value > 0 and text.strip("0.") else text
+
+
+def _case_columns(report: Report) -> list[dict[str, Any]]:
+    titles: list[tuple[str, int | None]] = [("row", None)]
+    if report.cases.identifier is not None:
+        titles.append(("identifier", None))
+    positive = f"P({report.data.positive})"
+    titles += [
+        (report.data.target, None),
+        (f"{positive}, held out", 3),
+        ("uncorrected, held out", 3),
+        (f"{positive}, fitted", 3),
+        ("fitted, low", 3),
+        ("fitted, high", 3),
+    ]
+    return [{"title": title, "digits": digits} for title, digits in titles]
+
+
+def _case_rows(report: Report) -> list[list[Any]]:
+    cases, labels = report.cases, (report.data.negative, report.data.positive)
+    rows = []
+    for i in range(min(cases.row.size, MOST_CASES)):
+        names = [] if cases.identifier is None else [cases.identifier[i]]
+        numbers = (
+            cases.held_out[i],
+            cases.held_out_uncorrected[i],
+            cases.fitted[i],
+            cases.fitted_low[i],
+            cases.fitted_high[i],
+        )
+        label = labels[int(cases.is_positive[i])]
+        rows.append([int(cases.row[i]), *names, label, *(round(float(p), 6) for p in numbers)])
+    return rows
+
+
+def _cell(value: Any, column: dict[str, Any]) -> str:
+    digits = column["digits"]
+    return str(value) if digits is None else f"{value:.{digits}f}"
+
+
+def limits(report: Report) -> list[str]:
+    """Say what the numbers of this report do not tell."""
+    data = report.data
+    result = []
+    result.append(
+        "The correction removes the luck of selection. It does not cure features that depend on "
+        "each other, or signal that only combinations of features show."
+    )
+    cut = []
+    if data.n_real:
+        cut.append(f"{data.n_real:,} real-valued columns were cut at their medians")
+    if data.n_categorical:
+        cut.append(
+            f"{data.n_categorical:,} categorical columns became a yes-or-no feature for each level"
+        )
+    if cut:
+        result.append(
+            f"{' and '.join(cut)}: this model knows only yes-or-no features, and some "
+            "information is lost."
+        )
+    if data.n_missing:
+        result.append(
+            f"{data.n_missing:,} missing cells were integrated out, as if missing for reasons that "
+            "have nothing to do with their values."
+        )
+    result.append(
+        "Intervals are over cases, for the folds that were drawn; that another sample of cases "
+        "would have trained another model is not in them."
+        + (
+            " The intervals of slopes, and of sensitivity and specificity, do not know of groups."
+            if data.n_groups is not None
+            else ""
+        )
+    )
+    prevalence = report.settings["prevalence"]
+    share = wording.percent(data.n_events / data.n_cases)
+    result.append(
+        f"Held-out probabilities and scores are at the prevalence of this table ({share}). "
+        + (
+            f"Fitted probabilities and the saved model are at {wording.percent(prevalence)}."
+            if prevalence is not None
+            else "Where the model will be used at another prevalence, say so with --prevalence."
+        )
+    )
+    result.append(
+        "All of this holds for cases that come from where these came from, measured the same way."
+    )
+    return result
+
+
+def settings_in_words(report: Report) -> list[tuple[str, str]]:
+    """Return the settings as pairs of words."""
+    settings = report.settings
+    number = {None: "10, or all where there are fewer", "cv": "chosen by nested cross-validation"}
+    folds = "one case at a time"
+    if report.data.n_groups is not None:
+        folds = "one group at a time"
+    if settings["n_folds"] != "loo":
+        folds = f"{settings['n_folds']} folds, drawn {settings['n_repeats']} times"
+    rule = number.get(settings["n_features"], settings["n_features"])
+    if settings["threshold"] is not None:
+        rule = f"all with an absolute correlation above {settings['threshold']:g}"
+    prevalence = settings["prevalence"]
+    return [
+        ("features to keep", str(rule)),
+        ("cross-validation", folds),
+        ("recalibration", "slope" if settings["recalibrate"] else "none"),
+        (
+            "prevalence of use",
+            "as in the table" if prevalence is None else wording.percent(prevalence),
+        ),
+        ("kept by design", ", ".join(report.data.kept_by_design) or "none"),
+        ("seed", str(settings["seed"])),
+    ]

@@ -1,0 +1,67 @@
+"""What the user asked a report for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+DEFAULT_FOLDS = 5
+
+_REPEATS_BY_CELLS = ((1 << 18, 5), (1 << 21, 3), (1 << 24, 2))
+"""Folds are drawn again as often as the size of the table, in cells, lets one wait for."""
+
+PATH_UP_TO = 1 << 23
+"""Cells of a table up to which the performance by number of features is found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How features are selected, how the result is evaluated, and where it will be used.
+
+    Attributes
+    ----------
+    n_features : int, "all", "cv" or None
+        How many features to keep; None: 10, or all where there are fewer.
+    threshold : float or None
+        Instead, keep all features whose absolute correlation is above this bound.
+    n_folds : int or "loo"
+        Folds of the cross-validation, or one case (or group) at a time.
+    n_repeats : int or None
+        How often folds are drawn; None: by the size of the table.
+    prevalence : float or None
+        Share of the positive class where the model will be used.
+    recalibrate : bool
+        Whether the model multiplies the evidence by a slope learnt from held-out cases.
+    path : bool or None
+        Whether the performance by number of features is found; None: unless the table is large.
+    seed : int
+        Draws folds and breaks ties.
+    n_jobs : int
+        Folds at work at once.
+    """
+
+    n_features: int | Literal["all", "cv"] | None = None
+    threshold: float | None = None
+    n_folds: int | Literal["loo"] = DEFAULT_FOLDS
+    n_repeats: int | None = None
+    prevalence: float | None = None
+    recalibrate: bool = True
+    path: bool | None = None
+    seed: int = 0
+    n_jobs: int = 1
+
+    def repeats(self, n_cells: int) -> int:
+        """Return how often the folds are drawn for a table of this size."""
+        if self.n_folds == "loo":
+            return 1
+        if self.n_repeats is not None:
+            return self.n_repeats
+        return next((times for cells, times in _REPEATS_BY_CELLS if n_cells <= cells), 1)
+
+    def wants_path(self, n_cells: int) -> bool:
+        """Return whether the performance by number of features is found."""
+        return n_cells <= PATH_UP_TO if self.path is None else self.path
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self)

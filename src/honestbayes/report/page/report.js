@@ -1,0 +1,72 @@
+"use strict";
+// The table of predictions: sorted, searched and paged. Text from data goes in as text only.
+(() => {
+  const data = JSON.parse(document.getElementById("case-data").textContent);
+  const table = document.getElementById("cases");
+  const body = table.tBodies[0];
+  const heads = Array.from(table.tHead.rows[0].cells);
+  const search = document.getElementById("search");
+  const found = document.getElementById("found");
+  const page = document.getElementById("page");
+  const previous = document.getElementById("previous");
+  const next = document.getElementById("next");
+  const perPage = 25;
+  const order = new Intl.Collator(undefined, { numeric: true });
+  let rows = data.rows;
+  let sorted = { column: -1, down: false };
+  let first = 0;
+
+  function compare(a, b) {
+    const x = a[sorted.column], y = b[sorted.column];
+    const result = typeof x === "number" && typeof y === "number" ? x - y : order.compare(x, y);
+    return sorted.down ? -result : result;
+  }
+
+  function shown(value, column) {
+    return typeof value === "number" && column.digits !== null ? value.toFixed(column.digits) : String(value);
+  }
+
+  function draw() {
+    const part = rows.slice(first, first + perPage).map((row) => {
+      const line = document.createElement("tr");
+      row.forEach((value, j) => {
+        const cell = document.createElement("td");
+        cell.textContent = shown(value, data.columns[j]);
+        line.append(cell);
+      });
+      return line;
+    });
+    body.replaceChildren(...part);
+    found.textContent = rows.length + (rows.length === 1 ? " case" : " cases");
+    const pages = Math.max(1, Math.ceil(rows.length / perPage));
+    page.textContent = "page " + (first / perPage + 1) + " of " + pages;
+    previous.disabled = first === 0;
+    next.disabled = first + perPage >= rows.length;
+    heads.forEach((head, j) => {
+      const state = sorted.down ? "descending" : "ascending";
+      head.setAttribute("aria-sort", j === sorted.column ? state : "none");
+    });
+  }
+
+  function select() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    rows = data.rows.filter((row) => {
+      const text = row.map((value, j) => shown(value, data.columns[j])).join(" ").toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+    if (sorted.column >= 0) rows = rows.slice().sort(compare);
+    first = 0;
+    draw();
+  }
+
+  heads.forEach((head, j) => {
+    head.querySelector("button").addEventListener("click", () => {
+      sorted = { column: j, down: sorted.column === j && !sorted.down };
+      select();
+    });
+  });
+  search.addEventListener("input", select);
+  previous.addEventListener("click", () => { first = Math.max(0, first - perPage); draw(); });
+  next.addEventListener("click", () => { first += perPage; draw(); });
+  select();
+})();

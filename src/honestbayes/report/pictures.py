@@ -1,0 +1,301 @@
+"""The pictures of the page: drawn once, in a light and a dark version, each with a text instead."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from honestbayes.plots import (
+    AlphaPosteriorDisplay,
+    FeaturePathDisplay,
+    ProbabilityScatterDisplay,
+    ReliabilityDisplay,
+)
+from honestbayes.plots.drawing import GREY, look, plain, tidy
+from honestbayes.report.contenders import FREQUENCIES, UNCORRECTED
+from honestbayes.report.record import Report
+from honestbayes.report.wording import number, percent, percent_with_interval
+
+MOST_DOTS = 2000
+"""Cases that the scatter shows; more would only hide each other."""
+
+_INK = "#1d2127"
+_DARK = {
+    _INK: "#e8eaed",
+    "#737373": "#a3abb5",  # GREY
+    "#d9d9d9": "#454c55",
+    "#ffffff": "#15181c",
+    "#0072b2": "#63b7f2",
+    "#d55e00": "#ff9a5c",
+    "#009e73": "#3fd3a4",
+    "#cc79a7": "#ec9fc6",
+    "#000000": "#ffffff",
+    "#e69f00": "#ffc454",
+}
+"""Colours of the light pictures, and what they become on a dark page."""
+
+_STYLE: Any = {
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "font.size": 9.5,
+    "legend.fontsize": 9,
+    "legend.labelcolor": _INK,
+    "svg.fonttype": "path",  # letters become shapes: no text from data stays text
+    "svg.hashsalt": "honestbayes",
+    "text.color": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture for the page.
+
+    Attributes
+    ----------
+    name : str
+        Identifies it on the page.
+    alt : str
+        What it shows, for those who cannot see it.
+    light, dark : str
+        Both versions, as data addresses.
+    width, height : float
+        In CSS pixels.
+    """
+
+    name: str
+    alt: str
+    light: str
+    dark: str
+    width: float
+    height: float
+
+
+def pictures(report: Report) -> dict[str, Picture]:
+    """Draw all pictures of a report."""
+    drawings: dict[str, Callable[[Report], tuple[Figure, str]]] = {
+        "reliability-uncorrected": _reliability_uncorrected,
+        "reliability-in-use": _reliability_in_use,
+        "errors": _errors,
+        "scatter": _scatter,
+        "posterior": _posterior,
+        "benefit": _benefit,
+    }
+    if report.paths:
+        drawings["path"] = _path
+    result = {}
+    with _style():
+        for name, draw in drawings.items():
+            figure, alt = draw(report)
+            result[name] = _picture(name, figure, alt)
+    return result
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    with warnings.catch_warnings(), rc_context(_STYLE):
+        # A letter that the font lacks is drawn as a box; the name stands in the page as well.
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        yield
+
+
+def _picture(name: str, figure: Figure, alt: str) -> Picture:
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    width, height = figure.get_size_inches() * 96
+    return Picture(name, alt, _address(svg), _address(darkened(svg)), float(width), float(height))
+
+
+def darkened(svg: str) -> str:
+    """Replace the colours of a light picture by those of a dark one."""
+    return re.sub(r"#[0-9a-fA-F]{6}\b", lambda m: _DARK.get(m[0].lower(), m[0]), svg)
+
+
+def _address(svg: str) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+
+
+def _axes(width: float, height: float, columns: int = 1) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(1, columns)
+
+
+def _reliability(report: Report, name: str, position: int) -> tuple[Figure, str]:
+    figure, ax = _axes(3.9, 4.0)
+    curve = report.reliability[name]
+    ReliabilityDisplay({name: curve}).plot(ax, first_look=position)
+    ax.get_legend().remove()
+    ax.set_title(name, fontsize=10.5)
+    ax.set_xlabel(f"claimed probability of {_short(report.data.positive)}")
+    ax.set_ylabel(f"fraction that was {_short(report.data.positive)}")
+    points = ", ".join(
+        f"{percent(p)} claimed and {percent(a)} happened"
+        for p, a in zip(curve.predicted, curve.actual, strict=True)
+    )
+    alt = (
+        f"Reliability, {name}: fraction of cases in the positive class against the claimed "
+        f"probability, with 95% intervals; on the diagonal claims are honest. {points}."
+    )
+    return figure, alt
+
+
+def _reliability_uncorrected(report: Report) -> tuple[Figure, str]:
+    return _reliability(report, UNCORRECTED, 0)
+
+
+def _reliability_in_use(report: Report) -> tuple[Figure, str]:
+    return _reliability(report, report.in_use, 1)
+
+
+def _short(text: str, limit: int = 24) -> str:
+    """Return text from data as a label: harmless and not too long."""
+    return plain(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def _errors(report: Report) -> tuple[Figure, str]:
+    methods = [method for method in report.methods if method.name != FREQUENCIES]
+    figure, ax = _axes(7.4, 0.45 * len(methods) + 1.0)
+    words = []
+    for row, method in enumerate(reversed(methods)):
+        summary = method.summary
+        low, high = summary.actual_error.interval
+        ax.plot([low, high], [row, row], color=look(0).color, linewidth=1.6, zorder=2)
+        first = row == 0
+        ax.plot(
+            summary.actual_error.value,
+            row,
+            "o",
+            color=look(0).color,
+            markersize=6,
+            label="actual, with 95% interval" if first else None,
+            zorder=3,
+        )
+        ax.plot(
+            summary.expected_error,
+            row,
+            "D",
+            markerfacecolor="#ffffff",
+            markeredgecolor=look(1).color,
+            markeredgewidth=1.6,
+            markersize=6,
+            label="expected (claimed)" if first else None,
+            zorder=4,
+        )
+        words.append(
+            f"{method.name}: expected {percent(summary.expected_error)}, actual "
+            f"{percent_with_interval(summary.actual_error)}"
+        )
+    ax.set_yticks(range(len(methods)), [plain(m.name) for m in reversed(methods)])
+    ax.set_ylim(-0.6, len(methods) - 0.4)
+    ax.set_xlim(left=0)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    ax.set_xlabel("error rate on held-out cases")
+    ax.grid(axis="x", color="#d9d9d9", linewidth=0.6, zorder=0)
+    figure.legend(loc="outside upper right", ncols=2, frameon=False)
+    tidy(ax)
+    return figure, f"Expected against actual error rate. {'; '.join(reversed(words))}."
+
+
+def _scatter(report: Report) -> tuple[Figure, str]:
+    figure, ax = _axes(5.0, 4.8)
+    cases = report.cases
+    chosen = np.arange(cases.row.size)
+    if chosen.size > MOST_DOTS:
+        chosen = np.random.default_rng(0).choice(chosen.size, MOST_DOTS, replace=False)
+    ProbabilityScatterDisplay(
+        cases.is_positive[chosen].astype(int),
+        cases.held_out_uncorrected[chosen],
+        cases.held_out[chosen],
+        classes=(_plain_label(report.data.negative), _plain_label(report.data.positive)),
+        names=(UNCORRECTED, report.in_use),
+    ).plot(ax)
+    # Above the square: inside it the legend would hide cases in the corner.
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, handletextpad=0.3)
+    distance = np.abs(cases.held_out - 0.5) < np.abs(cases.held_out_uncorrected - 0.5)
+    alt = (
+        f"Probabilities of {cases.row.size:,} held-out cases, uncorrected across and "
+        f"{report.in_use} upwards. The second is closer to one half for "
+        f"{percent(float(distance.mean()))} of the cases."
+    )
+    return figure, alt
+
+
+def _plain_label(text: str) -> str:
+    return text if len(text) <= 24 else text[:23] + "…"
+
+
+def _posterior(report: Report) -> tuple[Figure, str]:
+    figure, ax = _axes(5.6, 3.6)
+    posterior = report.posterior
+    AlphaPosteriorDisplay(posterior.log_alpha, posterior.by_method).plot(ax)
+    peaks = {
+        name: float(posterior.log_alpha[np.argmax(density)])
+        for name, density in posterior.by_method.items()
+    }
+    where = "; ".join(f"{name} highest at {number(peak, 1)}" for name, peak in peaks.items())
+    return figure, f"Posterior density of log(alpha): {where}."
+
+
+def _benefit(report: Report) -> tuple[Figure, str]:
+    figure, ax = _axes(5.6, 3.6)
+    table = report.thresholds
+    first, second = look(0), look(1)
+    ax.plot(
+        table.threshold,
+        table.net_benefit,
+        color=first.color,
+        marker=first.marker,
+        markersize=4.5,
+        label=plain(report.in_use),
+    )
+    ax.plot(
+        table.threshold,
+        table.net_benefit_all,
+        color=second.color,
+        linestyle=second.linestyle,
+        label="act on every case",
+    )
+    ax.axhline(0, color=GREY, linewidth=1, label="act on none")
+    top = max(float(table.net_benefit.max()), float(table.net_benefit_all.max()), 0.01)
+    ax.set_ylim(-0.25 * top, 1.15 * top)
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("threshold: act where the probability is at least this")
+    ax.set_ylabel("net benefit per case")
+    ax.legend(frameon=False)
+    tidy(ax)
+    best = int(np.sum(table.net_benefit > np.maximum(table.net_benefit_all, 0)))
+    alt = (
+        f"Net benefit by decision threshold. The model is better than acting on every case and "
+        f"than acting on none at {best} of {table.threshold.size} thresholds."
+    )
+    return figure, alt
+
+
+def _path(report: Report) -> tuple[Figure, str]:
+    figure, axes = _axes(7.4, 3.6, 2)
+    FeaturePathDisplay(report.paths).plot(axes)
+    handles, labels = axes[0].get_legend_handles_labels()
+    axes[0].get_legend().remove()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    words = []
+    for name, path in report.paths.items():
+        best = int(np.argmin(path.log_score))
+        words.append(
+            f"{name} is best by log score with {path.n_features[best]:,} features "
+            f"({number(float(path.log_score[best]), 3)})"
+        )
+    return figure, f"Error rates and log scores by number of features: {'; '.join(words)}."

@@ -1,0 +1,299 @@
+"""The record of a report: everything that the page, the JSON file and the printed verdict hold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from honestbayes.metrics import (
+    CalibrationTable,
+    Claims,
+    Estimate,
+    ReliabilityCurve,
+    Summary,
+    ThresholdTable,
+)
+from honestbayes.report.verdict import Verdict
+from honestbayes.types import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A column that is no feature, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataSummary:
+    """The table in numbers.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file, without its folder.
+    target, negative, positive : str
+        The column of the class and its two labels.
+    n_cases, n_events : int
+        Cases, and cases of the positive class.
+    n_groups : int or None
+        Groups of cases that stay together.
+    n_binary, n_real, n_categorical : int
+        Columns of each kind that became features.
+    n_features : int
+        Features: a categorical column becomes one for each level.
+    n_missing : int
+        Missing cells among the features.
+    kept_by_design, ignored : tuple of str
+        Columns that the user named.
+    left_out : tuple of LeftOut
+        Columns that cannot be features.
+    notes : tuple of str
+        What else a reader should know.
+    """
+
+    name: str
+    target: str
+    negative: str
+    positive: str
+    n_cases: int
+    n_events: int
+    n_groups: int | None
+    n_binary: int
+    n_real: int
+    n_categorical: int
+    n_features: int
+    n_missing: int
+    kept_by_design: tuple[str, ...]
+    ignored: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method of the comparison.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    summary : Summary
+        Its scores on held-out cases.
+    claims : Claims
+        Cases claimed at 95% or more.
+    log_score_difference, squared_error_difference : Estimate or None
+        Its score minus that of the model in use, case by case; None for that model itself.
+    """
+
+    name: str
+    summary: Summary
+    claims: Claims
+    log_score_difference: Estimate | None
+    squared_error_difference: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFeature:
+    """One feature of the model, and what it says.
+
+    Attributes
+    ----------
+    name, column : str
+        The feature, and the column it comes from.
+    means_one : str
+        What a one is, in words.
+    by_design : bool
+        Whether the user kept it.
+    correlation : float
+        With the positive class, on all cases.
+    p_negative, p_positive, sd_negative, sd_positive : float
+        Probability of a one in each class, and how sure that is.
+    evidence_if_one, evidence_if_zero : float
+        What a one, or a zero, adds to the log-odds of the positive class.
+    selected : float
+        Share of the folds that kept it.
+    """
+
+    name: str
+    column: str
+    means_one: str
+    by_design: bool
+    correlation: float
+    p_negative: float
+    p_positive: float
+    sd_negative: float
+    sd_positive: float
+    evidence_if_one: float
+    evidence_if_zero: float
+    selected: float
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """What selection kept and what it threw away.
+
+    Attributes
+    ----------
+    rule : str
+        In words.
+    bound : float
+        Absolute correlation below which features were discarded.
+    n_kept, n_by_design, n_discarded, n_constant : int
+        Features kept, kept by design, discarded, and, among these, constant.
+    n_tied_kept, n_tied_discarded : int
+        Kept and discarded features whose correlation is exactly the bound.
+    just_missed : tuple of (str, float)
+        The strongest discarded features and their correlations.
+    slope : float
+        The factor on the evidence.
+    """
+
+    rule: str
+    bound: float
+    n_kept: int
+    n_by_design: int
+    n_discarded: int
+    n_constant: int
+    n_tied_kept: int
+    n_tied_discarded: int
+    just_missed: tuple[tuple[str, float], ...]
+    slope: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberPath:
+    """Performance on held-out cases by number of features, one entry of each array a number."""
+
+    n_features: IntArray
+    expected_error: FloatArray
+    actual_error: FloatArray
+    log_score: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Densities:
+    """Posterior densities of log(alpha), on a grid."""
+
+    log_alpha: FloatArray
+    by_method: dict[str, FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """Predictions, one entry of each array a case.
+
+    Attributes
+    ----------
+    row : ndarray of int
+        Number of the data row, from 1.
+    identifier : tuple of str or None
+        Only where the user asked for it.
+    is_positive : ndarray of bool
+        The actual class.
+    held_out, held_out_low, held_out_high : ndarray
+        P(positive) by models that had not seen the case: mean, least and largest over repeats.
+    held_out_uncorrected : ndarray
+        The same without the correction: mean over repeats.
+    fitted, fitted_low, fitted_high : ndarray
+        P(positive) by the final model, which has seen the case, at the prevalence of use, with
+        its 90% interval.
+    """
+
+    row: IntArray
+    identifier: tuple[str, ...] | None
+    is_positive: BoolArray
+    held_out: FloatArray
+    held_out_low: FloatArray
+    held_out_high: FloatArray
+    held_out_uncorrected: FloatArray
+    fitted: FloatArray
+    fitted_low: FloatArray
+    fitted_high: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """Everything that a report says.
+
+    Attributes
+    ----------
+    data : DataSummary
+        The table.
+    verdict : Verdict
+        In words.
+    in_use : str
+        The method whose model is saved.
+    methods : tuple of Method
+        The comparison, on the same folds.
+    reliability, calibration : dict of name to record
+        Claims and facts of the uncorrected model and the one in use.
+    race : Race
+        What was kept and discarded.
+    features : tuple of KeptFeature
+        What the kept features say.
+    posterior : Densities
+        Of log(alpha), with and without the correction.
+    paths : dict of name to NumberPath
+        Performance by number of features; empty where it was not asked for.
+    thresholds : ThresholdTable
+        What follows from acting above a threshold.
+    cases : Cases
+        The predictions.
+    settings, versions : dict
+        What was asked for, and what computed it.
+    command : str
+        Repeats the report.
+    warnings : tuple of str
+        What went less than well.
+    """
+
+    data: DataSummary
+    verdict: Verdict
+    in_use: str
+    methods: tuple[Method, ...]
+    reliability: dict[str, ReliabilityCurve]
+    calibration: dict[str, CalibrationTable]
+    race: Race
+    features: tuple[KeptFeature, ...]
+    posterior: Densities
+    paths: dict[str, NumberPath]
+    thresholds: ThresholdTable
+    cases: Cases
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    command: str
+    warnings: tuple[str, ...]
+
+    def method(self, name: str) -> Method:
+        """Return the method with this name."""
+        return next(method for method in self.methods if method.name == name)
+
+    def to_dict(self, *, cases: bool = True) -> dict[str, Any]:
+        """Return plain data that JSON can hold; NaN becomes None, infinities become text."""
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        if not cases:
+            del data["cases"]
+        result: dict[str, Any] = plain_data(data)
+        return result
+
+
+def plain_data(value: Any) -> Any:
+    """Turn records, arrays and numbers into what JSON can hold."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain_data(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): plain_data(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_data(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain_data(value.tolist())
+    if isinstance(value, np.generic):
+        return plain_data(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    return value

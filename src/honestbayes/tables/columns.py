@@ -1,0 +1,251 @@
+"""What kind of thing each column of a table is: binary, real, categorical, or to be left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from honestbayes.tables.conversion import (
+    floats,
+    is_number,
+    is_text,
+    levels_and_codes,
+    number_cells,
+)
+from honestbayes.tables.errors import InputError, shown
+from honestbayes.types import BoolArray, FloatArray, IntArray
+
+MAX_LEVELS = 100
+"""Levels of a text column, at most: each becomes a feature, and a level with few cases says
+little."""
+
+FEW_LEVELS = 10
+"""Up to so many levels, a text column is never an identifier: a small table has few rows."""
+
+IDENTIFIER_SHARE = 0.5
+"""A text column with more different values than this share of its rows names the rows."""
+
+IDENTIFIER_ROWS = 10
+"""Fewer whole numbers than this can be all different by chance."""
+
+IDENTIFIER_FILL = 0.9
+"""Whole numbers, all different, that fill this share of their range count the rows. Not all of
+it: some rows may have been left out."""
+
+NUMBER_SHARE = 0.9
+"""A text column with this share of numbers was meant to hold numbers."""
+
+_IDENTIFIER_NAME = re.compile(
+    r"(?i:unnamed: ?\d+|__index_level_\d+__|level_\d+|(.*[\W_])?"
+    r"(ids?|identifier|index|rows?|rownames?|nr|no|num|number|uid|uuid))"
+    r"|.*[a-z](ID|Id|Nr|No)"
+)
+"""Names under which tables keep identifiers: id, patient_id, PatientID, row, nr, Unnamed: 0."""
+
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})([T ].*)?"
+    r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
+)
+_BLOCK_CELLS = 1 << 24
+
+Kind = Literal["binary", "real", "categorical", "left out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a column is.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    kind : {"binary", "real", "categorical", "left out"}
+        What it is used as.
+    reason : str
+        Why it is left out, in plain words; for another kind a remark, mostly empty.
+    levels : tuple of str
+        The texts of a text column that is used, in sorted order; empty for numbers.
+    """
+
+    name: str
+    kind: Kind
+    reason: str = ""
+    levels: tuple[str, ...] = ()
+
+
+def classify_columns(
+    table: pa.Table,
+    *,
+    keep: Collection[str] = (),
+    decimal: str = ".",
+    row_numbers: IntArray | None = None,
+) -> tuple[Column, ...]:
+    """Say what each column of a table is.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        As :meth:`TableFile.read` returns it.
+    keep : collection of str
+        Columns that are used wherever that is possible, identifiers or not.
+    decimal : {".", ","}
+        Decimal mark of numbers that are text.
+    row_numbers : ndarray of shape (n,), optional
+        Numbers of the rows for messages; 1, 2, ... when not given.
+    """
+    numbers = [name for name in table.column_names if is_number(table.schema.field(name).type)]
+    found = dict(_numeric_columns(table, numbers, keep))
+    for name in table.column_names:
+        if name not in found:
+            found[name] = _other_column(table[name], name, name in keep, decimal, row_numbers)
+        if name in keep and found[name].kind == "left out":
+            msg = (
+                f"column {shown(name)} cannot be kept: {found[name].reason}; encode it as numbers "
+                "first, or keep it no longer."
+            )
+            raise InputError(msg)
+    return tuple(found[name] for name in table.column_names)
+
+
+def _numeric_columns(
+    table: pa.Table, names: list[str], keep: Collection[str]
+) -> Iterator[tuple[str, Column]]:
+    """Look at the columns of numbers, many at a time."""
+    n = table.num_rows
+    width = max(1, _BLOCK_CELLS // max(1, n))
+    for start in range(0, len(names), width):
+        part = names[start : start + width]
+        values = np.empty((n, len(part)), order="F")
+        for j, name in enumerate(part):
+            values[:, j] = floats(table[name])
+        yield from _numeric_block(values, part, keep)
+
+
+def _numeric_block(
+    values: FloatArray, names: list[str], keep: Collection[str]
+) -> Iterator[tuple[str, Column]]:
+    if values.shape[0] == 0:
+        yield from ((name, Column(name, "left out", "no values")) for name in names)
+        return
+    with np.errstate(invalid="ignore"):
+        low = np.fmin.reduce(values, axis=0)
+        high = np.fmax.reduce(values, axis=0)
+        missing = np.isnan(values)
+        observed = values.shape[0] - missing.sum(axis=0)
+        two_valued = np.all((values == low) | (values == high) | missing, axis=0)
+        zero_one = np.isin(low, (0.0, 1.0)) & np.isin(high, (0.0, 1.0))
+        binary = two_valued & ((high > low) | zero_one)
+        may_count = (
+            (observed >= IDENTIFIER_ROWS)
+            & (high - low >= observed - 1)  # else two of them are equal
+            & (low == np.floor(low))
+        )
+    for j, name in enumerate(names):
+        if observed[j] == 0:
+            yield name, Column(name, "left out", "no values")
+        elif binary[j]:
+            yield name, Column(name, "binary")
+        elif may_count[j] and name not in keep and _counts_rows(values[~missing[:, j], j], name):
+            reason = f"identifier-like: {observed[j]:,} different whole numbers in as many rows"
+            yield name, Column(name, "left out", reason)
+        else:
+            yield name, Column(name, "real")
+
+
+def _counts_rows(values: FloatArray, name: str) -> bool:
+    """Whether whole numbers that are all different count the rows, or are named like that."""
+    fills = values.size >= IDENTIFIER_FILL * (values.max() - values.min() + 1)
+    if not fills and not _IDENTIFIER_NAME.fullmatch(name.strip()):
+        return False
+    ordered = np.sort(values)
+    whole = bool(np.all(ordered == np.floor(ordered)))
+    return whole and bool(np.all(np.diff(ordered) > 0))
+
+
+def _other_column(
+    column: pa.ChunkedArray,
+    name: str,
+    kept: bool,
+    decimal: str,
+    row_numbers: IntArray | None,
+) -> Column:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if column.null_count == len(column):
+        found = Column(name, "left out", "no values")
+    elif pa.types.is_temporal(kind):
+        found = Column(name, "left out", "date or time")
+    elif is_text(column.type):
+        found = _text_column(column, name, kept, decimal, row_numbers)
+    else:
+        found = Column(name, "left out", f"values of type {shown(str(kind))} cannot be used")
+    return found
+
+
+def _text_column(
+    column: pa.ChunkedArray,
+    name: str,
+    kept: bool,
+    decimal: str,
+    row_numbers: IntArray | None,
+) -> Column:
+    words, codes = levels_and_codes(column, name)
+    n_levels = len(words)
+    observed = int(np.sum(codes >= 0))
+    if n_levels == 0:
+        return Column(name, "left out", "no values")
+    remark = _stray_text(words, codes, decimal, row_numbers)
+    if n_levels == 1:
+        return Column(name, "left out", f"one value only: {shown(words[0].as_py())}")
+    if n_levels <= FEW_LEVELS or (kept and n_levels <= MAX_LEVELS):
+        if not kept and _are_dates(words):
+            return Column(name, "left out", "date or time")
+        levels = tuple(sorted(words.to_pylist()))
+        return Column(name, "binary" if n_levels == 2 else "categorical", remark, levels)
+    if remark:
+        return Column(name, "left out", remark)
+    if _are_dates(words):
+        return Column(name, "left out", "date or time")
+    if n_levels > IDENTIFIER_SHARE * observed:
+        reason = f"identifier-like: {n_levels:,} different values in {observed:,} rows"
+        return Column(name, "left out", reason)
+    if n_levels > MAX_LEVELS:
+        return Column(name, "left out", f"text with {n_levels:,} different values")
+    return Column(name, "categorical", "", tuple(sorted(words.to_pylist())))
+
+
+def _stray_text(
+    words: pa.Array, codes: IntArray, decimal: str, row_numbers: IntArray | None
+) -> str:
+    """Name the first cell that is no number in a column of numbers; empty for other columns."""
+    observed = codes >= 0
+
+    def numbers(mark: str) -> BoolArray:
+        found = np.append(np.asarray(number_cells(words, mark), dtype=bool), False)
+        result: BoolArray = found[codes]
+        return result
+
+    # A decimal comma where the file has points: no number here, but meant as one.
+    good = numbers(decimal)
+    if (good | numbers("," if decimal == "." else ".")).sum() < NUMBER_SHARE * observed.sum():
+        return ""
+    if good.sum() == observed.sum():
+        return "numbers stored as text; store them as numbers"
+    position = int(np.argmax(observed & ~good))
+    row = position + 1 if row_numbers is None else int(row_numbers[position])
+    return (
+        f"mostly numbers, but row {row:,} holds {shown(words[int(codes[position])].as_py())}, "
+        "which is not a number"
+    )
+
+
+def _are_dates(words: pa.Array) -> bool:
+    """Whether every text is a date or a time of day."""
+    sample = words.slice(0, 1000).to_pylist()
+    return all(_DATE.fullmatch(word) for word in sample)

@@ -1,0 +1,240 @@
+"""Cells between text and numbers: one set of rules for whole tables and for streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from honestbayes.tables.errors import InputError, shown
+from honestbayes.types import FloatArray, IntArray
+
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", ".")
+"""Cells that are missing, in text of every format, with or without blanks around them."""
+
+_MISSING_ARRAY = pa.array(MISSING, pa.string())
+_POINT_NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$|^(?i)[+-]?(inf|infinity|nan)$"
+_COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$|^(?i)[+-]?(inf|infinity|nan)$"
+_BOOLEAN = r"^(?i)(true|false)$"
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column holds text, in one of pyarrow's ways to store it."""
+    if pa.types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column holds numbers or booleans."""
+    if pa.types.is_dictionary(kind):
+        return is_number(kind.value_type)
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_decimal(kind)
+    )
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the column without a dictionary, and text in pyarrow's ordinary type."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+        column = column.cast(kind)
+    if is_text(kind) and not pa.types.is_string(kind):
+        column = column.cast(pa.string())
+    return column
+
+
+def clean_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Remove blanks around the cells, and make missing ones null."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    missing = pc.is_in(trimmed, value_set=_MISSING_ARRAY)
+    if not pc.any(missing).as_py():
+        return trimmed
+    return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
+
+
+def infer(column: pa.ChunkedArray, decimal: str = ".") -> pa.ChunkedArray:
+    """Return a text column as numbers or booleans where every cell is one, else as clean text."""
+    if decimal == ".":
+        try:
+            return column.cast(pa.float64())
+        except pa.ArrowInvalid:
+            pass
+    text = clean_text(column)
+    if text.null_count < len(text):
+        if _every(pc.match_substring_regex(text, _BOOLEAN)):
+            return pc.equal(pc.ascii_lower(text), "true")
+        if not _every(number_cells(text, decimal)):
+            return text
+    try:
+        return _cast(text, decimal)
+    except pa.ArrowInvalid:
+        return text
+
+
+def number_cells(text: pa.ChunkedArray, decimal: str = ".") -> pa.ChunkedArray:
+    """Whether each cell of a clean text column is a number; null where it is missing."""
+    return pc.match_substring_regex(text, _COMMA_NUMBER if decimal == "," else _POINT_NUMBER)
+
+
+def to_numbers(
+    column: pa.ChunkedArray,
+    name: str,
+    *,
+    decimal: str = ".",
+    first_row: int = 1,
+    row_numbers: IntArray | None = None,
+) -> FloatArray:
+    """Return a column as floats, NaN where missing.
+
+    Text is read as numbers where it is one, and "true" and "false" as 1 and 0.
+
+    Raises
+    ------
+    InputError
+        Where a cell is no number, or infinite; the message names the column, row and cell.
+    """
+
+    def row(position: int) -> str:
+        number = first_row + position if row_numbers is None else int(row_numbers[position])
+        return f"{number:,}"
+
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    if is_text(column.type):
+        values = _numbers_of_text(plain(column), name, decimal, row)
+    elif is_number(column.type):
+        values = floats(column)
+    else:
+        msg = (
+            f"column {shown(name)} holds values of type {shown(str(column.type))}, but numbers "
+            "are needed; store it as numbers."
+        )
+        raise InputError(msg)
+    infinite = np.isinf(values)
+    if infinite.any():
+        msg = (
+            f"column {shown(name)} holds an infinite value in row "
+            f"{row(int(np.argmax(infinite)))}; replace it, or leave the cell empty."
+        )
+        raise InputError(msg)
+    return values
+
+
+def floats(column: pa.ChunkedArray) -> FloatArray:
+    """Return a column of numbers or booleans as floats, NaN where missing."""
+    column = plain(column)
+    if not pa.types.is_float64(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    values: FloatArray = column.to_numpy()
+    return values
+
+
+def _numbers_of_text(
+    column: pa.ChunkedArray, name: str, decimal: str, row: Callable[[int], str]
+) -> FloatArray:
+    if decimal == ".":
+        try:
+            return floats(column.cast(pa.float64()))
+        except pa.ArrowInvalid:
+            pass
+    text = clean_text(column)
+    lower = pc.ascii_lower(text)
+    text = pc.if_else(pc.equal(lower, "true"), "1", text)
+    text = pc.if_else(pc.equal(lower, "false"), "0", text)
+    good = number_cells(text, decimal)
+    if _every(good):
+        try:
+            return floats(_cast(text, decimal))
+        except pa.ArrowInvalid:  # the cast and the pattern differ: believe the cast
+            good = pa.chunked_array([[_is_castable(cell, decimal) for cell in text]], pa.bool_())
+    position = pc.index(good, False).as_py()
+    msg = (
+        f"column {shown(name)} holds {shown(text[position].as_py())} in row {row(position)}, "
+        "which is not a number; correct it, or leave the cell empty."
+    )
+    raise InputError(msg)
+
+
+def _is_castable(cell: pa.Scalar, decimal: str) -> bool:
+    try:
+        _cast(pa.chunked_array([[cell.as_py()]], pa.string()), decimal)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _cast(text: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
+    """Turn text into floats; the decimal mark has been checked."""
+    if decimal == ",":
+        text = pc.replace_substring(text, ",", ".")
+    return text.cast(pa.float64())
+
+
+def _every(mask: pa.ChunkedArray) -> bool:
+    """Whether all values are true; missing ones do not count."""
+    return bool(pc.all(mask, min_count=0).as_py())
+
+
+def to_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return a column as clean text: 1.0 as "1", booleans as "true" and "false"."""
+    if is_text(column.type):
+        return clean_text(plain(column))
+    column = plain(column)
+    kind = column.type
+    if pa.types.is_null(kind) or pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+        return column.cast(pa.string())
+    if is_number(kind):
+        values = floats(column)
+        levels, codes = np.unique(values, return_inverse=True)
+        words = [None if level != level else number_text(level) for level in levels.tolist()]
+        return pa.chunked_array([pa.array(words, pa.string()).take(pa.array(codes))])
+    if pa.types.is_temporal(kind):
+        return column.cast(pa.string())
+    msg = f"column {shown(name)} holds values of type {shown(str(kind))}; store it as text."
+    raise InputError(msg)
+
+
+def number_text(value: float) -> str:
+    """Write a number as short as possible.
+
+    Examples
+    --------
+    >>> number_text(1.0), number_text(-0.5)
+    ('1', '-0.5')
+    """
+    return str(int(value)) if value == int_or_nan(value) and abs(value) < 1e15 else repr(value)
+
+
+def int_or_nan(value: float) -> float:
+    """Return the whole part; NaN for what has none."""
+    return float(int(value)) if np.isfinite(value) else float("nan")
+
+
+def levels_and_codes(column: pa.ChunkedArray, name: str) -> tuple[pa.Array, IntArray]:
+    """Return the different texts of a column, and the position of each cell's text (-1: missing).
+
+    Text that is stored once per level stays so: a small file may hold a long text many times.
+    """
+    if not is_text(column.type):
+        column = to_text(column, name)
+    if not pa.types.is_dictionary(column.type):
+        column = clean_text(plain(column)).dictionary_encode()
+    column = column.unify_dictionaries()
+    if column.num_chunks == 0:
+        return pa.array([], pa.string()), np.zeros(0, dtype=np.int64)
+    words = clean_text(pa.chunked_array([column.chunk(0).dictionary]).cast(pa.string()))
+    encoded = words.dictionary_encode().combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0)
+    merged = np.asarray(encoded.indices.fill_null(-1)).astype(np.int64)
+    merged = np.append(merged, -1)  # what a missing cell points to
+    parts = [np.asarray(chunk.indices.fill_null(-1)).astype(np.int64) for chunk in column.chunks]
+    codes = merged[np.concatenate(parts)]
+    return encoded.dictionary, codes

@@ -1,0 +1,245 @@
+"""Features made of columns: a number as it is, or 1 where a column has a level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from honestbayes.tables.columns import Column
+from honestbayes.tables.conversion import levels_and_codes, to_numbers
+from honestbayes.tables.errors import InputError, listed, shown
+from honestbayes.types import AnyArray, IntArray
+
+MAX_UNKNOWN = 100
+"""Unknown levels that are reported for a column; a wrong column could hold millions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One feature of a model, and the column it comes from.
+
+    Attributes
+    ----------
+    name : str
+        Name of the feature.
+    column : str
+        Name of its column.
+    level : str or None
+        None: the number in the column. A text: 1 where the column holds it, 0 where it holds
+        another level that is known, missing elsewhere.
+    """
+
+    name: str
+    column: str
+    level: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How rows of a table become rows of features.
+
+    Attributes
+    ----------
+    features : tuple of Feature
+        The features, in the order of the columns of the result.
+    levels : dict of str to tuple of str
+        All levels that a text column had when the encoding was made, whether they have a feature
+        or not: another one is unknown.
+    """
+
+    features: tuple[Feature, ...]
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are needed, in order, each once."""
+        return tuple(dict.fromkeys(feature.column for feature in self.features))
+
+    @property
+    def text_columns(self) -> frozenset[str]:
+        """Columns that must be read as text."""
+        return frozenset(self.levels)
+
+    def take(self, positions: Iterable[int]) -> Encoding:
+        """Return the encoding of some of the features, such as those that a model kept."""
+        features = tuple(self.features[position] for position in positions)
+        needed = {feature.column for feature in features}
+        return Encoding(features, {c: known for c, known in self.levels.items() if c in needed})
+
+    def apply(
+        self,
+        table: pa.Table,
+        *,
+        first_row: int = 1,
+        row_numbers: IntArray | None = None,
+        decimal: str = ".",
+    ) -> tuple[AnyArray, dict[str, tuple[str, ...]]]:
+        """Encode rows.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            Holds the columns that are needed; others are not looked at.
+        first_row : int, default=1
+            Number of the first row, for messages.
+        row_numbers : ndarray of shape (n,), optional
+            Numbers of all rows, where they do not follow each other.
+        decimal : {".", ","}
+            Decimal mark of numbers that are text.
+
+        Returns
+        -------
+        values : ndarray of shape (n, number of features)
+            int8 where every value is 0 or 1, else float64 with NaN where missing.
+        unknown : dict of str to tuple of str
+            Levels that a column did not have before; they are missing in the values.
+        """
+        there = set(table.column_names)
+        missing = [name for name in self.columns if name not in there]
+        if missing:
+            msg = f"the table has no column {listed(missing)}, which the model needs; add it."
+            raise InputError(msg)
+        values = np.empty((table.num_rows, len(self.features)), order="F")
+        unknown: dict[str, tuple[str, ...]] = {}
+        positions: dict[str, list[int]] = {}
+        for j, feature in enumerate(self.features):
+            positions.setdefault(feature.column, []).append(j)
+        for name, places in positions.items():
+            if name in self.levels:
+                strange = self._fill_levels(table[name], name, places, values)
+                if strange:
+                    unknown[name] = strange
+            else:
+                numbers = to_numbers(
+                    table[name],
+                    name,
+                    decimal=decimal,
+                    first_row=first_row,
+                    row_numbers=row_numbers,
+                )
+                for j in places:
+                    values[:, j] = numbers
+        if np.all((values == 0) | (values == 1)):
+            return values.astype(np.int8), unknown
+        return values, unknown
+
+    def _fill_levels(
+        self, column: pa.ChunkedArray, name: str, places: list[int], values: AnyArray
+    ) -> tuple[str, ...]:
+        words, codes = levels_and_codes(column, name)
+        known = set(self.levels[name])
+        texts = words.to_pylist()
+        is_known = np.array([text in known for text in texts] + [False])  # the last: missing
+        code = {text: position for position, text in enumerate(texts)}
+        observed = is_known[codes]
+        for j in places:
+            level = self.features[j].level
+            ones = codes == code.get(level, -2)
+            values[:, j] = np.where(observed, ones, np.nan)
+        strange = [text for text in texts if text not in known]
+        return tuple(strange[:MAX_UNKNOWN])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for a file."""
+        return {
+            "names": [feature.name for feature in self.features],
+            "columns": [feature.column for feature in self.features],
+            "of_level": [feature.level for feature in self.features],
+            "levels": {column: list(known) for column, known in self.levels.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Encoding:
+        """Return the encoding that plain data describe; ValueError where they are odd."""
+        keys = {"names", "columns", "of_level", "levels"}
+        if not isinstance(data, dict) or set(data) != keys:
+            msg = f"an encoding must hold {sorted(keys)} and nothing else."
+            raise ValueError(msg)
+        names, columns, of_level = (data[key] for key in ("names", "columns", "of_level"))
+        _check_texts(names, "names")
+        _check_texts(columns, "columns")
+        if not isinstance(of_level, list) or not len(names) == len(columns) == len(of_level):
+            msg = "an encoding must hold as many names as columns and levels."
+            raise ValueError(msg)
+        if len(set(names)) < len(names):
+            msg = "an encoding must not hold a name twice."
+            raise ValueError(msg)
+        levels = _checked_levels(data["levels"])
+        if set(levels) - set(columns):
+            msg = "an encoding must not hold levels of columns without features."
+            raise ValueError(msg)
+        for column, level in zip(columns, of_level, strict=True):
+            if (level is None) != (column not in levels) or (
+                level is not None and level not in levels[column]
+            ):
+                msg = f"an encoding holds a level of column {shown(column)} that it cannot have."
+                raise ValueError(msg)
+        triples = zip(names, columns, of_level, strict=True)
+        return cls(tuple(Feature(*triple) for triple in triples), levels)
+
+
+def _check_texts(values: Any, what: str) -> None:
+    # A lone surrogate, which JSON can spell, is no text: it could not be written to a file.
+    if not isinstance(values, list) or not all(
+        isinstance(v, str) and v and _is_unicode(v) for v in values
+    ):
+        msg = f"the {what} of an encoding must be a list of texts."
+        raise ValueError(msg)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _checked_levels(data: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(data, dict) or not all(isinstance(column, str) for column in data):
+        msg = "the levels of an encoding must be given by column."
+        raise ValueError(msg)
+    for column, known in data.items():
+        _check_texts(known, f"levels of column {shown(column)}")
+        if len(known) < 2 or known != sorted(set(known)):
+            msg = f"the levels of column {shown(column)} must be two or more, different and sorted."
+            raise ValueError(msg)
+    return {column: tuple(known) for column, known in data.items()}
+
+
+def encoding_of(columns: Sequence[Column]) -> Encoding:
+    """Return the encoding of all columns that are not left out.
+
+    Numbers keep the name of their column. A text column with two levels becomes the feature
+    "column=second level in sorted order", one with more a feature "column=level" per level.
+    """
+    features: list[Feature] = []
+    levels: dict[str, tuple[str, ...]] = {}
+    for column in columns:
+        if column.kind == "left out":
+            continue
+        if not column.levels:
+            features.append(Feature(column.name, column.name))
+            continue
+        levels[column.name] = column.levels
+        used = column.levels[1:] if len(column.levels) == 2 else column.levels
+        features.extend(Feature(f"{column.name}={level}", column.name, level) for level in used)
+    seen: dict[str, Feature] = {}
+    for feature in features:
+        other = seen.setdefault(feature.name, feature)
+        if other is not feature:
+            msg = (
+                f"columns {shown(other.column)} and {shown(feature.column)} both give a feature "
+                f"{shown(feature.name)}; rename one of them."
+            )
+            raise InputError(msg)
+    return Encoding(tuple(features), levels)

@@ -1,0 +1,197 @@
+"""A fitted model together with how the columns of a table become its features."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.storage import ModelFileError, write_archive
+from honestbayes.storage.entries import Entries, Plain, nested
+from honestbayes.tables.encoding import Encoding
+from honestbayes.tables.errors import InputError, listed
+from honestbayes.tables.files import TableFile
+from honestbayes.tables.training import TrainingTable
+from honestbayes.types import AnyArray, FloatArray
+
+KIND = "table model"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableModel:
+    """A model that takes tables as they are: it knows its columns, levels and class labels.
+
+    Attributes
+    ----------
+    estimator : SelectiveBernoulliNB
+        Fitted, on the kept features alone; class 1 is the positive class.
+    encoding : Encoding
+        How columns become the kept features, in their order.
+    target : str
+        Column of the class.
+    labels : tuple of str
+        The negative and the positive class.
+    """
+
+    estimator: SelectiveBernoulliNB
+    encoding: Encoding
+    target: str
+    labels: tuple[str, str]
+
+    @classmethod
+    def of_training(cls, estimator: SelectiveBernoulliNB, table: TrainingTable) -> Self:
+        """Join a model that was fitted to ``table.X`` and ``table.y`` with the table's ways."""
+        return cls(
+            estimator.on_kept_columns(),
+            table.encoding.take(estimator.selection_.columns),
+            table.target,
+            table.labels,
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that a table must have."""
+        return self.encoding.columns
+
+    def encode(
+        self, table: Any, *, first_row: int = 1, decimal: str = "."
+    ) -> tuple[AnyArray, dict[str, tuple[str, ...]]]:
+        """Return the kept features of a table, and levels that training did not know.
+
+        Parameters
+        ----------
+        table : pyarrow.Table, pandas or polars frame
+            With the model's columns; others are not looked at.
+        first_row : int, default=1
+            Number of the first row, for messages.
+        decimal : {".", ","}
+            Decimal mark of numbers that are text.
+        """
+        rows = as_arrow(table, self.columns)
+        return self.encoding.apply(rows, first_row=first_row, decimal=decimal)
+
+    def predict_proba(self, table: Any, *, class_prior: Any = None) -> FloatArray:
+        """Return the probabilities of the negative and the positive class, shape (n, 2).
+
+        Parameters
+        ----------
+        table : pyarrow.Table, pandas or polars frame
+            With the model's columns. A level that training did not know is missing.
+        class_prior : array-like of shape (2,), optional
+            Prevalences where the model is used.
+        """
+        features = self.frame(self.encode(table)[0])
+        return self.estimator.predict_proba(features, class_prior=class_prior)
+
+    def predict(self, table: Any) -> AnyArray:
+        """Return the more probable label of each row."""
+        positive = self.predict_proba(table)[:, 1] >= 0.5
+        result: AnyArray = np.array(self.labels, dtype=object)[positive.astype(int)]
+        return result
+
+    def frame(self, features: AnyArray) -> Any:
+        """Name the columns of encoded features, as the estimator knows them."""
+        import pandas as pd
+
+        return pd.DataFrame(features, columns=list(self.encoding.names), copy=False)
+
+    def batches(
+        self, file: TableFile, more: tuple[str, ...] = ()
+    ) -> Iterator[tuple[Any, pa.Table, dict[str, tuple[str, ...]]]]:
+        """Encode a file part by part.
+
+        Parameters
+        ----------
+        file : TableFile
+            Refused where a column of the model is not there.
+        more : tuple of str
+            Other columns to hand over, as text.
+
+        Yields
+        ------
+        features : DataFrame
+            The kept features.
+        rows : pyarrow.Table
+            The columns that were read.
+        unknown : dict
+            Levels that training did not know, by column.
+        """
+        self.check_columns(file)
+        wanted = tuple(dict.fromkeys((*self.columns, *more)))
+        first_row = 1
+        for rows in file.batches(wanted, text={*self.encoding.text_columns, *more}):
+            features, unknown = self.encode(rows, first_row=first_row, decimal=file.decimal)
+            yield self.frame(features), rows, unknown
+            first_row += rows.num_rows
+
+    def check_columns(self, file: TableFile) -> None:
+        """Refuse a file without the model's columns, naming those that are not there."""
+        known = set(file.columns)
+        missing = [name for name in self.columns if name not in known]
+        if missing:
+            number = "a column" if len(missing) == 1 else f"{len(missing):,} columns"
+            msg = f"{file.name} lacks {number} that the model needs: {listed(missing)}."
+            raise InputError(msg)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file of plain data, whole or not at all."""
+        content, arrays = self._to_plain()
+        write_archive(path, KIND, content, arrays)
+
+    def _to_plain(self) -> Plain:
+        content, arrays = nested("estimator", self.estimator._to_plain())
+        content |= {
+            "encoding": self.encoding.to_dict(),
+            "target": self.target,
+            "labels": list(self.labels),
+        }
+        return content, arrays
+
+    @classmethod
+    def _from_plain(cls, content: dict[str, Any], arrays: dict[str, AnyArray]) -> Self:
+        """Return the model that a file describes; refuse anything else."""
+        entries = Entries(content, arrays)
+        try:
+            encoding = Encoding.from_dict(entries.value("encoding"))
+        except ValueError as error:
+            entries.refuse("encoding", f"is refused: {error}")
+        target, labels = entries.value("target"), entries.value("labels")
+        entries.check(isinstance(target, str), "target", "is not a text")
+        entries.check(
+            isinstance(labels, list)
+            and len(labels) == 2
+            and all(isinstance(label, str) for label in labels)
+            and labels[0] != labels[1],
+            "labels",
+            "are not two different texts",
+        )
+        estimator = SelectiveBernoulliNB._from_plain(*entries.section("estimator").plain())
+        entries.finish()
+        names = tuple(str(name) for name in estimator.get_feature_names_out())
+        if not estimator._kept_columns_only or names != encoding.names:
+            msg = "the encoding and the model do not fit together"
+            raise ModelFileError(msg)
+        if estimator.classes_.tolist() != [0, 1]:
+            msg = "the model's classes are not 0 and 1"
+            raise ModelFileError(msg)
+        return cls(estimator, encoding, target, (labels[0], labels[1]))
+
+
+def as_arrow(table: Any, columns: tuple[str, ...]) -> pa.Table:
+    """Return the named columns of an Arrow table, a pandas or a polars frame."""
+    if isinstance(table, pa.Table):
+        return table
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        msg = f"the table has no column {listed(missing)}, which the model needs; add it."
+        raise InputError(msg)
+    part = table[list(columns)]
+    if type(part).__module__.split(".")[0] == "polars":
+        arrow: pa.Table = part.to_arrow()
+        return arrow
+    return pa.Table.from_pandas(part, preserve_index=False)

@@ -1,0 +1,185 @@
+"""NumPy archives: X, y and names as a table."""
+
+from __future__ import annotations
+
+import ast
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from honestbayes.tables.byte_stream import too_large
+from honestbayes.tables.csv_header import checked_names
+from honestbayes.tables.errors import InputError
+from honestbayes.types import AnyArray
+
+_BATCH_CELLS = 1 << 22
+_MAX_HEADER = 10_000  # NumPy's own bound on the text that describes an array
+_KIND = re.compile(r"[<>|=]?[biufcUS]\d{1,7}")
+
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    OSError,
+    ValueError,
+    OverflowError,
+    MemoryError,
+    LookupError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,  # what zipfile raises for an encrypted member
+    TypeError,
+    SyntaxError,
+    RecursionError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NpzReader:
+    """Arrays of an archive; they are read when they are asked for, and never unpickled."""
+
+    path: Path
+    columns: tuple[str, ...]
+    n_features: int
+    decimal: str = "."
+
+    def batches(
+        self, columns: Sequence[str], *, limit: int | None, whole: bool
+    ) -> Iterator[pa.Table]:
+        """Yield the rows in order. The arrays are read as a whole: the format knows no parts."""
+        arrays = _load(self.path, ("X", "y"), limit)
+        X = arrays["X"]
+        positions = {name: j for j, name in enumerate(self.columns[: self.n_features])}
+        n = X.shape[0]
+        step = n if whole else max(1, _BATCH_CELLS // max(1, len(columns)))
+        for start in range(0, n, max(1, step)):
+            part = slice(start, start + step)
+            cells = {
+                name: X[part, positions[name]] if name in positions else arrays["y"][part]
+                for name in columns
+            }
+            yield pa.table({name: _arrow(values) for name, values in cells.items()})
+
+
+def open_npz(path: Path, limit: int | None) -> NpzReader:
+    """Read the names and the shapes of an archive."""
+    arrays = _load(path, ("X", "y", "names"), limit)
+    if "X" not in arrays:
+        msg = f"{path.name} holds no array X; save it with numpy.savez(file, X=X, y=y)."
+        raise InputError(msg)
+    X = arrays["X"]
+    if X.ndim != 2 or X.size == 0 or X.dtype.kind not in "biuf":
+        msg = (
+            f"X in {path.name} has shape {X.shape} and type {X.dtype}; give numbers with one row "
+            "per case and one column per feature."
+        )
+        raise InputError(msg)
+    names = [f"x{j}" for j in range(X.shape[1])]
+    if "names" in arrays:
+        given = arrays["names"]
+        if given.shape != (X.shape[1],) or given.dtype.kind not in "US":
+            msg = (
+                f"names in {path.name} has shape {given.shape} and type {given.dtype}; give one "
+                f"text for each of the {X.shape[1]:,} columns of X."
+            )
+            raise InputError(msg)
+        names = [str(name) for name in _text(given, path.name)]
+    if "y" in arrays:
+        y = arrays["y"]
+        if y.shape != (X.shape[0],) or y.dtype.kind not in "biufUS":
+            msg = (
+                f"y in {path.name} has shape {y.shape} and type {y.dtype}; give one class for "
+                f"each of the {X.shape[0]:,} rows of X."
+            )
+            raise InputError(msg)
+        if y.dtype.kind in "US":
+            _text(y, path.name)
+        names.append("y")
+    return NpzReader(path, checked_names(names, path.name), X.shape[1])
+
+
+def _load(path: Path, names: Sequence[str], limit: int | None) -> dict[str, AnyArray]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            wanted = {f"{name}.npy": name for name in names}
+            infos = [info for info in archive.infolist() if info.filename in wanted]
+            if limit is not None and sum(info.file_size for info in infos) > limit:
+                raise too_large(path.name, limit)
+            return {wanted[info.filename]: _array(archive, info) for info in infos}
+    except InputError:
+        raise
+    except _BROKEN as error:
+        detail = " ".join(str(error).split())[:120] or type(error).__name__
+        msg = f"{path.name} cannot be read as a NumPy archive ({detail}); write it again."
+        raise InputError(msg) from None
+
+
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> AnyArray:
+    """Read one array; the size that it claims must be there."""
+    with archive.open(info) as member:
+        shape, fortran, dtype = _description(member)
+        data = member.read()
+    count = 1
+    for length in shape:
+        count *= length
+    if count * dtype.itemsize != len(data):
+        msg = "an array whose size is not what it says"
+        raise ValueError(msg)
+    values: AnyArray = np.frombuffer(data, dtype=dtype, count=count)
+    return values.reshape(shape, order="F" if fortran else "C")
+
+
+def _description(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read shape, order and type of an array.
+
+    NumPy's own function accepts more: types with objects, and text that Python 2 wrote, which it
+    hands to a parser with errors and warnings of its own.
+    """
+    start = member.read(8)
+    if start[:6] != b"\x93NUMPY" or start[6] not in (1, 2, 3):
+        msg = "an array in a format that is not known"
+        raise ValueError(msg)
+    length = int.from_bytes(member.read(2 if start[6] == 1 else 4), "little")
+    if length > _MAX_HEADER:
+        msg = "an array with a long description"
+        raise ValueError(msg)
+    told = ast.literal_eval(member.read(length).decode("utf-8").strip())
+    shape, fortran, kind = told["shape"], told["fortran_order"], told["descr"]
+    if kind == "|O":
+        msg = "an array of Python objects; save numbers and text only"
+        raise ValueError(msg)
+    if not isinstance(kind, str) or not _KIND.fullmatch(kind) or not isinstance(fortran, bool):
+        msg = "an array of a type that is not known"
+        raise ValueError(msg)
+    if not isinstance(shape, tuple) or not all(type(size) is int and size >= 0 for size in shape):
+        msg = "an array of a shape that is not known"
+        raise ValueError(msg)
+    return shape, fortran, np.dtype(kind)
+
+
+def _text(values: AnyArray, name: str) -> AnyArray:
+    """Return an array of text, checked to be text."""
+    try:
+        words = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
+        for word in words.tolist():
+            word.encode()
+    except (UnicodeError, ValueError):
+        msg = f"{name} holds text that is not Unicode; write it again."
+        raise InputError(msg) from None
+    result: AnyArray = words
+    return result
+
+
+def _arrow(values: AnyArray) -> Any:
+    if values.dtype.kind in "US":
+        return pa.array(_text(values, "y").tolist(), pa.string())
+    kind = values.dtype.kind
+    if kind == "f":
+        return pa.array(values.astype(np.float64))
+    return pa.array(np.ascontiguousarray(values.astype(values.dtype.newbyteorder("="))))

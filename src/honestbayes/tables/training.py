@@ -1,0 +1,220 @@
+"""From the file of a user to what an estimator is trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from honestbayes.tables.columns import Column, classify_columns
+from honestbayes.tables.encoding import Encoding, encoding_of
+from honestbayes.tables.errors import InputError, listed, shown
+from honestbayes.tables.files import TableFile
+from honestbayes.tables.target import read_target
+from honestbayes.types import AnyArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MAX_NAMED = 8  # notes that name one column each; more are gathered
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingTable:
+    """Training data, and where they came from.
+
+    Attributes
+    ----------
+    X : DataFrame of shape (n, p)
+        Encoded features, one NumPy block; int8 where all are 0/1 and complete, else float64 with
+        NaN where missing.
+    y : ndarray of shape (n,)
+        1 for the positive class, 0 for the negative one.
+    labels : tuple of str
+        The negative and the positive class, as text.
+    target : str
+        Column of the class.
+    groups : ndarray of str of shape (n,), or None
+        Cases that belong together.
+    ids : ndarray of str of shape (n,), or None
+        Identifiers of the rows; empty where missing.
+    row_numbers : ndarray of shape (n,)
+        Numbers of the data rows that are used, counted from 1.
+    columns : tuple of Column
+        What each column is that could be a feature.
+    encoding : Encoding
+        How the columns became features.
+    keep : tuple of str
+        Features that come from columns kept by design.
+    ignored : tuple of str
+        Columns that the user left out.
+    notes : tuple of str
+        What a reader should know, one plain sentence each.
+    """
+
+    X: pd.DataFrame
+    y: IntArray
+    labels: tuple[str, str]
+    target: str
+    groups: AnyArray | None
+    ids: AnyArray | None
+    row_numbers: IntArray
+    columns: tuple[Column, ...]
+    encoding: Encoding
+    keep: tuple[str, ...]
+    ignored: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_training(
+    file: TableFile,
+    *,
+    target: str | None,
+    positive: str | None = None,
+    ignore: Collection[str] = (),
+    keep: Collection[str] = (),
+    groups: str | None = None,
+    ids: str | None = None,
+) -> TrainingTable:
+    """Read a table and encode it for training.
+
+    Parameters
+    ----------
+    file : TableFile
+        From :func:`open_table`.
+    target : str or None
+        Column of the class; may be None for a NumPy archive, whose class is ``y``.
+    positive : str, optional
+        The positive class; the second of the two in sorted order when not given.
+    ignore : collection of str
+        Columns to leave out.
+    keep : collection of str
+        Columns that stay in the model by design, even those that look like identifiers.
+    groups : str, optional
+        Column that says which cases belong together.
+    ids : str, optional
+        Column that names the rows.
+
+    Raises
+    ------
+    InputError
+        Where the table cannot be used, in one sentence that names the place and the fix.
+    """
+    import pandas as pd
+
+    target = _target_name(file, target)
+    _check_roles(file, target, ignore, keep, groups, ids)
+    roles = {target, groups, ids, *ignore}
+    wanted = [name for name in file.columns if name not in roles]
+    read = [name for name in (target, groups, ids) if name is not None]
+    table = file.read([*read, *wanted], text={name for name in (groups, ids) if name})
+    classes = read_target(table[target], target, positive)
+    row_numbers = np.flatnonzero(classes.has_class) + 1
+    if row_numbers.size < table.num_rows:
+        table = table.take(pa.array(row_numbers - 1))
+    candidates = table.select(wanted)
+    columns = classify_columns(candidates, keep=keep, decimal=file.decimal, row_numbers=row_numbers)
+    encoding = encoding_of(columns)
+    if not encoding.features:
+        raise _nothing_left(file, columns)
+    values, _ = encoding.apply(candidates, row_numbers=row_numbers)
+    lost = classes.has_class.size - row_numbers.size
+    return TrainingTable(
+        X=pd.DataFrame(values, columns=list(encoding.names), copy=False),
+        y=classes.positive,
+        labels=classes.labels,
+        target=target,
+        groups=_group_names(table, groups, row_numbers),
+        ids=None if ids is None else _texts(table[ids]),
+        row_numbers=row_numbers,
+        columns=columns,
+        encoding=encoding,
+        keep=tuple(f.name for f in encoding.features if f.column in keep),
+        ignored=tuple(name for name in file.columns if name in ignore),
+        notes=(*_row_notes(lost, target), *_column_notes(columns)),
+    )
+
+
+def _target_name(file: TableFile, target: str | None) -> str:
+    if target is None and file.format == "npz":
+        target = "y"
+    if target is None:
+        msg = f"name the column of {file.name} that holds the class, with --target."
+        raise InputError(msg)
+    return target
+
+
+def _check_roles(
+    file: TableFile,
+    target: str,
+    ignore: Collection[str],
+    keep: Collection[str],
+    groups: str | None,
+    ids: str | None,
+) -> None:
+    """Refuse columns that do not exist, or that are given two roles."""
+    given = [
+        ("the target", (target,)),
+        ("a column to ignore", ignore),
+        ("a column to keep", keep),
+        ("the groups", () if groups is None else (groups,)),
+        ("the identifiers", () if ids is None else (ids,)),
+    ]
+    roles: dict[str, str] = {}
+    for role, names in given:
+        file.require(tuple(names))
+        for name in names:
+            if roles.setdefault(name, role) != role:
+                msg = f"column {shown(name)} is given as {roles[name]} and as {role}; choose one."
+                raise InputError(msg)
+
+
+def _nothing_left(file: TableFile, columns: tuple[Column, ...]) -> InputError:
+    if not columns:
+        return InputError(f"{file.name} has no columns left as features; ignore fewer of them.")
+    reasons = ", ".join(f"{shown(c.name)} ({c.reason})" for c in columns[:3])
+    more = f" and {len(columns) - 3:,} more" if len(columns) > 3 else ""
+    return InputError(
+        f"{file.name} has no columns that can be features: {reasons}{more}; add columns of "
+        "numbers, or of text with few levels."
+    )
+
+
+def _texts(column: pa.ChunkedArray) -> AnyArray:
+    return np.array([text or "" for text in column.to_pylist()], dtype=np.str_)
+
+
+def _group_names(table: pa.Table, groups: str | None, rows: IntArray) -> AnyArray | None:
+    if groups is None:
+        return None
+    names = _texts(table[groups])
+    empty = np.flatnonzero(names == "")
+    if empty.size:
+        msg = (
+            f"the group column {shown(groups)} has no value in row {int(rows[empty[0]]):,}; give "
+            "each row its group."
+        )
+        raise InputError(msg)
+    return names
+
+
+def _row_notes(lost: int, target: str) -> list[str]:
+    if lost == 0:
+        return []
+    rows = "1 row has" if lost == 1 else f"{lost:,} rows have"
+    return [f"{rows} no class in column {shown(target)} and took no part."]
+
+
+def _column_notes(columns: tuple[Column, ...]) -> list[str]:
+    left = [column for column in columns if column.kind == "left out"]
+    notes = [f"Column {shown(c.name)} is left out: {c.reason}." for c in left[:_MAX_NAMED]]
+    rest = left[_MAX_NAMED:]
+    if rest:
+        words = "column is" if len(rest) == 1 else "columns are"
+        notes.append(f"{len(rest):,} more {words} left out: {listed(c.name for c in rest)}.")
+    remarks = [column for column in columns if column.kind != "left out" and column.reason]
+    notes += [f"Column {shown(c.name)} is used as text: {c.reason}." for c in remarks[:_MAX_NAMED]]
+    return notes

@@ -1,0 +1,66 @@
+"""One small report with hostile names, and a Chromium to open it in."""
+
+import os
+import shutil
+
+import pytest
+from hostile_table import hostile_frame
+
+from honestbayes.report.analysis import analyse
+from honestbayes.report.folder import write_folder
+from honestbayes.report.options import Options
+from honestbayes.tables import read_training
+from honestbayes.tables.memory import frame_table
+from honestbayes.tables.model import TableModel
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="session")
+def table():
+    return read_training(
+        frame_table(hostile_frame(), "a<b>.csv"), target="<svg onload=alert(3)>", ids="name"
+    )
+
+
+@pytest.fixture(scope="session")
+def analysis(table):
+    options = Options(n_features=5, n_folds=3, n_repeats=2, seed=0)
+    return analyse(
+        table, options, name="a<b>.csv", command="honestbayes report 'a<b>.csv' --target '<svg'"
+    )
+
+
+@pytest.fixture(scope="session")
+def folder(analysis, table, tmp_path_factory):
+    place = tmp_path_factory.mktemp("report") / "out"
+    write_folder(analysis.report, TableModel.of_training(analysis.model, table), place)
+    return place
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A running Chromium; without one the tests are skipped, or fail where they are required."""
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    found = os.environ.get("HONESTBAYES_CHROMIUM") or next(
+        filter(None, map(shutil.which, names)), None
+    )
+    if found is None:
+        message = "no Chromium was found: the report was not opened in a browser"
+        if os.environ.get("HONESTBAYES_REQUIRE_CHROMIUM"):
+            pytest.fail(message)
+        pytest.skip(message)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        yield browser
+        browser.close()
