@@ -14,13 +14,19 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def printed() -> str:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def printed(folder: Path) -> str:
     result = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "honestbayes"],
+        [sys.executable, "-W", "error", "-m", "honestbayes", "demo"],
         capture_output=True,
         text=True,
         check=True,
         timeout=120,
+        cwd=folder,
     )
     assert result.stderr == ""
     return result.stdout
@@ -41,8 +47,13 @@ def test_on_simulated_data_only_the_corrected_model_claims_what_happens(printed:
     assert abs(actual - claimed) < 0.06
 
 
+def test_the_report_that_is_named_exists(printed: str, folder: Path) -> None:
+    line = next(line for line in printed.splitlines() if "to open in a browser" in line)
+    assert (folder / line.split(": ")[1]).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
 def test_no_line_is_wider_than_a_terminal(printed: str) -> None:
-    body = printed[: printed.index("To try it yourself")]
+    body = printed[: printed.index("In Python:")]
     assert max(len(line) for line in body.splitlines()) <= 84
 
 

@@ -29,6 +29,7 @@ N_KEPT = 10
 CONFIDENT = 0.8
 SEED = 1
 REPEATS = 2
+TABLE = "leukemia.csv"
 
 FIVE_LINES = """\
 from honestbayes import SelectiveBernoulliNB
@@ -40,7 +41,7 @@ print(model.predict_proba(data.X[:5]))"""
 
 def main(folder: Path, progress: Progress = no_progress) -> None:
     """Print both comparisons, write the report, and print five lines to copy."""
-    check_folder(folder)
+    check_folder(folder, frozenset({TABLE}))
     for section in (simulated_section(), leukemia_section(folder, progress), closing_section()):
         for line in section:
             print(line, flush=True)
@@ -120,36 +121,36 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
         table, options, name="leukemia", command="honestbayes demo", progress=progress
     )
     report = analysis.report
-    yield (
-        f"{'':26}{'error claimed':>14}{'actual (95% interval)':>24}{'log score (95% interval)':>28}"
-    )
+    yield f"{'':24}{'error claimed':>13}{'actual (95% interval)':>22}{'log score':>24}"
     for name in (UNCORRECTED, report.in_use):
-        yield f"{name:26}{_row(report.method(name))}"
+        yield f"{name:24}{_row(report.method(name))}"
     difference = report.method(UNCORRECTED).log_score_difference
     yield ""
     if difference is not None:
-        yield (
-            f"Log score, {UNCORRECTED} minus {report.in_use}, case by case: "
-            f"{with_interval(difference)}."
-        )
+        yield f"Difference of the log scores, case by case: {with_interval(difference)}."
     yield f"With {n_cases} patients the intervals are wide; one around 0 shows no difference."
     yield ""
-    write_folder(report, TableModel.of_training(analysis.model, table), folder)
+    model = TableModel.of_training(analysis.model, table)
+    write_folder(report, model, folder, {TABLE: frame.to_csv(index=False)})
     yield f"The whole report, to open in a browser: {folder / PAGE}"
+    yield ""
+    yield "To make one of a table of your own, or of this one:"
+    yield ""
+    yield f"    honestbayes report {folder / TABLE} --target leukemia --features {N_KEPT}"
     yield ""
 
 
 def _row(method: Method) -> str:
     summary = method.summary
     return (
-        f"{percent(summary.expected_error):>14}{percent_with_interval(summary.actual_error):>24}"
-        f"{with_interval(summary.log_score):>28}"
+        f"{percent(summary.expected_error):>13}{percent_with_interval(summary.actual_error):>22}"
+        f"{with_interval(summary.log_score):>24}"
     )
 
 
 def closing_section() -> Iterator[str]:
     """Yield the lines to copy."""
-    yield "To try it yourself:"
+    yield "In Python:"
     yield ""
     for line in FIVE_LINES.splitlines():
         yield f"    {line}"

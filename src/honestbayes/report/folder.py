@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 """First characters at which a spreadsheet may take a cell for a formula."""
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a place where something else would be lost."""
+def check_folder(folder: Path, more: frozenset[str] = frozenset()) -> None:
+    """Refuse a place where something else would be lost; files named ``more`` may be there."""
     if not folder.exists():
         if not folder.absolute().parent.is_dir():
             msg = (
@@ -36,7 +37,7 @@ def check_folder(folder: Path) -> None:
     if not folder.is_dir():
         msg = f"{folder.name} exists and is not a folder; choose another --out."
         raise InputError(msg)
-    strange = sorted(entry.name for entry in folder.iterdir() if entry.name not in FILES)
+    strange = sorted({entry.name for entry in folder.iterdir()} - FILES - more)
     if strange:
         msg = (
             f"the folder {folder.name} holds {strange[0]!r}, which is not part of a report; choose "
@@ -45,15 +46,33 @@ def check_folder(folder: Path) -> None:
         raise InputError(msg)
 
 
-def write_folder(report: Report, model: TableModel, folder: str | os.PathLike[str]) -> None:
-    """Write all files of a report; an earlier report in this place is replaced as a whole."""
-    check_folder(Path(folder))
+def write_folder(
+    report: Report,
+    model: TableModel,
+    folder: str | os.PathLike[str],
+    more: Mapping[str, str] | None = None,
+) -> None:
+    """Write all files of a report; an earlier report in this place is replaced as a whole.
+
+    Parameters
+    ----------
+    report, model
+        What to write.
+    folder : path-like
+        Where.
+    more : mapping of name to text, optional
+        Other files to put beside them.
+    """
+    others = {} if more is None else dict(more)
+    check_folder(Path(folder), frozenset(others))
     with whole_folder(folder) as place:
         (place / PAGE).write_text(render(report), encoding="utf-8")
         text = json.dumps(report.to_dict(), allow_nan=False, indent=1)
         (place / JSON).write_text(text + "\n", encoding="utf-8")
         write_predictions(report, place / PREDICTIONS)
         model.save(place / MODEL)
+        for name, content in others.items():
+            (place / name).write_text(content, encoding="utf-8")
 
 
 def write_predictions(report: Report, path: Path) -> None:

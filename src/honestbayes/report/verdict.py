@@ -141,7 +141,8 @@ def _claims_in_words(who: str, claims: Claims, n_repeats: int) -> str:
         f"{who}, the model claimed {sure} or more for {count(claims.n_claimed)} of "
         f"{claims.n_cases:,} cases{average}. Its claims implied that "
         f"{count_small(claims.n_implied)} of them would be wrong ({percent(claims.implied)}); "
-        f"{count_small(claims.n_wrong)} were: {percent_with_interval(claims.wrong)}."
+        f"{count_small(claims.n_wrong)} {'was' if claims.n_wrong == 1 else 'were'}: "
+        f"{percent_with_interval(claims.wrong)}."
     )
     if claims.broken:
         return f"{text} That is more than it claimed."

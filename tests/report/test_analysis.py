@@ -1,0 +1,160 @@
+"""The record of a report holds what direct computation gives."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from hostile_table import HOSTILE, LABELS, hostile_frame
+from scipy.special import logit
+
+import honestbayes
+from honestbayes import SelectiveBernoulliNB
+from honestbayes.evaluation import cross_validate
+from honestbayes.report.analysis import analyse, fit_model
+from honestbayes.report.contenders import CORRECTED, CORRECTED_SLOPE, UNCORRECTED
+from honestbayes.report.folder import check_folder, write_folder
+from honestbayes.report.options import Options
+from honestbayes.tables import InputError, read_training
+from honestbayes.tables.memory import frame_table
+from honestbayes.tables.model import TableModel
+
+
+def test_held_out_results_are_those_of_cross_validation(analysis, table):
+    report = analysis.report
+    model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0)
+    direct = cross_validate(model, table.X, table.y, cv=3, n_repeats=2, random_state=0)
+    assert report.in_use == CORRECTED_SLOPE
+    assert report.cases.held_out == pytest.approx(direct.proba.mean(axis=0))
+    assert report.method(CORRECTED_SLOPE).summary.log_score == direct.summary().log_score
+    frequency = dict(zip(table.X.columns, direct.selected_frequency, strict=True))
+    assert [f.selected for f in report.features] == [frequency[f.name] for f in report.features]
+
+
+def test_differences_are_of_the_method_minus_the_model_in_use(analysis):
+    report = analysis.report
+    used = report.method(report.in_use)
+    assert used.log_score_difference is None
+    for method in report.methods:
+        if method is not used:
+            gap = method.summary.log_score.value - used.summary.log_score.value
+            assert method.log_score_difference.value == pytest.approx(gap)
+            low, high = method.log_score_difference.interval
+            assert low <= method.log_score_difference.value <= high
+
+
+def test_the_final_model_is_fitted_to_all_rows(analysis, table):
+    model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0).fit(table.X, table.y)
+    assert analysis.report.cases.fitted == pytest.approx(model.predict_proba(table.X)[:, 1])
+    assert analysis.report.race.n_discarded == table.X.shape[1] - 5
+    assert analysis.report.race.bound == pytest.approx(model.selection_.gamma)
+
+
+def test_the_informative_columns_are_found_and_described(analysis):
+    by_column = {feature.column: feature for feature in analysis.report.features}
+    assert set(HOSTILE) <= set(by_column)
+    assert all(by_column[name].means_one.startswith("above ") for name in HOSTILE)
+    assert all(by_column[name].p_positive > by_column[name].p_negative for name in HOSTILE)
+    assert all(by_column[name].evidence_if_one > 0 for name in HOSTILE)
+
+
+def test_prevalence_moves_the_model_by_the_exact_offset(table):
+    plain = fit_model(table, Options(n_features=5))
+    moved = fit_model(table, Options(n_features=5, prevalence=0.02))
+    gap = logit(moved.predict_proba(table.X)[:, 1]) - logit(plain.predict_proba(table.X)[:, 1])
+    n0, n1 = np.bincount(table.y)
+    assert gap == pytest.approx(np.full(60, logit(0.02) - np.log((n1 + 1) / (n0 + 1))))
+
+
+def test_the_model_in_use_follows_the_wish_not_to_recalibrate(table):
+    options = Options(n_features=3, n_folds=2, n_repeats=1, path=False, recalibrate=False)
+    found = analyse(table, options, name="x")
+    assert found.report.in_use == CORRECTED
+    assert found.model.slope_ == 1
+    assert found.report.paths == {}
+
+
+def test_the_json_file_is_strict_json_and_holds_the_names_as_they_are(folder, analysis):
+    def refuse(word):
+        raise AssertionError(word)
+
+    data = json.loads((folder / "report.json").read_text("ascii"), parse_constant=refuse)
+    assert {feature["column"] for feature in data["features"]} >= set(HOSTILE)
+    assert data["data"]["positive"] == LABELS[1]
+    assert data["verdict"]["remaining"] == analysis.report.verdict.remaining
+    assert len(data["cases"]["held_out"]) == 60
+
+
+def test_no_cell_of_the_predictions_starts_a_formula(folder, analysis):
+    with (folder / "predictions.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 60
+    assert rows[0]["class"] in ("'" + LABELS[1], LABELS[0])
+    assert not any(cell.startswith(("=", "+", "@")) for row in rows for cell in row.values())
+    held_out = [float(row["held_out"]) for row in rows]
+    assert held_out == pytest.approx(analysis.report.cases.held_out, rel=1e-5)
+    fitted = [float(row["fitted"]) for row in rows]
+    assert fitted == pytest.approx(analysis.report.cases.fitted, rel=1e-5)
+
+
+def test_the_saved_model_gives_the_fitted_probabilities_bit_for_bit(folder, analysis):
+    model = honestbayes.load(folder / "model.honestbayes")
+    assert isinstance(model, TableModel)
+    p = model.predict_proba(hostile_frame())[:, 1]
+    assert np.array_equal(p, analysis.report.cases.fitted)
+
+
+def test_the_same_seed_gives_the_same_report_and_page(analysis, table, folder, tmp_path):
+    options = Options(n_features=5, n_folds=3, n_repeats=2, seed=0)
+    again = analyse(table, options, name="a<b>.csv", command=analysis.report.command)
+    write_folder(again.report, TableModel.of_training(again.model, table), tmp_path / "again")
+    for name in ("report.json", "report.html", "predictions.csv", "model.honestbayes"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes(), name
+
+
+def test_a_report_replaces_a_report_and_nothing_else(analysis, table, tmp_path):
+    model = TableModel.of_training(analysis.model, table)
+    write_folder(analysis.report, model, tmp_path / "out")
+    write_folder(analysis.report, model, tmp_path / "out")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"holds 'notes.txt'"):
+        write_folder(analysis.report, model, tmp_path / "out")
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+    with pytest.raises(InputError, match="is not a folder"):
+        check_folder(tmp_path / "out" / "notes.txt")
+    with pytest.raises(InputError, match="does not exist"):
+        check_folder(tmp_path / "nowhere" / "out")
+
+
+def test_a_class_drawn_at_random_is_said_to_be_unpredictable():
+    generator = np.random.default_rng(1)
+    frame = hostile_frame(n=80, p=150, seed=1).drop(columns=[*HOSTILE, "group <i>", "name"])
+    target = "<svg onload=alert(3)>"
+    frame[target] = generator.permutation(frame[target].to_numpy())
+    table = read_training(frame_table(frame, "random"), target=target)
+    report = analyse(table, Options(n_repeats=2, path=False), name="random").report
+    assert report.verdict.remaining == "nothing"
+    chance = report.methods[-1].summary.log_score.value
+    for method in report.methods[:-1]:
+        low, high = method.summary.auc.interval
+        assert low <= 0.5 <= high, method.name
+        assert method.summary.log_score.interval[1] > chance, method.name
+
+
+def test_groups_reach_every_method():
+    # Each case twice, with a class that nothing predicts: only groups keep the twins apart.
+    generator = np.random.default_rng(3)
+    frame = hostile_frame(n=40, p=300, seed=2).drop(columns=[*HOSTILE, "group <i>", "name"])
+    target = "<svg onload=alert(3)>"
+    frame[target] = generator.permutation(frame[target].to_numpy())
+    frame["pair"] = np.arange(40).astype(str)
+    twins = frame.loc[frame.index.repeat(2)].reset_index(drop=True)
+    options = Options(n_features=20, n_folds=4, n_repeats=1, path=False)
+    alone = read_training(frame_table(twins, "twins"), target=target, ignore=["pair"])
+    paired = read_training(frame_table(twins, "twins"), target=target, groups="pair")
+    blind = analyse(alone, options, name="twins").report
+    knowing = analyse(paired, options, name="twins").report
+    assert blind.method(UNCORRECTED).summary.auc.value > 0.75
+    for method in knowing.methods[:-1]:
+        assert method.summary.auc.interval[0] < 0.5, method.name
+    assert knowing.data.n_groups == 40

@@ -1,0 +1,128 @@
+"""The compared methods do what their names say, and tune inside the folds."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.feature_selection import SelectKBest, f_classif
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from honestbayes.report import contenders as module
+from honestbayes.report.contenders import CutAtMedian, InnerFolds, SelectAbove, contenders
+
+
+@pytest.fixture(scope="module")
+def data():
+    generator = np.random.default_rng(0)
+    y = generator.permutation(np.arange(80) % 2)
+    X = generator.normal(size=(80, 30))
+    X[:, :4] += y[:, None]
+    return X, y
+
+
+def words(**changed):
+    return {
+        "n_features": 5,
+        "threshold": None,
+        "always_keep": None,
+        "n_racing": 30,
+        "seed": 0,
+    } | changed
+
+
+def test_all_seven_fit_and_predict_and_beat_or_equal_the_frequencies(data):
+    X, y = data
+    loss = {}
+    for name, estimator in contenders(**words()).items():
+        p = clone(estimator).fit(X[:60], y[:60]).predict_proba(X[60:])
+        assert p.shape == (20, 2)
+        assert p.sum(axis=1) == pytest.approx(np.ones(20))
+        loss[name] = -np.log(p[np.arange(20), y[60:]]).mean()
+    assert len(loss) == 7
+    assert all(
+        value < loss[module.FREQUENCIES] for name, value in loss.items() if "freq" not in name
+    )
+
+
+def test_the_uncorrected_model_is_the_plain_one_and_the_model_in_use_the_default():
+    found = contenders(**words())
+    assert found[module.UNCORRECTED].correction is None
+    assert found[module.UNCORRECTED].recalibrate is None
+    assert found[module.CORRECTED_SLOPE].get_params() == (
+        type(found[module.CORRECTED_SLOPE])(n_features_to_select=5, random_state=0).get_params()
+    )
+
+
+def _above(cut, X):
+    return (cut < X).astype(int)
+
+
+def test_scikit_naive_bayes_equals_the_same_pipeline_by_hand(data):
+    X, y = data
+    ours = module.scikit_naive_bayes(5, None, 30, 0).fit(X, y)
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
+    total = 0
+    for train, test in folds:
+        cut = np.median(X[train], axis=0)
+        above = FunctionTransformer(partial(_above, cut))
+        steps = make_pipeline(above, SelectKBest(f_classif, k=5), BernoulliNB())
+        one = CalibratedClassifierCV(steps, method="sigmoid", cv=[(train, test)]).fit(X, y)
+        total = total + one.predict_proba(X)[:, 1] / 5
+    assert ours.predict_proba(X)[:, 1] == pytest.approx(total, abs=1e-9)
+
+
+def test_a_missing_cell_is_the_usual_value():
+    X = np.array([[0, 1.0], [1, 2.0], [1, 3.0], [np.nan, np.nan]])
+    assert CutAtMedian().fit(X).transform(X)[3].tolist() == [1, 0]
+
+
+def test_inner_folds_keep_groups_together(data):
+    X, y = data
+    groups = np.arange(80) // 4
+    seen = []
+
+    class Watch(BernoulliNB):
+        def __init__(self, cv=None):
+            super().__init__()
+            self.cv = cv
+
+        def fit(self, X, y):
+            seen.extend(self.cv)
+            return super().fit(X > 0, y)
+
+    InnerFolds(Watch()).fit(X, y, groups=groups)
+    assert len(seen) == 5
+    for train, test in seen:
+        assert not set(groups[train]) & set(groups[test])
+
+
+def test_a_bound_on_the_correlation_selects_by_it(data):
+    X, y = data
+    ones = (X > 0).astype(int)
+    r = [abs(np.corrcoef(column, y)[0, 1]) for column in ones.T]
+    chosen = SelectAbove(0.2).fit(ones, y).get_support()
+    assert chosen.tolist() == [value > 0.2 for value in r]
+
+
+def test_constant_columns_never_win(data):
+    X, y = data
+    ones = np.column_stack([np.ones(80), np.zeros(80), X[:, 0] > 0]).astype(int)
+    support = SelectKBest(module._f_values, k=1).fit(ones, y).get_support()
+    assert support.tolist() == [False, False, True]
+
+
+def test_the_number_of_features_is_searched_where_asked(data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(30)])
+    found = contenders(**words(n_features="cv"))
+    fitted = clone(found[module.CORRECTED_SLOPE]).fit(frame, y)
+    assert fitted.number_choice_.chosen == len(fitted.selection_.kept)
+    peer = clone(found[module.SCIKIT_NB]).fit(frame, y)
+    searches = [one.estimator[-1] for one in peer.estimator_.calibrated_classifiers_]
+    assert all(search.best_params_["selectkbest__k"] >= 1 for search in searches)
