@@ -53,13 +53,19 @@ class ByteStream:
             raise
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to ``size`` bytes; none at the end of the file."""
-        if self._waiting:
-            data = self._waiting if size < 0 else self._waiting[:size]
-            self._waiting = self._waiting[len(data) :]
-            return data
-        data = self._unpack(size)
-        self._check(data)
+        r"""Return up to ``size`` bytes; none at the end of the file.
+
+        No part ends between ``\r`` and ``\n``: pyarrow would drop the ``\n``, even in quotes.
+        """
+        data = self._waiting if size < 0 else self._waiting[:size]
+        self._waiting = self._waiting[len(data) :]
+        if size < 0 or len(data) < size:
+            more = self._unpack(size if size < 0 else size - len(data))
+            self._check(more)
+            data += more
+        if len(data) > 1 and data.endswith(b"\r"):
+            self._waiting = b"\r" + self._waiting
+            data = data[:-1]
         return data
 
     def skip(self, size: int) -> None:
