@@ -1,0 +1,139 @@
+"""A model that takes tables as they are: the same from a file, in parts, or from any frame."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from model_files import changed, mutated
+
+import honestbayes
+from honestbayes import ModelFileError, SelectiveBernoulliNB
+from honestbayes.tables import InputError, open_table, read_training
+from honestbayes.tables.memory import frame_table
+from honestbayes.tables.model import TableModel
+
+
+def frame(n=60, seed=0):
+    generator = np.random.default_rng(seed)
+    sick = generator.permutation(np.arange(n) % 2)
+    stage = np.where(generator.random(n) < 0.7, sick * 2, generator.integers(0, 3, n))
+    table = pd.DataFrame(
+        {
+            "dose": generator.normal(size=n) + sick,
+            "stage": np.array(["I", "II", "III"], dtype=object)[stage],
+            "smoker": np.where(generator.random(n) < 0.3 + 0.4 * sick, "yes", "no"),
+            "flag": (generator.random(n) < 0.3 + 0.4 * sick).astype(int),
+            "state": np.where(sick, "sick", "healthy"),
+        }
+    )
+    table.loc[3, "dose"] = np.nan
+    table.loc[4, "stage"] = None
+    return table
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    table = read_training(frame_table(frame(), "t"), target="state")
+    model = SelectiveBernoulliNB(n_features_to_select=4, random_state=0).fit(table.X, table.y)
+    return TableModel.of_training(model, table), model, table
+
+
+@pytest.fixture
+def saved(fitted, tmp_path):
+    fitted[0].save(tmp_path / "good.honestbayes")
+    return tmp_path / "good.honestbayes"
+
+
+def test_it_predicts_what_the_estimator_predicts_from_frames_of_any_kind(fitted):
+    model, estimator, table = fitted
+    expected = estimator.predict_proba(table.X)
+    rows = frame()
+    for kind in (rows, pl.from_pandas(rows), pa.Table.from_pandas(rows), rows.iloc[:, ::-1]):
+        assert np.array_equal(model.predict_proba(kind), expected)
+    labels = model.predict(rows)
+    assert set(labels) == {"healthy", "sick"}
+    assert ((labels == "sick") == (expected[:, 1] >= 0.5)).all()
+
+
+def test_a_saved_and_loaded_model_is_bit_identical(fitted, saved):
+    again = honestbayes.load(saved)
+    assert isinstance(again, TableModel)
+    assert np.array_equal(again.predict_proba(frame()), fitted[0].predict_proba(frame()))
+    assert (again.labels, again.target, again.columns) == (
+        fitted[0].labels,
+        fitted[0].target,
+        fitted[0].columns,
+    )
+
+
+def test_a_file_in_parts_gives_what_the_frame_gives(fitted, tmp_path):
+    frame(3000, seed=1).to_csv(tmp_path / "long.csv", index=False)
+    parts = [
+        fitted[0].estimator.predict_proba(features)
+        for features, _, _ in fitted[0].batches(open_table(tmp_path / "long.csv"))
+    ]
+    whole = fitted[0].predict_proba(frame(3000, seed=1))
+    assert np.array_equal(np.concatenate(parts), whole)
+
+
+def test_unknown_levels_are_missing_and_named(fitted):
+    rows = frame()
+    rows["stage"] = rows["stage"].where(rows.index != 0, "IV")
+    values, unknown = fitted[0].encode(rows)
+    assert unknown == {"stage": ("IV",)}
+    rows.loc[0, "stage"] = None
+    assert np.array_equal(values, fitted[0].encode(rows)[0], equal_nan=True)
+
+
+def test_columns_that_are_not_there_are_named(fitted, tmp_path):
+    with pytest.raises(InputError, match="has no column 'dose'"):
+        fitted[0].predict_proba(frame().drop(columns="dose"))
+    frame().drop(columns=["dose", "stage"]).to_csv(tmp_path / "few.csv", index=False)
+    with pytest.raises(InputError, match=r"few.csv lacks 2 columns that the model needs: '.*'\."):
+        next(fitted[0].batches(open_table(tmp_path / "few.csv")))
+
+
+CORRUPTIONS = [
+    (lambda c: c.update(labels=["a", "a"]), "labels are not two different texts"),
+    (lambda c: c.update(labels=["a"]), "labels are not two different texts"),
+    (lambda c: c.update(target=3), "target is not a text"),
+    (lambda c: c.pop("encoding"), "encoding is missing"),
+    (lambda c: c["encoding"]["names"].reverse(), "do not fit together"),
+    (lambda c: c["encoding"].update(levels={}), "encoding is refused"),
+    (lambda c: c["encoding"]["columns"].__setitem__(0, 7), "encoding is refused"),
+    (lambda c: c.update(more=1), "more is unknown"),
+    (lambda c: c["estimator"].update(kept_columns_only=False), "does not name every column"),
+    (lambda c: c["estimator"].pop("slope"), "slope is missing"),
+]
+
+
+@pytest.mark.parametrize(("corrupt", "message"), CORRUPTIONS, ids=[m for _, m in CORRUPTIONS])
+def test_what_cannot_be_a_model_is_refused(saved, tmp_path, corrupt, message):
+    changed(
+        saved,
+        tmp_path / "bad.honestbayes",
+        lambda document, _: corrupt(document["content"]),
+    )
+    with pytest.raises(ModelFileError, match=message):
+        honestbayes.load(tmp_path / "bad.honestbayes")
+
+
+def test_a_mutated_file_loads_as_a_model_or_is_refused(saved, tmp_path):
+    mark, loaded = tmp_path / "executed", 0
+    rows = frame()
+    for seed in range(250):
+        mutated(saved, tmp_path / "bad.honestbayes", seed, mark)
+        try:
+            model = honestbayes.load(tmp_path / "bad.honestbayes")
+        except ModelFileError:
+            continue
+        loaded += 1
+        try:
+            p = model.predict_proba(rows)
+        except InputError:  # a column or level of another name is a valid model of other tables
+            continue
+        assert np.all((p >= 0) & (p <= 1))
+        assert p.sum(axis=1) == pytest.approx(np.ones(len(rows)))
+    assert not mark.exists()
+    assert 0 < loaded < 125
