@@ -99,7 +99,7 @@ def test_the_second_run_does_nothing(project: Path) -> None:
     fake_python(project)
     assert set_up(project)[0] == 0
     assert set_up(project) == (0, [])
-    assert installed(project) == ["."]
+    assert installed(project) == [".[cli]"]
 
 
 def test_the_demo_installs_the_runtime_only_and_the_tests_serve_the_demo_too(
@@ -108,7 +108,7 @@ def test_the_demo_installs_the_runtime_only_and_the_tests_serve_the_demo_too(
     fake_python(project)
     for level in ("runtime", "dev", "dev", "runtime", "docs"):
         assert set_up(project, level)[0] == 0
-    assert installed(project) == [".", ".[dev]", ".[docs]"]
+    assert installed(project) == [".[cli]", ".[dev]", ".[docs]"]
 
 
 def test_a_changed_pyproject_is_installed_again(project: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_changed_pyproject_is_installed_again(project: Path) -> None:
     set_up(project)
     (project / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     set_up(project)
-    assert installed(project) == [".", "."]
+    assert installed(project) == [".[cli]", ".[cli]"]
 
 
 def test_a_half_made_environment_is_made_again(project: Path) -> None:
@@ -174,7 +174,7 @@ def test_pips_index_settings_are_respected_by_leaving_uv_aside(project: Path) ->
     program(project / "bin" / "uv", "echo called >>uv-calls")
     assert set_up(project)[0] == 0
     assert not (project / "uv-calls").exists()
-    assert installed(project) == ["."]
+    assert installed(project) == [".[cli]"]
 
 
 def test_the_continuous_integration_script_is_executable() -> None:
