@@ -14,6 +14,7 @@ from honestbayes.evaluation import cross_validate
 from honestbayes.report.analysis import analyse, fit_model
 from honestbayes.report.contenders import CORRECTED, CORRECTED_SLOPE, UNCORRECTED
 from honestbayes.report.folder import check_folder, write_folder
+from honestbayes.report.notebook import make_report
 from honestbayes.report.options import Options
 from honestbayes.tables import InputError, read_training
 from honestbayes.tables.memory import frame_table
@@ -158,3 +159,17 @@ def test_groups_reach_every_method():
     for method in knowing.methods[:-1]:
         assert method.summary.auc.interval[0] < 0.5, method.name
     assert knowing.data.n_groups == 40
+
+
+def test_a_frame_in_memory_gives_the_same_report(analysis, folder, tmp_path):
+    report = make_report(
+        hostile_frame().drop(columns="name"),
+        "<svg onload=alert(3)>",
+        folder=tmp_path / "out",
+        n_features=5,
+        n_folds=3,
+        n_repeats=2,
+    )
+    assert report.verdict == analysis.report.verdict
+    model = (tmp_path / "out" / "model.honestbayes").read_bytes()
+    assert model == (folder / "model.honestbayes").read_bytes()

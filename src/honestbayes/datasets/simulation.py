@@ -56,7 +56,7 @@ class SimulatedData:
 
         Parameters
         ----------
-        X : array-like of 0, 1 or NaN, shape (n_cases, n_features) or (n_cases, len(columns))
+        X : array-like of 0, 1 or NaN, shape (n_cases, n_features) or (n_cases, k)
             NaN is missing: the feature is left out of that row's probability.
         columns : array-like of int or bool, optional
             The features that are looked at. X may hold all features or just these, in this order.

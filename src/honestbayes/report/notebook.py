@@ -1,0 +1,69 @@
+"""A report of a frame in memory, for those who do write Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import Any
+
+from honestbayes.report.analysis import analyse
+from honestbayes.report.folder import write_folder
+from honestbayes.report.options import Options
+from honestbayes.report.record import Report
+from honestbayes.tables import read_training
+from honestbayes.tables.memory import frame_table
+from honestbayes.tables.model import TableModel
+
+
+def make_report(
+    frame: Any,
+    target: str,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    name: str = "table",
+    positive: str | None = None,
+    keep: Collection[str] = (),
+    ignore: Collection[str] = (),
+    groups: str | None = None,
+    **options: Any,
+) -> Report:
+    """Make the report that ``honestbayes report`` makes, of a pandas or polars frame.
+
+    Parameters
+    ----------
+    frame : pandas or polars frame
+        The table.
+    target : str
+        Column of the class.
+    folder : path-like, optional
+        Where to write page, JSON, predictions and model; nothing is written without it.
+    name : str, default="table"
+        What the table is called in the report.
+    positive : str, optional
+        The class whose probability is wanted; by default the second in sorted order.
+    keep, ignore : collection of str
+        Columns kept by design, and columns to leave out.
+    groups : str, optional
+        Column of groups that stay together in folds.
+    **options
+        Fields of :class:`honestbayes.report.options.Options`, such as ``n_features``, ``n_folds``,
+        ``prevalence`` and ``seed``.
+
+    Returns
+    -------
+    Report
+        The record; ``print(report.verdict)`` is the short of it.
+    """
+    table = read_training(
+        frame_table(frame, name),
+        target=target,
+        positive=positive,
+        keep=keep,
+        ignore=ignore,
+        groups=groups,
+    )
+    analysis = analyse(table, Options(**options), name=name)
+    if folder is not None:
+        model = TableModel.of_training(analysis.model, table)
+        write_folder(analysis.report, model, folder)
+    return analysis.report
