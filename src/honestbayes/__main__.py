@@ -17,8 +17,10 @@ def main() -> None:
             'pip install "honestbayes[cli]"\n'
         )
         sys.exit(1)
-    from honestbayes.cli import app
-
+    try:
+        from honestbayes.cli import app
+    except KeyboardInterrupt:  # importing takes seconds; afterwards the commands see to it
+        sys.exit(1)
     app(prog_name="honestbayes")
 
 

@@ -126,3 +126,10 @@ def test_the_number_of_features_is_searched_where_asked(data):
     peer = clone(found[module.SCIKIT_NB]).fit(frame, y)
     searches = [one.estimator[-1] for one in peer.estimator_.calibrated_classifiers_]
     assert all(search.best_params_["selectkbest__k"] >= 1 for search in searches)
+
+
+def test_a_table_of_constants_is_no_reason_to_fail():
+    y = np.arange(30) % 2
+    for estimator in contenders(**words(n_features=2, n_racing=3)).values():
+        p = clone(estimator).fit(np.ones((30, 3)), y).predict_proba(np.ones((2, 3)))
+        assert p == pytest.approx(np.full((2, 2), 0.5), abs=0.02)

@@ -57,23 +57,27 @@ def test_all_pictures_are_there_and_have_a_text_instead(visit):
     page = visit().page
     names = ("reliability-uncorrected", "reliability-in-use", "errors", "scatter", "posterior")
     for name in (*names, "benefit", "path"):
-        picture = page.locator(f"#picture-{name}")
+        picture = page.locator(f"#picture-{name}-light")
         picture.scroll_into_view_if_needed()
         assert picture.evaluate("image => image.complete && image.naturalWidth > 100")
         assert len(picture.get_attribute("alt")) > 40
 
 
-def test_dark_readers_get_dark_pictures(visit):
-    source = "image => image.currentSrc"
-    light = visit(color_scheme="light").page.locator("#picture-errors").evaluate(source)
-    dark = visit(color_scheme="dark").page.locator("#picture-errors").evaluate(source)
-    assert light != dark
+def test_dark_readers_get_dark_pictures_and_paper_gets_light_ones(visit):
     background = "getComputedStyle(document.body).backgroundColor"
-    assert visit(color_scheme="dark").page.evaluate(background) == "rgb(21, 24, 28)"
-    printed = visit(color_scheme="dark").page
-    printed.emulate_media(media="print")
-    assert printed.evaluate(background) == "rgb(255, 255, 255)"
-    assert printed.locator("#picture-errors").evaluate(source) == light
+
+    def shown(page):
+        return [
+            page.locator(f"#picture-errors-{theme}").is_visible() for theme in ("light", "dark")
+        ]
+
+    assert shown(visit(color_scheme="light").page) == [True, False]
+    dark = visit(color_scheme="dark").page
+    assert shown(dark) == [False, True]
+    assert dark.evaluate(background) == "rgb(21, 24, 28)"
+    dark.emulate_media(media="print")
+    assert shown(dark) == [True, False]
+    assert dark.evaluate(background) == "rgb(255, 255, 255)"
 
 
 def column(page, position):

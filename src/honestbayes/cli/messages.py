@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any, ParamSpec, TypeVar
 
 import typer
@@ -19,6 +21,12 @@ from honestbayes.tables import InputError
 
 BAD_INPUT = 2
 
+MAX_WORD = 60
+"""Characters of a name from data that are printed; more would bury the rest of the line."""
+
+_HIDDEN = re.compile(r"\.(.+)\.honestbayes-[0-9a-f]{16}")
+"""Names under which files are written before they take their place."""
+
 Words = ParamSpec("Words")
 Result = TypeVar("Result")
 
@@ -28,9 +36,20 @@ def printable(text: object) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text))
 
 
-def say(text: object = "") -> None:
-    """Print text, wrapped to the terminal."""
-    Console(highlight=False, markup=False, emoji=False, soft_wrap=False).print(printable(text))
+def word(text: object) -> str:
+    r"""Return a name from data that stays on its line: printable, and not too long.
+
+    >>> word("a\nb"), len(word("x" * 100))
+    ('a?b', 60)
+    """
+    name = printable(text).replace("\n", "?")
+    return name if len(name) <= MAX_WORD else f"{name[: MAX_WORD - 3]}..."
+
+
+def say(text: object = "", *, wrap: bool = True) -> None:
+    """Print text, wrapped to the terminal unless it is a table or something to copy."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(printable(text), soft_wrap=not wrap)
 
 
 def tell(text: object) -> None:
@@ -39,7 +58,11 @@ def tell(text: object) -> None:
 
 
 def one_line_errors(command: Callable[Words, Result]) -> Callable[Words, Result]:
-    """Turn bad input into one line and exit code 2; anything else keeps its traceback and 1."""
+    """Turn bad input into one line and exit code 2; anything else ends with 1.
+
+    What the system refuses, such as a full disk, is told in one line too; what is a mistake of
+    ours keeps its traceback.
+    """
 
     @functools.wraps(command)
     def run(*args: Words.args, **words: Words.kwargs) -> Result:
@@ -47,27 +70,26 @@ def one_line_errors(command: Callable[Words, Result]) -> Callable[Words, Result]
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
                 return command(*args, **words)
-        except (InputError, ModelFileError, FileNotFoundError, IsADirectoryError) as error:
-            tell(f"honestbayes: {_sentence(error)}")
+        except (InputError, ModelFileError) as error:
+            tell(f"honestbayes: {error}")
             raise typer.Exit(BAD_INPUT) from None
         except PermissionError as error:
-            tell(f"honestbayes: no permission to open {_file_name(error)}.")
+            tell(f"honestbayes: no permission to open {_file_name(error)}; ask its owner.")
             raise typer.Exit(BAD_INPUT) from None
+        except BrokenPipeError:  # the reader of our output has seen enough
+            raise
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            tell(f"honestbayes: {_file_name(error)} cannot be used: {reason.lower()}.")
+            raise typer.Exit(1) from None
 
     return run
 
 
-def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError):
-        kind = "is a folder" if isinstance(error, IsADirectoryError) else "does not exist"
-        return f"{_file_name(error)} {kind}; give a file."
-    return str(error)
-
-
 def _file_name(error: OSError) -> str:
-    from pathlib import PurePath
-
-    return PurePath(str(error.filename or "the file")).name
+    name = PurePath(str(error.filename or "a file")).name
+    hidden = _HIDDEN.fullmatch(name)
+    return hidden[1] if hidden else name
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:

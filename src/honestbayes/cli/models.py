@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import numpy as np
 import typer
 
 from honestbayes.cli import options as given
-from honestbayes.cli.messages import bad_input, one_line_errors, progress, say, tell
+from honestbayes.cli.messages import bad_input, one_line_errors, progress, say, tell, word
 from honestbayes.cli.report import stem
 from honestbayes.loading import load
 from honestbayes.metrics import claims, summarise
@@ -30,7 +31,7 @@ from honestbayes.tables import InputError, TableFile, read_training
 from honestbayes.tables.errors import listed, shown
 from honestbayes.tables.model import TableModel
 from honestbayes.tables.target import known_classes
-from honestbayes.types import FloatArray
+from honestbayes.types import BoolArray, FloatArray
 
 
 @one_line_errors
@@ -50,7 +51,7 @@ def fit(
         Path | None, typer.Option(help="Model file to write; by default named after the table.")
     ] = None,
     delimiter: given.Delimiter = None,
-    max_size: given.MaxSize = 4.0,
+    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
 ) -> None:
     """Fit a model on all rows of a table and save it, without an evaluation."""
@@ -74,6 +75,7 @@ def fit(
         recalibrate=recalibrate,
         seed=seed,
     )
+    given.check_fits(chosen, data)
     with progress(quiet=quiet) as bars, bad_input():
         step = bars("Fitting", 0)
         model = TableModel.of_training(fit_model(data, chosen), data)
@@ -83,22 +85,17 @@ def fit(
         for note in data.notes:
             say(f"Note: {note}")
         say(
-            f"{len(data.y):,} cases, {int(data.y.sum()):,} of them {data.labels[1]}; "
+            f"{len(data.y):,} cases, {int(data.y.sum()):,} of them {word(data.labels[1])}; "
             f"{len(model.encoding.features):,} of {data.X.shape[1]:,} features kept; slope "
             f"{model.estimator.slope_:.2f}"
         )
-        say(f"Model: {place}")
+        say(f"Model: {place}", wrap=False)
 
 
 def _check_replaceable(place: Path) -> None:
     """Refuse to replace what is not a model, so that nothing is lost by a slip."""
-    if place.is_dir():
-        msg = f"{place.name} is a folder; name a file with --out."
-        raise InputError(msg)
+    given.check_file_place(place)
     if not place.exists():
-        if not place.absolute().parent.is_dir():
-            msg = f"the folder for {place.name} does not exist; create it, or choose another --out."
-            raise InputError(msg)
         return
     try:
         read_archive(place)
@@ -121,7 +118,7 @@ def predict(
     ] = None,
     prevalence: given.Prevalence = None,
     delimiter: given.Delimiter = None,
-    max_size: given.MaxSize = 4.0,
+    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
 ) -> None:
     """Predict a table of any length, part by part; the result is CSV."""
@@ -131,9 +128,11 @@ def predict(
     fitted.check_columns(file)
     more = () if row_names is None else (row_names,)
     file.require(more)
-    if out is not None and out.exists() and out.resolve() in (table.resolve(), model.resolve()):
-        msg = f"--out {out.name} would replace what is read; choose another name."
-        raise InputError(msg)
+    if out is not None:
+        given.check_file_place(out)
+        if out.resolve() in (table.resolve(), model.resolve()):
+            msg = f"--out {out.name} would replace what is read; choose another name."
+            raise InputError(msg)
     unknown: dict[str, set[str]] = {}
     with progress(quiet=quiet or out is None) as bars, _csv_output(out) as stream:
         step = bars("Predicting", 0)
@@ -184,6 +183,9 @@ def _lines(
 def _csv_output(out: Path | None) -> Iterator[TextIO]:
     """Write to a file, whole or not at all, or to the standard output."""
     if out is None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # As in a file, whatever the terminal's own alphabet and line ends are.
+            sys.stdout.reconfigure(encoding="utf-8", newline="")
         yield sys.stdout
         return
     with whole_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
@@ -207,7 +209,7 @@ def evaluate(
     groups: given.Groups = None,
     prevalence: given.Prevalence = None,
     delimiter: given.Delimiter = None,
-    max_size: given.MaxSize = 4.0,
+    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     as_json: given.AsJson = False,
 ) -> None:
     """Judge a model on a table that it was not trained on (external validation)."""
@@ -227,22 +229,29 @@ def evaluate(
         for column, levels in strange.items():
             unknown.setdefault(column, set()).update(levels)
     p = np.concatenate(parts)[has_class]
-    together = None if groups is None else _groups(file, groups)[has_class]
+    together = None if groups is None else _groups(file, groups, has_class)
     summary = summarise(y, p, pos_label=1, groups=together)
     counted = claims(y, p, at_least=SURE, pos_label=1, groups=together)
+    tell_unknown(unknown)
+    lost = int(np.sum(~has_class))
+    if lost:
+        rows = "1 row has" if lost == 1 else f"{lost:,} rows have"
+        tell(f"warning: {rows} no class and took no part.")
+    both = 0 < y.sum() < y.size
+    if not both:
+        only = shown(fitted.labels[int(y[0])])
+        tell(f"warning: all cases are of class {only}; AUC and calibration need both classes.")
     if as_json:
         result = {"summary": summary, "claims": counted, "labels": fitted.labels}
         typer.echo(json.dumps(plain_data(result), allow_nan=False, indent=1))
         return
-    tell_unknown(unknown)
-    lost = int(np.sum(~has_class))
-    if lost:
-        tell(f"warning: {lost:,} rows have no class and took no part.")
-    say(f"{file.name}: class 1 is {fitted.labels[1]}.")
-    say(summary)
+    say(f"{word(file.name)}: class 1 is {word(fitted.labels[1])}.")
+    lines = str(summary).splitlines()
+    needs_both = () if both else ("AUC", "calibration")
+    say("\n".join(line for line in lines if not line.startswith(needs_both)), wrap=False)
     say()
     say(claims_verdict("On this table", counted))
-    if 0 < y.sum() < y.size:
+    if both:
         say(slope_verdict(summary.calibration))
 
 
@@ -251,13 +260,18 @@ def _column(file: TableFile, name: str) -> Any:
     return file.read([name])[name]
 
 
-def _groups(file: TableFile, name: str) -> Any:
+def _groups(file: TableFile, name: str, has_class: BoolArray) -> Any:
+    """Return the groups of the rows that have a class."""
     file.require((name,))
     texts = file.read([name], text={name})[name].to_pylist()
-    if None in texts:
-        msg = f"the group column {shown(name)} has no value in row {texts.index(None) + 1:,}."
-        raise InputError(msg)
-    return np.array(texts)
+    for row in np.flatnonzero(has_class).tolist():
+        if texts[row] is None:
+            msg = (
+                f"the group column {shown(name)} has no value in row {row + 1:,}; give each row "
+                "its group."
+            )
+            raise InputError(msg)
+    return np.array(texts, dtype=object)[has_class].astype(np.str_)
 
 
 @one_line_errors
@@ -280,8 +294,9 @@ def inspect(model: given.Model, as_json: given.AsJson = False) -> None:
         typer.echo(json.dumps(plain_data(result), allow_nan=False, indent=1))
         return
     counts = selection.class_counts
-    say(f"P({fitted.target} = {fitted.labels[1]}), naive Bayes after selection")
-    say(f"trained on          {sum(counts):,} cases, {counts[1]:,} of them {fitted.labels[1]}")
+    labels = (word(fitted.labels[0]), word(fitted.labels[1]))
+    say(f"P({word(fitted.target)} = {labels[1]}), naive Bayes after selection", wrap=False)
+    say(f"trained on          {sum(counts):,} cases, {counts[1]:,} of them {labels[1]}")
     say(f"features            {len(selection.columns):,} of {selection.n_features_in:,}")
     say(f"correction          {estimator.correction_ or 'none'}")
     say(f"prior of features   {estimator.feature_prior_}")
@@ -292,14 +307,23 @@ def inspect(model: given.Model, as_json: given.AsJson = False) -> None:
     cuts = estimator.kept_binarization()
     for position, feature in enumerate(fitted.encoding.features):
         one = means_one(feature, float(cuts.cut[position]), float(cuts.high[position]))
-        say(f"a one: {feature.column} {one}")
+        say(f"a one: {word(feature.column)} {word(one)}", wrap=False)
     say()
-    say(replace(estimator.feature_table(), classes=fitted.labels))
+    rows = estimator.feature_table()
+    names = tuple(word(name) for name in rows.name)
+    say(replace(rows, name=names, classes=labels), wrap=False)
 
 
 def loaded(path: Path) -> TableModel:
     """Load a model that takes tables."""
-    model = load(path)
+    try:
+        model = load(path)
+    except FileNotFoundError:
+        msg = f"there is no file {path.name}; check its name and folder."
+        raise InputError(msg) from None
+    except IsADirectoryError:
+        msg = f"{path.name} is a folder; give a model file."
+        raise InputError(msg) from None
     if not isinstance(model, TableModel):
         msg = (
             f"{path.name} holds an estimator without its table; models for this command are "

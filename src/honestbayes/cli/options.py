@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from honestbayes.tables import TableFile, open_table
+from honestbayes.report.options import Options
+from honestbayes.tables import InputError, TableFile, TrainingTable, open_table
+from honestbayes.tables.errors import shown
 
 GIGABYTE = 1 << 30
+DEFAULT_MAX_SIZE = 4.0
+
+ENOUGH_FOR_AUTO = 20
+"""Cases of the larger class from which on the methods that are compared can choose a number of
+features: they do so inside folds, inside folds, inside folds."""
 
 Table = Annotated[
     Path, typer.Argument(help="CSV, TSV (also gzipped), Parquet, or npz with arrays X and y.")
@@ -98,15 +106,78 @@ def check_prevalence(prevalence: float | None) -> None:
         raise typer.BadParameter(msg, param_hint="--prevalence")
 
 
+def check_fits(options: Options, table: TrainingTable) -> None:
+    """Refuse what this table is too small for, in the words of the options."""
+    number, racing = options.n_features, table.X.shape[1] - len(table.keep)
+    if isinstance(number, int) and number > racing:
+        msg = (
+            f"--features {number:,} is more than the {racing:,} features to select from; give a "
+            "smaller number, or 'all'."
+        )
+        raise InputError(msg)
+    if number == 0 and not table.keep:
+        msg = "--features 0 leaves no feature; give 1 or more, or name a column with --keep."
+        raise InputError(msg)
+
+
+def check_evaluation(options: Options, table: TrainingTable) -> None:
+    """Refuse more folds than a class has cases, or than there are groups."""
+    events = int(table.y.sum())
+    counts = (len(table.y) - events, events)
+    if options.n_features == "cv" and max(counts) < ENOUGH_FOR_AUTO:
+        msg = (
+            f"--features auto needs {ENOUGH_FOR_AUTO} cases of a class, and there are "
+            f"{max(counts)} at most; give a number."
+        )
+        raise InputError(msg)
+    if options.n_folds == "loo":
+        return
+    smaller = 0 if counts[0] <= counts[1] else 1
+    most, what = counts[smaller], f"class {shown(table.labels[smaller])} has"
+    unit = "cases"
+    if table.groups is not None:
+        n_groups = len(set(table.groups.tolist()))
+        if n_groups < most:
+            most, what, unit = n_groups, "there are", "groups"
+    if most < 2:
+        msg = "all rows are of one group; name another column with --groups."
+        raise InputError(msg)
+    if options.n_folds > most:
+        fix = "--folds 2" if most == 2 else f"--folds from 2 to {most:,}"
+        msg = f"--folds {options.n_folds:,} is too many: {what} {most:,} {unit}; give {fix}."
+        raise InputError(msg)
+
+
+def check_jobs(jobs: int) -> None:
+    """Refuse a number of processes that is none."""
+    if jobs == 0 or jobs < -1:
+        msg = f"{jobs} is not a number of processes; give 1 or more, or -1."
+        raise typer.BadParameter(msg, param_hint="--jobs")
+
+
+def check_file_place(place: Path) -> None:
+    """Refuse, before any work, a place where no file can be written."""
+    if place.is_dir():
+        msg = f"{place.name} is a folder; name a file with --out."
+        raise InputError(msg)
+    if place.exists() and not place.is_file():
+        msg = f"{place.name} is not an ordinary file; choose another --out."
+        raise InputError(msg)
+    if not place.absolute().parent.is_dir():
+        msg = f"the folder for {place.name} does not exist; create it, or choose another --out."
+        raise InputError(msg)
+
+
 def opened(path: Path, delimiter: str | None, max_size: float) -> TableFile:
     """Open a table with the limits of the user."""
-    limit = int(max_size * GIGABYTE) if max_size > 0 else None
+    limit = int(max_size * GIGABYTE) if 0 < max_size < math.inf else None
     return open_table(path, delimiter=delimiter, max_bytes=limit)
 
 
 def shareable(path: Path) -> str:
     """Return a path that names no folder of this machine: as typed, or the last part."""
-    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
+    text = path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
+    return f"./{text}" if text.startswith("-") else text  # else it would be an option
 
 
 def command_line(command: str, arguments: list[str], options: dict[str, Any]) -> str:

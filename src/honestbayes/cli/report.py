@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from honestbayes.cli import options as given
-from honestbayes.cli.messages import bad_input, one_line_errors, printable, progress, say
+from honestbayes.cli.messages import bad_input, one_line_errors, progress, say, word
 from honestbayes.report.analysis import Analysis, analyse
 from honestbayes.report.contenders import FREQUENCIES
 from honestbayes.report.folder import PAGE, check_folder, write_folder
@@ -55,13 +55,14 @@ def report(
         Path | None, typer.Option(help="Folder to write; by default named after the table.")
     ] = None,
     delimiter: given.Delimiter = None,
-    max_size: given.MaxSize = 4.0,
+    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Evaluate honestly, fit, and write a folder with the report, predictions and the model."""
     given.check_selection(features, threshold)
     given.check_prevalence(prevalence)
+    given.check_jobs(jobs)
     chosen = Options(
         n_features=given.number_of_features(features),
         threshold=threshold,
@@ -96,6 +97,7 @@ def report(
             "--no-path": path is False,
             "--seed": seed,
             "--delimiter": delimiter,
+            "--max-size": None if max_size == given.DEFAULT_MAX_SIZE else max_size,
             "--out": None if out is None else given.shareable(out),
         },
     )
@@ -109,6 +111,8 @@ def report(
         groups=groups,
         ids=row_names,
     )
+    given.check_fits(chosen, data)
+    given.check_evaluation(chosen, data)
     with progress(quiet=quiet) as bars, bad_input():
         analysis = analyse(data, chosen, name=file.name, command=command, progress=bars)
     write_folder(analysis.report, TableModel.of_training(analysis.model, data), folder)
@@ -131,9 +135,11 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     """Print the verdict, the comparison and where the files are."""
     found = analysis.report
     data = found.data
+    kept = found.race.n_kept + found.race.n_by_design
     say(
-        f"{data.name}: {data.n_cases:,} cases, {data.n_events:,} of them {data.positive}; "
-        f"{data.n_features:,} features, {found.race.n_kept:,} kept"
+        f"{word(data.name)}: {data.n_cases:,} cases, {data.n_events:,} of them "
+        f"{word(data.positive)}; {data.n_features:,} "
+        f"feature{'' if data.n_features == 1 else 's'}, {kept:,} kept"
     )
     for note in (*data.notes, *found.warnings):
         say(f"Note: {note}")
@@ -142,7 +148,7 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     say()
     Console(highlight=False).print(comparison(found))
     say()
-    say(f"Report: {folder / PAGE}")
+    say(f"Report: {folder / PAGE}", wrap=False)
 
 
 def comparison(found: Report) -> Grid:
@@ -163,7 +169,7 @@ def comparison(found: Report) -> Grid:
             "–" if alone else number(summary.calibration.slope),
         )
         mark = " *" if method.name == found.in_use else ""
-        grid.add_row(Text(printable(method.name) + mark), *(Text(cell) for cell in cells))
+        grid.add_row(Text(method.name + mark), *(Text(cell) for cell in cells))
     grid.caption = "* the model in use; expected and actual are error rates"
     grid.caption_justify = "left"
     return grid

@@ -40,6 +40,10 @@ SURE = 0.95
 INTERVAL_LEVEL = 0.9
 """Coverage of the intervals of single probabilities."""
 
+INTERVAL_DRAWS = 4_000_000
+FEWEST_AND_MOST_DRAWS = (200, 2000)
+"""Draws for the intervals of all cases together, and within which bounds for each."""
+
 MANY_CASES = 200
 """From so many cases on, reliability has ten bins, else five."""
 
@@ -273,7 +277,8 @@ def _cases(
     table: TrainingTable, model: SelectiveBernoulliNB, uncorrected: Evaluation, in_use: Evaluation
 ) -> Cases:
     held_out = in_use.proba
-    interval: FloatArray = model.predict_proba_interval(table.X, INTERVAL_LEVEL)
+    draws = int(np.clip(INTERVAL_DRAWS // table.y.size, *FEWEST_AND_MOST_DRAWS))
+    interval: FloatArray = model.predict_proba_interval(table.X, INTERVAL_LEVEL, n_draws=draws)
     return Cases(
         row=table.row_numbers,
         identifier=None if table.ids is None else tuple(str(name) for name in table.ids),

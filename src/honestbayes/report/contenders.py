@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, Stratifi
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import l1_min_c
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
@@ -38,8 +39,8 @@ LOGISTIC = "L1 logistic regression"
 SCIKIT_NB = "scikit-learn NB, calibrated"
 FREQUENCIES = "class frequencies alone"
 
-INVERSE_PENALTIES = tuple(float(value) for value in np.logspace(-2, 2, 9))
-"""Strengths that the logistic regression is tuned over, weakest fit first."""
+WEAKER_PENALTIES = np.logspace(0.1, 3, 10)
+"""How much weaker than the one that leaves no feature the penalties are that are tried."""
 
 
 def contenders(
@@ -81,29 +82,46 @@ def contenders(
         CORRECTED: selective(recalibrate=None),
         CORRECTED_SLOPE: selective(),
         UNCORRECTED_SLOPE: selective(**without),
-        LOGISTIC: logistic(seed),
+        LOGISTIC: InnerFolds(L1Logistic(seed=seed), seed=seed),
         SCIKIT_NB: scikit_naive_bayes(n_features, threshold, n_racing, seed),
         FREQUENCIES: DummyClassifier(strategy="prior"),
     }
 
 
-def logistic(seed: int) -> InnerFolds:
+class L1Logistic(ClassifierMixin, BaseEstimator):
     """L1 logistic regression on standardised columns, its penalty tuned by log score."""
-    model = LogisticRegressionCV(
-        Cs=INVERSE_PENALTIES,
-        solver="liblinear",
-        scoring="neg_log_loss",
-        # liblinear penalises the intercept too; scaled up, it hardly does.
-        intercept_scaling=10.0,
-        tol=1e-3,
-        max_iter=300,
-        random_state=seed,
-        **_l1_words(),
-    )
-    steps = make_pipeline(
-        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler(), model
-    )
-    return InnerFolds(steps, cv="logisticregressioncv__cv", seed=seed)
+
+    def __init__(self, *, cv: Any = 5, seed: int = 0) -> None:
+        self.cv = cv
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Standardise, and try penalties weaker than the one that leaves no feature."""
+        self.classes_ = np.unique(y)
+        self.prepare_ = make_pipeline(
+            SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+        )
+        columns = self.prepare_.fit_transform(X)
+        # Where every column is constant, any penalty leaves no feature.
+        strongest = l1_min_c(columns, y, loss="log") if np.any(columns) else 1.0
+        self.model_ = LogisticRegressionCV(
+            Cs=strongest * WEAKER_PENALTIES,
+            cv=self.cv,
+            solver="liblinear",
+            scoring="neg_log_loss",
+            # liblinear penalises the intercept too; scaled up, it hardly does.
+            intercept_scaling=10.0,
+            tol=1e-3,
+            max_iter=300,
+            random_state=self.seed,
+            **_l1_words(),
+        ).fit(columns, y)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(class | x), shape (n, 2)."""
+        result: FloatArray = self.model_.predict_proba(self.prepare_.transform(X))
+        return result
 
 
 def _l1_words() -> dict[str, Any]:
@@ -121,23 +139,26 @@ def scikit_naive_bayes(
     The same cut at the median, and F values, which rank 0/1 features as correlations do. It knows
     no features kept by design: they race with the others.
     """
-    select = SelectKBest(_f_values, k=min(10, n_racing) if n_features is None else n_features)
+    k = min(10, n_racing) if n_features is None else n_features
+    # It cannot do without any, where others have those that are kept by design.
+    select = SelectKBest(_f_values, k=k if isinstance(k, str) else max(1, k))
     if threshold is not None:
         select = SelectAbove(threshold)
     naive: Any = make_pipeline(select, BernoulliNB())
     if n_features == "cv":
-        grid = {"selectkbest__k": number_grid(n_racing).tolist()}
+        grid = {"selectkbest__k": np.maximum(1, number_grid(n_racing)).tolist()}
         naive = GridSearchCV(naive, grid, scoring="neg_log_loss", cv=5)
     naive = make_pipeline(CutAtMedian(), naive)
-    return InnerFolds(CalibratedClassifierCV(naive, method="sigmoid"), cv="cv", seed=seed)
+    return InnerFolds(CalibratedClassifierCV(naive, method="sigmoid"), seed=seed)
 
 
 def _f_values(X: AnyArray, y: AnyArray) -> tuple[FloatArray, FloatArray]:
     """F values, 0 where a column is constant and F is undefined."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = f_classif(X[:, _varies(X)], y)[0]
-    scores = np.zeros(X.shape[1])
-    scores[_varies(X)] = np.nan_to_num(values, posinf=np.finfo(float).max)
+    scores, varies = np.zeros(X.shape[1]), _varies(X)
+    if varies.any():
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = f_classif(X[:, varies], y)[0]
+        scores[varies] = np.nan_to_num(values, posinf=np.finfo(float).max)
     return scores, np.ones(X.shape[1])
 
 
@@ -197,12 +218,11 @@ class InnerFolds(ClassifierMixin, BaseEstimator):
     """Fit an estimator that tunes itself on folds, with folds that keep groups together.
 
     scikit-learn's searches take groups only by metadata routing; here they are given the splits
-    themselves, as the parameter named ``cv``.
+    themselves, as their parameter ``cv``.
     """
 
-    def __init__(self, estimator: Any, *, cv: str = "cv", n_folds: int = 5, seed: int = 0) -> None:
+    def __init__(self, estimator: Any, *, n_folds: int = 5, seed: int = 0) -> None:
         self.estimator = estimator
-        self.cv = cv
         self.n_folds = n_folds
         self.seed = seed
 
@@ -220,7 +240,7 @@ class InnerFolds(ClassifierMixin, BaseEstimator):
             )
         )
         both = [split for split in splits if np.unique(labels[split[0]]).size == 2]
-        self.estimator_ = clone(self.estimator).set_params(**{self.cv: both}).fit(X, labels)
+        self.estimator_ = clone(self.estimator).set_params(cv=both).fit(X, labels)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -99,14 +100,17 @@ def write_predictions(report: Report, path: Path) -> None:
 
 
 def safe_cell(text: Any) -> str:
-    """Return text from data that no spreadsheet takes for a formula.
+    """Return text from data that no spreadsheet takes for a formula, and no terminal for an order.
 
-    A number stays as it is; otherwise an apostrophe in front makes it text.
+    A number stays as it is; otherwise an apostrophe in front makes it text. Control characters
+    other than line breaks and tabs become question marks.
 
     >>> safe_cell("=cmd()"), safe_cell("-1.5"), safe_cell("AML")
     ("'=cmd()", '-1.5', 'AML')
     """
-    word = str(text)
+    word = "".join(
+        "?" if unicodedata.category(c) == "Cc" and c not in "\n\t" else c for c in str(text)
+    )
     if not word.startswith(_FORMULA_STARTS):
         return word
     try:

@@ -63,5 +63,7 @@ class Options:
         return n_cells <= PATH_UP_TO if self.path is None else self.path
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
+        """Return plain data; the number of processes changes nothing, and is left out."""
+        result = asdict(self)
+        del result["n_jobs"]
+        return result

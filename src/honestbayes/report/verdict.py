@@ -125,10 +125,12 @@ def _headline(summary: Summary, recalibrate: bool) -> str:
 
 def _nothing(summary: Summary) -> str:
     low, high = summary.auc.interval
+    above = number(high)
+    unlikely = f" An AUC above {above} is unlikely." if above != number(1.0) else ""
     return (
         f"Nothing can be predicted from these features, as far as {summary.n_cases:,} cases tell: "
-        f"the AUC is {number(summary.auc.value)} ({number(low)} to {number(high)}), and "
-        f"{number(CHANCE)} is chance. An AUC above {number(high)} is unlikely."
+        f"the AUC is {number(summary.auc.value)} ({number(low)} to {above}), and "
+        f"{number(CHANCE)} is chance.{unlikely}"
     )
 
 

@@ -174,7 +174,9 @@ def _check_roles(
 
 def _nothing_left(file: TableFile, columns: tuple[Column, ...]) -> InputError:
     if not columns:
-        return InputError(f"{file.name} has no columns left as features; ignore fewer of them.")
+        return InputError(
+            f"{file.name} has no columns left as features; add some, or ignore fewer of them."
+        )
     reasons = ", ".join(f"{shown(c.name)} ({c.reason})" for c in columns[:3])
     more = f" and {len(columns) - 3:,} more" if len(columns) > 3 else ""
     return InputError(
