@@ -18,7 +18,7 @@ def main(page_file: str, picture_file: str) -> None:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
-        page = browser.new_page(viewport={"width": 1060, "height": 1250}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 1060, "height": 1170}, color_scheme="light")
         page.goto(Path(page_file).resolve().as_uri())
         page.screenshot(path=picture_file)
         browser.close()
