@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -91,13 +92,11 @@ def frame_source(frame: Any, kind: str) -> Source:
     if frame.ndim != 2 if kind == "pandas" else not hasattr(frame, "columns"):
         msg = "Expected 2D array, got a single column. Give X as a frame or a table."
         raise ValueError(msg)
-    names = tuple(str(name) for name in frame.columns)
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            msg = f"column name {name!r} occurs twice; rename one of them."
-            raise ValueError(msg)
-        seen.add(name)
+    names = tuple(map(str, list(frame.columns)))
+    if len(set(names)) < len(names):
+        twice = next(name for name, times in Counter(names).items() if times > 1)
+        msg = f"column name {twice!r} occurs twice; rename one of them."
+        raise ValueError(msg)
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         msg = (
             f"Found array with {frame.shape[0]} sample(s) and {frame.shape[1]} feature(s) while a "
