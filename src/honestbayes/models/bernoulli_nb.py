@@ -24,7 +24,7 @@ from honestbayes.models.bernoulli_file import (
 )
 from honestbayes.models.explain import FeaturePath, FeatureTable
 from honestbayes.models.learned import LearnedFit
-from honestbayes.models.leave_one_out import learn_slope, leave_out_fits
+from honestbayes.models.leave_one_out import TrainingRows, learn_slope, leave_out_fits
 from honestbayes.models.number import NumberChoice, choose_number
 from honestbayes.models.parameters import (
     check_class_prior,
@@ -192,34 +192,18 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         settings = self._settings(source.feature_names, source.shape[1])
         codes = group_codes(groups, is_class_1.size)
         screening = screen(source, y, binarize=self.binarize)
+        training = TrainingRows(
+            source, is_class_1, screening, self.binarize, self.random_state, codes
+        )
         choice: NumberChoice | None = None
         if self._number_is_to_be_chosen:
-            choice = choose_number(
-                source,
-                is_class_1,
-                screening,
-                settings,
-                self.binarize,
-                self.random_state,
-                codes,
-                recalibrate=self.recalibrate == "slope",
-            )
+            choice = choose_number(training, settings, recalibrate=self.recalibrate == "slope")
             settings = replace(settings, n_features=choice.chosen)
         fit = fit_screening(screening, settings, check_random_state(self.random_state))
         self._store(fit, classes, settings.feature_prior, settings.correction)
         self.number_choice_ = choice
         if self.recalibrate == "slope":
-            self.slope_ = learn_slope(
-                source,
-                is_class_1,
-                screening,
-                settings,
-                self.binarize,
-                self.random_state,
-                fit,
-                self.learned_prior_,
-                codes,
-            )
+            self.slope_ = learn_slope(training, settings, fit, self.learned_prior_)
         return self
 
     def fit_selected(self, X: Any, y: Any, selection: Selection) -> Self:
@@ -591,9 +575,8 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         folds = [np.flatnonzero(inverse == group) for group in range(inverse.max() + 1)]
         log_odds = np.empty(n)
         given = check_class_prior(self.class_prior)
-        for rows, fit, evidence in leave_out_fits(
-            source, is_class_1, folds, whole, settings, self.binarize, self.random_state
-        ):
+        training = TrainingRows(source, is_class_1, whole, self.binarize, self.random_state)
+        for rows, fit, evidence in leave_out_fits(training, folds, settings):
             log_odds[rows] = evidence + (fit.log_prior_odds if given is None else given)
         result: FloatArray = expit(log_odds)
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,38 +25,71 @@ _EFFECTIVE_SHARE = 0.4
 times that of independent cases (docs, "The slope")."""
 
 
+@dataclass(frozen=True, slots=True)
+class TrainingRows:
+    """The rows behind a fit, for whatever has to be fitted again without some of them.
+
+    Attributes
+    ----------
+    source : Source of shape (n, p)
+        The table.
+    is_class_1 : ndarray of bool of shape (n,)
+        Classes.
+    whole : Screening
+        Counts of all rows.
+    option : {"auto", "median"}, float or None
+        How values become 0/1.
+    random_state : int, RandomState or None
+        Breaks ties, anew in each fit.
+    groups : ndarray of int of shape (n,), or None
+        Rows of one group are held out together.
+    """
+
+    source: Source
+    is_class_1: BoolArray
+    whole: Screening
+    option: BinarizeOption
+    random_state: Any
+    groups: IntArray | None = None
+
+    def without(self, folds: list[IntArray]) -> Iterator[tuple[IntArray, Screening]]:
+        """Yield the rows of each fold, and the screening of all others."""
+        screenings = leave_out(self.source, self.is_class_1, folds, self.whole, self.option)
+        for rows, screening in zip(folds, screenings, strict=True):
+            _check_both_classes(screening, rows)
+            yield rows, screening
+
+    def fit(
+        self, screening: Screening, settings: Settings, learned: LearnedPrior | None = None
+    ) -> BernoulliFit:
+        """Fit some of the rows, ties broken as in a fit of its own."""
+        state = self.random_state
+        return fit_screening(
+            screening, settings, np.random.RandomState(state) if _is_seed(state) else state, learned
+        )
+
+    def evidence(self, fit: BernoulliFit, rows: IntArray) -> FloatArray:
+        """Return the evidence of some rows under a fit."""
+        columns = np.array(fit.selection.columns, dtype=np.int64)
+        # Not checked for another scale: a fraction may be in the left-out rows only.
+        ones, missing = fit.binarization.cut_values(RowsOf(self.source, rows).take(columns))
+        return fit.evidence(ones, missing)
+
+
 def leave_out_fits(
-    source: Source,
-    is_class_1: BoolArray,
+    training: TrainingRows,
     folds: list[IntArray],
-    whole: Screening,
     settings: Settings,
-    option: BinarizeOption,
-    random_state: Any,
     learned: LearnedPrior | None = None,
 ) -> Iterator[tuple[IntArray, BernoulliFit, FloatArray]]:
     """Yield, for each fold, its rows, the model fitted without them, and their evidence."""
-    screenings = leave_out(source, is_class_1, folds, whole, option)
-    for rows, screening in zip(folds, screenings, strict=True):
-        _check_both_classes(screening, rows)
-        generator = np.random.RandomState(random_state) if _is_seed(random_state) else random_state
-        fit = fit_screening(screening, settings, generator, learned)
-        columns = np.array(fit.selection.columns, dtype=np.int64)
-        # Not checked for another scale: a fraction may be in the left-out rows only.
-        ones, missing = fit.binarization.cut_values(RowsOf(source, rows).take(columns))
-        yield rows, fit, fit.evidence(ones, missing)
+    for rows, screening in training.without(folds):
+        fit = training.fit(screening, settings, learned)
+        yield rows, fit, training.evidence(fit, rows)
 
 
 def learn_slope(
-    source: Source,
-    is_class_1: BoolArray,
-    whole: Screening,
-    settings: Settings,
-    option: BinarizeOption,
-    random_state: Any,
-    fit: BernoulliFit,
-    learned: LearnedPrior | None,
-    groups: IntArray | None = None,
+    training: TrainingRows, settings: Settings, fit: BernoulliFit, learned: LearnedPrior | None
 ) -> float:
     """Learn one factor on the evidence from predictions of held-out cases.
 
@@ -65,13 +99,12 @@ def learn_slope(
     features say of their distribution hardly depends on one fold. Cases of one group are held out
     together.
     """
-    folds = held_out_folds(is_class_1, groups, _repeats(is_class_1.size))
+    is_class_1 = training.is_class_1
+    folds = held_out_folds(is_class_1, training.groups, _repeats(is_class_1.size))
     if not folds:
         return 1.0
     evidence, labels = [], []
-    for rows, _, values in leave_out_fits(
-        source, is_class_1, folds, whole, settings, option, random_state, learned
-    ):
+    for rows, _, values in leave_out_fits(training, folds, settings, learned):
         evidence.append(values)
         labels.append(is_class_1[rows])
     return fit_slope(

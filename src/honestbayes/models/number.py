@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from honestbayes.models.bernoulli_core import Settings, fit_screening
-from honestbayes.models.leave_one_out import fit_slope, held_out_folds
-from honestbayes.screening import Screening, Source
-from honestbayes.screening.binarization import BinarizeOption
-from honestbayes.screening.leave_out import leave_out
-from honestbayes.screening.sources import RowsOf
-from honestbayes.types import BoolArray, FloatArray, IntArray
+from honestbayes.models.bernoulli_core import Settings
+from honestbayes.models.leave_one_out import TrainingRows, fit_slope, held_out_folds
+from honestbayes.types import FloatArray, IntArray
 
 MOST = 1000
 """No larger number is tried, unless the features in the race are fewer."""
@@ -49,43 +44,25 @@ def number_grid(n_racing: int) -> IntArray:
     return np.unique(np.append(steps[steps <= min(n_racing, MOST)], min(n_racing, MOST)))
 
 
-def choose_number(
-    source: Source,
-    is_class_1: BoolArray,
-    whole: Screening,
-    settings: Settings,
-    option: BinarizeOption,
-    random_state: Any,
-    groups: IntArray | None,
-    *,
-    recalibrate: bool,
-) -> NumberChoice:
+def choose_number(training: TrainingRows, settings: Settings, *, recalibrate: bool) -> NumberChoice:
     """Try numbers of features on held-out cases: five stratified folds, screened once each.
 
     Where the model will be recalibrated each number is judged with the best slope for it;
     otherwise dependence between features would speak for few.
     """
-    grid = number_grid(whole.n_features - int(np.sum(settings.always_keep)))
-    folds = held_out_folds(is_class_1, groups, repeats=1)
+    grid = number_grid(training.whole.n_features - int(np.sum(settings.always_keep)))
+    folds = held_out_folds(training.is_class_1, training.groups, repeats=1)
     if not folds:
         chosen = min(10, int(grid[-1]))
         return NumberChoice(np.array([chosen]), np.array([np.nan]), chosen)
     evidence: list[list[FloatArray]] = [[] for _ in grid]
     prior, labels = [], []
-    screenings = leave_out(source, is_class_1, folds, whole, option)
-    for rows, screening in zip(folds, screenings, strict=True):
-        held_out = RowsOf(source, rows)
+    for rows, screening in training.without(folds):
         for position, number in enumerate(grid):
-            fit = fit_screening(
-                screening,
-                replace(settings, n_features=int(number)),
-                np.random.RandomState(random_state) if isinstance(random_state, int) else None,
-            )
-            columns = np.array(fit.selection.columns, dtype=np.int64)
-            ones, missing = fit.binarization.cut_values(held_out.take(columns))
-            evidence[position].append(fit.evidence(ones, missing))
+            fit = training.fit(screening, replace(settings, n_features=int(number)))
+            evidence[position].append(training.evidence(fit, rows))
         prior.append(np.full(rows.size, fit.log_prior_odds))
-        labels.append(is_class_1[rows])
+        labels.append(training.is_class_1[rows])
     sign = np.where(np.concatenate(labels), 1.0, -1.0)
     loss = np.stack(
         [
