@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from importlib.util import find_spec
 
@@ -21,6 +22,10 @@ def main() -> None:
         from honestbayes.cli import app
     except KeyboardInterrupt:  # importing takes seconds; afterwards the commands see to it
         sys.exit(1)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that lacks a letter of a name shows "?", and the command goes on.
+            stream.reconfigure(errors="replace")
     app(prog_name="honestbayes")
 
 

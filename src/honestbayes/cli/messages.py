@@ -82,6 +82,9 @@ def one_line_errors(command: Callable[Words, Result]) -> Callable[Words, Result]
             reason = error.strerror or type(error).__name__
             tell(f"honestbayes: {_file_name(error)} cannot be used: {reason.lower()}.")
             raise typer.Exit(1) from None
+        except KeyboardInterrupt:  # here, as versions of typer differ in what they make of it
+            tell("honestbayes: stopped.")
+            raise typer.Exit(1) from None
 
     return run
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from honestbayes.report.folder import check_parent
 from honestbayes.report.options import Options
 from honestbayes.tables import InputError, TableFile, TrainingTable, open_table
 from honestbayes.tables.errors import shown
@@ -163,9 +164,7 @@ def check_file_place(place: Path) -> None:
     if place.exists() and not place.is_file():
         msg = f"{place.name} is not an ordinary file; choose another --out."
         raise InputError(msg)
-    if not place.absolute().parent.is_dir():
-        msg = f"the folder for {place.name} does not exist; create it, or choose another --out."
-        raise InputError(msg)
+    check_parent(place)
 
 
 def opened(path: Path, delimiter: str | None, max_size: float) -> TableFile:

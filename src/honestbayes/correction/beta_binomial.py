@@ -110,6 +110,28 @@ def region_probabilities(alpha, theta, weight, n0, n1, n_beyond, tied0, tied1):
     return beyond, tied
 
 
+@njit(cache=True, nogil=True)
+def margin_probabilities(alpha, theta, weight, n0, n1, ones, out):
+    """Write P(number of ones in both classes together | alpha) of each margin to ``out``.
+
+    ``n0, n1, ones``, of shape (G,), are the observed cases of the classes and the number of ones.
+    """
+    pmf0 = np.zeros(n0.max() + 1)
+    pmf1 = np.zeros(n1.max() + 1)
+    for g in range(ones.size):
+        total = 0.0
+        for m in range(theta.size):
+            a = alpha * theta[m]
+            b = alpha * (1.0 - theta[m])
+            lo0, hi0 = pmf(n0[g], a, b, pmf0)
+            lo1, hi1 = pmf(n1[g], a, b, pmf1)
+            node = 0.0
+            for i in range(max(lo0, ones[g] - hi1), min(hi0, ones[g] - lo1) + 1):
+                node += pmf0[i] * pmf1[ones[g] - i]
+            total += weight[m] * node
+        out[g] = total
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def pmf_table(n, alpha, theta, total):
     """Return P(i | theta_m, alpha) up to a factor, shape (n + 1, M); its sums go to ``total``.

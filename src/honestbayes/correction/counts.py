@@ -234,22 +234,9 @@ class GivenMargin:
         self, counts: DistinctCounts, interval: tuple[float, float], rule: ThetaRule
     ) -> None:
         self._plain = CountLikelihood(counts, interval, rule)
+        self._rule = rule
         key = np.concatenate([counts.observed, counts.ones.sum(axis=0)[None]])
-        margins, self._margin = np.unique(key, axis=1, return_inverse=True)
-        pairs = [
-            (n0, n1, i0, s - i0)
-            for n0, n1, s in margins.T.tolist()
-            for i0 in range(max(0, s - n1), min(n0, s) + 1)
-        ]
-        n0, n1, i0, i1 = np.array(pairs, dtype=np.int64).reshape(-1, 4).T
-        once = np.ones(i0.size, dtype=np.int64)
-        self._all = CountLikelihood(
-            DistinctCounts(np.stack([i0, i1]), np.stack([n0, n1]), once, np.arange(i0.size)),
-            interval,
-            rule,
-        )
-        size = [min(a, s) - max(0, s - b) + 1 for a, b, s in margins.T.tolist()]
-        self._first = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64)
+        self._margins, self._margin = np.unique(key, axis=1, return_inverse=True)
 
     def __call__(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """Return log P(column | alpha, ones) and E[theta | column, alpha], each of shape (D,)."""
@@ -258,8 +245,13 @@ class GivenMargin:
 
     def log_margin(self, alpha: float) -> FloatArray:
         """Return the log probability of each feature's number of ones, shape (D,)."""
-        if self._first.size == 0 or self._margin.size == 0:
-            return np.zeros(self._margin.size)
-        by_pair = self._all(alpha)[0] + self._all.log_ways
-        log_margin: FloatArray = np.logaddexp.reduceat(by_pair, self._first)
+        from honestbayes.correction import beta_binomial
+
+        if self._margin.size == 0:
+            return np.zeros(0)
+        n0, n1, ones = self._margins
+        margin = np.empty(ones.size)
+        rule = self._rule
+        beta_binomial.margin_probabilities(alpha, rule.theta, rule.weight, n0, n1, ones, margin)
+        log_margin: FloatArray = np.log(margin)
         return log_margin[self._margin.ravel()]

@@ -59,6 +59,9 @@ _THETA_TOLERANCE = 0.5
 ALPHA_TOLERANCE = 0.02
 """EM over alpha stops when a step gains less than this in log likelihood."""
 
+_IMPOSSIBLE = 1e-290
+"""Smallest likelihood relative to the largest, so that logarithms stay finite."""
+
 _NEW_SUPPORT = 0.01
 """Share of the papers' prior in the starting point, so that EM can reach every atom."""
 
@@ -157,6 +160,8 @@ def learn_prior(
     log_likelihood = counts.multiplicity @ table
     table -= table.max(axis=1, keepdims=True)
     np.exp(table, out=table)
+    # Strong features of many cases are all but impossible under most atoms.
+    np.maximum(table, _IMPOSSIBLE, out=table)
     family, best_in_family = _family(log_alpha, table, counts.multiplicity, mass)
     start = (1 - _NEW_SUPPORT) * family + _NEW_SUPPORT * mass
     result = em_weights(

@@ -102,8 +102,7 @@ class L1Logistic(ClassifierMixin, BaseEstimator):
             SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
         )
         columns = self.prepare_.fit_transform(X)
-        # Where every column is constant, any penalty leaves no feature.
-        strongest = l1_min_c(columns, y, loss="log") if np.any(columns) else 1.0
+        strongest = _strongest_penalty(columns, y)
         self.model_ = LogisticRegressionCV(
             Cs=strongest * WEAKER_PENALTIES,
             cv=self.cv,
@@ -122,6 +121,15 @@ class L1Logistic(ClassifierMixin, BaseEstimator):
         """Return P(class | x), shape (n, 2)."""
         result: FloatArray = self.model_.predict_proba(self.prepare_.transform(X))
         return result
+
+
+def _strongest_penalty(columns: FloatArray, y: AnyArray) -> float:
+    """Return the inverse of the least penalty that leaves no feature."""
+    try:
+        # Columns that rounding alone keeps from being orthogonal to the class would ask for none.
+        return min(1e3, float(l1_min_c(columns, y, loss="log")))
+    except ValueError:  # none correlates with the class: any penalty leaves no feature
+        return 1.0
 
 
 def _l1_words() -> dict[str, Any]:

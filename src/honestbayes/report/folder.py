@@ -28,12 +28,8 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
 def check_folder(folder: Path, more: frozenset[str] = frozenset()) -> None:
     """Refuse a place where something else would be lost; files named ``more`` may be there."""
+    check_parent(folder)
     if not folder.exists():
-        if not folder.absolute().parent.is_dir():
-            msg = (
-                f"the folder for {folder.name} does not exist; create it, or choose another --out."
-            )
-            raise InputError(msg)
         return
     if not folder.is_dir():
         msg = f"{folder.name} exists and is not a folder; choose another --out."
@@ -44,6 +40,17 @@ def check_folder(folder: Path, more: frozenset[str] = frozenset()) -> None:
             f"the folder {folder.name} holds {strange[0]!r}, which is not part of a report; choose "
             "another --out, so that nothing is lost."
         )
+        raise InputError(msg)
+
+
+def check_parent(place: Path) -> None:
+    """Refuse, before any work, a place that is nowhere, or where nothing may be written."""
+    parent = place.absolute().parent
+    if not parent.is_dir():
+        msg = f"the folder for {place.name} does not exist; create it, or choose another --out."
+        raise InputError(msg)
+    if not os.access(parent, os.W_OK | os.X_OK):
+        msg = f"the folder for {place.name} may not be written to; choose another --out."
         raise InputError(msg)
 
 

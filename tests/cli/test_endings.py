@@ -1,0 +1,139 @@
+"""How commands end: exit codes, one line for bad input, progress, Ctrl-C, and no extras."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from cli_tables import patients, write
+from commands import LIMIT, environment, run_alone
+
+import honestbayes
+
+BLOCK = "import sys; sys.modules['typer'] = sys.modules['rich'] = None; "
+MAIN = "from honestbayes.__main__ import main; main()"
+
+
+def test_usage_version_and_help(run, tmp_path):
+    assert run("--version", cwd=tmp_path).done() == f"{honestbayes.__version__}\n"
+    helped = run("--help", cwd=tmp_path).done()
+    for command in ("report", "fit", "predict", "evaluate", "inspect", "demo"):
+        assert command in helped
+        assert "Usage: honestbayes" in run(command, "--help", cwd=tmp_path).done()
+    nothing = run(cwd=tmp_path)
+    assert nothing.code in (0, 2)  # click changed its mind
+    assert "Usage: honestbayes" in nothing.out + nothing.err
+    for words in (
+        ("nonsense",),
+        ("report",),
+        ("report", "a.csv", "--nonsense"),
+        ("report", "a.csv", "--folds", "many"),
+        ("report", "a.csv", "--folds", "1"),
+        ("report", "a.csv", "--seed", "-1"),
+        ("report", "a.csv", "--jobs", "0"),
+        ("report", "a.csv", "--features", "some"),
+        ("report", "a.csv", "--features", "-3"),
+        ("report", "a.csv", "--features", "5", "--threshold", "0.2"),
+        ("report", "a.csv", "--threshold", "1.5"),
+        ("report", "a.csv", "--threshold", "nan"),
+        ("report", "a.csv", "--prevalence", "1"),
+        ("fit", "a.csv", "--prevalence", "nan"),
+        ("fit", "a.csv", "--max-size", "-1"),
+        ("predict", "model"),
+        ("predict", "model", "a.csv", "--interval", "95"),
+    ):
+        ended = run(*words, cwd=tmp_path)
+        assert ended.code == 2, words
+        assert ended.out == ""
+        assert "Error" in ended.err
+        assert "Traceback" not in ended.err
+
+
+def test_a_mistake_of_ours_ends_with_1_and_its_traceback(tmp_path):
+    write(patients(8, 3), tmp_path / "t.csv")
+    broken = (
+        "import honestbayes.cli.models as models\n"
+        "def broken(*_, **__): raise RuntimeError('ours')\n"
+        "models.fit_model = broken\n"
+    )
+    words = ("fit", "t.csv", "--target", "status")
+    ended = run_alone(*words, cwd=tmp_path, start=("-c", broken + MAIN))
+    assert ended.code == 1
+    assert "Traceback" in ended.err
+    assert ended.err.endswith("RuntimeError: ours\n")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_without_the_extras_one_line_says_what_to_install(tmp_path):
+    ended = run_alone("report", "t.csv", cwd=tmp_path, start=("-c", BLOCK + MAIN))
+    assert ended.code == 1
+    assert ended.out == ""
+    assert ended.err == (
+        "honestbayes: the command line needs typer, rich; install it with: "
+        'pip install "honestbayes[cli]"\n'
+    )
+
+
+def test_a_reader_that_stops_is_no_error_and_reads_utf_8_anywhere(run, tmp_path):
+    frame = patients(12, 3).replace({"status": {"well": "gesünd", "ill": "kränk"}})
+    write(frame, tmp_path / "small.csv")
+    write(frame.loc[frame.index.repeat(2000)], tmp_path / "t.csv")
+    run("fit", "small.csv", "--target", "status", "-q", "--out", "m", cwd=tmp_path).done()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "honestbayes", "predict", "m", "t.csv"],
+        cwd=tmp_path,
+        env=environment(PYTHONIOENCODING="ascii"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout.readline() == b"row,predicted,probability\n"
+    assert process.stdout.readline().decode("utf-8").split(",")[1] in ("gesünd", "kränk")
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(LIMIT) == 1
+
+
+def test_a_terminal_without_the_letters_of_a_name_is_no_error(run, tmp_path):
+    frame = patients(12, 3).rename(columns={"g0": "größe"}).replace({"status": {"ill": "kränk"}})
+    write(frame, tmp_path / "t.csv")
+    run("fit", "t.csv", "--target", "status", "-q", "--out", "m", cwd=tmp_path).done()
+    ended = run_alone("inspect", "m", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    assert "a one: gr??e above" in ended.done()
+    assert ended.out.isascii()
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals here")
+def test_progress_is_shown_on_a_terminal_and_ctrl_c_leaves_nothing(tmp_path):
+    write(patients(), tmp_path / "t.csv")
+    master, slave = os.openpty()
+    words = ("report", "t.csv", "--target", "status", "--repeats", "500")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "honestbayes", *words],
+        cwd=tmp_path,
+        env=environment(TERM="xterm"),
+        stdout=subprocess.PIPE,
+        stderr=slave,
+    )
+    os.close(slave)
+    told = b""
+    until = time.monotonic() + LIMIT
+    while b"Cross-validating" not in told and time.monotonic() < until:
+        told += os.read(master, 4096)
+    process.send_signal(signal.SIGINT)
+    try:
+        while part := os.read(master, 4096):
+            told += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(master)
+    with process.stdout as stream:
+        assert stream.read() == b""
+    assert process.wait(LIMIT) == 1
+    assert re.search(rb"\d+/17500", told)
+    assert b"Traceback" not in told
+    assert told.endswith(b"honestbayes: stopped.\r\n")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["t.csv"]
