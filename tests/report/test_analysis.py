@@ -117,6 +117,10 @@ def test_a_report_replaces_a_report_and_nothing_else(analysis, table, tmp_path):
     model = TableModel.of_training(analysis.model, table)
     write_folder(analysis.report, model, tmp_path / "out")
     write_folder(analysis.report, model, tmp_path / "out")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "predictions.csv").write_text("mine")
+    with pytest.raises(InputError, match=r"holds 'predictions.csv', which is not part of a report"):
+        write_folder(analysis.report, model, tmp_path / "mine")
     (tmp_path / "out" / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match=r"holds 'notes.txt'"):
         write_folder(analysis.report, model, tmp_path / "out")
@@ -137,8 +141,8 @@ def test_a_class_drawn_at_random_is_said_to_be_unpredictable():
     assert report.verdict.remaining == "nothing"
     chance = report.methods[-1].summary.log_score.value
     for method in report.methods[:-1]:
-        low, high = method.summary.auc.interval
-        assert low <= 0.5 <= high, method.name
+        # Below one half is chance too: folds with more of a class outside have less inside.
+        assert method.summary.auc.interval[0] <= 0.5, method.name
         assert method.summary.log_score.interval[1] > chance, method.name
 
 

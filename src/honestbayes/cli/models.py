@@ -25,13 +25,15 @@ from honestbayes.report.described import means_one
 from honestbayes.report.folder import safe_cell
 from honestbayes.report.options import Options
 from honestbayes.report.record import plain_data
-from honestbayes.report.verdict import claims_verdict, slope_verdict
+from honestbayes.report.verdict import external_verdict
 from honestbayes.storage import ModelFileError, read_archive, whole_file
 from honestbayes.tables import InputError, TableFile, read_training
 from honestbayes.tables.errors import listed, shown
 from honestbayes.tables.model import TableModel
 from honestbayes.tables.target import known_classes
 from honestbayes.types import BoolArray, FloatArray
+
+_HEADER = b"row,"
 
 
 @one_line_errors
@@ -133,6 +135,9 @@ def predict(
         if out.resolve() in (table.resolve(), model.resolve()):
             msg = f"--out {out.name} would replace what is read; choose another name."
             raise InputError(msg)
+        if out.exists() and not _holds_predictions(out):
+            msg = f"{out.name} exists and holds no predictions; choose another --out."
+            raise InputError(msg)
     unknown: dict[str, set[str]] = {}
     with progress(quiet=quiet or out is None) as bars, _csv_output(out) as stream:
         step = bars("Predicting", 0)
@@ -156,6 +161,13 @@ def predict(
             tell(f"{row - 1:,} rows; 'probability' is that of {fitted.target} = {label}.")
 
 
+def _holds_predictions(place: Path) -> bool:
+    """Whether a file begins as those that this command writes; an empty one may go too."""
+    with place.open("rb") as stream:
+        start = stream.read(len(_HEADER))
+    return start in (b"", _HEADER)
+
+
 def _predictions(
     fitted: TableModel, features: Any, prevalence: float | None, interval: float | None
 ) -> FloatArray:
@@ -176,7 +188,7 @@ def _lines(
     for position, numbers in enumerate(values.tolist()):
         names = [] if identifiers is None else [safe_cell(identifiers[position] or "")]
         label = labels[numbers[0] >= 0.5]
-        yield [first + position, *names, label, *(f"{number:.6g}" for number in numbers)]
+        yield [first + position, *names, label, *(f"{number:.12g}" for number in numbers)]
 
 
 @contextmanager
@@ -245,14 +257,12 @@ def evaluate(
         result = {"summary": summary, "claims": counted, "labels": fitted.labels}
         typer.echo(json.dumps(plain_data(result), allow_nan=False, indent=1))
         return
-    say(f"{word(file.name)}: class 1 is {word(fitted.labels[1])}.")
+    say(f"{word(file.name)}; class 1 is {shown(fitted.labels[1])}")
     lines = str(summary).splitlines()
     needs_both = () if both else ("AUC", "calibration")
     say("\n".join(line for line in lines if not line.startswith(needs_both)), wrap=False)
     say()
-    say(claims_verdict("On this table", counted))
-    if both:
-        say(slope_verdict(summary.calibration))
+    say(external_verdict(summary, counted))
 
 
 def _column(file: TableFile, name: str) -> Any:

@@ -55,7 +55,7 @@ def compare(
     Returns
     -------
     tuple of PairedDifference
-        Differences are averaged over repeats before their spread over cases (or groups) is taken.
+        Means over repeats, with the intervals of one repeat, over cases (or groups).
     """
     if len(evaluations) < 2:
         raise ValueError(f"evaluations holds {len(evaluations)}; give two or more.")
@@ -83,8 +83,6 @@ def compare(
 
 
 def _losses(evaluation: Evaluation) -> tuple[FloatArray, FloatArray]:
-    """Return log loss and squared error of each case, averaged over repeats."""
+    """Return log loss and squared error of each case, shape (n_repeats, n_cases)."""
     log_loss = log_loss_per_case(evaluation.y, None, evaluation.log_proba)
-    return log_loss.mean(axis=0), squared_error_per_case(evaluation.y, evaluation.proba).mean(
-        axis=0
-    )
+    return log_loss, squared_error_per_case(evaluation.y, evaluation.proba)

@@ -76,10 +76,22 @@ def mean_estimate(
 ) -> Estimate:
     """Return the mean of per-case values with a Student t interval over groups.
 
-    `lowest` is a bound that the mean cannot pass, and the interval neither.
+    Parameters
+    ----------
+    values : ndarray, shape (n_cases,) or (n_repeats, n_cases)
+        One value for each case and repeat. The standard error is that of one repeat: models of
+        other folds share their training cases, so repeats do not tell as much as they seem to.
+    codes : ndarray of int, shape (n_cases,)
+        Group of each case.
+    level : float
+        Coverage.
+    lowest : float
+        A bound that the mean cannot pass, and the interval neither.
     """
-    mean = float(values.mean())
-    error = clustered_error((values - mean) / values.size, codes)
+    repeats = np.atleast_2d(values)
+    mean = float(repeats.mean())
+    squares = [clustered_error((row - row.mean()) / row.size, codes) ** 2 for row in repeats]
+    error = float(np.sqrt(np.mean(squares)))
     if np.isinf(error):
         return Estimate(mean, error, (lowest, np.inf), level)
     n_groups = int(codes.max()) + 1

@@ -182,7 +182,7 @@ def squared_error_per_case(y: ClassArray, p: FloatArray) -> FloatArray:
 def auc_estimate(
     y: ClassArray, scores: FloatArray, codes: NDArray[np.intp], level: float
 ) -> Estimate:
-    """Return the AUC, averaged over repeats, with an interval.
+    """Return the AUC, averaged over repeats, with an interval as wide as that of one.
 
     The standard error is that of DeLong, DeLong and Clarke-Pearson (Biometrics 44, 1988, 837-845),
     summed over groups; the interval has Wilson's form.
@@ -201,15 +201,17 @@ def auc_estimate(
     n0, n1 = int(np.sum(y == 0)), int(np.sum(y == 1))
     if not n0 or not n1:
         return Estimate(np.nan, np.inf, (0.0, 1.0), level)
-    placements = np.mean([_placements(y, row) for row in scores], axis=0)
-    value = float(placements[y == 1].mean())
+    placements = np.stack([_placements(y, row) for row in scores])
+    by_repeat = placements[:, y == 1].mean(axis=1)
+    value = float(by_repeat.mean())
     if min(n0, n1) == 1:
         return Estimate(value, np.inf, (0.0, 1.0), level)
     # n / (n - 1) within each class makes the sum DeLong's variance.
     scale = np.where(y == 1, np.sqrt(1 / (n1 * (n1 - 1))), np.sqrt(1 / (n0 * (n0 - 1))))
-    influence = (placements - value) * scale
+    influence = (placements - by_repeat[:, None]) * scale
     n_groups = int(codes.max()) + 1
-    error = clustered_error(influence, codes) * np.sqrt((n_groups - 1) / n_groups)
+    squares = [clustered_error(row, codes) ** 2 for row in influence]
+    error = np.sqrt(np.mean(squares) * (n_groups - 1) / n_groups)
     return fraction_estimate(value, float(error), min(n0, n1), level)
 
 

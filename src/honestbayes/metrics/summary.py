@@ -40,6 +40,8 @@ class Summary:
     ----------
     n_cases, n_positive : int
         Cases, and cases of class 1.
+    mean_probability : float
+        Average P(class 1): the share of class 1 that the probabilities claim.
     expected_error : float
         The error rate that the probabilities claim.
     actual_error : Estimate
@@ -58,6 +60,7 @@ class Summary:
 
     n_cases: int
     n_positive: int
+    mean_probability: float
     expected_error: float
     actual_error: Estimate
     optimism: Estimate
@@ -102,8 +105,8 @@ def summarise(
     y_true : array-like, shape (n_cases,)
         Two labels.
     p : array-like, shape (n_cases,) or (n_repeats, n_cases)
-        P(class 1). Scores of several predictions of one case are averaged before anything is said
-        about their spread over cases, so that repeats do not count as new cases.
+        P(class 1). Repeats of cross-validation steady the estimates but do not narrow the
+        intervals: standard errors are those of one repeat.
     log_proba : array-like, shape (n_cases, 2) or (n_repeats, n_cases, 2), optional
         ``predict_log_proba(X)``, beside `p`: used for the log score and the slope, exact where
         probabilities round to 0 or 1.
@@ -132,23 +135,28 @@ def summarise(
     probabilities = np.atleast_2d(as_probabilities(p, y.size, repeats=True))
     logs = None if log_proba is None else _logs_beside(log_proba, probabilities)
     codes, level = group_codes(groups, y.size), check_level(level)
-    error = error_per_case(y, probabilities).mean(axis=0)
-    claimed = claimed_error_per_case(probabilities).mean(axis=0)
+    error = error_per_case(y, probabilities)
+    claimed = claimed_error_per_case(probabilities)
     plain_error = mean_estimate(error, codes, level)
     log_odds = log_odds_of(probabilities, logs)
     return Summary(
         n_cases=y.size,
         n_positive=int(y.sum()),
+        mean_probability=float(probabilities.mean()),
         expected_error=float(claimed.mean()),
         actual_error=fraction_estimate(
-            plain_error.value, plain_error.standard_error, int(codes.max()) + 1, level
+            plain_error.value,
+            plain_error.standard_error,
+            int(codes.max()) + 1,
+            level,
+            most=y.size,
         ),
         optimism=mean_estimate(error - claimed, codes, level),
         log_score=mean_estimate(
-            log_loss_per_case(y, probabilities, logs).mean(axis=0), codes, level, lowest=0.0
+            log_loss_per_case(y, probabilities, logs), codes, level, lowest=0.0
         ),
         squared_error=mean_estimate(
-            squared_error_per_case(y, probabilities).mean(axis=0), codes, level, lowest=0.0
+            squared_error_per_case(y, probabilities), codes, level, lowest=0.0
         ),
         auc=auc_estimate(y, log_odds, codes, level),
         calibration=fit_calibration(y, log_odds, level),

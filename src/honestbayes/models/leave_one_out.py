@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -102,6 +103,13 @@ def learn_slope(
     is_class_1 = training.is_class_1
     folds = held_out_folds(is_class_1, training.groups, _repeats(is_class_1.size))
     if not folds:
+        if training.groups is not None:
+            warnings.warn(
+                "a slope cannot be learnt: each class needs cases in two groups or more; "
+                "probabilities are not recalibrated.",
+                UserWarning,
+                stacklevel=3,
+            )
         return 1.0
     evidence, labels = [], []
     for rows, _, values in leave_out_fits(training, folds, settings, learned):

@@ -157,6 +157,10 @@ def group_codes(groups: Any, n_cases: int) -> IntArray | None:
     if labels.shape != (n_cases,):
         msg = f"groups has {labels.size} entries, but X has {n_cases} rows."
         raise ValueError(msg)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        row = int(np.flatnonzero(np.isnan(labels))[0])
+        msg = f"groups has no value in row {row}; give each row its group."
+        raise ValueError(msg)
     codes: IntArray = np.unique(labels, return_inverse=True)[1]
     return codes
 

@@ -30,7 +30,7 @@ from honestbayes.report.contenders import (
 from honestbayes.report.described import data_summary, kept_features, race
 from honestbayes.report.options import Options
 from honestbayes.report.record import Cases, Densities, Method, NumberPath, Report
-from honestbayes.report.verdict import Judged, verdict
+from honestbayes.report.verdict import Judged, Verdict, verdict
 from honestbayes.tables import TrainingTable
 from honestbayes.types import FloatArray
 
@@ -109,11 +109,11 @@ def analyse(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = _final_model(estimators[in_use], table, options)
-        posterior = _posterior(estimators[UNCORRECTED], table)
+        posterior = _posterior(estimators[UNCORRECTED], table, len(model.selection_.kept))
     methods = _methods(evaluations, in_use)
     report = Report(
         data=data_summary(table, name),
-        verdict=_verdict(methods, n_repeats, options),
+        verdict=_verdict(methods, n_repeats, len(model.selection_.columns), options),
         in_use=in_use,
         methods=methods,
         reliability={
@@ -139,7 +139,13 @@ def analyse(
         settings=options.to_dict() | {"n_repeats": n_repeats},
         versions=_versions(),
         command=command,
-        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+        warnings=tuple(
+            dict.fromkeys(
+                str(warning.message)
+                for warning in caught
+                if issubclass(warning.category, UserWarning)
+            )
+        ),
     )
     return Analysis(report, model)
 
@@ -217,7 +223,7 @@ def _negative(estimate: Estimate) -> Estimate:
     return Estimate(-estimate.value, estimate.standard_error, (-high, -low), estimate.level)
 
 
-def _verdict(methods: tuple[Method, ...], n_repeats: int, options: Options) -> Any:
+def _verdict(methods: tuple[Method, ...], n_repeats: int, n_kept: int, options: Options) -> Verdict:
     judged = {method.name: Judged(method.summary, method.claims) for method in methods}
     better = {
         method.name: method.log_score_difference
@@ -230,6 +236,7 @@ def _verdict(methods: tuple[Method, ...], n_repeats: int, options: Options) -> A
         judged[CORRECTED_SLOPE],
         better=better,
         n_repeats=n_repeats,
+        n_kept=n_kept,
         recalibrate=options.recalibrate,
     )
 
@@ -257,11 +264,11 @@ def _paths(
     return {name: NumberPath(grid, *np.array(values).T) for name, values in rows.items()}
 
 
-def _posterior(uncorrected: SelectiveBernoulliNB, table: TrainingTable) -> Densities:
-    """Posterior densities of the alpha that all features share, with and without correction."""
+def _posterior(uncorrected: SelectiveBernoulliNB, table: TrainingTable, n_kept: int) -> Densities:
+    """Posterior densities of an alpha that all features share, from the kept and from all."""
     words = uncorrected.get_params()
     if words["n_features_to_select"] == "cv":
-        words["n_features_to_select"] = None
+        words["n_features_to_select"] = n_kept
     posteriors = {
         UNCORRECTED: SelectiveBernoulliNB(**words).fit(table.X, table.y).posterior_,
         CORRECTED: SelectiveBernoulliNB(**words | {"correction": "counts"})

@@ -145,7 +145,9 @@ def scikit_naive_bayes(
     """scikit-learn's naive Bayes after SelectKBest, calibrated by CalibratedClassifierCV.
 
     The same cut at the median, and F values, which rank 0/1 features as correlations do. It knows
-    no features kept by design: they race with the others.
+    no features kept by design: they race with the others. One calibrator is fitted to the
+    held-out predictions of all folds (``ensemble=False``): one for each fold would have a handful
+    of cases in tables as small as expression data.
     """
     k = min(10, n_racing) if n_features is None else n_features
     # It cannot do without any, where others have those that are kept by design.
@@ -157,7 +159,7 @@ def scikit_naive_bayes(
         grid = {"selectkbest__k": np.maximum(1, number_grid(n_racing)).tolist()}
         naive = GridSearchCV(naive, grid, scoring="neg_log_loss", cv=5)
     naive = make_pipeline(CutAtMedian(), naive)
-    return InnerFolds(CalibratedClassifierCV(naive, method="sigmoid"), seed=seed)
+    return InnerFolds(CalibratedClassifierCV(naive, method="sigmoid", ensemble=False), seed=seed)
 
 
 def _f_values(X: AnyArray, y: AnyArray) -> tuple[FloatArray, FloatArray]:

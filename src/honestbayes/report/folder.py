@@ -34,13 +34,25 @@ def check_folder(folder: Path, more: frozenset[str] = frozenset()) -> None:
     if not folder.is_dir():
         msg = f"{folder.name} exists and is not a folder; choose another --out."
         raise InputError(msg)
-    strange = sorted({entry.name for entry in folder.iterdir()} - FILES - more)
+    present = {entry.name for entry in folder.iterdir()}
+    strange = sorted(present - FILES - more)
+    if not strange and present and not _is_report(folder / JSON):
+        strange = sorted(present)
     if strange:
         msg = (
             f"the folder {folder.name} holds {strange[0]!r}, which is not part of a report; choose "
             "another --out, so that nothing is lost."
         )
         raise InputError(msg)
+
+
+def _is_report(path: Path) -> bool:
+    """Whether this is the JSON of a report, so that the folder is ours to replace."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(data, dict) and {"verdict", "in_use", "methods", "versions"} <= set(data)
 
 
 def check_parent(place: Path) -> None:
@@ -102,7 +114,7 @@ def write_predictions(report: Report, path: Path) -> None:
         for i in range(cases.row.size):
             identifier = [] if cases.identifier is None else [safe_cell(cases.identifier[i])]
             label = safe_cell(labels[int(cases.is_positive[i])])
-            values = [f"{float(column[i]):.6g}" for column in numbers.values()]
+            values = [f"{float(column[i]):.12g}" for column in numbers.values()]
             writer.writerow([int(cases.row[i]), *identifier, label, *values])
 
 

@@ -146,15 +146,16 @@ def limits(report: Report) -> list[str]:
     )
     cut = []
     if data.n_real:
-        cut.append(f"{data.n_real:,} real-valued columns were cut at their medians")
+        cut.append(f"{_columns(data.n_real, 'real-valued')} cut at the median")
     if data.n_categorical:
         cut.append(
-            f"{data.n_categorical:,} categorical columns became a yes-or-no feature for each level"
+            f"{_columns(data.n_categorical, 'categorical')} turned into a yes-or-no feature for "
+            "each level"
         )
     if cut:
         result.append(
-            f"{' and '.join(cut)}: this model knows only yes-or-no features, and some "
-            "information is lost."
+            f"{' and '.join(cut)}: this model knows only yes-or-no features, and some information "
+            "is lost."
         )
     if data.n_missing:
         result.append(
@@ -186,6 +187,10 @@ def limits(report: Report) -> list[str]:
     return result
 
 
+def _columns(number: int, kind: str) -> str:
+    return f"1 {kind} column was" if number == 1 else f"{number:,} {kind} columns were"
+
+
 def settings_in_words(report: Report) -> list[tuple[str, str]]:
     """Return the settings as pairs of words."""
     settings = report.settings
@@ -194,7 +199,8 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
     if report.data.n_groups is not None:
         folds = "one group at a time"
     if settings["n_folds"] != "loo":
-        folds = f"{settings['n_folds']} folds, drawn {settings['n_repeats']} times"
+        times = settings["n_repeats"]
+        folds = f"{settings['n_folds']} folds, drawn {'once' if times == 1 else f'{times} times'}"
     rule = number.get(settings["n_features"], settings["n_features"])
     if settings["threshold"] is not None:
         rule = f"all with an absolute correlation above {settings['threshold']:g}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 from honestbayes.report.analysis import analyse
-from honestbayes.report.folder import write_folder
+from honestbayes.report.folder import check_folder, write_folder
 from honestbayes.report.options import Options
 from honestbayes.report.record import Report
 from honestbayes.tables import read_training
@@ -54,6 +55,9 @@ def make_report(
     Report
         The record; ``print(report.verdict)`` is the short of it.
     """
+    chosen = Options(**options)
+    if folder is not None:
+        check_folder(Path(folder))
     table = read_training(
         frame_table(frame, name),
         target=target,
@@ -62,7 +66,7 @@ def make_report(
         ignore=ignore,
         groups=groups,
     )
-    analysis = analyse(table, Options(**options), name=name)
+    analysis = analyse(table, chosen, name=name)
     if folder is not None:
         model = TableModel.of_training(analysis.model, table)
         write_folder(analysis.report, model, folder)

@@ -50,6 +50,18 @@ class Options:
     seed: int = 0
     n_jobs: int = 1
 
+    def __post_init__(self) -> None:
+        """Refuse what means nothing before any work is done."""
+        if self.prevalence is not None and not 0 < self.prevalence < 1:
+            msg = f"prevalence={self.prevalence} is not a share between 0 and 1."
+            raise ValueError(msg)
+        if self.n_features is not None and self.threshold is not None:
+            msg = "give n_features or threshold, not both."
+            raise ValueError(msg)
+        if self.n_folds != "loo" and self.n_folds < 2:
+            msg = f"n_folds={self.n_folds} is not 2 or more, or 'loo'."
+            raise ValueError(msg)
+
     def repeats(self, n_cells: int) -> int:
         """Return how often the folds are drawn for a table of this size."""
         if self.n_folds == "loo":

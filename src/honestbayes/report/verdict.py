@@ -13,7 +13,9 @@ from typing import Any, Literal
 from honestbayes.metrics import CalibrationFit, Claims, Estimate, Summary
 from honestbayes.report.wording import count, interval, number, percent, percent_with_interval
 
-Remaining = Literal["nothing", "honest", "overconfident", "underconfident", "too few cases"]
+Remaining = Literal[
+    "nothing", "honest", "overconfident", "underconfident", "shifted", "too few cases"
+]
 
 TWICE_TOO_SURE = 0.5
 """A calibration slope at which the log-odds are twice what they should be.
@@ -24,6 +26,9 @@ sure, and the verdict says so.
 
 CHANCE = 0.5
 """AUC of a method that knows nothing."""
+
+A_GOOD_AUC = 0.75
+"""Where an interval of the AUC holds chance and this, there are too few cases to tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,9 @@ class Verdict:
         The result in one or two sentences.
     uncorrected, corrected : str
         What each claimed with near certainty, and what happened.
-    remaining : {"nothing", "honest", "overconfident", "underconfident", "too few cases"}
-        What is left after the correction; "nothing": no signal was found.
+    remaining : {"nothing", "honest", "overconfident", "underconfident", "shifted", "too few cases"}
+        What is left after the correction. "nothing": no signal was found; "shifted": the slope is
+        right, but probabilities are too high or too low on average.
     remains : str
         The same in words, with the slope.
     advice : str
@@ -75,6 +81,7 @@ def verdict(
     *,
     better: dict[str, Estimate],
     n_repeats: int,
+    n_kept: int = 1,
     recalibrate: bool = True,
 ) -> Verdict:
     """Put the results of three methods into words.
@@ -84,34 +91,50 @@ def verdict(
     uncorrected, corrected, recalibrated : Judged
         Without the correction; with it; with it and the slope.
     better : dict of name to Estimate
-        Methods whose log score is surely better than that of the model in use, and by how much.
+        Methods whose log score is better than that of the model in use, by more than the interval
+        of the difference allows for; and the difference, below 0.
     n_repeats : int
         Predictions of each case.
+    n_kept : int
+        Features in the model.
     recalibrate : bool, default=True
         Whether the model in use is the recalibrated one.
     """
     used = recalibrated if recalibrate else corrected
-    auc = used.summary.auc
-    says_nothing = not auc.interval[0] > CHANCE
-    remaining = "nothing" if says_nothing else _remaining(corrected.summary.calibration)
+    nothing = not used.summary.auc.interval[0] > CHANCE
+    remaining = "nothing" if nothing else _remaining(corrected.summary.calibration)
+    best = min(better, key=lambda name: better[name].value) if better else None
+    other = "" if best is None else _did_better(best, better[best])
+    if nothing:
+        remains, advice = _nothing_remains(used.summary, n_kept), _nothing_advice(other)
+        headline = _nothing(used.summary, found_elsewhere=best is not None)
+    else:
+        remains = f"What remains: {_remains(remaining, corrected.summary)}"
+        advice = _advice(remaining, recalibrated.summary, other, recalibrate)
+        headline = _headline(used.summary, recalibrate)
     return Verdict(
-        headline=_nothing(used.summary) if says_nothing else _headline(used.summary, recalibrate),
+        headline=headline,
         uncorrected=_claims_in_words("Without the correction", uncorrected.claims, n_repeats),
         corrected=_claims_in_words("With the correction", corrected.claims, n_repeats),
         remaining=remaining,
-        remains=_remains(remaining, corrected.summary.calibration, used.summary),
-        advice=_advice(remaining, recalibrated.summary.calibration, better, recalibrate),
+        remains=remains,
+        advice=advice,
     )
 
 
-def claims_verdict(who: str, claims: Claims) -> str:
-    """Say what one model claimed with near certainty, and what happened."""
-    return _claims_in_words(who, claims, 1)
-
-
-def slope_verdict(fit: CalibrationFit) -> str:
-    """Say what a calibration slope means."""
-    return _remains(_remaining(fit), fit, None)
+def external_verdict(summary: Summary, claims: Claims) -> str:
+    """Say what a model claimed of cases from elsewhere, and whether that was honest."""
+    words = [_claims_in_words("On this table", claims, 1)]
+    if 0 < summary.n_positive < summary.n_cases:
+        remaining = _remaining(summary.calibration)
+        text = _remains(remaining, summary)
+        words.append(f"{text[0].upper()}{text[1:]}")
+        if _shift(summary):
+            words.append(
+                "Where that is because the class is more or less frequent here than in training, "
+                "--prevalence moves the probabilities."
+            )
+    return "\n".join(words)
 
 
 def _headline(summary: Summary, recalibrate: bool) -> str:
@@ -123,14 +146,44 @@ def _headline(summary: Summary, recalibrate: bool) -> str:
     )
 
 
-def _nothing(summary: Summary) -> str:
+def _nothing(summary: Summary, *, found_elsewhere: bool) -> str:
     low, high = summary.auc.interval
-    above = number(high)
-    unlikely = f" An AUC above {above} is unlikely." if above != number(1.0) else ""
+    who = (
+        "This model can predict nothing from these features"
+        if found_elsewhere
+        else "Nothing can be predicted from these features"
+    )
+    text = (
+        f"{who}, as far as {summary.n_cases:,} cases tell: the AUC is {number(summary.auc.value)} "
+        f"({number(low)} to {number(high)}), and {number(CHANCE)} is chance."
+    )
+    if high > A_GOOD_AUC:
+        return f"{text} The interval is wide: there are too few cases to tell chance from a signal."
+    return text
+
+
+def _nothing_remains(used: Summary, n_kept: int) -> str:
+    if n_kept == 0:
+        return (
+            "What remains: no feature passed the selection, so the model knows class frequencies."
+        )
     return (
-        f"Nothing can be predicted from these features, as far as {summary.n_cases:,} cases tell: "
-        f"the AUC is {number(summary.auc.value)} ({number(low)} to {above}), and "
-        f"{number(CHANCE)} is chance.{unlikely}"
+        "What remains: no signal was found that one could be honest about. The model in use claims "
+        f"an error rate of {percent(used.expected_error)}; "
+        f"{percent_with_interval(used.actual_error)} happened."
+    )
+
+
+def _nothing_advice(other: str) -> str:
+    if other:
+        return f"Advice: {other} Do not act on the probabilities of this model."
+    return "Advice: do not act on these probabilities; more cases, or other features, are needed."
+
+
+def _did_better(name: str, gain: Estimate) -> str:
+    return (
+        f"{name[0].upper()}{name[1:]} had the better log score, by {number(-gain.value, 3)} "
+        f"({interval((-gain.interval[1], -gain.interval[0]), 3)}; one of six comparisons)."
     )
 
 
@@ -174,63 +227,68 @@ def _remaining(fit: CalibrationFit) -> Remaining:
         return "overconfident"
     if low > 1:
         return "underconfident"
+    if not fit.shift_interval[0] <= 0 <= fit.shift_interval[1]:
+        return "shifted"
     return "honest" if low >= TWICE_TOO_SURE else "too few cases"
 
 
 def _slope_in_words(fit: CalibrationFit) -> str:
-    return f"the calibration slope is {number(fit.slope)} ({interval(fit.slope_interval)})"
+    low, high = fit.slope_interval
+    # Two decimals could show an interval beside 1 as one that ends there.
+    digits = 3 if "1.00" in (number(low), number(high)) else 2
+    return f"the calibration slope is {number(fit.slope)} ({interval((low, high), digits)})"
 
 
-def _remains(remaining: Remaining, fit: CalibrationFit, used: Summary | None) -> str:
-    slope = f"{_slope_in_words(fit)}; 1 is honest, less is too sure"
-    if remaining == "nothing":
-        return (
-            "What remains: there is no signal to be honest about. The corrected model says so "
-            "itself where its probabilities stay close to the class frequencies."
-            + (
-                ""
-                if used is None
-                else f" It claims an error rate of {percent(used.expected_error)}."
-            )
-        )
-    if remaining == "overconfident":
-        return (
-            "What remains: still overconfident, because features depend on each other and naive "
-            f"Bayes counts shared evidence more than once: {slope}."
-        )
-    if remaining == "underconfident":
-        return f"What remains: too careful rather than too sure: {slope}."
-    if remaining == "honest":
-        return f"What remains: consistent with honest probabilities: {slope}."
+def _shift(summary: Summary) -> str:
+    """Say that probabilities are too high or too low on average, where they are."""
+    low, high = summary.calibration.shift_interval
+    if low <= 0 <= high:
+        return ""
+    happened = summary.n_positive / summary.n_cases
     return (
-        f"What remains: too few cases to tell: {slope}, and the interval leaves room for honest "
-        "probabilities as well as for log-odds twice too large."
+        f"probabilities are too {'high' if high < 0 else 'low'} on average, "
+        f"{percent(summary.mean_probability)} claimed where {percent(happened)} happened"
     )
 
 
-def _advice(
-    remaining: Remaining, after: CalibrationFit, better: dict[str, Estimate], recalibrate: bool
-) -> str:
-    sentences = []
-    if remaining == "nothing":
+def _remains(remaining: Remaining, summary: Summary) -> str:
+    slope = f"{_slope_in_words(summary.calibration)}; 1 is honest, less is too sure"
+    shift = _shift(summary)
+    if remaining == "shifted":
+        return f"{shift}; {slope}."
+    also = f" Also, {shift}." if shift else ""
+    if remaining == "overconfident":
         return (
-            "Advice: do not act on these probabilities; more cases, or other features, are needed."
+            "still overconfident, most likely because features depend on each other, and naive "
+            f"Bayes counts shared evidence more than once: {slope}.{also}"
         )
+    if remaining == "underconfident":
+        return f"too careful rather than too sure: {slope}.{also}"
+    if remaining == "honest":
+        return f"consistent with honest probabilities: {slope}."
+    return (
+        f"too few cases to tell: {slope}, and the interval leaves room for honest probabilities "
+        "as well as for log-odds twice too large."
+    )
+
+
+def _advice(remaining: Remaining, after: Summary, other: str, recalibrate: bool) -> str:
+    fit = after.calibration
+    sentences = []
     if remaining in ("overconfident", "underconfident"):
-        state = f"With recalibration {_slope_in_words(after)}."
+        state = f"With recalibration {_slope_in_words(fit)}."
         if recalibrate:
             sentences.append(f"{state} The model and the predictions use it.")
         else:
             sentences.append(f"{state} Leave out --no-recalibrate to use it.")
-        if after.slope_interval[1] < 1:
+        if fit.slope_interval[1] < 1:
             sentences.append(
                 "Even so it is too sure; a model that knows about dependence is needed."
             )
+        elif fit.slope_interval[0] > 1:
+            sentences.append("Even so it is too careful: more is known than the probabilities say.")
     elif recalibrate:
-        sentences.append(f"With recalibration, which the model uses, {_slope_in_words(after)}.")
-    for name, gain in better.items():
-        sentences.append(
-            f"{name} did better here: its log score is lower by {number(-gain.value, 3)} "
-            f"({interval((-gain.interval[1], -gain.interval[0]), 3)})."
-        )
+        sentences.append(f"With recalibration, which the model uses, {_slope_in_words(fit)}.")
+    if other:
+        sentences.append(other)
     return "Advice: " + " ".join(sentences) if sentences else ""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from honestbayes.tables.conversion import infer, to_numbers, to_text
 from honestbayes.tables.csv_reader import open_csv
-from honestbayes.tables.errors import InputError, shown, suggestion
+from honestbayes.tables.errors import InputError, listed, shown, suggestion
 from honestbayes.tables.formats import recognise
 from honestbayes.tables.npz_reader import open_npz
 from honestbayes.tables.parquet_reader import open_parquet
@@ -57,6 +57,8 @@ class TableFile:
         What reads the rows.
     max_bytes : int or None
         Limit on the unpacked bytes.
+    notes : tuple of str
+        What of the file is not used, one plain sentence each.
     """
 
     name: str
@@ -64,6 +66,7 @@ class TableFile:
     columns: tuple[str, ...]
     reader: Reader
     max_bytes: int | None
+    notes: tuple[str, ...] = ()
 
     @property
     def decimal(self) -> str:
@@ -182,6 +185,9 @@ def open_table(
         return TableFile(file.name, "parquet", parquet.columns, parquet, max_bytes)
     if found == "npz":
         npz = open_npz(file, max_bytes)
-        return TableFile(file.name, "npz", npz.columns, npz, max_bytes)
+        notes: tuple[str, ...] = ()
+        if npz.unused:
+            notes = (f"Arrays beside X, y and names are not used: {listed(npz.unused)}.",)
+        return TableFile(file.name, "npz", npz.columns, npz, max_bytes, notes)
     csv = open_csv(file, delimiter, max_bytes, found == "packed csv")
     return TableFile(file.name, "csv", csv.columns, csv, max_bytes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
@@ -14,7 +15,7 @@ from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
 from honestbayes.storage import ModelFileError, write_archive
 from honestbayes.storage.entries import Entries, Plain, nested
 from honestbayes.tables.encoding import Encoding
-from honestbayes.tables.errors import InputError, listed
+from honestbayes.tables.errors import InputError, listed, shown
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.training import TrainingTable
 from honestbayes.types import AnyArray, FloatArray
@@ -85,8 +86,36 @@ class TableModel:
         class_prior : array-like of shape (2,), optional
             Prevalences where the model is used.
         """
-        features = self.frame(self.encode(table)[0])
-        return self.estimator.predict_proba(features, class_prior=class_prior)
+        return self.estimator.predict_proba(self._features(table), class_prior=class_prior)
+
+    def predict_proba_interval(
+        self, table: Any, level: float = 0.9, *, class_prior: Any = None
+    ) -> FloatArray:
+        """Return an interval for the probability of the positive class, shape (n, 2).
+
+        Parameters
+        ----------
+        table : pyarrow.Table, pandas or polars frame
+            With the model's columns.
+        level : float, default=0.9
+            Probability that the interval holds.
+        class_prior : array-like of shape (2,), optional
+            Prevalences where the model is used.
+        """
+        features = self._features(table)
+        return self.estimator.predict_proba_interval(features, level, class_prior=class_prior)
+
+    def _features(self, table: Any) -> Any:
+        """Return the kept features of a table, and warn of levels that training did not know."""
+        values, unknown = self.encode(table)
+        for column, levels in unknown.items():
+            warnings.warn(
+                f"column {shown(column)} holds levels that the model does not know, taken for "
+                f"missing: {listed(levels)}.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return self.frame(values)
 
     def predict(self, table: Any) -> AnyArray:
         """Return the more probable label of each row."""
@@ -186,6 +215,12 @@ def as_arrow(table: Any, columns: tuple[str, ...]) -> pa.Table:
     """Return the named columns of an Arrow table, a pandas or a polars frame."""
     if isinstance(table, pa.Table):
         return table
+    if not hasattr(table, "columns"):
+        msg = (
+            f"the table is a {type(table).__name__}, whose columns have no names; give a pandas or "
+            "polars frame with the model's columns."
+        )
+        raise InputError(msg)
     missing = [name for name in columns if name not in table.columns]
     if missing:
         msg = f"the table has no column {listed(missing)}, which the model needs; add it."
@@ -194,4 +229,7 @@ def as_arrow(table: Any, columns: tuple[str, ...]) -> pa.Table:
     if type(part).__module__.split(".")[0] == "polars":
         arrow: pa.Table = part.to_arrow()
         return arrow
-    return pa.Table.from_pandas(part, preserve_index=False)
+    try:
+        return pa.Table.from_pandas(part, preserve_index=False)
+    except pa.ArrowException as error:  # a column of numbers and text
+        raise InputError(" ".join(str(error).split())) from None

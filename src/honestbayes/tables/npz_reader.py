@@ -47,6 +47,7 @@ class NpzReader:
     path: Path
     columns: tuple[str, ...]
     n_features: int
+    unused: tuple[str, ...] = ()
     decimal: str = "."
 
     def batches(
@@ -101,7 +102,10 @@ def open_npz(path: Path, limit: int | None) -> NpzReader:
         if y.dtype.kind in "US":
             _text(y, path.name)
         names.append("y")
-    return NpzReader(path, checked_names(names, path.name), X.shape[1])
+    with zipfile.ZipFile(path) as archive:
+        entries = [name.removesuffix(".npy") for name in archive.namelist()]
+    unused = tuple(name for name in entries if name not in ("X", "y", "names"))
+    return NpzReader(path, checked_names(names, path.name), X.shape[1], unused)
 
 
 def _load(path: Path, names: Sequence[str], limit: int | None) -> dict[str, AnyArray]:

@@ -84,7 +84,7 @@ def known_classes(
     if strange:
         msg = (
             f"the target column {shown(name)} holds {listed(strange)}, but the model knows the "
-            f"classes {listed(labels)}; leave out the other rows."
+            f"classes {listed(labels)}; write the classes as the model knows them."
         )
         raise InputError(msg)
     places = np.array([labels.index(label) for label in found] + [-1], dtype=np.int64)

@@ -134,7 +134,7 @@ def read_training(
         encoding=encoding,
         keep=tuple(f.name for f in encoding.features if f.column in keep),
         ignored=tuple(name for name in file.columns if name in ignore),
-        notes=(*_row_notes(lost, target), *_column_notes(columns)),
+        notes=(*file.notes, *_row_notes(lost, target), *_column_notes(columns)),
     )
 
 
