@@ -54,7 +54,7 @@ def test_predict_gives_the_numbers_of_the_estimator(model, new, folder, run):
         "'=y', 'x'.\n"
     )
     rows = rows_of(ended.out)
-    assert [row["probability"] for row in rows] == [f"{p:.6g}" for p in expected]
+    assert [row["probability"] for row in rows] == [f"{p:.12g}" for p in expected]
     assert [row["predicted"] for row in rows] == np.where(expected >= 0.5, "well", "ill").tolist()
     assert [row["row"] for row in rows] == [str(i) for i in range(1, 51)]
     # The same rows as Parquet; into a file; at another prevalence, with intervals and names.
@@ -159,7 +159,7 @@ def test_evaluate_judges_by_the_rows_that_have_a_class(model, new, folder, run):
     assert found["summary"]["actual_error"]["value"] == pytest.approx(wrong[kept].mean())
     assert found["labels"] == ["ill", "well"]
     printed = run("evaluate", model, "some.csv", cwd=folder).out
-    assert "some.csv: class 1 is well." in printed
+    assert "some.csv; class 1 is 'well'" in printed
     assert "On this table, the model claimed 95% or more" in printed
     # Groups: one must be known of each row that takes part, and no other.
     groups = pd.Series([f"p{i // 2}" for i in range(50)])
@@ -227,7 +227,7 @@ def test_200_megabytes_pass_through_predict_in_bounded_memory(model, new, tmp_pa
     # Importing the package takes 250 MB of it.
     kilobytes = int(re.search(r"VmHWM:\s*(\d+) kB", ended.out)[1])
     assert kilobytes * 1024 < 400e6
-    wanted = [f"{p:.6g}" for p in expected]
+    wanted = [f"{p:.12g}" for p in expected]
     with (tmp_path / "p.csv").open() as stream:
         next(stream)
         for position, line in enumerate(stream):

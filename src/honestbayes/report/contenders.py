@@ -237,21 +237,28 @@ class InnerFolds(ClassifierMixin, BaseEstimator):
         self.seed = seed
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Draw the folds and fit."""
+        """Draw the folds and fit; class frequencies, where no folds keep both classes in."""
         labels = np.asarray(y)
-        self.classes_, counts = np.unique(labels, return_counts=True)
-        n_folds = int(min(self.n_folds, counts.min()))
+        self.classes_ = np.unique(labels)
+        folds = self._folds(labels, groups)
+        if folds is None:
+            self.estimator_ = DummyClassifier(strategy="prior").fit(X, labels)
+        else:
+            self.estimator_ = clone(self.estimator).set_params(cv=folds).fit(X, labels)
+        return self
+
+    def _folds(self, labels: AnyArray, groups: Any) -> list[tuple[AnyArray, AnyArray]] | None:
+        """Return as many folds as possible, up to ``n_folds``, with both classes outside each."""
+        smallest = int(np.unique(labels, return_counts=True)[1].min())
         kind: Any = StratifiedKFold
         if groups is not None:
-            kind, n_folds = StratifiedGroupKFold, min(n_folds, np.unique(groups).size)
-        splits = list(
-            kind(max(2, n_folds), shuffle=True, random_state=self.seed).split(
-                np.zeros(labels.size), labels, groups
-            )
-        )
-        both = [split for split in splits if np.unique(labels[split[0]]).size == 2]
-        self.estimator_ = clone(self.estimator).set_params(cv=both).fit(X, labels)
-        return self
+            kind, smallest = StratifiedGroupKFold, min(smallest, np.unique(groups).size)
+        for n_folds in range(min(self.n_folds, smallest), 1, -1):
+            splitter = kind(n_folds, shuffle=True, random_state=self.seed)
+            splits = list(splitter.split(np.zeros(labels.size), labels, groups))
+            if all(test.size and np.unique(labels[train]).size == 2 for train, test in splits):
+                return splits
+        return None
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the fitted estimator's probabilities."""
