@@ -43,6 +43,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(msg)
     try:
         return _READERS[archive.kind](archive)
+    except OverflowError:  # JSON has whole numbers that are longer than any float
+        msg = f"{name!r} is not a valid model file: a number is too large."
+        raise ModelFileError(msg) from None
     except ModelFileError as error:
         msg = f"{name!r} is not a valid model file: {error}."
         raise ModelFileError(msg) from None

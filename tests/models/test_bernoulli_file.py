@@ -677,3 +677,14 @@ def test_a_mutated_file_loads_as_a_model_or_is_refused(files, tmp_path, which):
     assert sorted(kinds) == ["array", "bytes", "entries", "header", "json"]
     assert all(len(found) >= 8 for found in kinds.values())
     assert sum(map(sum, kinds.values())) < 75
+
+
+@pytest.mark.parametrize("name", ["log_prior_odds", "slope", "kept_columns_only"])
+def test_a_whole_number_longer_than_any_float_is_refused(files, tmp_path, name):
+    changed(
+        files["learned"],
+        tmp_path / "bad.honestbayes",
+        lambda document, _: document["content"].update({name: 10**400}),
+    )
+    with pytest.raises(ModelFileError, match="not a valid model file"):
+        load(tmp_path / "bad.honestbayes")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import inf, isfinite
+from math import inf
+from sys import float_info
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +16,7 @@ Plain = tuple[dict[str, Any], dict[str, AnyArray]]
 """Content for JSON, and named arrays."""
 
 _LONGEST_QUOTE = 60
+_LARGEST = float_info.max
 
 
 class Entries:
@@ -72,7 +74,8 @@ class Entries:
         """Return a finite number within bounds."""
         value = self.value(name)
         good = isinstance(value, int | float) and not isinstance(value, bool)
-        if not good or not low <= value <= high or not isfinite(value):
+        # A whole number in JSON may be longer than any float.
+        if not good or not low <= value <= high or not -_LARGEST <= value <= _LARGEST:
             self.refuse(name, f"is {quoted(value)}, not a number from {low:g} to {high:g}")
         return float(value)
 
