@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from honestbayes.loading import load
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.models.gaussian_nb import SelectiveGaussianNB
 from honestbayes.screening import Screening, screen
 from honestbayes.selection import Selection
 from honestbayes.storage import ModelFileError
@@ -20,6 +21,7 @@ __all__ = [
     "Screening",
     "Selection",
     "SelectiveBernoulliNB",
+    "SelectiveGaussianNB",
     "__version__",
     "load",
     "screen",

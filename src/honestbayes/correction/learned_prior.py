@@ -156,32 +156,79 @@ def learn_prior(
     log_alpha = np.insert(log_alpha, position, best)
     table = np.insert(table, position, likelihood(float(np.exp(best)))[0], axis=1)
 
-    mass = _prior_mass(log_alpha, prior)
     log_likelihood = counts.multiplicity @ table
-    table -= table.max(axis=1, keepdims=True)
-    np.exp(table, out=table)
-    # Strong features of many cases are all but impossible under most atoms.
-    np.maximum(table, _IMPOSSIBLE, out=table)
-    family, best_in_family = _family(log_alpha, table, counts.multiplicity, mass)
-    start = (1 - _NEW_SUPPORT) * family + _NEW_SUPPORT * mass
-    result = em_weights(
-        table, counts.multiplicity, PSEUDO_FEATURES * family, start, tolerance=ALPHA_TOLERANCE
+    learnt = learn_distribution(
+        log_alpha, table, counts.multiplicity, _prior_mass(log_alpha, prior)
     )
-    gain = float(counts.multiplicity @ np.log(table @ result.weights)) - best_in_family
-    free = float(expit(gain - np.log(max(counts.multiplicity.sum(), 1))))
     return LearnedPrior(
         edges,
         cell_weights,
         rule,
         np.exp(log_alpha),
-        free * result.weights + (1 - free) * family,
-        family,
-        free,
+        learnt.weights,
+        learnt.family,
+        learnt.free,
         log_likelihood,
         margins_are_fixed(counts),
-        result.path,
-        result.converged,
+        learnt.path,
+        learnt.converged,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LearntDistribution:
+    """How a parameter is distributed over features: between simple shapes and EM's free one.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (A,)
+        The average that is used.
+    family : ndarray of shape (A,)
+        The average of simple distributions.
+    free : float
+        Probability of the free shape.
+    path : ndarray of shape (steps,)
+        Penalised log likelihood after each EM step.
+    converged : bool
+        Whether EM met its tolerance.
+    """
+
+    weights: FloatArray
+    family: FloatArray
+    free: float
+    path: FloatArray
+    converged: bool
+
+
+def learn_distribution(
+    log_alpha: FloatArray, table: FloatArray, multiplicity: IntArray, mass: FloatArray
+) -> LearntDistribution:
+    """Estimate the distribution of alpha over features, shrunk towards simple ones.
+
+    Parameters
+    ----------
+    log_alpha : ndarray of shape (A,)
+        Atoms, increasing; the last stands for features that tell nothing.
+    table : ndarray of shape (D, A)
+        Log likelihood of each atom for each distinct feature. Overwritten.
+    multiplicity : ndarray of shape (D,)
+        How many features are like it.
+    mass : ndarray of shape (A,)
+        Prior probability of each atom, were it the alpha of all features.
+    """
+    table -= table.max(axis=1, keepdims=True)
+    np.exp(table, out=table)
+    # Strong features of many cases are all but impossible under most atoms.
+    np.maximum(table, _IMPOSSIBLE, out=table)
+    family, best_in_family = _family(log_alpha, table, multiplicity, mass)
+    start = (1 - _NEW_SUPPORT) * family + _NEW_SUPPORT * mass
+    result = em_weights(
+        table, multiplicity, PSEUDO_FEATURES * family, start, tolerance=ALPHA_TOLERANCE
+    )
+    gain = float(multiplicity @ np.log(table @ result.weights)) - best_in_family
+    free = float(expit(gain - np.log(max(multiplicity.sum(), 1))))
+    weights = free * result.weights + (1 - free) * family
+    return LearntDistribution(weights, family, free, result.path, result.converged)
 
 
 def feature_likelihood(

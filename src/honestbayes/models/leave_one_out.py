@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
 
 from honestbayes.correction.learned_prior import LearnedPrior
@@ -16,12 +17,12 @@ from honestbayes.screening import Screening, Source
 from honestbayes.screening.binarization import BinarizeOption
 from honestbayes.screening.leave_out import leave_out
 from honestbayes.screening.sources import RowsOf
-from honestbayes.types import BoolArray, FloatArray, IntArray
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _ENOUGH_CASES = 2000
 """With more cases than this one repetition of cross-validation is enough for the slope."""
 
-_EFFECTIVE_SHARE = 0.4
+EFFECTIVE_SHARE = 0.4
 """Held-out cases share their training sets: the variance of a slope learnt from them was 2.4
 times that of independent cases (docs, "The slope")."""
 
@@ -101,7 +102,7 @@ def learn_slope(
     together.
     """
     is_class_1 = training.is_class_1
-    folds = held_out_folds(is_class_1, training.groups, _repeats(is_class_1.size))
+    folds = held_out_folds(is_class_1, training.groups, slope_repeats(is_class_1.size))
     if not folds:
         if training.groups is not None:
             warnings.warn(
@@ -119,7 +120,7 @@ def learn_slope(
         np.concatenate(evidence),
         np.concatenate(labels),
         fit.log_prior_odds,
-        share=_EFFECTIVE_SHARE / _repeats(is_class_1.size),
+        share=EFFECTIVE_SHARE / slope_repeats(is_class_1.size),
     )
 
 
@@ -143,37 +144,60 @@ def fit_slope(
     share : float, default=1.0
         How much of an independent case each of these is worth.
     """
-    sign = np.where(is_class_1, 1.0, -1.0)
+    joint = np.stack([np.zeros(evidence.size), evidence], axis=1)
+    return fit_class_slope(joint, is_class_1.astype(int), np.array([0.0, log_prior_odds]), share)
+
+
+def fit_class_slope(
+    log_likelihood: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
+) -> float:
+    """Do the same for any number of classes: one factor on all log likelihoods.
+
+    Parameters
+    ----------
+    log_likelihood : ndarray of shape (n, C)
+        Log P(x | class) of held-out cases.
+    codes : ndarray of int of shape (n,)
+        Their classes.
+    log_prior : ndarray of shape (C,)
+        Log class probabilities before features are seen.
+    share : float, default=1.0
+        How much of an independent case each of these is worth.
+    """
+    # How much more each class has than the actual one, in evidence and before it.
+    rows = np.arange(codes.size)
+    more = log_likelihood - log_likelihood[rows, codes][:, None]
+    before = log_prior - log_prior[codes][:, None]
+
+    def loss(slope: float) -> float:
+        return float(np.sum(logsumexp(before + slope * more, axis=1)))
+
     step = 0.05
     log_slope = np.arange(-8.0, 4.0 + step / 2, step)
-    loss = np.array(
-        [
-            np.sum(np.logaddexp(0.0, -sign * (log_prior_odds + b * evidence)))
-            for b in np.exp(log_slope)
-        ]
-    )
-    at_one = np.sum(np.logaddexp(0.0, -sign * (log_prior_odds + evidence)))
-    log_posterior = share * (at_one - loss) - log_slope**2 / 2 - np.log(2 * np.pi) / 2
+    losses = np.array([loss(slope) for slope in np.exp(log_slope)])
+    log_posterior = share * (loss(1.0) - losses) - log_slope**2 / 2 - np.log(2 * np.pi) / 2
     slab = step * np.exp(log_posterior - max(log_posterior.max(), 0.0))
     spike = np.exp(-max(log_posterior.max(), 0.0))
     return float(np.exp(np.sum(slab * log_slope) / (np.sum(slab) + spike)))
 
 
-def _repeats(n_cases: int) -> int:
+def slope_repeats(n_cases: int) -> int:
+    """How often the folds are drawn from which a slope is learnt."""
     return 4 if n_cases <= _ENOUGH_CASES else 1
 
 
-def held_out_folds(is_class_1: BoolArray, groups: IntArray | None, repeats: int) -> list[IntArray]:
+def held_out_folds(labels: AnyArray, groups: IntArray | None, repeats: int) -> list[IntArray]:
     """Five stratified folds, repeated; none where a class or the groups are too few to be split."""
-    smallest = int(min(np.sum(is_class_1), np.sum(~is_class_1)))
+    present, counts = np.unique(labels, return_counts=True)
+    smallest = int(counts.min())
     if groups is None:
         if smallest < 2:
             return []
         splitter = RepeatedStratifiedKFold(
             n_splits=min(5, smallest), n_repeats=repeats, random_state=0
         )
-        return [test for _, test in splitter.split(is_class_1, is_class_1)]
-    by_class = [np.unique(groups[is_class_1 == label]).size for label in (False, True)]
+        return [test for _, test in splitter.split(labels, labels)]
+    by_class = [np.unique(groups[labels == label]).size for label in present]
     if min(by_class) < 2:
         return []
     n_splits = min(5, smallest, *by_class)
@@ -181,11 +205,15 @@ def held_out_folds(is_class_1: BoolArray, groups: IntArray | None, repeats: int)
         split
         for seed in range(repeats)
         for split in StratifiedGroupKFold(n_splits, shuffle=True, random_state=seed).split(
-            is_class_1, is_class_1, groups
+            labels, labels, groups
         )
     ]
     # A large group may hold all that is left of a class; such a fold says nothing.
-    return [test for train, test in splits if test.size and np.unique(is_class_1[train]).size == 2]
+    return [
+        test
+        for train, test in splits
+        if test.size and np.unique(labels[train]).size == present.size
+    ]
 
 
 def _is_seed(random_state: Any) -> bool:

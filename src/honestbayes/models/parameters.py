@@ -11,7 +11,7 @@ import numpy as np
 from honestbayes.models.bernoulli_core import FeaturePriorName, Settings
 from honestbayes.models.common_alpha import ModelSettings, Quadrature
 from honestbayes.quadrature import AlphaPrior
-from honestbayes.types import BoolArray, IntArray
+from honestbayes.types import BoolArray, FloatArray, IntArray
 
 
 def check_settings(
@@ -23,7 +23,7 @@ def check_settings(
         msg = f"recalibrate={params['recalibrate']!r} is not one of None, 'slope'."
         raise ValueError(msg)
     check_class_prior(params["class_prior"])
-    n_features, threshold = _rule(params, int(np.sum(~always_keep)))
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     low, high = _pair(params, "theta_prior")
     if not 0 <= low < high <= 1:
         msg = f"theta_prior={params['theta_prior']} is not an interval within (0, 1)."
@@ -85,7 +85,8 @@ def _model(params: Mapping[str, Any], *, only_event: bool) -> tuple[FeaturePrior
     return prior, correction
 
 
-def _rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None, float | None]:
+def selection_rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None, float | None]:
+    """Return how many features to keep, or the bound; both None: all."""
     k, threshold = params["n_features_to_select"], params["threshold"]
     if threshold is not None:
         if k is not None:
@@ -147,6 +148,20 @@ def check_class_prior(class_prior: Any) -> float | None:
         msg = f"class_prior={class_prior} must be two positive prevalences that sum to 1."
         raise ValueError(msg)
     return float(np.log(prior[1]) - np.log(prior[0]))
+
+
+def check_prevalences(class_prior: Any, n_classes: int) -> FloatArray | None:
+    """Return the logs of given prevalences of any number of classes, or None."""
+    if class_prior is None:
+        return None
+    try:
+        prior = np.asarray(class_prior, dtype=float)
+    except (TypeError, ValueError):
+        prior = np.zeros(0)
+    if prior.shape != (n_classes,) or not np.all(prior > 0) or abs(prior.sum() - 1) > 1e-6:
+        msg = f"class_prior={class_prior} must be {n_classes} positive prevalences that sum to 1."
+        raise ValueError(msg)
+    return np.asarray(np.log(prior))
 
 
 def group_codes(groups: Any, n_cases: int) -> IntArray | None:

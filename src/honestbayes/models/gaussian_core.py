@@ -1,0 +1,336 @@
+"""From the moments of a screening to a fitted Gaussian model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from honestbayes.correction.f_statistic import log_prob_discarded
+from honestbayes.correction.gaussian import (
+    VariancePrior,
+    fit_variance_prior,
+    heavy_tailed,
+    learn_ratios,
+    log_marginal,
+    ratio_grid,
+    shrinkage,
+)
+from honestbayes.screening.moments import Moments
+from honestbayes.types import AnyArray, BoolArray, FloatArray
+
+RatioPriorName = Literal["learned", "heavy-tailed"]
+Correction = Literal["counts", "selection"] | None
+
+N_SCALES = 24
+"""Nodes of the scale of the heavy-tailed prior, whose prior is even in its logarithm."""
+
+SMALLEST_SCALE = 9.0
+"""How far the scale goes below the smallest ratio, in logarithms: no features at all need be
+strong."""
+
+_NEGLIGIBLE = 1e-12
+"""Ratios that no kept feature believes in, at any scale, are left out of predictions."""
+
+_CHUNK_CELLS = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianSettings:
+    """Validated choices of the user."""
+
+    n_features: int | None
+    threshold: float | None
+    always_keep: BoolArray
+    feature_prior: RatioPriorName
+    correction: Correction
+    class_pseudocounts: float
+
+
+@dataclass(frozen=True, slots=True)
+class RealSelection:
+    """What a selection by r squared (equivalently by F) kept, and what it discarded.
+
+    Attributes
+    ----------
+    rule : {"top", "threshold", "all"}
+        The features with the largest r squared; all above a bound; all.
+    bound : float
+        r squared of the weakest kept feature, or the bound.
+    kept, always_kept : tuple of int
+        Columns that won the race, strongest first; columns kept by design.
+    n_features_in : int
+        Columns of the screened table.
+    class_counts : tuple of int
+        Training cases in each class.
+    kept_names : tuple of str or None
+        Names of all columns that the model uses, where the table had them.
+    """
+
+    rule: Literal["top", "threshold", "all"]
+    bound: float
+    kept: tuple[int, ...]
+    always_kept: tuple[int, ...]
+    n_features_in: int
+    class_counts: tuple[int, ...]
+    kept_names: tuple[str, ...] | None = None
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """All columns that the model uses: the winners, then those kept by design."""
+        return self.kept + self.always_kept
+
+    @property
+    def n_discarded(self) -> int:
+        """How many features were discarded."""
+        return self.n_features_in - len(self.columns)
+
+    def support(self) -> BoolArray:
+        """Mask of shape (n_features_in,) of the columns that the model uses."""
+        mask = np.zeros(self.n_features_in, dtype=bool)
+        mask[list(self.columns)] = True
+        return mask
+
+
+@dataclass(frozen=True, slots=True)
+class RatioPosterior:
+    """The distribution of the signal ratio w over features.
+
+    Attributes
+    ----------
+    ratio : ndarray of shape (A,)
+        The grid; 0 is an idle feature.
+    scale_weights : ndarray of shape (T,)
+        Posterior weights of the nodes of the scale; one node where the distribution is learnt.
+    weights : ndarray of shape (T, A)
+        Distribution of ratios over features at each node.
+    log_prob_selection : ndarray of shape (T,)
+        log P(the others were discarded) at each node; 0 where it was not conditioned on.
+    """
+
+    ratio: FloatArray
+    scale_weights: FloatArray
+    weights: FloatArray
+    log_prob_selection: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianFit:
+    """A fitted model.
+
+    Attributes
+    ----------
+    selection : RealSelection
+        What was kept.
+    posterior : RatioPosterior
+        How ratios are distributed.
+    variance_prior : VariancePrior
+        Of the features' variances.
+    moments : Moments
+        Of the kept features.
+    log_scale_weight : ndarray of shape (T,)
+        Log posterior weights of the nodes.
+    log_mixing : ndarray of shape (T, A, k)
+        Log posterior weights of each kept feature's ratio at each node; here A counts the ratios
+        that matter.
+    location, log_spread : ndarray of shape (A, C, k)
+        Predictive centre, and log of the spread, of each ratio and class.
+    degrees : ndarray of shape (k,)
+        Degrees of freedom of the predictive Student t.
+    log_prior : ndarray of shape (C,)
+        Log class probabilities before features are seen.
+    """
+
+    selection: RealSelection
+    posterior: RatioPosterior
+    variance_prior: VariancePrior
+    moments: Moments
+    log_scale_weight: FloatArray
+    log_mixing: FloatArray
+    location: FloatArray
+    log_spread: FloatArray
+    degrees: FloatArray
+    log_prior: FloatArray
+
+    def log_likelihood(self, values: AnyArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C), for kept columns of shape (n, k); NaN: missing."""
+        n, k = values.shape
+        n_nodes, n_ratios = self.log_mixing.shape[:2]
+        n_classes = self.log_prior.size
+        result = np.empty((n, n_classes))
+        step = max(1, _CHUNK_CELLS // max(1, n_ratios * k))
+        constant = (
+            gammaln((self.degrees + 1) / 2)
+            - gammaln(self.degrees / 2)
+            - 0.5 * np.log(np.pi * self.degrees)
+        )
+        mixing = np.exp(self.log_mixing)
+        for start in range(0, n, step):
+            x = np.asarray(values[start : start + step], dtype=float)
+            hidden = np.isnan(x)
+            x = np.where(hidden, 0.0, x)
+            terms = np.empty((n_nodes, x.shape[0], n_classes))
+            for label in range(n_classes):
+                z = (x[:, None, :] - self.location[:, label]) * np.exp(-self.log_spread[:, label])
+                log_t = constant - self.log_spread[:, label]
+                log_t = log_t - (self.degrees + 1) / 2 * np.log1p(z * z / self.degrees)
+                top = log_t.max(axis=1, keepdims=True, initial=-np.inf)
+                density = np.exp(log_t - top)
+                for node in range(n_nodes):
+                    mixed = np.log(np.einsum("nak,ak->nk", density, mixing[node])) + top[:, 0]
+                    terms[node, :, label] = np.where(hidden, 0.0, mixed).sum(axis=1)
+            terms += self.log_scale_weight[:, None, None]
+            result[start : start + step] = logsumexp(terms, axis=0)
+        return result
+
+
+def fit_moments(moments: Moments, settings: GaussianSettings) -> GaussianFit:
+    """Select, correct and fit from moments."""
+    selection = select_by_r_squared(moments, settings)
+    n_classes = len(moments.class_counts)
+    degrees = np.maximum(moments.observed.sum(axis=0) - n_classes, 0)
+    prior = fit_variance_prior(moments.within, np.broadcast_to(degrees, moments.within.shape))
+    kept = moments.take(np.array(selection.columns, dtype=np.int64))
+    posterior = _ratio_posterior(moments, selection, settings, prior, kept)
+    with np.errstate(divide="ignore"):
+        log_mixing = np.log(posterior.weights)[:, :, None] + _log_marginal(
+            posterior.ratio, kept, prior
+        )
+        log_scale_weight = np.log(posterior.scale_weights)
+    log_mixing -= logsumexp(log_mixing, axis=1, keepdims=True)
+    used = np.exp(log_mixing).max(axis=(0, 2), initial=0.0) > _NEGLIGIBLE
+    used[0] |= not used.any()
+    log_mixing = log_mixing[:, used]
+    location, log_spread, t_degrees = _predictive(posterior.ratio[used], kept, prior)
+    counts = np.array(moments.class_counts) + settings.class_pseudocounts
+    return GaussianFit(
+        selection,
+        posterior,
+        prior,
+        kept,
+        log_scale_weight,
+        log_mixing,
+        location,
+        log_spread,
+        t_degrees,
+        np.log(counts) - np.log(counts.sum()),
+    )
+
+
+def select_by_r_squared(moments: Moments, settings: GaussianSettings) -> RealSelection:
+    """Keep the features with the largest r squared; equal ones in the order of columns."""
+    r_squared = moments.r_squared()
+    racing = np.flatnonzero(~settings.always_keep)
+    order = racing[np.argsort(-r_squared[racing], kind="stable")]
+    rule: Literal["top", "threshold", "all"] = "top"
+    bound = 0.0
+    if settings.threshold is not None:
+        rule, bound = "threshold", settings.threshold**2
+        kept = order[r_squared[order] > bound]
+    elif settings.n_features is None:
+        rule, kept = "all", order
+    else:
+        kept = order[: settings.n_features]
+        if kept.size < order.size:
+            bound = float(r_squared[kept[-1]]) if kept.size else 1.0
+    always = np.flatnonzero(settings.always_keep)
+    names = moments.feature_names
+    columns = [*kept.tolist(), *always.tolist()]
+    return RealSelection(
+        rule,
+        bound,
+        tuple(kept.tolist()),
+        tuple(always.tolist()),
+        moments.n_features,
+        moments.class_counts,
+        None if names is None else tuple(names[column] for column in columns),
+    )
+
+
+def _log_marginal(ratio: FloatArray, moments: Moments, prior: VariancePrior) -> FloatArray:
+    return log_marginal(ratio, moments.observed, moments.mean, moments.within, prior)
+
+
+def _ratio_posterior(
+    moments: Moments,
+    selection: RealSelection,
+    settings: GaussianSettings,
+    prior: VariancePrior,
+    kept: Moments,
+) -> RatioPosterior:
+    """Learn the distribution of ratios, or weigh the scales of the heavy-tailed one."""
+    ratio = ratio_grid(int(moments.observed.sum(axis=0).max(initial=2)))
+    used = kept.take(np.arange(len(selection.kept)))
+    if settings.correction == "counts":
+        used = moments.take(np.setdiff1d(np.arange(moments.n_features), selection.always_kept))
+    if settings.feature_prior == "learned":
+        ratio, weights = learn_ratios(lambda w: _log_marginal(w, used, prior), ratio)
+        return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))
+    scales = np.exp(np.linspace(np.log(ratio[1]) - SMALLEST_SCALE, 0.0, N_SCALES))
+    weights = np.stack([heavy_tailed(ratio, float(scale)) for scale in scales])
+    log_selection = np.zeros(N_SCALES)
+    if settings.correction == "selection":
+        log_selection = _log_selection(moments, selection, ratio, weights)
+    table = _log_marginal(ratio, used, prior)
+    log_weight = np.log(weights @ np.exp(table - table.max(axis=0))).sum(axis=1) + log_selection
+    scale_weights = np.exp(log_weight - log_weight.max())
+    return RatioPosterior(ratio, scale_weights / scale_weights.sum(), weights, log_selection)
+
+
+def _log_selection(
+    moments: Moments, selection: RealSelection, ratio: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Log P(the discarded features were discarded) at each node of the scale, shape (T,)."""
+    discarded = np.flatnonzero(~selection.support())
+    total = np.zeros(weights.shape[0])
+    if not discarded.size:
+        return total
+    if moments.observed.shape[1] == 1:
+        sizes, times = moments.observed.T, np.array([discarded.size])
+    else:
+        sizes, times = np.unique(moments.observed[:, discarded].T, axis=0, return_counts=True)
+    for size, number in zip(sizes, times, strict=True):
+        present = size[size > 0]
+        if present.size < 2 or present.sum() <= present.size:
+            continue  # such a feature cannot be told from a constant one: it never wins
+        log_discarded = log_prob_discarded(ratio, present, selection.bound)
+        total += number * logsumexp(log_discarded, axis=1, b=weights)
+    return total
+
+
+def _predictive(
+    ratio: FloatArray, kept: Moments, prior: VariancePrior
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return centre and log spread, shape (A, C, k), and degrees of freedom, shape (k,)."""
+    n_classes, k = kept.mean.shape
+    observed = np.broadcast_to(kept.observed, (n_classes, k))
+    degrees = 2 * prior.shape + np.maximum(observed.sum(axis=0) - 1, 0)
+    location = np.empty((ratio.size, n_classes, k))
+    log_spread = np.empty_like(location)
+    for a, w in enumerate(ratio):
+        shrunk = shrinkage(float(w), observed, kept.mean)
+        own = w * observed / (1 + w * observed)
+        location[a] = shrunk.centre + own * (kept.mean - shrunk.centre)
+        # Variance of mu_c over s2: of what is its own, and of the centre that it shares.
+        variance = w / (1 + w * observed) + (1 - own) ** 2 / np.maximum(shrunk.precision, 1e-12)
+        typical = (prior.scale + (kept.within + shrunk.between) / 2) / (degrees / 2)
+        log_spread[a] = 0.5 * (np.log(typical) + np.log1p(variance))
+    return location, log_spread, degrees
+
+
+def softmax_log(log_joint: FloatArray) -> FloatArray:
+    """Normalise log joint probabilities of shape (n, C)."""
+    return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+
+
+__all__ = [
+    "GaussianFit",
+    "GaussianSettings",
+    "RatioPosterior",
+    "RealSelection",
+    "fit_moments",
+    "select_by_r_squared",
+    "softmax_log",
+]
