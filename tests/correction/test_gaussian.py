@@ -49,6 +49,17 @@ def test_missing_cells_are_left_out_of_the_column():
     assert got[:, 1] - got[0, 1] == pytest.approx(wanted - wanted[0], abs=1e-7)
 
 
+def test_complete_columns_are_treated_as_columns_that_might_have_gaps():
+    generator = np.random.default_rng(5)
+    y = np.arange(30) % 3
+    found = moments_of(1e4 + generator.normal(size=(30, 8)) + y[:, None] * np.arange(8), y)
+    ratio, prior = ratio_grid(30), VariancePrior(3.0, 2.0)
+    fast = log_marginal(ratio, found.observed, found.mean, found.within, prior)
+    spread = np.repeat(found.observed, 8, axis=1)
+    slow = log_marginal(ratio, spread, found.mean, found.within, prior)
+    assert fast == pytest.approx(slow, abs=1e-9)
+
+
 @pytest.mark.parametrize("shape", [0.8, 3.0, 40.0])
 def test_the_prior_of_the_variances_is_found_again(shape):
     generator = np.random.default_rng(2)
