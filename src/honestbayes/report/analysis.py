@@ -94,8 +94,8 @@ def analyse(
     progress : callable
         Told how far the work is.
     """
-    n_cells = table.X.shape[0] * table.X.shape[1]
-    n_repeats = options.repeats(n_cells)
+    size = (table.X.shape[0], table.X.shape[0] * table.X.shape[1])
+    n_repeats = options.repeats(*size)
     in_use = CORRECTED_SLOPE if options.recalibrate else CORRECTED
     estimators = _estimators(table, options, options.n_features)
     evaluations = {}
@@ -105,7 +105,7 @@ def analyse(
     step = progress("Cross-validating", n_folds * len(estimators))
     for method, estimator in estimators.items():
         evaluations[method] = _evaluate(estimator, table, options, n_repeats, step)
-    paths = _paths(table, options, in_use, progress) if options.wants_path(n_cells) else {}
+    paths = _paths(table, options, in_use, progress) if options.wants_path(*size) else {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = _final_model(estimators[in_use], table, options)

@@ -10,6 +10,9 @@ DEFAULT_FOLDS = 5
 _REPEATS_BY_CELLS = ((1 << 18, 5), (1 << 21, 3), (1 << 24, 2))
 """Folds are drawn again as often as the size of the table, in cells, lets one wait for."""
 
+MANY_CASES = 2000
+"""With more cases than this one drawing of the folds is steady enough, and fits take seconds."""
+
 PATH_UP_TO = 1 << 23
 """Cells of a table up to which the performance by number of features is found."""
 
@@ -62,17 +65,21 @@ class Options:
             msg = f"n_folds={self.n_folds} is not 2 or more, or 'loo'."
             raise ValueError(msg)
 
-    def repeats(self, n_cells: int) -> int:
+    def repeats(self, n_cases: int, n_cells: int) -> int:
         """Return how often the folds are drawn for a table of this size."""
         if self.n_folds == "loo":
             return 1
         if self.n_repeats is not None:
             return self.n_repeats
+        if n_cases > MANY_CASES:
+            return 1
         return next((times for cells, times in _REPEATS_BY_CELLS if n_cells <= cells), 1)
 
-    def wants_path(self, n_cells: int) -> bool:
+    def wants_path(self, n_cases: int, n_cells: int) -> bool:
         """Return whether the performance by number of features is found."""
-        return n_cells <= PATH_UP_TO if self.path is None else self.path
+        if self.path is not None:
+            return self.path
+        return n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; the number of processes changes nothing, and is left out."""
