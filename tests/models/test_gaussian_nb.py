@@ -181,6 +181,36 @@ def test_features_kept_by_design_are_kept_and_stay_out_of_the_race():
     assert model.predict_proba(frame).shape == (40, 2)
 
 
+@pytest.mark.parametrize("prior", ["learned", "heavy-tailed"])
+def test_the_table_of_features_tells_strong_from_lucky_ones(prior):
+    generator = np.random.default_rng(8)
+    y = np.arange(60) % 2
+    X = 5 + 2 * generator.normal(size=(60, 800))
+    X[:, 3] += 4 * y
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(800)])
+    model = SelectiveGaussianNB(n_features_to_select=4, feature_prior=prior, **PLAIN)
+    table = model.fit(frame, y).feature_table()
+    assert table.name[0] == "g3"
+    assert table.r[0] == pytest.approx(abs(np.corrcoef(X[:, 3], y)[0, 1]))
+    assert table.centre[:, 0] == pytest.approx([5, 9], abs=1)
+    assert table.spread == pytest.approx(np.full(4, 2.0), abs=0.5)
+    assert table.idle[0] < 0.01
+    assert table.idle[1:].min() > 0.5
+    # What luck made of the others is taken back.
+    observed = [X[y == 1, j].mean() - X[y == 0, j].mean() for j in model.selection_.kept[1:]]
+    assert np.all(np.abs(np.diff(table.centre[:, 1:], axis=0)[0]) < 0.5 * np.abs(observed))
+    assert "g3" in str(table)
+    assert set(table.to_dict()) == {
+        "name",
+        "r",
+        "centre_0",
+        "centre_1",
+        "spread",
+        "idle",
+        "by_design",
+    }
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -206,6 +236,14 @@ def test_extreme_units_are_no_problem(scale):
     model = SelectiveGaussianNB(n_features_to_select=5, **PLAIN).fit(X, y)
     other = SelectiveGaussianNB(n_features_to_select=5, **PLAIN).fit(scale * X, y)
     assert other.predict_proba(scale * new) == pytest.approx(model.predict_proba(new), abs=1e-6)
+
+
+def test_a_value_far_from_all_others_gives_a_probability_all_the_same():
+    X, y, _, _ = draw(9, p=10, share=0.5)
+    model = SelectiveGaussianNB(**PLAIN).fit(X, y)
+    p = model.predict_proba(np.full((1, 10), 1e300))
+    assert np.isfinite(p).all()
+    assert p.sum() == pytest.approx(1.0)
 
 
 def test_two_cases_are_enough_to_say_little():

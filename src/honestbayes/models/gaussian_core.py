@@ -31,6 +31,9 @@ SMALLEST_SCALE = 9.0
 """How far the scale goes below the smallest ratio, in logarithms: no features at all need be
 strong."""
 
+_FARTHEST = 1e150
+"""Deviations beyond this are all alike; their squares would overflow."""
+
 _NEGLIGIBLE = 1e-12
 """Ratios that no kept feature believes in, at any scale, are left out of predictions."""
 
@@ -130,11 +133,12 @@ class GaussianFit:
         Of the features' variances.
     moments : Moments
         Of the kept features.
+    ratio : ndarray of shape (A,)
+        The ratios that matter to any kept feature.
     log_scale_weight : ndarray of shape (T,)
         Log posterior weights of the nodes.
     log_mixing : ndarray of shape (T, A, k)
-        Log posterior weights of each kept feature's ratio at each node; here A counts the ratios
-        that matter.
+        Log posterior weights of each kept feature's ratio at each node.
     location, log_spread : ndarray of shape (A, C, k)
         Predictive centre, and log of the spread, of each ratio and class.
     degrees : ndarray of shape (k,)
@@ -147,12 +151,20 @@ class GaussianFit:
     posterior: RatioPosterior
     variance_prior: VariancePrior
     moments: Moments
+    ratio: FloatArray
     log_scale_weight: FloatArray
     log_mixing: FloatArray
     location: FloatArray
     log_spread: FloatArray
     degrees: FloatArray
     log_prior: FloatArray
+
+    def ratio_weights(self) -> FloatArray:
+        """Posterior weights of each kept feature's ratio, over all scales, shape (A, k)."""
+        result: FloatArray = np.einsum(
+            "t,tak->ak", np.exp(self.log_scale_weight), np.exp(self.log_mixing)
+        )
+        return result
 
     def log_likelihood(self, values: AnyArray) -> FloatArray:
         """Return log P(x | class), shape (n, C), for kept columns of shape (n, k); NaN: missing."""
@@ -174,6 +186,7 @@ class GaussianFit:
             terms = np.empty((n_nodes, x.shape[0], n_classes))
             for label in range(n_classes):
                 z = (x[:, None, :] - self.location[:, label]) * np.exp(-self.log_spread[:, label])
+                z = np.clip(z, -_FARTHEST, _FARTHEST)
                 log_t = constant - self.log_spread[:, label]
                 log_t = log_t - (self.degrees + 1) / 2 * np.log1p(z * z / self.degrees)
                 top = log_t.max(axis=1, keepdims=True, initial=-np.inf)
@@ -210,6 +223,7 @@ def fit_moments(moments: Moments, settings: GaussianSettings) -> GaussianFit:
         posterior,
         prior,
         kept,
+        posterior.ratio[used],
         log_scale_weight,
         log_mixing,
         location,

@@ -19,6 +19,7 @@ from honestbayes.models.gaussian_core import (
     fit_moments,
     softmax_log,
 )
+from honestbayes.models.gaussian_explain import GaussianFeatureTable, feature_table
 from honestbayes.models.leave_one_out import (
     EFFECTIVE_SHARE,
     fit_class_slope,
@@ -260,6 +261,11 @@ class SelectiveGaussianNB(ClassifierMixin, BaseEstimator):
         return result
 
     # --------------------------------------------------------------- explanation
+
+    def feature_table(self) -> GaussianFeatureTable:
+        """Return what each kept feature says: its centre in each class, and whether it is idle."""
+        names = tuple(str(name) for name in self.get_feature_names_out())
+        return feature_table(self._fit, names, tuple(str(label) for label in self.classes_))
 
     def get_support(self, indices: bool = False) -> BoolArray | IntArray:
         """Return the mask of the kept features, or their indices."""
