@@ -126,6 +126,8 @@ def progress(*, quiet: bool) -> Iterator[ProgressLike]:
     with Progress(*columns, console=console, transient=True) as bars:
 
         def start(description: str, total: int) -> Callable[[], None]:
+            for earlier in bars.task_ids:  # one thing at a time: what came before is done
+                bars.update(earlier, visible=False)
             task = bars.add_task(description, total=total or None)
             return lambda: bars.advance(task)
 

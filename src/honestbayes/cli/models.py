@@ -62,14 +62,6 @@ def fit(
     place = Path(f"{stem(table)}.honestbayes") if out is None else out
     _check_replaceable(place)
     file = given.opened(table, delimiter, max_size)
-    data = read_training(
-        file,
-        target=target,
-        positive=positive,
-        ignore=ignore or (),
-        keep=keep or (),
-        groups=groups,
-    )
     chosen = Options(
         n_features=given.number_of_features(features),
         threshold=threshold,
@@ -77,11 +69,20 @@ def fit(
         recalibrate=recalibrate,
         seed=seed,
     )
-    given.check_fits(chosen, data)
-    with progress(quiet=quiet) as bars, bad_input():
-        step = bars("Fitting", 0)
-        model = TableModel.of_training(fit_model(data, chosen), data)
-        step()
+    with progress(quiet=quiet) as bars:
+        bars("Reading", 0)
+        data = read_training(
+            file,
+            target=target,
+            positive=positive,
+            ignore=ignore or (),
+            keep=keep or (),
+            groups=groups,
+        )
+        given.check_fits(chosen, data)
+        bars("Fitting", 0)
+        with bad_input():
+            model = TableModel.of_training(fit_model(data, chosen), data)
     model.save(place)
     if not quiet:
         for note in data.notes:
@@ -151,8 +152,7 @@ def predict(
             identifiers = None if row_names is None else rows[row_names].to_pylist()
             writer.writerows(_lines(fitted, values, identifiers, row))
             row += len(values)
-            for column, levels in strange.items():
-                unknown.setdefault(column, set()).update(levels)
+            _add_unknown(unknown, strange)
             step()
     if not quiet:
         tell_unknown(unknown)
@@ -204,6 +204,11 @@ def _csv_output(out: Path | None) -> Iterator[TextIO]:
         yield stream
 
 
+def _add_unknown(unknown: dict[str, set[str]], more: dict[str, tuple[str, ...]]) -> None:
+    for column, levels in more.items():
+        unknown.setdefault(column, set()).update(levels)
+
+
 def tell_unknown(unknown: dict[str, set[str]]) -> None:
     """Say which levels the model did not know."""
     for column, levels in unknown.items():
@@ -236,10 +241,12 @@ def evaluate(
         raise InputError(msg)
     unknown: dict[str, set[str]] = {}
     parts = []
-    for features, _, strange in fitted.batches(file):
-        parts.append(_predictions(fitted, features, prevalence, None)[:, 0])
-        for column, levels in strange.items():
-            unknown.setdefault(column, set()).update(levels)
+    with progress(quiet=as_json) as bars:
+        step = bars("Predicting", 0)
+        for features, _, strange in fitted.batches(file):
+            parts.append(_predictions(fitted, features, prevalence, None)[:, 0])
+            _add_unknown(unknown, strange)
+            step()
     p = np.concatenate(parts)[has_class]
     together = None if groups is None else _groups(file, groups, has_class)
     summary = summarise(y, p, pos_label=1, groups=together)

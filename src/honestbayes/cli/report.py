@@ -102,20 +102,23 @@ def report(
         },
     )
     file = given.opened(table, delimiter, max_size)
-    data = read_training(
-        file,
-        target=target,
-        positive=positive,
-        ignore=ignore or (),
-        keep=keep or (),
-        groups=groups,
-        ids=row_names,
-    )
-    given.check_fits(chosen, data)
-    given.check_evaluation(chosen, data)
-    with progress(quiet=quiet) as bars, bad_input():
-        analysis = analyse(data, chosen, name=file.name, command=command, progress=bars)
-    write_folder(analysis.report, TableModel.of_training(analysis.model, data), folder)
+    with progress(quiet=quiet) as bars:
+        bars("Reading", 0)
+        data = read_training(
+            file,
+            target=target,
+            positive=positive,
+            ignore=ignore or (),
+            keep=keep or (),
+            groups=groups,
+            ids=row_names,
+        )
+        given.check_fits(chosen, data)
+        given.check_evaluation(chosen, data)
+        with bad_input():
+            analysis = analyse(data, chosen, name=file.name, command=command, progress=bars)
+        bars("Writing", 0)
+        write_folder(analysis.report, TableModel.of_training(analysis.model, data), folder)
     if as_json:
         typer.echo(json.dumps(analysis.report.to_dict(cases=False), allow_nan=False, indent=1))
     elif not quiet:

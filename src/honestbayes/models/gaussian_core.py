@@ -332,19 +332,3 @@ def _predictive(
         typical = (prior.scale + (kept.within + shrunk.between) / 2) / (degrees / 2)
         log_spread[a] = 0.5 * (np.log(typical) + np.log1p(variance))
     return location, log_spread, degrees
-
-
-def softmax_log(log_joint: FloatArray) -> FloatArray:
-    """Normalise log joint probabilities of shape (n, C)."""
-    return np.asarray(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
-
-
-__all__ = [
-    "GaussianFit",
-    "GaussianSettings",
-    "RatioPosterior",
-    "RealSelection",
-    "fit_moments",
-    "select_by_r_squared",
-    "softmax_log",
-]

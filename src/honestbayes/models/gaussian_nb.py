@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -17,7 +17,6 @@ from honestbayes.models.gaussian_core import (
     RatioPosterior,
     RealSelection,
     fit_moments,
-    softmax_log,
 )
 from honestbayes.models.gaussian_explain import GaussianFeatureTable, feature_table
 from honestbayes.models.leave_one_out import (
@@ -25,6 +24,7 @@ from honestbayes.models.leave_one_out import (
     fit_class_slope,
     held_out_folds,
     slope_repeats,
+    warn_of_too_few_groups,
 )
 from honestbayes.models.parameters import (
     check_prevalences,
@@ -33,6 +33,7 @@ from honestbayes.models.parameters import (
     selection_rule,
 )
 from honestbayes.screening import Source, as_source
+from honestbayes.screening.binarization import check_finite
 from honestbayes.screening.moments import screen_moments
 from honestbayes.screening.sources import RowsOf
 from honestbayes.selection import parse_always_keep
@@ -247,8 +248,11 @@ class SelectiveGaussianNB(ClassifierMixin, BaseEstimator):
         if log_prior is None:
             log_prior = self._fit.log_prior
         values = source.take(np.array(self.selection_.columns, dtype=np.int64))
-        _check_finite(values, self.get_feature_names_out())
-        return softmax_log(log_prior + self.slope_ * self._fit.log_likelihood(values))
+        if values.dtype.kind == "f":
+            names = self.get_feature_names_out()
+            check_finite(values, lambda position: f"column {names[position]!r}")
+        log_joint = log_prior + self.slope_ * self._fit.log_likelihood(values)
+        return np.asarray(log_softmax(log_joint, axis=1))
 
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
         """Return P(class | x), shape (n, n_classes)."""
@@ -305,16 +309,6 @@ def _encode(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:
     return classes, codes
 
 
-def _check_finite(values: AnyArray, names: AnyArray) -> None:
-    if values.dtype.kind == "f" and np.isinf(values).any():
-        row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
-        msg = (
-            f"X contains infinity: column {names[column]!r} is {values[row, column]} (inf) in row "
-            f"{row}; replace it, or use NaN for a missing value."
-        )
-        raise ValueError(msg)
-
-
 def _learn_slope(
     source: Source,
     codes: IntArray,
@@ -325,15 +319,9 @@ def _learn_slope(
     """Learn one factor on the evidence from held-out cases, as the binary model does."""
     folds = held_out_folds(codes, groups, slope_repeats(codes.size))
     if not folds:
-        if groups is not None:
-            warnings.warn(
-                "a slope cannot be learnt: each class needs cases in two groups or more; "
-                "probabilities are not recalibrated.",
-                UserWarning,
-                stacklevel=3,
-            )
+        warn_of_too_few_groups(groups)
         return 1.0
-    evidence, labels, fit = [], [], None
+    evidence, labels = [], []
     for rows in folds:
         others = np.setdiff1d(np.arange(codes.size), rows)
         fit = _fit_rows(source, codes, classes, settings, others)

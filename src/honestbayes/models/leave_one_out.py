@@ -104,13 +104,7 @@ def learn_slope(
     is_class_1 = training.is_class_1
     folds = held_out_folds(is_class_1, training.groups, slope_repeats(is_class_1.size))
     if not folds:
-        if training.groups is not None:
-            warnings.warn(
-                "a slope cannot be learnt: each class needs cases in two groups or more; "
-                "probabilities are not recalibrated.",
-                UserWarning,
-                stacklevel=3,
-            )
+        warn_of_too_few_groups(training.groups)
         return 1.0
     evidence, labels = [], []
     for rows, _, values in leave_out_fits(training, folds, settings, learned):
@@ -179,6 +173,17 @@ def fit_class_slope(
     slab = step * np.exp(log_posterior - max(log_posterior.max(), 0.0))
     spike = np.exp(-max(log_posterior.max(), 0.0))
     return float(np.exp(np.sum(slab * log_slope) / (np.sum(slab) + spike)))
+
+
+def warn_of_too_few_groups(groups: IntArray | None) -> None:
+    """Say that groups are why no slope was learnt; without them a class has a single case."""
+    if groups is not None:
+        warnings.warn(
+            "a slope cannot be learnt: each class needs cases in two groups or more; "
+            "probabilities are not recalibrated.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def slope_repeats(n_cases: int) -> int:

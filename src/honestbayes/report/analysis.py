@@ -106,6 +106,7 @@ def analyse(
     for method, estimator in estimators.items():
         evaluations[method] = _evaluate(estimator, table, options, n_repeats, step)
     paths = _paths(table, options, in_use, progress) if options.wants_path(*size) else {}
+    progress("Fitting all rows", 0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = _final_model(estimators[in_use], table, options)
