@@ -29,3 +29,10 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f"HONESTBAYES_DATA names {name}, which is not a folder")
     return folder
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Bytes are named by their length: their content may hold the time, as gzip's header does,
+    and the workers must agree on every test's name.
+    """
+    return f"{len(val)} bytes" if isinstance(val, bytes) else None
