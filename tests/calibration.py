@@ -9,6 +9,7 @@ from scipy.special import expit
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.models.bernoulli_core import fit_screening
 from honestbayes.models.parameters import check_settings
+from honestbayes.models.slope import fit_slope
 from honestbayes.screening import Binarization, Screening
 
 
@@ -57,3 +58,10 @@ def expected_and_actual_error(generator, fit, phi, n_test):
     true_1 = expit(log_likelihood[:, 1] - log_likelihood[:, 0])
     wrong = np.where(log_odds >= 0, 1 - true_1, true_1)
     return float(claimed.mean()), float(wrong.mean())
+
+
+def slope_of(evidence, is_class_1, log_prior_odds, share=1.0):
+    """The slope of two classes, from log likelihood ratios."""
+    log_likelihood = np.stack([np.zeros(evidence.size), evidence], axis=1)
+    log_prior = np.array([0.0, log_prior_odds])
+    return fit_slope(log_likelihood, np.asarray(is_class_1, dtype=int), log_prior, share)

@@ -407,7 +407,7 @@ def theta_not_learned(patch):
     def wrong(_counts, uniform, _prior, _n):
         return uniform.weight.reshape(learned_prior.N_CELLS, -1).sum(axis=1)
 
-    patch.setattr(learned_prior, "_learn_theta", wrong)
+    patch.setattr(learned_prior, "_learn_cells", wrong)
 
 
 def multiplicity_of_counts_forgotten(patch):

@@ -6,7 +6,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from honestbayes.loading import load
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.models.categorical_nb import SelectiveCategoricalNB
 from honestbayes.models.gaussian_nb import SelectiveGaussianNB
+from honestbayes.models.mixed_nb import SelectiveMixedNB
 from honestbayes.screening import Screening, screen
 from honestbayes.selection import Selection
 from honestbayes.storage import ModelFileError
@@ -21,7 +23,9 @@ __all__ = [
     "Screening",
     "Selection",
     "SelectiveBernoulliNB",
+    "SelectiveCategoricalNB",
     "SelectiveGaussianNB",
+    "SelectiveMixedNB",
     "__version__",
     "load",
     "screen",

@@ -176,7 +176,7 @@ class Nodes:
         Log density up to a constant.
     values : list of length A
         What the caller wants back for each node.
-    tilt : ndarray of shape (A, 2, r)
+    tilt : ndarray of shape (A, C, r)
         Log probability of each of r made-up cases given the class and the node. Their log-odds
         decide when the rule is fine enough, and nodes that matter to any of them are kept.
     """
@@ -374,7 +374,7 @@ class _Level:
             self.nodes.tilt + self.nodes.log_density[:, None, None], axis=0
         )
         # Absolute where log-odds are small, relative where they are large.
-        return np.append(np.arcsinh(by_class[1] - by_class[0]), self._log_integral())
+        return np.append(np.arcsinh(by_class[1:] - by_class[0]), self._log_integral())
 
     def rule(self, error: float) -> LineRule:
         log_integral = self._log_integral()

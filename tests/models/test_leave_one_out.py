@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from calibration import slope_of
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut, cross_val_predict
 
 from honestbayes import SelectiveBernoulliNB, screen
-from honestbayes.models.leave_one_out import fit_slope
 from honestbayes.screening import as_source
 from honestbayes.screening.leave_out import leave_out
 
@@ -290,6 +290,6 @@ def test_the_slope_is_the_posterior_mean_on_the_log_scale(factor):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=300) * 2
     y = rng.random(300) < 1 / (1 + np.exp(-(0.5 + truth)))
-    found = fit_slope(truth / factor, y, 0.5)
+    found = slope_of(truth / factor, y, 0.5)
     assert found == pytest.approx(plain_slope(truth / factor, y, 0.5), rel=1e-3)
     assert found == pytest.approx(factor, rel=0.4)

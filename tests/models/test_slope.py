@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from calibration import slope_of
 from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.datasets import simulate_naive_bayes
-from honestbayes.models.leave_one_out import fit_slope, held_out_folds
+from honestbayes.models.slope import held_out_folds
 
 
 def draw(n, factor, seed=0, prior=0.0):
@@ -21,19 +22,19 @@ def draw(n, factor, seed=0, prior=0.0):
 @pytest.mark.parametrize("prior", [0.0, -2.0])
 def test_much_evidence_gives_the_factor_back(factor, prior):
     evidence, labels = draw(20_000, factor, prior=prior)
-    assert fit_slope(evidence, labels, prior) == pytest.approx(1 / factor, rel=0.05)
+    assert slope_of(evidence, labels, prior) == pytest.approx(1 / factor, rel=0.05)
 
 
 def test_little_evidence_leaves_the_slope_near_one():
-    slopes = [fit_slope(*draw(12, 1.0, seed), 0.0, share=0.4) for seed in range(50)]
+    slopes = [slope_of(*draw(12, 1.0, seed), 0.0, share=0.4) for seed in range(50)]
     assert 0.8 < np.exp(np.mean(np.log(slopes))) < 1.1
 
 
 def test_no_evidence_and_separated_classes_give_finite_slopes():
     labels = np.array([False, True] * 10)
-    assert fit_slope(np.zeros(20), labels, 0.0) == pytest.approx(1.0, abs=0.01)
-    assert 1 < fit_slope(np.where(labels, 3.0, -3.0), labels, 0.0) < 5
-    assert 0 < fit_slope(np.where(labels, -300.0, 300.0), labels, 0.0) < 0.01
+    assert slope_of(np.zeros(20), labels, 0.0) == pytest.approx(1.0, abs=0.01)
+    assert 1 < slope_of(np.where(labels, 3.0, -3.0), labels, 0.0) < 5
+    assert 0 < slope_of(np.where(labels, -300.0, 300.0), labels, 0.0) < 0.01
 
 
 def test_repeated_features_are_found_out():

@@ -80,7 +80,7 @@ def region(n0: int, n1: int, gamma_squared: Fraction) -> Region:
 
 
 def probabilities(
-    alpha: float, observed: tuple[int, int], gamma_squared: Fraction, rule: ThetaRule
+    alpha: float, observed: tuple[int, ...], gamma_squared: Fraction, rule: ThetaRule
 ) -> tuple[float, float]:
     """Return P(|COR| > gamma | alpha) and P(|COR| = gamma | alpha) of one feature."""
     from honestbayes.correction import beta_binomial

@@ -141,38 +141,118 @@ def learn_prior(
     interval : tuple of float
         Support of theta.
     """
-    n = int(np.sum(counts.observed, axis=0).max(initial=2))
+    density = learn_theta(counts, prior, interval)
+    likelihood = density.likelihood(counts)
+    learnt = learn_alpha(
+        lambda alpha: np.stack([likelihood(value)[0] for value in alpha.tolist()], axis=1),
+        counts.multiplicity,
+        most_cases(counts),
+        prior,
+    )
+    return density.with_alpha(learnt)
+
+
+def most_cases(counts: DistinctCounts) -> int:
+    """Return the largest number of observed cases, two or more."""
+    return int(np.sum(counts.observed, axis=0).max(initial=2))
+
+
+@dataclass(frozen=True, slots=True)
+class ThetaDensity:
+    """The distribution of theta over features, constant on cells.
+
+    Attributes
+    ----------
+    edges, cell_weights, rule, given_margin
+        As in `LearnedPrior`.
+    """
+
+    edges: FloatArray
+    cell_weights: FloatArray
+    rule: ThetaRule
+    given_margin: bool
+
+    def likelihood(self, counts: DistinctCounts) -> CountLikelihood | GivenMargin:
+        """Return the likelihood of alpha for features whose theta has this density."""
+        return feature_likelihood(counts, self.rule, self.given_margin)
+
+    def with_alpha(self, learnt: LearntAlpha) -> LearnedPrior:
+        """Return the distribution of features, given that of alpha."""
+        return LearnedPrior(
+            self.edges,
+            self.cell_weights,
+            self.rule,
+            learnt.alpha,
+            learnt.shape.weights,
+            learnt.shape.family,
+            learnt.shape.free,
+            learnt.log_likelihood,
+            self.given_margin,
+            learnt.shape.path,
+            learnt.shape.converged,
+        )
+
+
+def learn_theta(
+    counts: DistinctCounts, prior: AlphaPrior, interval: tuple[float, float]
+) -> ThetaDensity:
+    """Estimate the density of theta; parameters as in `learn_prior`."""
+    n = most_cases(counts)
     edges, uniform = cell_rule(N_CELLS, n, interval)
     per_cell = uniform.weight.reshape(N_CELLS, -1)
-    cell_mass = per_cell.sum(axis=1)
-    cell_weights = _learn_theta(counts, uniform, prior, n)
-    rule = ThetaRule(uniform.theta, (per_cell * (cell_weights / cell_mass)[:, None]).ravel())
+    cell_weights = _learn_cells(counts, uniform, prior, n)
+    shares = cell_weights / per_cell.sum(axis=1)
+    rule = ThetaRule(uniform.theta, (per_cell * shares[:, None]).ravel())
+    return ThetaDensity(edges, cell_weights, rule, margins_are_fixed(counts))
 
-    likelihood = feature_likelihood(counts, rule, margins_are_fixed(counts))
-    log_alpha = _atoms(n, SPACING)
-    table = np.stack([likelihood(alpha)[0] for alpha in np.exp(log_alpha)], axis=1)
-    best = _common_mode(log_alpha, table, counts, prior)
+
+@dataclass(frozen=True, slots=True)
+class LearntAlpha:
+    """How alpha is distributed over features.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (A,)
+        Atoms.
+    log_likelihood : ndarray of shape (A,)
+        Log likelihood of all features, were the atom the alpha of all.
+    shape : LearntDistribution
+        The share of features at each atom, and how it was found.
+    """
+
+    alpha: FloatArray
+    log_likelihood: FloatArray
+    shape: LearntDistribution
+
+
+def learn_alpha(
+    log_likelihood: Callable[[FloatArray], FloatArray],
+    multiplicity: IntArray,
+    n_cases: int,
+    prior: AlphaPrior,
+) -> LearntAlpha:
+    """Estimate the distribution of alpha over features whose likelihood is known.
+
+    Parameters
+    ----------
+    log_likelihood : callable
+        Given alphas of shape (A,), their log likelihood for each distinct feature, shape (D, A).
+    multiplicity : ndarray of shape (D,)
+        How many features are like it.
+    n_cases : int
+        Cases, which say how large an alpha can be told from a larger one.
+    prior : AlphaPrior
+        Prior of a common alpha.
+    """
+    log_alpha = alpha_atoms(n_cases, SPACING)
+    table = log_likelihood(np.exp(log_alpha))
+    best = _common_mode(log_alpha, table, multiplicity, prior)
     position = int(np.searchsorted(log_alpha, best))
     log_alpha = np.insert(log_alpha, position, best)
-    table = np.insert(table, position, likelihood(float(np.exp(best)))[0], axis=1)
-
-    log_likelihood = counts.multiplicity @ table
-    learnt = learn_distribution(
-        log_alpha, table, counts.multiplicity, _prior_mass(log_alpha, prior)
-    )
-    return LearnedPrior(
-        edges,
-        cell_weights,
-        rule,
-        np.exp(log_alpha),
-        learnt.weights,
-        learnt.family,
-        learnt.free,
-        log_likelihood,
-        margins_are_fixed(counts),
-        learnt.path,
-        learnt.converged,
-    )
+    table = np.insert(table, position, log_likelihood(np.exp([best]))[:, 0], axis=1)
+    in_common = multiplicity @ table
+    shape = learn_distribution(log_alpha, table, multiplicity, prior_mass(log_alpha, prior))
+    return LearntAlpha(np.exp(log_alpha), in_common, shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,13 +396,13 @@ def _climb(
     return normal(found.x[:1], np.exp(found.x[1:]))[0], -float(found.fun)
 
 
-def _atoms(n: int, spacing: float) -> FloatArray:
+def alpha_atoms(n: int, spacing: float) -> FloatArray:
     """Log(alpha) from where classes are unrelated to where n cases cannot tell them apart."""
     top = np.log(30.0 * n)
     return np.append(np.arange(-0.5, top, spacing), top + np.log(1000.0))
 
 
-def _prior_mass(log_alpha: FloatArray, prior: AlphaPrior) -> FloatArray:
+def prior_mass(log_alpha: FloatArray, prior: AlphaPrior) -> FloatArray:
     """Prior probability of the neighbourhood of each atom."""
     edges = np.exp((log_alpha[1:] + log_alpha[:-1]) / 2)
     return _differences(prior.distribution(edges))
@@ -336,10 +416,10 @@ def _differences(below: FloatArray) -> FloatArray:
 
 
 def _common_mode(
-    log_alpha: FloatArray, table: FloatArray, counts: DistinctCounts, prior: AlphaPrior
+    log_alpha: FloatArray, table: FloatArray, multiplicity: IntArray, prior: AlphaPrior
 ) -> float:
     """Mode of the posterior of a common alpha, by a parabola through the best three atoms."""
-    log_density = counts.multiplicity @ table + prior.log_density_of_log(log_alpha)
+    log_density = multiplicity @ table + prior.log_density_of_log(log_alpha)
     best = min(max(int(np.argmax(log_density[:-1])), 1), log_alpha.size - 3)
     around = slice(best - 1, best + 2)
     a, b, _ = np.polyfit(log_alpha[around] - log_alpha[best], log_density[around], 2)
@@ -349,7 +429,7 @@ def _common_mode(
     return float(log_alpha[best] + shift)
 
 
-def _learn_theta(
+def _learn_cells(
     counts: DistinctCounts, uniform: ThetaRule, prior: AlphaPrior, n: int
 ) -> FloatArray:
     """Share of features in each cell of theta, by EM in turns with a coarse alpha."""
@@ -357,13 +437,13 @@ def _learn_theta(
     mass = per_cell.sum(axis=1)
     within = ThetaRule(uniform.theta, (per_cell / mass[:, None]).ravel())
     likelihood = CountLikelihood(counts, (0.0, 1.0))
-    log_alpha = _atoms(n, COARSE_SPACING)
+    log_alpha = alpha_atoms(n, COARSE_SPACING)
     tensor = np.stack(
         [likelihood.by_cell(float(alpha), within, N_CELLS) for alpha in np.exp(log_alpha)], axis=1
     )
     tensor -= tensor.max(axis=(1, 2), keepdims=True)
     np.exp(tensor, out=tensor)
-    alpha_mass = _prior_mass(log_alpha, prior)
+    alpha_mass = prior_mass(log_alpha, prior)
     by_alpha: FloatArray = alpha_mass
     by_cell: FloatArray = mass
     for _ in range(_THETA_ROUNDS):

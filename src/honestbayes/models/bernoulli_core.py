@@ -163,7 +163,7 @@ def fit_selection(
     )
 
 
-def _log_prior_odds(counts: tuple[int, int], pseudocounts: tuple[float, float]) -> float:
+def _log_prior_odds(counts: tuple[int, ...], pseudocounts: tuple[float, float]) -> float:
     """Posterior mean of the class probabilities (equation 17), as log-odds."""
     return float(np.log(counts[1] + pseudocounts[1]) - np.log(counts[0] + pseudocounts[0]))
 

@@ -22,16 +22,18 @@ from honestbayes.models.bernoulli_file import (
     model_to_plain,
     save_model,
 )
+from honestbayes.models.bernoulli_part import BernoulliPart, BernoulliTraining
 from honestbayes.models.explain import FeaturePath, FeatureTable
 from honestbayes.models.learned import LearnedFit
-from honestbayes.models.leave_one_out import TrainingRows, learn_slope, leave_out_fits
-from honestbayes.models.number import NumberChoice, choose_number
+from honestbayes.models.leave_one_out import TrainingRows, leave_out_fits
+from honestbayes.models.number import NumberChoice
 from honestbayes.models.parameters import (
     check_class_prior,
     check_settings,
     group_codes,
     refuse_arguments,
 )
+from honestbayes.models.parts import TrainingLabels, choose_number, learn_slope
 from honestbayes.models.selected import check_fits, check_is_selection, check_names, renumbered
 from honestbayes.screening import Screening, Source, as_source, encode_classes, screen
 from honestbayes.screening.binarization import Binarization, BinarizeOption
@@ -192,18 +194,21 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         settings = self._settings(source.feature_names, source.shape[1])
         codes = group_codes(groups, is_class_1.size)
         screening = screen(source, y, binarize=self.binarize)
-        training = TrainingRows(
-            source, is_class_1, screening, self.binarize, self.random_state, codes
+        rows = TrainingRows(source, is_class_1, screening, self.binarize, self.random_state, codes)
+        labels = TrainingLabels(
+            classes, is_class_1.astype(np.int64), codes, np.array(settings.class_pseudocounts)
         )
         choice: NumberChoice | None = None
         if self._number_is_to_be_chosen:
-            choice = choose_number(training, settings, recalibrate=self.recalibrate == "slope")
+            training = [BernoulliTraining(rows, settings)]
+            choice = choose_number(training, labels, recalibrate=self.recalibrate == "slope")
             settings = replace(settings, n_features=choice.chosen)
         fit = fit_screening(screening, settings, check_random_state(self.random_state))
         self._store(fit, classes, settings.feature_prior, settings.correction)
         self.number_choice_ = choice
         if self.recalibrate == "slope":
-            self.slope_ = learn_slope(training, settings, fit, self.learned_prior_)
+            part = BernoulliTraining(rows, settings)
+            self.slope_ = learn_slope([part], [BernoulliPart(fit)], labels)
         return self
 
     def fit_selected(self, X: Any, y: Any, selection: Selection) -> Self:

@@ -45,7 +45,7 @@ def block_to_plain(fit: CommonAlphaFit | LearnedFit) -> Plain:
 
 
 def common_alpha_from_plain(
-    entries: Entries, n_kept: int, class_counts: tuple[int, int]
+    entries: Entries, n_kept: int, class_counts: tuple[int, ...]
 ) -> CommonAlphaFit:
     """Return a block whose features share one alpha; ``n_kept`` is its number of features."""
     posterior = _posterior_from_plain(entries.section("posterior"), learned=False)
@@ -65,7 +65,7 @@ def common_alpha_from_plain(
     return CommonAlphaFit(posterior, table, block, (float(interval[0]), float(interval[1])))
 
 
-def learned_from_plain(entries: Entries, n_kept: int, class_counts: tuple[int, int]) -> LearnedFit:
+def learned_from_plain(entries: Entries, n_kept: int, class_counts: tuple[int, ...]) -> LearnedFit:
     """Return a block whose features' distribution was learnt."""
     posterior = _posterior_from_plain(entries.section("posterior"), learned=True)
     table = _table_from_plain(entries.section("table"), 1, n_kept)
@@ -175,7 +175,7 @@ def _counts_to_plain(block: FeatureBlock) -> Plain:
 
 
 def _counts_from_plain(
-    entries: Entries, n_kept: int, class_counts: tuple[int, int]
+    entries: Entries, n_kept: int, class_counts: tuple[int, ...]
 ) -> FeatureBlock:
     cases = np.array(class_counts, dtype=np.int64)[:, None]
     observed = entries.counts("observed", (2, None), cases)

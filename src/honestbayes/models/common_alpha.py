@@ -157,7 +157,7 @@ def fit_common_alpha(
     for refine in _REFINEMENTS:
         model = _Evaluator(block, selection, settings, probes, refine=refine)
         rule = integrate_log_alpha(
-            model.evaluate, _scan_range(settings.alpha_prior), tolerance=settings.tolerance
+            model.evaluate, scan_range(settings.alpha_prior), tolerance=settings.tolerance
         )
         theta_error = _theta_error(block, selection, settings, probes, rule, model, refine)
         # More nodes do not help against rounding in sums over n cases.
@@ -305,13 +305,14 @@ class _Evaluator:
             beyond, tied, selection.groups, ties=ties, n_tied_kept=selection.n_tied_kept
         )
 
-    def _theta(self, alpha: float, observed: tuple[int, int]) -> ThetaRule:
+    def _theta(self, alpha: float, observed: tuple[int, ...]) -> ThetaRule:
         if self._rule is not None:
             return self._rule
         return theta_rule(sum(observed), alpha, self._settings.theta_interval, refine=self._refine)
 
 
-def _scan_range(prior: AlphaPrior) -> tuple[float, float]:
+def scan_range(prior: AlphaPrior) -> tuple[float, float]:
+    """Return where the search for the mode of log(alpha) begins."""
     low, high = np.log(prior.quantiles(np.array([1e-3, 0.999])))
     return float(low), float(high)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,8 @@ from honestbayes.correction.gaussian import (
     shrinkage,
 )
 from honestbayes.screening.moments import Moments
+from honestbayes.selection import Selection
+from honestbayes.selection.correlation import race
 from honestbayes.types import AnyArray, BoolArray, FloatArray
 
 RatioPriorName = Literal["learned", "heavy-tailed"]
@@ -49,52 +52,6 @@ class GaussianSettings:
     always_keep: BoolArray
     feature_prior: RatioPriorName
     correction: Correction
-    class_pseudocounts: float
-
-
-@dataclass(frozen=True, slots=True)
-class RealSelection:
-    """What a selection by r squared (equivalently by F) kept, and what it discarded.
-
-    Attributes
-    ----------
-    rule : {"top", "threshold", "all"}
-        The features with the largest r squared; all above a bound; all.
-    bound : float
-        r squared of the weakest kept feature, or the bound.
-    kept, always_kept : tuple of int
-        Columns that won the race, strongest first; columns kept by design.
-    n_features_in : int
-        Columns of the screened table.
-    class_counts : tuple of int
-        Training cases in each class.
-    kept_names : tuple of str or None
-        Names of all columns that the model uses, where the table had them.
-    """
-
-    rule: Literal["top", "threshold", "all"]
-    bound: float
-    kept: tuple[int, ...]
-    always_kept: tuple[int, ...]
-    n_features_in: int
-    class_counts: tuple[int, ...]
-    kept_names: tuple[str, ...] | None = None
-
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """All columns that the model uses: the winners, then those kept by design."""
-        return self.kept + self.always_kept
-
-    @property
-    def n_discarded(self) -> int:
-        """How many features were discarded."""
-        return self.n_features_in - len(self.columns)
-
-    def support(self) -> BoolArray:
-        """Mask of shape (n_features_in,) of the columns that the model uses."""
-        mask = np.zeros(self.n_features_in, dtype=bool)
-        mask[list(self.columns)] = True
-        return mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +82,7 @@ class GaussianFit:
 
     Attributes
     ----------
-    selection : RealSelection
+    selection : Selection
         What was kept.
     posterior : RatioPosterior
         How ratios are distributed.
@@ -143,11 +100,9 @@ class GaussianFit:
         Predictive centre, and log of the spread, of each ratio and class.
     degrees : ndarray of shape (k,)
         Degrees of freedom of the predictive Student t.
-    log_prior : ndarray of shape (C,)
-        Log class probabilities before features are seen.
     """
 
-    selection: RealSelection
+    selection: Selection
     posterior: RatioPosterior
     variance_prior: VariancePrior
     moments: Moments
@@ -157,7 +112,6 @@ class GaussianFit:
     location: FloatArray
     log_spread: FloatArray
     degrees: FloatArray
-    log_prior: FloatArray
 
     def ratio_weights(self) -> FloatArray:
         """Posterior weights of each kept feature's ratio, over all scales, shape (A, k)."""
@@ -170,7 +124,7 @@ class GaussianFit:
         """Return log P(x | class), shape (n, C), for kept columns of shape (n, k); NaN: missing."""
         n, k = values.shape
         n_nodes, n_ratios = self.log_mixing.shape[:2]
-        n_classes = self.log_prior.size
+        n_classes = self.location.shape[1]
         result = np.empty((n, n_classes))
         step = max(1, _CHUNK_CELLS // max(1, n_ratios * k))
         constant = (
@@ -217,7 +171,6 @@ def fit_moments(moments: Moments, settings: GaussianSettings) -> GaussianFit:
     used[0] |= not used.any()
     log_mixing = log_mixing[:, used]
     location, log_spread, t_degrees = _predictive(posterior.ratio[used], kept, prior)
-    counts = np.array(moments.class_counts) + settings.class_pseudocounts
     return GaussianFit(
         selection,
         posterior,
@@ -229,37 +182,21 @@ def fit_moments(moments: Moments, settings: GaussianSettings) -> GaussianFit:
         location,
         log_spread,
         t_degrees,
-        np.log(counts) - np.log(counts.sum()),
     )
 
 
-def select_by_r_squared(moments: Moments, settings: GaussianSettings) -> RealSelection:
-    """Keep the features with the largest r squared; equal ones in the order of columns."""
-    r_squared = moments.r_squared()
-    racing = np.flatnonzero(~settings.always_keep)
-    order = racing[np.argsort(-r_squared[racing], kind="stable")]
-    rule: Literal["top", "threshold", "all"] = "top"
-    bound = 0.0
-    if settings.threshold is not None:
-        rule, bound = "threshold", settings.threshold**2
-        kept = order[r_squared[order] > bound]
-    elif settings.n_features is None:
-        rule, kept = "all", order
-    else:
-        kept = order[: settings.n_features]
-        if kept.size < order.size:
-            bound = float(r_squared[kept[-1]]) if kept.size else 1.0
-    always = np.flatnonzero(settings.always_keep)
-    names = moments.feature_names
-    columns = [*kept.tolist(), *always.tolist()]
-    return RealSelection(
-        rule,
-        bound,
-        tuple(kept.tolist()),
-        tuple(always.tolist()),
-        moments.n_features,
-        moments.class_counts,
-        None if names is None else tuple(names[column] for column in columns),
+def select_by_r_squared(moments: Moments, settings: GaussianSettings) -> Selection:
+    """Keep the features with the largest r squared."""
+    strength = moments.r_squared()
+    outcome = race(
+        strength,
+        lambda column: Fraction(float(strength[column])),
+        n_features=settings.n_features,
+        threshold=settings.threshold,
+        always_keep=settings.always_keep,
+    )
+    return outcome.selection(
+        moments.class_counts, moments.observed, moments.feature_names, n_levels=0
     )
 
 
@@ -269,7 +206,7 @@ def _log_marginal(ratio: FloatArray, moments: Moments, prior: VariancePrior) -> 
 
 def _ratio_posterior(
     moments: Moments,
-    selection: RealSelection,
+    selection: Selection,
     settings: GaussianSettings,
     prior: VariancePrior,
     kept: Moments,
@@ -286,31 +223,22 @@ def _ratio_posterior(
     weights = np.stack([heavy_tailed(ratio, float(scale)) for scale in scales])
     log_selection = np.zeros(N_SCALES)
     if settings.correction == "selection":
-        log_selection = _log_selection(moments, selection, ratio, weights)
+        log_selection = _log_selection(selection, ratio, weights)
     table = _log_marginal(ratio, used, prior)
     log_weight = np.log(weights @ np.exp(table - table.max(axis=0))).sum(axis=1) + log_selection
     scale_weights = np.exp(log_weight - log_weight.max())
     return RatioPosterior(ratio, scale_weights / scale_weights.sum(), weights, log_selection)
 
 
-def _log_selection(
-    moments: Moments, selection: RealSelection, ratio: FloatArray, weights: FloatArray
-) -> FloatArray:
+def _log_selection(selection: Selection, ratio: FloatArray, weights: FloatArray) -> FloatArray:
     """Log P(the discarded features were discarded) at each node of the scale, shape (T,)."""
-    discarded = np.flatnonzero(~selection.support())
     total = np.zeros(weights.shape[0])
-    if not discarded.size:
-        return total
-    if moments.observed.shape[1] == 1:
-        sizes, times = moments.observed.T, np.array([discarded.size])
-    else:
-        sizes, times = np.unique(moments.observed[:, discarded].T, axis=0, return_counts=True)
-    for size, number in zip(sizes, times, strict=True):
-        present = size[size > 0]
+    for group in selection.groups:
+        present = np.array([size for size in group.observed if size > 0])
         if present.size < 2 or present.sum() <= present.size:
             continue  # such a feature cannot be told from a constant one: it never wins
-        log_discarded = log_prob_discarded(ratio, present, selection.bound)
-        total += number * logsumexp(log_discarded, axis=1, b=weights)
+        log_discarded = log_prob_discarded(ratio, present, float(selection.gamma_squared))
+        total += group.n_discarded * logsumexp(log_discarded, axis=1, b=weights)
     return total
 
 

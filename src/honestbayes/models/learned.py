@@ -12,6 +12,7 @@ from honestbayes.correction.counts import GivenMargin
 from honestbayes.correction.learned_prior import (
     ALPHA_TOLERANCE,
     LearnedPrior,
+    LearntDistribution,
     feature_likelihood,
 )
 from honestbayes.models.alpha_posterior import AlphaPosterior
@@ -71,21 +72,39 @@ def fit_learned(block: FeatureBlock, prior: LearnedPrior) -> LearnedFit:
         )
     if isinstance(likelihood, GivenMargin):
         log_atom_weight -= np.stack([likelihood.log_margin(float(a)) for a in prior.alpha])
-    posterior = _as_posterior(prior, kept_log_likelihood)
+    shape = LearntDistribution(
+        prior.alpha_weights, prior.family, prior.free, prior.path, prior.converged
+    )
+    posterior = as_posterior(prior.alpha, shape, prior.log_likelihood, kept_log_likelihood)
     return LearnedFit(posterior, table, prior, block, log_atom_weight)
 
 
-def _as_posterior(prior: LearnedPrior, kept_log_likelihood: FloatArray) -> AlphaPosterior:
-    """Present the distribution of alpha over features in the form of a posterior."""
-    t = np.log(prior.alpha)
+def as_posterior(
+    alpha: FloatArray,
+    shape: LearntDistribution,
+    log_likelihood: FloatArray,
+    kept_log_likelihood: FloatArray,
+) -> AlphaPosterior:
+    """Present the distribution of alpha over features in the form of a posterior.
+
+    Parameters
+    ----------
+    alpha : ndarray of shape (A,)
+        Atoms.
+    shape : LearntDistribution
+        The share of features at each.
+    log_likelihood, kept_log_likelihood : ndarray of shape (A,)
+        Of all features and of the kept ones, were the atom the alpha of all.
+    """
+    t = np.log(alpha)
     first, last = t[1] - t[0], min(t[-1] - t[-2], 1.0)
     edges = np.concatenate([[t[0] - first / 2], (t[1:] + t[:-1]) / 2, [t[-1] + last / 2]])
-    weights = prior.alpha_weights / prior.alpha_weights.sum()
-    gain = float(prior.path[-1] - prior.path[-2]) if prior.path.size > 1 else 0.0
+    weights = shape.weights / shape.weights.sum()
+    gain = float(shape.path[-1] - shape.path[-2]) if shape.path.size > 1 else 0.0
     return AlphaPosterior(
-        prior.alpha,
+        alpha,
         weights,
-        prior.log_likelihood - kept_log_likelihood,
+        log_likelihood - kept_log_likelihood,
         np.log(np.maximum(weights, 1e-300) / np.diff(edges)),
         gain,
         ALPHA_TOLERANCE,

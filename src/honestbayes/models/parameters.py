@@ -9,7 +9,9 @@ from typing import Any, get_args
 import numpy as np
 
 from honestbayes.models.bernoulli_core import FeaturePriorName, Settings
+from honestbayes.models.categorical_core import CategoricalSettings
 from honestbayes.models.common_alpha import ModelSettings, Quadrature
+from honestbayes.models.gaussian_core import GaussianSettings
 from honestbayes.quadrature import AlphaPrior
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
@@ -28,9 +30,7 @@ def check_settings(
     if not 0 <= low < high <= 1:
         msg = f"theta_prior={params['theta_prior']} is not an interval within (0, 1)."
         raise ValueError(msg)
-    if not (_is_real(params["tol"]) and params["tol"] > 0):
-        msg = f"tol={params['tol']!r} is not positive."
-        raise ValueError(msg)
+    tolerance = _tolerance(params)
     return Settings(
         n_features=n_features,
         threshold=threshold,
@@ -41,10 +41,61 @@ def check_settings(
             AlphaPrior(*_positive_pair(params, "alpha_prior")),
             (low, high),
             params["quadrature"],
-            float(params["tol"]),
+            tolerance,
         ),
         class_pseudocounts=_positive_pair(params, "class_pseudocounts"),
     )
+
+
+def gaussian_settings(params: Mapping[str, Any], always_keep: BoolArray) -> GaussianSettings:
+    """Turn the parameters of a model of real-valued features into settings."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    prior, correction = _prior_and_correction(params, "heavy-tailed")
+    return GaussianSettings(n_features, threshold, always_keep, prior, correction)
+
+
+def categorical_settings(params: Mapping[str, Any], always_keep: BoolArray) -> CategoricalSettings:
+    """Turn the parameters of a model of categorical features into settings."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    prior, correction = _prior_and_correction(params, "uniform")
+    return CategoricalSettings(
+        n_features,
+        threshold,
+        always_keep,
+        prior,
+        correction,
+        AlphaPrior(*_positive_pair(params, "alpha_prior")),
+        _tolerance(params),
+    )
+
+
+def _prior_and_correction(params: Mapping[str, Any], fixed: str) -> tuple[Any, Any]:
+    """Resolve "auto"; ``fixed`` is the prior that does not learn from all screened features."""
+    correction, prior = params["correction"], params["feature_prior"]
+    if correction not in ("auto", "counts", "selection", None):
+        msg = f"correction={correction!r} is not one of 'auto', 'counts', 'selection', None."
+        raise ValueError(msg)
+    if prior not in ("auto", "learned", fixed):
+        msg = f"feature_prior={prior!r} is not one of 'auto', 'learned', {fixed!r}."
+        raise ValueError(msg)
+    if correction == "auto":
+        correction = "counts"
+    if prior == "auto":
+        prior = fixed if correction == "selection" else "learned"
+    if prior == "learned" and correction == "selection":
+        msg = (
+            "feature_prior='learned' learns from all screened features, so correction must be "
+            f"'counts' or None; for correction='selection' use feature_prior={fixed!r}."
+        )
+        raise ValueError(msg)
+    return prior, correction
+
+
+def _tolerance(params: Mapping[str, Any]) -> float:
+    if not (_is_real(params["tol"]) and params["tol"] > 0):
+        msg = f"tol={params['tol']!r} is not positive."
+        raise ValueError(msg)
+    return float(params["tol"])
 
 
 def _model(params: Mapping[str, Any], *, only_event: bool) -> tuple[FeaturePriorName, Any]:

@@ -126,6 +126,11 @@ class RowsOf:
         return self.source.take(columns)[self.rows]
 
 
+def dense_values(source: Source) -> AnyArray:
+    """Return all columns of a small source as a dense array."""
+    return source.take(np.arange(source.shape[1]))
+
+
 def column_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Cut the columns of a table into slices of about ``BLOCK_CELLS`` cells."""
     width = max(1, BLOCK_CELLS // max(n_rows, 1))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ _DOUBT = 1e-9
 """Squared correlations this close (relative) are compared in exact integers."""
 
 
+@lru_cache(maxsize=1 << 16)
 def squared_correlation(i0: int, i1: int, n0: int, n1: int) -> Fraction:
     """COR^2 = (n0 I1 - n1 I0)^2 / (n0 n1 s (n - s)) with s = I0 + I1; 0 for a constant column."""
     s = i0 + i1
@@ -49,66 +53,165 @@ def select(
     -------
     Selection
     """
-    p = screening.n_features
-    by_design = np.zeros(p, dtype=bool) if always_keep is None else always_keep
+    ones, observed = screening.ones, screening.observed_full()
+
+    def exact(column: int) -> Fraction:
+        i0, i1 = ones[:, column].tolist()
+        n0, n1 = observed[:, column].tolist()
+        return squared_correlation(i0, i1, n0, n1)
+
+    result = race(
+        np.square(screening.correlation()),
+        exact,
+        n_features=n_features,
+        threshold=threshold,
+        always_keep=always_keep,
+        random_state=random_state,
+    )
+    return result.selection(
+        screening.class_counts, screening.observed, screening.feature_names, n_levels=2
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a race ended.
+
+    Attributes
+    ----------
+    rule : {"top", "threshold", "all"}
+        What it went by.
+    gamma_squared : Fraction
+        The squared bound.
+    kept, discarded, always_kept : ndarray of int
+        Columns: the winners, strongest first; the losers; those kept by design.
+    tied_kept, tied_discarded : ndarray of bool
+        Whether a winner's or a loser's squared correlation is exactly the bound.
+    """
+
+    rule: Rule
+    gamma_squared: Fraction
+    kept: IntArray
+    discarded: IntArray
+    always_kept: IntArray
+    tied_kept: BoolArray
+    tied_discarded: BoolArray
+
+    def selection(
+        self,
+        class_counts: tuple[int, ...],
+        observed: IntArray,
+        names: tuple[str, ...] | None,
+        n_levels: int | IntArray,
+    ) -> Selection:
+        """Return the record, with the discarded ones grouped by observed cases and levels.
+
+        Parameters
+        ----------
+        class_counts : tuple of int
+            Training cases in each class.
+        observed : ndarray of shape (C, p) or (C, 1)
+            Observed cases of each feature.
+        names : tuple of str or None
+            Names of all columns.
+        n_levels : int or ndarray of shape (p,)
+            Levels of each feature; 0 for real-valued ones.
+        """
+        top = self.rule == "top"
+        return Selection(
+            rule=self.rule,
+            gamma_squared=self.gamma_squared,
+            kept=tuple(self.kept.tolist()),
+            always_kept=tuple(self.always_kept.tolist()),
+            n_features_in=self.kept.size + self.discarded.size + self.always_kept.size,
+            class_counts=class_counts,
+            groups=self._groups(observed, n_levels),
+            n_tied_kept=int(np.sum(self.tied_kept)) if top else 0,
+            kept_names=None if names is None else tuple(names[j] for j in self.kept),
+            always_kept_names=None if names is None else tuple(names[j] for j in self.always_kept),
+        )
+
+    def _groups(self, observed: IntArray, n_levels: int | IntArray) -> tuple[DiscardedGroup, ...]:
+        lost, tied = self.discarded, self.tied_discarded
+        if lost.size == 0:
+            return ()
+        single = observed.shape[1] == 1
+        if single and isinstance(n_levels, int):
+            sizes = tuple(observed[:, 0].tolist())
+            return (DiscardedGroup(sizes, int(lost.size), int(tied.sum()), n_levels),)
+        cases = np.repeat(observed, lost.size, axis=1) if single else observed[:, lost]
+        levels = np.full(lost.size, n_levels) if isinstance(n_levels, int) else n_levels[lost]
+        kinds, inverse = np.unique(
+            np.concatenate([cases, levels[None]]), axis=1, return_inverse=True
+        )
+        number = np.bincount(inverse.ravel())
+        ties = np.bincount(inverse.ravel(), weights=tied).astype(int)
+        return tuple(
+            DiscardedGroup(tuple(kind[:-1]), int(size), int(tie), kind[-1])
+            for kind, size, tie in zip(kinds.T.tolist(), number, ties, strict=True)
+        )
+
+
+def race(
+    strength: FloatArray,
+    exact: Callable[[int], Fraction],
+    *,
+    n_features: int | None = None,
+    threshold: float | None = None,
+    always_keep: BoolArray | None = None,
+    random_state: np.random.RandomState | None = None,
+) -> Outcome:
+    """Keep the strongest features, or all above a bound.
+
+    Parameters
+    ----------
+    strength : ndarray of shape (p,)
+        Squared correlation of every feature, good to a few units in the last place.
+    exact : callable
+        Given a column, the same exactly; asked only where features are close to the bound.
+    n_features, threshold, always_keep, random_state
+        As in `select`.
+    """
+    by_design = np.zeros(strength.size, dtype=bool) if always_keep is None else always_keep
     racing = np.flatnonzero(~by_design)
-    strength = _strength(screening, racing)
-    race = _Race(screening, racing, strength)
+    runners = _Race(strength[racing], racing, exact)
     if threshold is not None:
         rule: Rule = "threshold"
         gamma_squared = Fraction(repr(float(threshold))) ** 2  # 0.3 means 3/10
-        kept_mask = race.compare(gamma_squared) > 0
+        kept_mask = runners.compare(gamma_squared) > 0
     elif n_features is None or n_features >= racing.size:
         rule, gamma_squared = "all", Fraction(0)
         kept_mask = np.ones(racing.size, dtype=bool)
     else:
         rule = "top"
-        gamma_squared, kept_mask = race.strongest(n_features, random_state)
-    tied = race.compare(gamma_squared) == 0
-    order = np.argsort(-strength[kept_mask], kind="stable")
-    kept = racing[kept_mask][order]
-    always = np.flatnonzero(by_design)
-    names = screening.feature_names
-    return Selection(
-        rule=rule,
-        gamma_squared=gamma_squared,
-        kept=tuple(kept.tolist()),
-        always_kept=tuple(always.tolist()),
-        n_features_in=p,
-        class_counts=screening.class_counts,
-        groups=_groups(screening, racing, ~kept_mask, tied),
-        n_tied_kept=int(np.sum(tied & kept_mask)) if rule == "top" else 0,
-        kept_names=None if names is None else tuple(names[j] for j in kept),
-        always_kept_names=None if names is None else tuple(names[j] for j in always),
+        gamma_squared, kept_mask = runners.strongest(n_features, random_state)
+    tied = runners.compare(gamma_squared) == 0
+    winners = np.flatnonzero(kept_mask)
+    winners = winners[np.argsort(-strength[racing][winners], kind="stable")]
+    return Outcome(
+        rule,
+        gamma_squared,
+        racing[winners],
+        racing[~kept_mask],
+        np.flatnonzero(by_design),
+        tied[winners],
+        tied[~kept_mask],
     )
-
-
-def _strength(screening: Screening, racing: IntArray) -> FloatArray:
-    """Squared correlation in floating point, good to a few units in the last place."""
-    r = screening.correlation() if racing.size else np.zeros(screening.n_features)
-    result: FloatArray = np.square(r)[racing]
-    return result
 
 
 class _Race:
     """Features in competition: floating point where it is safe, exact integers at the bound."""
 
-    def __init__(self, screening: Screening, racing: IntArray, strength: FloatArray) -> None:
-        self._ones = screening.ones
-        self._observed = screening.observed_full()
-        self._racing = racing
+    def __init__(
+        self, strength: FloatArray, racing: IntArray, exact: Callable[[int], Fraction]
+    ) -> None:
         self._strength = strength
-        self._known: dict[tuple[int, int, int, int], Fraction] = {}
+        self._racing = racing
+        self._exact = exact
 
     def exact(self, position: int) -> Fraction:
         """Squared correlation of the feature at this position of the race."""
-        column = self._racing[position]
-        i0, i1 = self._ones[:, column].tolist()
-        n0, n1 = self._observed[:, column].tolist()
-        key = (i0, i1, n0, n1)
-        if key not in self._known:
-            self._known[key] = squared_correlation(*key)
-        return self._known[key]
+        return self._exact(int(self._racing[position]))
 
     def compare(self, gamma_squared: Fraction) -> IntArray:
         """Sign of COR^2 - gamma^2 for each feature in the race."""
@@ -150,26 +253,6 @@ class _Race:
             remaining -= members.size
         msg = "unreachable: fewer features than asked for."
         raise AssertionError(msg)
-
-
-def _groups(
-    screening: Screening, racing: IntArray, discarded: BoolArray, tied: BoolArray
-) -> tuple[DiscardedGroup, ...]:
-    """Count the discarded and the tied ones among them by numbers of observed cases."""
-    lost, lost_tied = racing[discarded], tied[discarded]
-    if lost.size == 0:
-        return ()
-    if screening.observed.shape[1] == 1:
-        n0, n1 = screening.observed[:, 0].tolist()
-        return (DiscardedGroup((n0, n1), int(lost.size), int(lost_tied.sum())),)
-    observed = screening.observed[:, lost]
-    pairs, inverse = np.unique(observed, axis=1, return_inverse=True)
-    sizes = np.bincount(inverse.ravel())
-    ties = np.bincount(inverse.ravel(), weights=lost_tied).astype(int)
-    return tuple(
-        DiscardedGroup((int(a), int(b)), int(size), int(tie))
-        for a, b, size, tie in zip(*pairs, sizes, ties, strict=True)
-    )
 
 
 def parse_always_keep(always_keep: Any, names: tuple[str, ...] | None, p: int) -> BoolArray:

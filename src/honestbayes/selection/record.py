@@ -21,21 +21,27 @@ class DiscardedGroup:
     Attributes
     ----------
     observed : tuple of int
-        Observed cases in class 0 and class 1.
+        Observed cases in each class.
     n_discarded : int
         How many such features were discarded.
     n_tied : int
         How many of these have a correlation of exactly gamma (0 where it is not known).
+    n_levels : int
+        How many levels such a feature has; 0 for real-valued ones.
     """
 
-    observed: tuple[int, int]
+    observed: tuple[int, ...]
     n_discarded: int
     n_tied: int = 0
+    n_levels: int = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What a selection by absolute correlation kept and what it discarded.
+
+    For several classes or levels the squared correlation is r squared of real-valued features and
+    its equivalent of categorical ones (`honestbayes.selection.association`).
 
     Attributes
     ----------
@@ -50,7 +56,7 @@ class Selection:
     n_features_in : int
         Columns of the screened table.
     class_counts : tuple of int
-        Training cases in class 0 and class 1.
+        Training cases in each class.
     groups : tuple of DiscardedGroup
         Discarded features by numbers of observed cases (one group where nothing is missing).
     n_tied_kept : int
@@ -66,7 +72,7 @@ class Selection:
     kept: tuple[int, ...]
     always_kept: tuple[int, ...]
     n_features_in: int
-    class_counts: tuple[int, int]
+    class_counts: tuple[int, ...]
     groups: tuple[DiscardedGroup, ...]
     n_tied_kept: int
     ties_known: bool = True
@@ -77,6 +83,7 @@ class Selection:
         """Refuse a record that contradicts itself."""
         _check(self.rule in ("top", "threshold", "all"), f"rule {self.rule!r} is unknown")
         _check(0 <= self.gamma_squared <= 1, "gamma squared is not between 0 and 1")
+        _check(len(self.class_counts) >= 2, "there are not two classes")
         _check(min(self.class_counts) >= 1, "a class has no cases")
         columns = self.kept + self.always_kept
         _check(len(set(columns)) == len(columns), "a column is kept twice")
@@ -94,8 +101,12 @@ class Selection:
         for group in self.groups:
             _check(
                 0 <= group.n_tied <= group.n_discarded
-                and 0 <= group.observed[0] <= self.class_counts[0]
-                and 0 <= group.observed[1] <= self.class_counts[1],
+                and len(group.observed) == len(self.class_counts)
+                and all(
+                    0 <= seen <= size
+                    for seen, size in zip(group.observed, self.class_counts, strict=True)
+                )
+                and group.n_levels >= 0,
                 f"the group {group} is impossible",
             )
         for names, kept in (
@@ -135,7 +146,8 @@ class Selection:
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         data["gamma_squared"] = [self.gamma_squared.numerator, self.gamma_squared.denominator]
         data["groups"] = [
-            [*group.observed, group.n_discarded, group.n_tied] for group in self.groups
+            [*group.observed, group.n_discarded, group.n_tied, group.n_levels]
+            for group in self.groups
         ]
         for name in ("kept", "always_kept", "class_counts", "kept_names", "always_kept_names"):
             data[name] = None if data[name] is None else list(data[name])
@@ -151,9 +163,10 @@ class Selection:
             raise ValueError(msg)
         numerator, denominator = _whole_numbers(data, "gamma_squared", 2)
         _check(denominator > 0, "gamma squared has no positive denominator")
-        n0, n1 = _whole_numbers(data, "class_counts", 2)
+        class_counts = _whole_numbers(data, "class_counts")
+        width = len(class_counts) + 3
         groups = _sequence(data, "groups")
-        by_group = [_whole_numbers({"groups": group}, "groups", 4) for group in groups]
+        by_group = [_whole_numbers({"groups": group}, "groups", width) for group in groups]
         _check(isinstance(data["ties_known"], bool), "ties_known is not true or false")
         return cls(
             rule=data["rule"],
@@ -161,8 +174,8 @@ class Selection:
             kept=_whole_numbers(data, "kept"),
             always_kept=_whole_numbers(data, "always_kept"),
             n_features_in=_whole_number(data["n_features_in"], "n_features_in"),
-            class_counts=(n0, n1),
-            groups=tuple(DiscardedGroup((a, b), count, tied) for a, b, count, tied in by_group),
+            class_counts=class_counts,
+            groups=tuple(DiscardedGroup(group[:-3], *group[-3:]) for group in by_group),
             n_tied_kept=_whole_number(data["n_tied_kept"], "n_tied_kept"),
             ties_known=data["ties_known"],
             kept_names=_names(data, "kept_names"),

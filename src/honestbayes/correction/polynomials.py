@@ -1,0 +1,195 @@
+"""Compiled kernels for products of polynomials with positive coefficients.
+
+Import this module only where a kernel is about to run: it imports numba.
+
+The polynomials are products of linear factors x + i, i >= 0, and sequences made of them whose
+logarithms are concave (docs, "Categorical features"). So each sum over products of coefficients
+has one peak; it is found by walking, and terms far below it are left out. Coefficients are kept as
+logarithms, because they span thousands of orders of magnitude.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+_FAR_BELOW = -40.0
+"""Terms with this logarithm, relative to the largest, are left out: exp(-40) = 4e-18."""
+
+
+@njit(cache=True, nogil=True)
+def log_convolve(a, b):
+    """Return log(sum over t of exp(a[t] + b[s - t])) for each s; both concave and finite."""
+    n, m = a.size, b.size
+    out = np.empty(n + m - 1)
+    peak = 0
+    for s in range(n + m - 1):
+        low, high = max(0, s - m + 1), min(n - 1, s)
+        peak = max(peak, low)
+        while peak < high and a[peak + 1] + b[s - peak - 1] >= a[peak] + b[s - peak]:
+            peak += 1
+        top = a[peak] + b[s - peak]
+        total = 1.0
+        for t in range(peak + 1, high + 1):
+            term = a[t] + b[s - t] - top
+            if term < _FAR_BELOW:
+                break
+            total += math.exp(term)
+        for t in range(peak - 1, low - 1, -1):
+            term = a[t] + b[s - t] - top
+            if term < _FAR_BELOW:
+                break
+            total += math.exp(term)
+        out[s] = top + math.log(total)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def log_rising(start, stop):
+    """Return the log coefficients of (x + start)(x + start + 1) ... (x + stop - 1), start >= 1."""
+    if stop - start <= 32:
+        out = np.zeros(1)
+        for i in range(start, stop):
+            longer = np.empty(out.size + 1)
+            log_i = math.log(i)
+            longer[0] = out[0] + log_i
+            for t in range(1, out.size):
+                first, second = out[t] + log_i, out[t - 1]
+                top = max(first, second)
+                longer[t] = top + math.log1p(math.exp(min(first, second) - top))
+            longer[out.size] = out[-1]
+            out = longer
+        return out
+    middle = (start + stop) // 2
+    return log_convolve(log_rising(start, middle), log_rising(middle, stop))
+
+
+@njit(cache=True, nogil=True)
+def log_peak_sum(terms, log_x):
+    """Return log(sum over t of exp(terms[t] + t log_x)) of a concave sequence."""
+    peak = 0
+    low, high = 0, terms.size - 1
+    while low < high:  # the slope falls, so halving finds where it changes sign
+        peak = (low + high) // 2
+        if terms[peak + 1] - terms[peak] + log_x > 0:
+            low = peak + 1
+        else:
+            high = peak
+    peak = low
+    top = terms[peak]
+    total = 1.0
+    for t in range(peak + 1, terms.size):
+        term = terms[t] - top + (t - peak) * log_x
+        if term < _FAR_BELOW:
+            break
+        total += math.exp(term)
+    for t in range(peak - 1, -1, -1):
+        term = terms[t] - top + (t - peak) * log_x
+        if term < _FAR_BELOW:
+            break
+        total += math.exp(term)
+    return top + peak * log_x + math.log(total)
+
+
+@njit(cache=True, nogil=True)
+def _level_terms(counts, rising, start, log_gamma):
+    """Return log coefficients of one level's polynomial, times Gamma(base + t), and its offset.
+
+    ``counts`` holds the level's count in each class. Its polynomial is x to the power of the
+    offset times one of positive coefficients.
+    """
+    terms = np.zeros(1)
+    offset = 0
+    for count in counts:
+        if count > 0:
+            offset += 1
+            factor = rising[start[count] : start[count] + count]
+            terms = (
+                factor.copy() if terms.size == 1 and offset == 1 else log_convolve(terms, factor)
+            )
+    for t in range(terms.size):
+        terms[t] += log_gamma[offset + t]
+    return terms, offset
+
+
+@njit(cache=True, nogil=True)
+def table_terms(tables, rising, start, log_gamma, log_total, offsets, ends, out):
+    """Write the terms of each table's polynomial in alpha into ``out``.
+
+    Parameters
+    ----------
+    tables : ndarray of int of shape (D, C, V)
+        Counts.
+    rising, start : ndarray
+        Log coefficients of x(x + 1)...(x + n - 1) without x, from ``start[n]`` on.
+    log_gamma : ndarray
+        log of Gamma(base + t) / Gamma(base).
+    log_total : ndarray
+        log of Gamma(V base) / Gamma(V base + t).
+    offsets, ends : ndarray of int of shape (D,)
+        Lowest power of each polynomial; where its terms end in ``out``.
+    """
+    position = 0
+    for d in range(tables.shape[0]):
+        product = np.zeros(1)
+        lowest = 0
+        for v in range(tables.shape[2]):
+            terms, offset = _level_terms(tables[d, :, v], rising, start, log_gamma)
+            lowest += offset
+            product = log_convolve(product, terms)
+        offsets[d] = lowest
+        for t in range(product.size):
+            out[position + t] = product[t] + log_total[lowest + t]
+        position += product.size
+        ends[d] = position
+
+
+@njit(cache=True, nogil=True)
+def evaluate_terms(terms, offsets, ends, log_alpha, out):
+    """Fill ``out[a, d]`` with the log of polynomial d at alpha a."""
+    begin = 0
+    for d in range(ends.size):
+        part = terms[begin : ends[d]]
+        for a in range(log_alpha.size):
+            out[a, d] = log_peak_sum(part, log_alpha[a]) + offsets[d] * log_alpha[a]
+        begin = ends[d]
+
+
+@njit(cache=True, nogil=True)
+def level_means(tables, rising, start, log_gamma, log_total, base, log_alpha, out):
+    """Fill ``out[a, d, v]`` with E[theta_v | table d, alpha a].
+
+    Multiplying by theta_v replaces Gamma(base + t) by Gamma(base + t + 1) in the terms of level v.
+    The means are normalised by their sum, which is 1 but for rounding.
+    """
+    levels = tables.shape[2]
+    for d in range(tables.shape[0]):
+        own = [_level_terms(tables[d, :, v], rising, start, log_gamma) for v in range(levels)]
+        before = [np.zeros(1)]
+        for v in range(levels - 1):
+            before.append(log_convolve(before[v], own[v][0]))
+        after = np.zeros(1)
+        lowest = 0
+        for v in range(levels):
+            lowest += own[v][1]
+        for v in range(levels - 1, -1, -1):
+            terms, offset = own[v]
+            shifted = np.empty(terms.size)
+            for t in range(terms.size):
+                shifted[t] = terms[t] + math.log(base + offset + t)
+            product = log_convolve(log_convolve(before[v], after), shifted)
+            for t in range(product.size):
+                product[t] += log_total[lowest + t + 1]
+            for a in range(log_alpha.size):
+                out[a, d, v] = log_peak_sum(product, log_alpha[a])
+            after = log_convolve(after, terms)
+        for a in range(log_alpha.size):
+            top = out[a, d].max()
+            total = 0.0
+            for v in range(levels):
+                out[a, d, v] = math.exp(out[a, d, v] - top)
+                total += out[a, d, v]
+            for v in range(levels):
+                out[a, d, v] /= total

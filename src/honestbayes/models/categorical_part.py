@@ -1,0 +1,111 @@
+"""Categorical features as a part of an estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from honestbayes.models.categorical_core import (
+    CategoricalFit,
+    CategoricalSettings,
+    fit_categories,
+)
+from honestbayes.models.leave_one_out import tie_breaker
+from honestbayes.models.parts import Describe, FittedPart, TrainingLabels, with_numbers
+from honestbayes.screening.categories import count_categories
+from honestbayes.screening.levels import CategoryTable, Levels, encode_columns
+from honestbayes.selection import Selection
+from honestbayes.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class CategoricalPart:
+    """Fitted categorical features.
+
+    Attributes
+    ----------
+    fit : CategoricalFit
+        The model.
+    levels : Levels
+        Levels of the kept columns, in the order of ``selection.columns``.
+    """
+
+    fit: CategoricalFit
+    levels: Levels
+
+    @property
+    def selection(self) -> Selection:
+        """What was kept and discarded."""
+        return self.fit.selection
+
+    def read(self, X: Any, describe: Describe) -> IntArray:
+        """Return codes of the kept columns; unknown levels are missing, with a warning."""
+        codes, unknown = encode_columns(X, self.levels, describe)
+        if unknown:
+            position, value, number = unknown[0]
+            cells = "1 cell is" if number == 1 else f"{number} cells are"
+            more = f", and {len(unknown) - 1} more columns like it" if len(unknown) > 1 else ""
+            warnings.warn(
+                f"{describe(position)} holds {_shown(value)}, which was not seen in fit: {cells} taken "
+                f"for missing{more}.",
+                UserWarning,
+                stacklevel=5,
+            )
+        return codes
+
+    def log_likelihood(self, values: IntArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C)."""
+        return self.fit.log_likelihood(values)
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else f"{value:.0f}"
+
+
+@dataclass(frozen=True, slots=True)
+class CategoricalTraining:
+    """Categorical features of a training table; levels are those of all its rows."""
+
+    table: CategoryTable
+    labels: TrainingLabels
+    settings: CategoricalSettings
+    random_state: Any
+
+    @property
+    def n_racing(self) -> int:
+        """How many features run in the race."""
+        return int(np.sum(~self.settings.always_keep))
+
+    def keeping(self, number: int) -> CategoricalTraining:
+        """Return the same part, of which so many features are kept."""
+        return replace(self, settings=replace(self.settings, n_features=number))
+
+    def fit(self) -> CategoricalPart:
+        """Fit all rows."""
+        counts = count_categories(self.table, self.labels.codes, self.labels.classes)
+        fit = fit_categories(counts, self.settings, tie_breaker(self.random_state))
+        columns = np.array(fit.selection.columns, dtype=np.int64)
+        return CategoricalPart(fit, self.table.levels.take(columns))
+
+    def held_out(
+        self,
+        folds: Sequence[IntArray],
+        whole: FittedPart | None = None,
+        numbers: Sequence[int] | None = None,
+    ) -> Iterator[list[FloatArray]]:
+        """Yield for each fold the log likelihoods of its rows."""
+        learned = whole.fit.race.prior if isinstance(whole, CategoricalPart) else None
+        everyone = np.arange(self.labels.codes.size)
+        for rows in folds:
+            others = np.setdiff1d(everyone, rows)
+            counts = count_categories(self.table, self.labels.codes, self.labels.classes, others)
+            found = []
+            for settings in with_numbers(self.settings, numbers):
+                fit = fit_categories(counts, settings, tie_breaker(self.random_state), learned)
+                columns = np.array(fit.selection.columns, dtype=np.int64)
+                found.append(fit.log_likelihood(self.table.codes[np.ix_(rows, columns)]))
+            yield found

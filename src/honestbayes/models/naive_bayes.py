@@ -1,0 +1,225 @@
+"""What the estimators of all kinds of features share: fitting parts, the slope, prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from honestbayes.models.number import NumberChoice
+from honestbayes.models.parameters import check_prevalences, group_codes, refuse_arguments
+from honestbayes.models.parts import (
+    FittedPart,
+    TrainingLabels,
+    TrainingPart,
+    choose_number,
+    learn_slope,
+)
+from honestbayes.screening.kinds import columns_of
+from honestbayes.screening.levels import as_table
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+
+class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
+    """Base of the estimators whose features come in parts of one kind each.
+
+    A subclass says which parts a training table has (`_training_parts`), where the columns of each
+    stand (`_part_columns`), and stores what it wants to show of the fitted ones (`_store`).
+    """
+
+    n_features_to_select: Any
+    class_pseudocounts: Any
+    class_prior: Any
+    recalibrate: Any
+
+    # ------------------------------------------------------------- for subclasses
+
+    def _training_parts(self, X: Any, labels: TrainingLabels) -> Sequence[TrainingPart]:
+        """Return the parts of a training table."""
+        raise NotImplementedError
+
+    def _part_columns(self) -> Sequence[IntArray]:
+        """Return the table's columns of each part; by default one part has them all."""
+        return [np.arange(self.n_features_in_)]
+
+    def _store(self, parts: Sequence[FittedPart]) -> None:
+        """Show what was fitted as attributes."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **refused: Any) -> Self:
+        """Select features and fit.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Training rows; NaN and None are missing.
+        y : array-like of shape (n,)
+            Class labels of two or more kinds.
+        groups : array-like of shape (n,), optional
+            Cases of one group (one patient, say) are held out together where the slope is learnt
+            or the number of features chosen.
+        **refused
+            ``sample_weight`` is refused: the correction needs whole cases. For a different
+            prevalence use ``class_prior``.
+        """
+        refuse_arguments(refused)
+        X = as_table(X)
+        classes, codes = encode_labels(y, X.shape[0])
+        check_prevalences(self.class_prior, classes.size)
+        if self.recalibrate not in (None, "slope"):
+            msg = f"recalibrate={self.recalibrate!r} is not one of None, 'slope'."
+            raise ValueError(msg)
+        labels = TrainingLabels(
+            classes,
+            codes,
+            group_codes(groups, codes.size),
+            _pseudocounts(self.class_pseudocounts, classes.size),
+        )
+        validate_data(self, X, skip_check_array=True)
+        training = self._training_parts(X, labels)
+        choice: NumberChoice | None = None
+        if isinstance(self.n_features_to_select, str) and self.n_features_to_select == "cv":
+            choice = choose_number(training, labels, recalibrate=self.recalibrate == "slope")
+            training = [part.keeping(min(choice.chosen, part.n_racing)) for part in training]
+        parts = [part.fit() for part in training]
+        self._parts: tuple[FittedPart, ...] = tuple(parts)
+        self._log_prior = labels.log_prior()
+        self._kept_columns_only = False
+        self.classes_ = classes
+        self.class_count_ = np.bincount(codes, minlength=classes.size)
+        self.number_choice_ = choice
+        self._store(parts)
+        self.slope_ = 1.0
+        if self.recalibrate == "slope":
+            self.slope_ = learn_slope(training, parts, labels)
+        return self
+
+    # --------------------------------------------------------------- prediction
+
+    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
+        """Return log P(class | x), shape (n, n_classes), without underflow.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows to predict; missing cells are integrated out.
+        class_prior : array-like of shape (n_classes,), optional
+            Prevalences where the model is used.
+        """
+        check_is_fitted(self)
+        X = as_table(X)
+        values = self._read(X)
+        given = self.class_prior if class_prior is None else class_prior
+        log_prior = check_prevalences(given, self.classes_.size)
+        if log_prior is None:
+            log_prior = self._log_prior
+        total = np.zeros((X.shape[0], self.classes_.size))
+        for part, part_values in values:
+            total += part.log_likelihood(part_values)
+        return np.asarray(log_softmax(log_prior + self.slope_ * total, axis=1))
+
+    def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
+        """Return P(class | x), shape (n, n_classes)."""
+        return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the most probable class of each row."""
+        log_proba = self.predict_log_proba(X)
+        result: AnyArray = self.classes_[np.argmax(log_proba, axis=1)]
+        return result
+
+    def _read(self, X: Any) -> list[tuple[FittedPart, Any]]:
+        """Return each part that kept any columns, with their values."""
+        width = X.shape[1]
+        names = self.get_feature_names_out()
+        if not (self._kept_columns_only and width != self.n_features_in_):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            if width != self.n_features_in_:
+                msg = (
+                    f"X has {width} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
+                raise ValueError(msg)
+        values: list[tuple[FittedPart, Any]] = []
+        first = 0
+        for part, columns in zip(self._parts, self._kept_columns(), strict=True):
+            if columns.size:
+                describe = _Described(names[first : first + columns.size])
+                values.append((part, part.read(columns_of(X, columns), describe)))
+            first += columns.size
+        return values
+
+    def _kept_columns(self) -> list[IntArray]:
+        """Return the table's columns that each part kept."""
+        return [
+            columns[np.array(part.selection.columns, dtype=np.int64)]
+            for part, columns in zip(self._parts, self._part_columns(), strict=True)
+        ]
+
+    # --------------------------------------------------------------- explanation
+
+    def get_support(self, indices: bool = False) -> BoolArray | IntArray:
+        """Return the mask of the kept features, or their indices."""
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[np.concatenate(self._kept_columns())] = True
+        return np.flatnonzero(mask) if indices else mask
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Return the names of the kept features, strongest first, then those kept by design."""
+        check_is_fitted(self)
+        columns = np.concatenate(self._kept_columns())
+        names = getattr(self, "feature_names_in_", input_features)
+        if names is None:
+            return np.array([f"x{column}" for column in columns], dtype=object)
+        chosen: AnyArray = np.asarray(names, dtype=object)[columns]
+        return chosen
+
+
+class _Described:
+    """How messages call columns."""
+
+    def __init__(self, names: AnyArray) -> None:
+        self._names = names
+
+    def __call__(self, position: int) -> str:
+        return f"column {self._names[position]!r}"
+
+
+def encode_labels(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:
+    """Return the class labels and the class of each row."""
+    if y is None:
+        msg = "requires y to be passed, but the target y is None"
+        raise ValueError(msg)
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        msg = "Input y contains NaN or infinity; give a class to each row."
+        raise ValueError(msg)
+    check_classification_targets(labels)
+    if labels.size != n_rows:
+        msg = f"X has {n_rows} rows, but y has {labels.size} entries: inconsistent numbers."
+        raise ValueError(msg)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if classes.size < 2:
+        msg = f"y holds one class only, {classes[0]!r}; two or more classes are needed."
+        raise ValueError(msg)
+    return classes, codes
+
+
+def _pseudocounts(given: Any, n_classes: int) -> FloatArray:
+    """Return the Dirichlet prior of the class frequencies: one number for all, or one each."""
+    try:
+        values = np.broadcast_to(np.asarray(given, dtype=float), (n_classes,))
+    except (TypeError, ValueError):
+        values = np.zeros(n_classes)
+    if not (np.all(values > 0) and np.all(np.isfinite(values))):
+        msg = f"class_pseudocounts={given} must be positive, one number or {n_classes}."
+        raise ValueError(msg)
+    return np.array(values)

@@ -1,0 +1,115 @@
+"""Counts of categorical features by class and level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from honestbayes.screening.levels import CategoryTable
+from honestbayes.types import AnyArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelGroup:
+    """Columns with the same number of levels, and their tables of counts.
+
+    Attributes
+    ----------
+    columns : ndarray of int of shape (m,)
+        Which.
+    tables : ndarray of int of shape (m, C, V)
+        Cases of each class and level.
+    """
+
+    columns: IntArray
+    tables: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CategoryCounts:
+    """Counts of every feature, by class and level.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (C,)
+        Class labels, sorted.
+    class_counts : tuple of int
+        Rows in each class.
+    groups : tuple of LevelGroup
+        All columns, by number of levels.
+    n_features : int
+        How many columns.
+    feature_names : tuple of str or None
+        Names, where the table had them.
+    """
+
+    classes: AnyArray
+    class_counts: tuple[int, ...]
+    groups: tuple[LevelGroup, ...]
+    n_features: int
+    feature_names: tuple[str, ...] | None = None
+
+    def observed(self) -> IntArray:
+        """Return the observed cases of each class and feature, shape (C, p)."""
+        result = np.empty((self.classes.size, self.n_features), dtype=np.int64)
+        for group in self.groups:
+            result[:, group.columns] = group.tables.sum(axis=2).T
+        return result
+
+    def n_levels(self) -> IntArray:
+        """Return the number of levels of each feature, shape (p,)."""
+        result = np.empty(self.n_features, dtype=np.int64)
+        for group in self.groups:
+            result[group.columns] = group.tables.shape[2]
+        return result
+
+    def tables_of(self, columns: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield, by number of levels, positions among some columns and their tables."""
+        wanted = np.asarray(columns, dtype=np.int64)
+        place = np.full(self.n_features, -1, dtype=np.int64)
+        for group in self.groups:
+            place[:] = -1
+            place[group.columns] = np.arange(group.columns.size)
+            positions = np.flatnonzero(place[wanted] >= 0)
+            if positions.size:
+                yield positions, group.tables[place[wanted[positions]]]
+
+
+def count_categories(
+    table: CategoryTable, codes: IntArray, classes: AnyArray, rows: IntArray | None = None
+) -> CategoryCounts:
+    """Count the cells of all columns by class and level.
+
+    Parameters
+    ----------
+    table : CategoryTable
+        Coded cells.
+    codes : ndarray of int of shape (n,)
+        Class of each row.
+    classes : ndarray of shape (C,)
+        Class labels.
+    rows : ndarray of int, optional
+        Count only these rows; the levels stay those of all.
+    """
+    cells = table.codes if rows is None else table.codes[rows]
+    labels = codes if rows is None else codes[rows]
+    n_classes = classes.size
+    n_levels = table.levels.n_levels
+    groups = []
+    for number in np.unique(n_levels).tolist():
+        columns = np.flatnonzero(n_levels == number)
+        tables = np.zeros((columns.size, n_classes, number), dtype=np.int64)
+        for label in range(n_classes):
+            part = cells[labels == label][:, columns]
+            for level in range(number):
+                tables[:, label, level] = (part == level).sum(axis=0)
+        groups.append(LevelGroup(columns, tables))
+    return CategoryCounts(
+        classes,
+        tuple(np.bincount(labels, minlength=n_classes).tolist()),
+        tuple(groups),
+        table.codes.shape[1],
+        table.feature_names,
+    )

@@ -1,0 +1,160 @@
+"""SelectiveMixedNB: each kind as its own estimator, all of them together by addition."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from honestbayes import (
+    SelectiveBernoulliNB,
+    SelectiveCategoricalNB,
+    SelectiveGaussianNB,
+    SelectiveMixedNB,
+)
+
+N = 60
+
+
+def tables(seed=0, n_classes=2, p=40):
+    """Binary, categorical and real columns with some signal and missing cells, and classes."""
+    generator = np.random.default_rng(seed)
+    y = generator.permutation(np.arange(N) % n_classes)
+    real = generator.normal(size=(N, p))
+    real[:, :4] += y[:, None] * np.array([0.5, 1.0, 0.3, 0.7])
+    binary = (generator.normal(size=(N, p)) + 0.8 * (np.arange(p) < 4) * y[:, None] > 0.3) * 1.0
+    levels = generator.integers(0, 4, (N, p)).astype(float)
+    levels[:, 0] = np.where(generator.random(N) < 0.5, y, levels[:, 0])
+    for table in (real, binary, levels):
+        table[generator.random(table.shape) < 0.02] = np.nan
+    return {"binary": binary, "categorical": levels, "real": real}, y
+
+
+ESTIMATORS = {
+    "binary": SelectiveBernoulliNB,
+    "categorical": SelectiveCategoricalNB,
+    "real": SelectiveGaussianNB,
+}
+WORDS = [
+    {},
+    {"recalibrate": None},
+    {"correction": "selection", "recalibrate": None},
+    {"correction": None, "recalibrate": None},
+    {"n_features_to_select": "all"},
+    {"n_features_to_select": "cv"},
+    {"n_features_to_select": None, "threshold": 0.25},
+    {"always_keep": [1, 5]},
+    {"class_prior": [0.3, 0.7]},
+]
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("kind", ["binary", "categorical", "real"])
+def test_one_kind_of_column_is_that_kinds_estimator(kind, words):
+    parts, y = tables()
+    X = parts[kind]
+    if kind == "categorical" and words.get("correction") == "selection":
+        words = {**words, "n_features_to_select": "all"}
+    words = {"n_features_to_select": 5, **words}
+    seed = {} if kind == "real" else {"random_state": 0}
+    own = ESTIMATORS[kind](**words, **seed).fit(X, y)
+    mixed = SelectiveMixedNB(kinds=[kind] * X.shape[1], random_state=0, **words).fit(X, y)
+    assert mixed.selections_ == {kind: own.selection_}
+    assert mixed.slope_ == pytest.approx(own.slope_, abs=1e-10)
+    np.testing.assert_allclose(
+        mixed.predict_log_proba(X), own.predict_log_proba(X), rtol=0, atol=1e-10
+    )
+    assert mixed.get_feature_names_out().tolist() == own.get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_kinds_add_up_given_the_class(n_classes):
+    parts, y = tables(1, n_classes)
+    words = {"n_features_to_select": 4, "recalibrate": None}
+    table = np.column_stack(list(parts.values()))
+    kinds = np.repeat(list(parts), 40)
+    mixed = SelectiveMixedNB(kinds=kinds, random_state=0, **words).fit(table, y)
+    prior = np.log((np.bincount(y) + 1) / (y.size + n_classes))
+    joint = prior.copy()[None] * np.ones((N, 1))
+    for kind, X in parts.items():
+        estimator = ESTIMATORS[kind]
+        if kind == "binary" and n_classes > 2:
+            estimator = SelectiveCategoricalNB
+        seed = {} if kind == "real" else {"random_state": 0}
+        own = estimator(**words, **seed).fit(X, y)
+        joint += own.predict_log_proba(X) - prior
+    joint -= np.log(np.exp(joint).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(mixed.predict_log_proba(table), joint, atol=1e-10)
+
+
+def frame():
+    parts, y = tables(2)
+    table = pd.DataFrame({f"flag{j}": parts["binary"][:, j] for j in range(10)})
+    for j in range(10):
+        table[f"gene{j}"] = parts["real"][:, j]
+    words = np.array(["a", "b", "c", "d", None], dtype=object)
+    for j in range(10):
+        codes = np.nan_to_num(parts["categorical"][:, j], nan=4).astype(int)
+        table[f"site{j}"] = words[codes]
+    table["grade"] = pd.Categorical(words[np.arange(N) % 3])
+    table["smoker"] = pd.array(np.arange(N) % 4 == 0, dtype="boolean")
+    return table, y
+
+
+def test_kinds_come_from_dtypes_and_values():
+    table, y = frame()
+    expected = ["binary"] * 10 + ["real"] * 10 + ["categorical"] * 11 + ["binary"]
+    for other in (table, pl.from_pandas(table)):
+        model = SelectiveMixedNB(n_features_to_select=2, random_state=0).fit(other, y)
+        assert list(model.kinds_) == expected
+        assert np.isfinite(model.predict_log_proba(other)).all()
+    first = SelectiveMixedNB(random_state=0).fit(table, y).predict_proba(table)
+    second = SelectiveMixedNB(random_state=0).fit(pl.from_pandas(table), y)
+    np.testing.assert_allclose(second.predict_proba(pl.from_pandas(table)), first, atol=1e-12)
+    objects = table.astype(object).where(table.notna(), None).to_numpy(dtype=object)
+    third = SelectiveMixedNB(random_state=0).fit(objects, y)
+    np.testing.assert_allclose(third.predict_proba(objects), first, atol=1e-12)
+
+
+def test_the_user_may_name_kinds_and_numbers():
+    table, y = frame()
+    model = SelectiveMixedNB(
+        kinds={"gene0": "real", "flag1": "categorical"},
+        n_features_to_select={"real": 3, "categorical": 2},
+        always_keep=["smoker", "gene9"],
+        random_state=0,
+    ).fit(table, y)
+    assert model.kinds_[1] == "categorical"
+    assert len(model.selections_["real"].kept) == 3
+    assert len(model.selections_["categorical"].kept) == 2
+    assert len(model.selections_["binary"].kept) == 9
+    assert {"smoker", "gene9"} <= set(model.get_feature_names_out())
+    assert model.get_support().sum() == 16
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"kinds": {"nobody": "real"}}, "'nobody', which is not a column"),
+        ({"kinds": {"gene0": "number"}}, "'number', which is not one of"),
+        ({"kinds": ["real"]}, "kinds has 1 entries, but X has 32 columns"),
+        ({"kinds": "real"}, "neither a mapping"),
+        ({"kinds": {"site0": "real"}}, "column 'site0' holds '.', which is not a number"),
+        ({"kinds": {"gene0": "categorical"}}, "column 'gene0' holds"),
+        ({"n_features_to_select": {"words": 3}}, "'words', which is not one of"),
+        ({"n_features_to_select": -1}, "is not a whole number"),
+        ({"correction": "some"}, "correction='some'"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(words, message):
+    table, y = frame()
+    with pytest.raises(ValueError, match=message):
+        SelectiveMixedNB(**words).fit(table, y)
+
+
+def test_a_table_with_other_columns_is_refused():
+    table, y = frame()
+    model = SelectiveMixedNB(random_state=0).fit(table, y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table.rename(columns={"gene0": "gene_0"}))
+    with pytest.raises(ValueError, match="contains infinity: column 'gene"):
+        model.predict(table.assign(gene0=np.inf, gene1=np.inf, gene2=np.inf, gene3=np.inf))
