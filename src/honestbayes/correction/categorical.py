@@ -101,6 +101,78 @@ def log_marginal(tables: IntArray, alpha: FloatArray, base: float = 1.0) -> Floa
     return result
 
 
+def draw_theta(
+    table: IntArray,
+    level: int,
+    alpha: FloatArray,
+    base: float,
+    generator: np.random.Generator,
+) -> FloatArray:
+    """Draw theta of one level given a feature's table, at each of some alphas.
+
+    Given the powers t of alpha theta_v in a monomial of the integrand, theta is Dirichlet with
+    parameters base + t_v. So the total T is drawn from the terms of the polynomial in alpha, t_v
+    given T from the terms of its convolution, and theta_v from a beta distribution.
+
+    Parameters
+    ----------
+    table : ndarray of int of shape (C, V)
+        Counts.
+    level : int
+        Which level.
+    alpha : ndarray of shape (S,)
+        One alpha for each draw.
+    base : float
+        Parameter of the symmetric Dirichlet prior of theta.
+    generator : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of shape (S,)
+    """
+    from honestbayes.correction import polynomials
+
+    n_levels, cases = table.shape[1], int(table.sum())
+    others = np.delete(table, level, axis=1)
+    rising, start = _rising_rows(np.unique(table))
+    log_gamma = gammaln(base + np.arange(cases + 1)) - gammaln(base)
+    own, own_offset = polynomials.level_terms(
+        np.ascontiguousarray(table[:, level], dtype=np.int64), rising, start, log_gamma
+    )
+    rest, rest_offset = np.zeros(1), 0
+    for column in others.T:
+        terms, offset = polynomials.level_terms(
+            np.ascontiguousarray(column, dtype=np.int64), rising, start, log_gamma
+        )
+        rest, rest_offset = polynomials.log_convolve(rest, terms), rest_offset + offset
+    product = polynomials.log_convolve(own, rest)
+    totals = own_offset + rest_offset + np.arange(product.size)
+    product = product - gammaln(n_levels * base + totals)
+    uniform = generator.random(alpha.size)
+    total = np.empty(alpha.size, dtype=np.int64)
+    for value in np.unique(alpha):
+        mine = np.flatnonzero(alpha == value)
+        total[mine] = _inverse_cdf(product + np.arange(product.size) * np.log(value), uniform[mine])
+    uniform = generator.random(alpha.size)
+    power = np.empty(alpha.size, dtype=np.int64)
+    for value in np.unique(total).tolist():
+        mine = np.flatnonzero(total == value)
+        low, high = max(0, value - rest.size + 1), min(own.size - 1, value)
+        t = np.arange(low, high + 1)
+        power[mine] = low + _inverse_cdf(own[t] + rest[value - t], uniform[mine])
+    mine, all_ = own_offset + power, own_offset + rest_offset + total
+    drawn: FloatArray = generator.beta(base + mine, (n_levels - 1) * base + all_ - mine)
+    return drawn
+
+
+def _inverse_cdf(log_weight: FloatArray, uniform: FloatArray) -> IntArray:
+    """Choose positions with probability proportional to exp(log_weight)."""
+    below = np.cumsum(np.exp(log_weight - log_weight.max()))
+    place: IntArray = np.searchsorted(below, uniform * below[-1])
+    return np.asarray(np.minimum(place, log_weight.size - 1))
+
+
 def _log_rising_alpha(alpha: FloatArray, totals: IntArray) -> FloatArray:
     """Sum over classes of log(alpha (alpha + 1) ... (alpha + n_c - 1)), shape (A, patterns).
 

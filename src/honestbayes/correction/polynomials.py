@@ -94,7 +94,7 @@ def log_peak_sum(terms, log_x):
 
 
 @njit(cache=True, nogil=True)
-def _level_terms(counts, rising, start, log_gamma):
+def level_terms(counts, rising, start, log_gamma):
     """Return log coefficients of one level's polynomial, times Gamma(base + t), and its offset.
 
     ``counts`` holds the level's count in each class. Its polynomial is x to the power of the
@@ -136,7 +136,7 @@ def table_terms(tables, rising, start, log_gamma, log_total, offsets, ends, out)
         product = np.zeros(1)
         lowest = 0
         for v in range(tables.shape[2]):
-            terms, offset = _level_terms(tables[d, :, v], rising, start, log_gamma)
+            terms, offset = level_terms(tables[d, :, v], rising, start, log_gamma)
             lowest += offset
             product = log_convolve(product, terms)
         offsets[d] = lowest
@@ -166,7 +166,7 @@ def level_means(tables, rising, start, log_gamma, log_total, base, log_alpha, ou
     """
     levels = tables.shape[2]
     for d in range(tables.shape[0]):
-        own = [_level_terms(tables[d, :, v], rising, start, log_gamma) for v in range(levels)]
+        own = [level_terms(tables[d, :, v], rising, start, log_gamma) for v in range(levels)]
         before = [np.zeros(1)]
         for v in range(levels - 1):
             before.append(log_convolve(before[v], own[v][0]))

@@ -29,6 +29,7 @@ from honestbayes.models.leave_one_out import TrainingRows, leave_out_fits
 from honestbayes.models.number import NumberChoice
 from honestbayes.models.parameters import (
     check_class_prior,
+    check_level_and_draws,
     check_settings,
     group_codes,
     refuse_arguments,
@@ -365,12 +366,7 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
             Draws of the parameters; from a fixed seed, so that the same rows give the same
             intervals.
         """
-        if not 0 < level < 1:
-            msg = f"level={level} is not between 0 and 1."
-            raise ValueError(msg)
-        if n_draws < 1:
-            msg = f"n_draws={n_draws} is not a positive whole number."
-            raise ValueError(msg)
+        check_level_and_draws(level, n_draws)
         ones, missing = self._zero_one(X)
         prior = self._prior_log_odds(class_prior)
         return intervals.probability_interval(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from honestbayes.models.bernoulli_core import BernoulliFit, Settings
+from honestbayes.models.intervals import evidence_draws
 from honestbayes.models.learned import LearnedFit
 from honestbayes.models.leave_one_out import TrainingRows
 from honestbayes.models.parts import Describe, FittedPart, with_numbers
@@ -40,6 +41,18 @@ class BernoulliPart:
         """Return log P(x | class) up to a constant of each row, shape (n, 2)."""
         evidence = self.fit.evidence(*values)
         return np.stack([np.zeros(evidence.size), evidence], axis=1)
+
+    def rows(self, values: ZeroOne, rows: slice) -> ZeroOne:
+        """Return some rows of values that were read."""
+        ones, missing = values
+        return ones[rows], None if missing is None else missing[rows]
+
+    def draw_evidence(
+        self, values: ZeroOne, n_draws: int, generator: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw the evidence of each row, for intervals."""
+        ratio, log_weight = evidence_draws(generator, self.fit, *values, n_draws)
+        return np.stack([np.zeros_like(ratio), ratio], axis=-1), log_weight
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,14 +113,14 @@ class CategoricalFit:
             for block in self.blocks:
                 if block.tables:
                     columns = slice(first, first + len(block.tables))
-                    terms = _node_log_likelihood(block.log_prob, codes[part, columns])
+                    terms = node_log_likelihood(block.log_prob, codes[part, columns])
                     terms += block.log_weight[:, None, None]
                     result[part] += logsumexp(terms, axis=0).T
                 first += len(block.tables)
         return result
 
 
-def _node_log_likelihood(log_prob: tuple[FloatArray, ...], codes: AnyArray) -> FloatArray:
+def node_log_likelihood(log_prob: tuple[FloatArray, ...], codes: AnyArray) -> FloatArray:
     """Return log P(x | class, node), shape (T, C, n), of codes of shape (n, k); -1: missing."""
     widths = [part.shape[2] for part in log_prob]
     start = np.concatenate([[0], np.cumsum(widths)])
@@ -277,7 +277,7 @@ def _fit_common(
         density = settings.alpha_prior.log_density_of_log(log_alpha) + log_kept(alpha) + log_event
         tilt = np.zeros((alpha.size, counts.classes.size, _N_PROBES))
         if columns.size:
-            tilt = _node_log_likelihood(_predictive_at(alpha, kept, columns.size)[1], probes)
+            tilt = node_log_likelihood(_predictive_at(alpha, kept, columns.size)[1], probes)
         return Nodes(density, [(np.asarray(value),) for value in log_event], tilt)
 
     rule = integrate_log_alpha(

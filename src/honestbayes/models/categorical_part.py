@@ -14,6 +14,7 @@ from honestbayes.models.categorical_core import (
     CategoricalSettings,
     fit_categories,
 )
+from honestbayes.models.categorical_draws import draw_categorical_evidence
 from honestbayes.models.leave_one_out import tie_breaker
 from honestbayes.models.parts import Describe, FittedPart, TrainingLabels, with_numbers
 from honestbayes.screening.categories import count_categories
@@ -50,8 +51,8 @@ class CategoricalPart:
             cells = "1 cell is" if number == 1 else f"{number} cells are"
             more = f", and {len(unknown) - 1} more columns like it" if len(unknown) > 1 else ""
             warnings.warn(
-                f"{describe(position)} holds {_shown(value)}, which was not seen in fit: {cells} taken "
-                f"for missing{more}.",
+                f"{describe(position)} holds {_shown(value)}, which was not seen in fit: {cells} "
+                f"taken for missing{more}.",
                 UserWarning,
                 stacklevel=5,
             )
@@ -60,6 +61,16 @@ class CategoricalPart:
     def log_likelihood(self, values: IntArray) -> FloatArray:
         """Return log P(x | class), shape (n, C)."""
         return self.fit.log_likelihood(values)
+
+    def rows(self, values: IntArray, rows: slice) -> IntArray:
+        """Return some rows of values that were read."""
+        return values[rows]
+
+    def draw_evidence(
+        self, values: IntArray, n_draws: int, generator: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw the evidence of each row, for intervals."""
+        return draw_categorical_evidence(self.fit, values, n_draws, generator)
 
 
 def _shown(value: Any) -> str:

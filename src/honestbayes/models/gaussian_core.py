@@ -120,6 +120,15 @@ class GaussianFit:
         )
         return result
 
+    def log_density(self, x: FloatArray, j: int, label: int) -> FloatArray:
+        """Return the log predictive density of feature j in a class at each ratio, shape (n, A)."""
+        degrees = self.degrees[j]
+        z = (x[:, None] - self.location[:, label, j]) * np.exp(-self.log_spread[:, label, j])
+        z = np.clip(z, -_FARTHEST, _FARTHEST)
+        constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - 0.5 * np.log(np.pi * degrees)
+        tail = (degrees + 1) / 2 * np.log1p(z * z / degrees)
+        return np.asarray(constant - self.log_spread[:, label, j] - tail)
+
     def log_likelihood(self, values: AnyArray) -> FloatArray:
         """Return log P(x | class), shape (n, C), for kept columns of shape (n, k); NaN: missing."""
         n, k = values.shape

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from honestbayes.models.gaussian_core import GaussianFit, GaussianSettings, fit_moments
+from honestbayes.models.gaussian_draws import draw_gaussian_evidence
 from honestbayes.models.parts import Describe, FittedPart, TrainingLabels, with_numbers
 from honestbayes.screening import Source, as_source
 from honestbayes.screening.binarization import check_finite
@@ -39,6 +40,17 @@ class GaussianPart:
     def log_likelihood(self, values: AnyArray) -> FloatArray:
         """Return log P(x | class), shape (n, C)."""
         return self.fit.log_likelihood(values)
+
+    def rows(self, values: AnyArray, rows: slice) -> AnyArray:
+        """Return some rows of values that were read."""
+        part: AnyArray = values[rows]
+        return part
+
+    def draw_evidence(
+        self, values: AnyArray, n_draws: int, generator: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw the evidence of each row, for intervals."""
+        return draw_gaussian_evidence(self.fit, values, n_draws, generator)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,19 +88,7 @@ def probability_draws(
     With a slope, the evidence of each draw is multiplied by it.
     """
     generator = np.random.default_rng(_SEED)
-    n = ones.shape[0]
-    observed = np.ones(ones.shape) if missing is None else (~missing).astype(float)
-    x = ones * observed
-    evidence = np.zeros((2, n, n_draws))
-    log_weight = np.zeros((2, n, n_draws))
-    for block, columns in zip(fit.blocks, fit.column_slices(), strict=True):
-        node = None
-        if isinstance(block, CommonAlphaFit):
-            node = _systematic(generator, block.posterior.weights, n_draws)
-            hidden = None if missing is None else missing[:, columns]
-            by_node = block.table.node_log_likelihood(ones[:, columns], hidden)
-            log_weight += by_node[:, :, node]
-        _add_evidence(generator, block, node, x[:, columns], observed[:, columns], evidence)
+    evidence, log_weight = evidence_draws(generator, fit, ones, missing, n_draws)
     counts = fit.selection.class_counts
     predictive = fit.evidence(ones, missing)
     prior = fit.log_prior_odds if log_prior_odds is None else log_prior_odds
@@ -119,7 +107,37 @@ def probability_draws(
     return ProbabilityDraws(np.concatenate(values, axis=1), np.concatenate(weights, axis=1))
 
 
-def _systematic(generator: np.random.Generator, weights: FloatArray, n_draws: int) -> IntArray:
+def evidence_draws(
+    generator: np.random.Generator,
+    fit: BernoulliFit,
+    ones: AnyArray,
+    missing: BoolArray | None,
+    n_draws: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Draw the evidence of each row given the training data, the row, and y* = 0 or 1.
+
+    Returns
+    -------
+    evidence, log_weight : ndarray of shape (2, n, S)
+        Log likelihood ratios of class 1 and 0 for y* = 0 and 1, and log weights of the draws.
+    """
+    n = ones.shape[0]
+    observed = np.ones(ones.shape) if missing is None else (~missing).astype(float)
+    x = ones * observed
+    evidence = np.zeros((2, n, n_draws))
+    log_weight = np.zeros((2, n, n_draws))
+    for block, columns in zip(fit.blocks, fit.column_slices(), strict=True):
+        node = None
+        if isinstance(block, CommonAlphaFit):
+            node = systematic(generator, block.posterior.weights, n_draws)
+            hidden = None if missing is None else missing[:, columns]
+            by_node = block.table.node_log_likelihood(ones[:, columns], hidden)
+            log_weight += by_node[:, :, node]
+        _add_evidence(generator, block, node, x[:, columns], observed[:, columns], evidence)
+    return evidence, log_weight
+
+
+def systematic(generator: np.random.Generator, weights: FloatArray, n_draws: int) -> IntArray:
     """Draw nodes with probabilities ``weights``, evenly, in random order."""
     places = (np.arange(n_draws) + generator.random()) / n_draws
     nodes = np.minimum(np.searchsorted(np.cumsum(weights), places), weights.size - 1)
@@ -146,7 +164,7 @@ def _add_evidence(
                 more = np.zeros((2, 1), dtype=np.int64)
                 more[label] = 1
                 i, n = ones[:, part] + value * more, cases[:, part] + more
-                alpha, theta = _draw_alpha_theta(generator, block, node, part, i, n, n_draws)
+                alpha, theta = draw_alpha_theta(generator, block, node, part, i, n, n_draws)
                 ratio.append(_log_ratio(generator, alpha, theta, i, n, value))
             zero, one = ratio
             evidence[label] += x[:, part] @ (one - zero) + observed[:, part] @ zero
@@ -171,7 +189,7 @@ def _log_ratio(
     return ratio
 
 
-def _draw_alpha_theta(
+def draw_alpha_theta(
     generator: np.random.Generator,
     block: CommonAlphaFit | LearnedFit,
     node: IntArray | None,

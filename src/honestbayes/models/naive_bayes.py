@@ -11,8 +11,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from honestbayes.models.class_intervals import draw_class_probabilities
 from honestbayes.models.number import NumberChoice
-from honestbayes.models.parameters import check_prevalences, group_codes, refuse_arguments
+from honestbayes.models.parameters import (
+    check_level_and_draws,
+    check_prevalences,
+    group_codes,
+    refuse_arguments,
+)
 from honestbayes.models.parts import (
     FittedPart,
     TrainingLabels,
@@ -23,6 +29,10 @@ from honestbayes.models.parts import (
 from honestbayes.screening.kinds import columns_of
 from honestbayes.screening.levels import as_table
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+
+_DRAWN_CELLS = 1 << 21
+"""Cells of the draws that are held at a time."""
 
 
 class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
@@ -134,6 +144,56 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         log_proba = self.predict_log_proba(X)
         result: AnyArray = self.classes_[np.argmax(log_proba, axis=1)]
         return result
+
+    def predict_proba_interval(
+        self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 1000
+    ) -> FloatArray:
+        """Return intervals for P(class | x).
+
+        An interval holds ``level`` of the distribution of P(class | x, parameters) given the
+        training data and x itself; the mean of that distribution is `predict_proba`. With a slope
+        each draw's evidence is multiplied by it, and the mean is `predict_proba` only roughly.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows to predict.
+        level : float, default=0.9
+            Probability that the interval holds.
+        class_prior : array-like of shape (n_classes,), optional
+            Prevalences where the model is used.
+        n_draws : int, default=1000
+            Draws of the parameters for each class; from a fixed seed, so that the same rows give
+            the same intervals.
+
+        Returns
+        -------
+        ndarray of shape (n, 2), or (n, n_classes, 2) for more than two classes
+            Lower and upper bounds, for two classes those of ``classes_[1]``.
+        """
+        check_level_and_draws(level, n_draws)
+        check_is_fitted(self)
+        X = as_table(X)
+        values = self._read(X)
+        given = self.class_prior if class_prior is None else class_prior
+        log_prior = check_prevalences(given, self.classes_.size)
+        n_classes = self.classes_.size
+        weights = self.class_count_ + _pseudocounts(self.class_pseudocounts, n_classes)
+        result = np.empty((X.shape[0], n_classes, 2))
+        step = max(1, _DRAWN_CELLS // (n_draws * n_classes**2))
+        for first in range(0, X.shape[0], step):
+            rows = slice(first, min(first + step, X.shape[0]))
+            draws = draw_class_probabilities(
+                [(part, part.rows(read, rows)) for part, read in values],
+                rows.stop - rows.start,
+                weights,
+                log_prior,
+                self.slope_,
+                n_draws,
+            )
+            result[rows, :, 0] = draws.quantile((1 - level) / 2)
+            result[rows, :, 1] = draws.quantile((1 + level) / 2)
+        return result if n_classes > 2 else result[:, 1]
 
     def _read(self, X: Any) -> list[tuple[FittedPart, Any]]:
         """Return each part that kept any columns, with their values."""

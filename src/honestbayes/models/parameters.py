@@ -244,3 +244,13 @@ def refuse_arguments(arguments: Mapping[str, Any]) -> None:
     if unknown:
         msg = f"fit got unexpected arguments {unknown}."
         raise TypeError(msg)
+
+
+def check_level_and_draws(level: float, n_draws: int) -> None:
+    """Refuse a level or a number of draws that make no interval."""
+    if not 0 < level < 1:
+        msg = f"level={level} is not between 0 and 1."
+        raise ValueError(msg)
+    if n_draws < 1:
+        msg = f"n_draws={n_draws} is not a positive whole number."
+        raise ValueError(msg)

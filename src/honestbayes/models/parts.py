@@ -45,6 +45,22 @@ class FittedPart(Protocol):
     def log_likelihood(self, values: Any) -> FloatArray:
         """Return log P(x | class), shape (n, C), of values that were read."""
 
+    def rows(self, values: Any, rows: slice) -> Any:
+        """Return some rows of values that were read."""
+
+    def draw_evidence(
+        self, values: Any, n_draws: int, generator: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw log P(x | class, parameters) given the training data, x, and each y*.
+
+        Returns
+        -------
+        evidence : ndarray of shape (C, n, S, C)
+            For each y*, row, draw and class; up to a constant of each row and draw.
+        log_weight : ndarray of shape (C, n, S)
+            Log weights of the draws.
+        """
+
 
 class TrainingPart(Protocol):
     """Features of one kind in a training table."""
