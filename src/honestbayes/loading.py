@@ -57,6 +57,24 @@ def _bernoulli_nb(archive: Archive) -> Any:
     return SelectiveBernoulliNB._from_plain(archive.content, archive.arrays)
 
 
+def _gaussian_nb(archive: Archive) -> Any:
+    from honestbayes.models.gaussian_nb import SelectiveGaussianNB
+
+    return SelectiveGaussianNB._from_plain(archive.content, archive.arrays)
+
+
+def _categorical_nb(archive: Archive) -> Any:
+    from honestbayes.models.categorical_nb import SelectiveCategoricalNB
+
+    return SelectiveCategoricalNB._from_plain(archive.content, archive.arrays)
+
+
+def _mixed_nb(archive: Archive) -> Any:
+    from honestbayes.models.mixed_nb import SelectiveMixedNB
+
+    return SelectiveMixedNB._from_plain(archive.content, archive.arrays)
+
+
 def _table_model(archive: Archive) -> Any:
     try:
         from honestbayes.tables.model import TableModel
@@ -68,6 +86,9 @@ def _table_model(archive: Archive) -> Any:
 
 _READERS: dict[str, Callable[[Archive], Any]] = {
     "SelectiveBernoulliNB": _bernoulli_nb,
+    "SelectiveCategoricalNB": _categorical_nb,
+    "SelectiveGaussianNB": _gaussian_nb,
+    "SelectiveMixedNB": _mixed_nb,
     "table model": _table_model,
 }
 """Each imports what it needs when it is called, so that loading stays light."""

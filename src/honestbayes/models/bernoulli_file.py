@@ -37,7 +37,7 @@ from honestbayes.screening import Binarization
 from honestbayes.screening.record import correlation
 from honestbayes.selection import Selection
 from honestbayes.storage import ModelFileError, write_archive
-from honestbayes.storage.entries import Entries, Plain, nested, texts_as_arrays
+from honestbayes.storage.entries import Entries, Plain, joined, texts_as_arrays
 from honestbayes.types import AnyArray
 
 KIND = "SelectiveBernoulliNB"
@@ -88,16 +88,31 @@ class BernoulliModel:
 
 def model_to_plain(model: BernoulliModel) -> Plain:
     """Return the model as content for JSON and named arrays."""
-    fit = model.fit
     content: dict[str, Any] = {
         "classes": classes_to_plain(model.classes),
         "feature_prior": model.feature_prior,
         "correction": model.correction,
         "slope": float(model.slope),
-        "log_prior_odds": float(fit.log_prior_odds),
         "kept_columns_only": model.kept_columns_only,
         "has_feature_names": model.feature_names is not None,
         "has_number_choice": model.number_choice is not None,
+    }
+    arrays: dict[str, AnyArray] = {}
+    if model.feature_names is not None:
+        arrays |= texts_as_arrays("feature_names", model.feature_names)
+    sections = {
+        "parameters": parameters_to_plain(model.parameters),
+        "selection": selection_to_plain(model.fit.selection),
+    }
+    if model.number_choice is not None:
+        sections["number_choice"] = number_choice_to_plain(model.number_choice)
+    return joined((content, arrays), fit_to_plain(model.fit), **sections)
+
+
+def fit_to_plain(fit: BernoulliFit) -> Plain:
+    """Return the fitted model without its selection."""
+    content: dict[str, Any] = {
+        "log_prior_odds": float(fit.log_prior_odds),
         "has_by_design": fit.by_design is not None,
     }
     arrays: dict[str, AnyArray] = {
@@ -105,22 +120,10 @@ def model_to_plain(model: BernoulliModel) -> Plain:
         "high": fit.binarization.high,
         "correlation": fit.correlation,
     }
-    if model.feature_names is not None:
-        arrays |= texts_as_arrays("feature_names", model.feature_names)
-    sections = {
-        "parameters": parameters_to_plain(model.parameters),
-        "selection": selection_to_plain(fit.selection),
-        "race": block_to_plain(fit.race),
-    }
+    sections = {"race": block_to_plain(fit.race)}
     if fit.by_design is not None:
         sections["by_design"] = block_to_plain(fit.by_design)
-    if model.number_choice is not None:
-        sections["number_choice"] = number_choice_to_plain(model.number_choice)
-    for name, plain in sections.items():
-        section_content, section_arrays = nested(name, plain)
-        content |= section_content
-        arrays |= section_arrays
-    return content, arrays
+    return joined((content, arrays), **sections)
 
 
 def save_model(model: BernoulliModel, path: str | PathLike[str]) -> None:
@@ -147,8 +150,8 @@ def model_from_plain(content: Mapping[str, Any], arrays: Mapping[str, AnyArray])
     selection = selection_from_plain(entries.section("selection"))
     entries.check(len(selection.class_counts) == 2, "class_counts", "are not those of two classes")
     parameters = parameters_from_plain(entries.section("parameters"), selection.n_features_in)
-    fit = _fit_from_plain(entries, selection)
-    feature_prior = "learned" if isinstance(fit.race, LearnedFit) else "uniform"
+    feature_prior = entries.one_of("feature_prior", ("learned", "uniform"))
+    fit = fit_from_plain(entries, selection, learned=feature_prior == "learned")
     corrections = ("counts", None) if feature_prior == "learned" else ("counts", "selection", None)
     names = entries.texts("feature_names") if entries.flag("has_feature_names") else None
     choice = None
@@ -173,11 +176,12 @@ def model_from_plain(content: Mapping[str, Any], arrays: Mapping[str, AnyArray])
 # ------------------------------------------------------------------------------------- fit
 
 
-def _fit_from_plain(entries: Entries, selection: Selection) -> BernoulliFit:
+def fit_from_plain(entries: Entries, selection: Selection, *, learned: bool) -> BernoulliFit:
+    """Return the fitted model that `fit_to_plain` described."""
     k, by_design = len(selection.kept), len(selection.always_kept)
     race: CommonAlphaFit | LearnedFit
     section = entries.section("race")
-    if entries.one_of("feature_prior", ("learned", "uniform")) == "learned":
+    if learned:
         race = learned_from_plain(section, k, selection.class_counts)
     else:
         race = common_alpha_from_plain(section, k, selection.class_counts)

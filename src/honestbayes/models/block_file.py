@@ -13,7 +13,7 @@ from honestbayes.models.common_alpha import CommonAlphaFit, FeatureBlock
 from honestbayes.models.learned import LearnedFit
 from honestbayes.models.predictive import PredictiveTable
 from honestbayes.quadrature import ThetaRule
-from honestbayes.storage.entries import Entries, Plain, nested
+from honestbayes.storage.entries import Entries, Plain, joined
 from honestbayes.types import FloatArray, IntArray
 
 _LARGEST_ALPHA = 1e131
@@ -27,28 +27,22 @@ _CLOSE = 1e-9
 
 def block_to_plain(fit: CommonAlphaFit | LearnedFit) -> Plain:
     """Return a fitted block as plain data."""
-    parts = [
-        nested("posterior", _posterior_to_plain(fit.posterior)),
-        nested("table", _table_to_plain(fit.table)),
-        nested("counts", _counts_to_plain(fit.block)),
-    ]
+    sections = {
+        "posterior": posterior_to_plain(fit.posterior),
+        "table": _table_to_plain(fit.table),
+        "counts": _counts_to_plain(fit.block),
+    }
     if isinstance(fit, LearnedFit):
-        parts.append(nested("prior", _prior_to_plain(fit.prior)))
-        parts.append(({}, {"log_atom_weight": fit.log_atom_weight}))
-    else:
-        parts.append(({"theta_interval": list(fit.interval)}, {}))
-    content, arrays = {}, {}
-    for part_content, part_arrays in parts:
-        content.update(part_content)
-        arrays.update(part_arrays)
-    return content, arrays
+        sections["prior"] = prior_to_plain(fit.prior)
+        return joined(({}, {"log_atom_weight": fit.log_atom_weight}), **sections)
+    return joined(({"theta_interval": list(fit.interval)}, {}), **sections)
 
 
 def common_alpha_from_plain(
     entries: Entries, n_kept: int, class_counts: tuple[int, ...]
 ) -> CommonAlphaFit:
     """Return a block whose features share one alpha; ``n_kept`` is its number of features."""
-    posterior = _posterior_from_plain(entries.section("posterior"), learned=False)
+    posterior = posterior_from_plain(entries.section("posterior"), learned=False)
     table = _table_from_plain(entries.section("table"), posterior.alpha.size, n_kept)
     entries.check(
         np.allclose(np.exp(table.log_weight), posterior.weights, rtol=0, atol=_CLOSE),
@@ -67,10 +61,10 @@ def common_alpha_from_plain(
 
 def learned_from_plain(entries: Entries, n_kept: int, class_counts: tuple[int, ...]) -> LearnedFit:
     """Return a block whose features' distribution was learnt."""
-    posterior = _posterior_from_plain(entries.section("posterior"), learned=True)
+    posterior = posterior_from_plain(entries.section("posterior"), learned=True)
     table = _table_from_plain(entries.section("table"), 1, n_kept)
     block = _counts_from_plain(entries.section("counts"), n_kept, class_counts)
-    prior = _prior_from_plain(entries.section("prior"))
+    prior = prior_from_plain(entries.section("prior"))
     entries.check(
         np.array_equal(prior.alpha, posterior.alpha), "posterior.alpha", "differs from the prior's"
     )
@@ -88,7 +82,8 @@ def learned_from_plain(entries: Entries, n_kept: int, class_counts: tuple[int, .
 # ---------------------------------------------------------------------- posterior of alpha
 
 
-def _posterior_to_plain(posterior: AlphaPosterior) -> Plain:
+def posterior_to_plain(posterior: AlphaPosterior) -> Plain:
+    """Return a posterior of alpha as plain data."""
     arrays = {
         "alpha": posterior.alpha,
         "weights": posterior.weights,
@@ -102,8 +97,9 @@ def _posterior_to_plain(posterior: AlphaPosterior) -> Plain:
     return {"error": error, "tolerance": float(posterior.tolerance)}, arrays
 
 
-def _posterior_from_plain(entries: Entries, *, learned: bool) -> AlphaPosterior:
-    alpha = _alpha(entries, strictly=learned)
+def posterior_from_plain(entries: Entries, *, learned: bool) -> AlphaPosterior:
+    """Return the posterior that `posterior_to_plain` described."""
+    alpha = increasing_alpha(entries, strictly=learned)
     n_nodes = alpha.size
     error = entries.optional_number("error")
     edges = None
@@ -123,7 +119,7 @@ def _posterior_from_plain(entries: Entries, *, learned: bool) -> AlphaPosterior:
     return posterior
 
 
-def _alpha(entries: Entries, *, strictly: bool) -> FloatArray:
+def increasing_alpha(entries: Entries, *, strictly: bool) -> FloatArray:
     """Return positive nodes in increasing order; a heavy tail may have several at its end."""
     alpha = entries.finite("alpha", (None,), 0.0, _LARGEST_ALPHA)
     entries.check(alpha.size > 0 and alpha[0] > 0, "alpha", "is not positive")
@@ -201,7 +197,8 @@ def kept_counts(block: FeatureBlock) -> tuple[IntArray, IntArray]:
 # --------------------------------------------------------------------------- learned prior
 
 
-def _prior_to_plain(prior: LearnedPrior) -> Plain:
+def prior_to_plain(prior: LearnedPrior) -> Plain:
+    """Return a learned distribution of features as plain data."""
     content = {
         "free": float(prior.free),
         "given_margin": bool(prior.given_margin),
@@ -221,7 +218,8 @@ def _prior_to_plain(prior: LearnedPrior) -> Plain:
     return content, arrays
 
 
-def _prior_from_plain(entries: Entries) -> LearnedPrior:
+def prior_from_plain(entries: Entries) -> LearnedPrior:
+    """Return the distribution that `prior_to_plain` described."""
     edges = entries.finite("edges", (None,), 0.0, 1.0)
     entries.check(edges.size >= 2 and np.all(np.diff(edges) > 0), "edges", "is not increasing")
     n_cells = edges.size - 1
@@ -229,7 +227,7 @@ def _prior_from_plain(entries: Entries) -> LearnedPrior:
     entries.check(
         theta.size > 0 and theta.size % n_cells == 0, "theta", "is not spread evenly over the cells"
     )
-    alpha = _alpha(entries, strictly=True)
+    alpha = increasing_alpha(entries, strictly=True)
     entries.check(alpha.size >= 2, "alpha", "has fewer than two atoms")
     prior = LearnedPrior(
         edges,

@@ -170,6 +170,13 @@ def fit_moments(moments: Moments, settings: GaussianSettings) -> GaussianFit:
     prior = fit_variance_prior(moments.within, np.broadcast_to(degrees, moments.within.shape))
     kept = moments.take(np.array(selection.columns, dtype=np.int64))
     posterior = _ratio_posterior(moments, selection, settings, prior, kept)
+    return assemble(selection, posterior, prior, kept)
+
+
+def assemble(
+    selection: Selection, posterior: RatioPosterior, prior: VariancePrior, kept: Moments
+) -> GaussianFit:
+    """Prepare predictions from what was learnt and the moments of the kept features."""
     with np.errstate(divide="ignore"):
         log_mixing = np.log(posterior.weights)[:, :, None] + _log_marginal(
             posterior.ratio, kept, prior

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -63,11 +63,11 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
     ----------
     kinds_ : tuple of str
         The kind of each column.
+    part_kinds_ : tuple of str
+        The kinds that occur.
     selections_ : dict of str to Selection
-        What was kept and thrown away, for each kind that occurs. Columns are numbered within the
-        kind; ``part_columns_`` tells where they stand in the table.
-    part_columns_ : dict of str to ndarray
-        The table's columns of each kind.
+        What was kept and thrown away, for each kind that occurs; columns are numbered within the
+        kind.
     number_choice_ : NumberChoice or None
         The numbers of features that were tried, where the number was to be chosen.
     slope_ : float
@@ -92,6 +92,8 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
     >>> sorted(model.selections_)
     ['binary', 'real']
     """
+
+    _fitted_words: ClassVar[tuple[str, ...]] = ("kinds_", "part_kinds_")
 
     def __init__(
         self,
@@ -125,18 +127,14 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
 
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[TrainingPart]:
         refuse_sparse(X, type(self).__name__)
-        self.kinds_ = find_kinds(X, self.kinds)
+        self.kinds_: tuple[Kind, ...] = find_kinds(X, self.kinds)
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else tuple(map(str, names))
         always = parse_always_keep(self.always_keep, names, len(self.kinds_))
-        self.part_columns_ = {
-            kind: np.flatnonzero(np.array(self.kinds_) == kind)
-            for kind in KINDS
-            if kind in self.kinds_
-        }
+        self.part_kinds_: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in self.kinds_)
         return [
             self._training_part(kind, columns_of(X, columns), always[columns], labels)
-            for kind, columns in self.part_columns_.items()
+            for kind, columns in zip(self.part_kinds_, self._part_columns(), strict=True)
         ]
 
     def _training_part(
@@ -175,13 +173,22 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
             return min(int(number), n_racing)
         return number
 
+    def _parameters_on_kept_columns(self) -> dict[str, Any]:
+        kinds = None
+        if self.kinds is not None:
+            columns = np.concatenate(self._kept_columns())
+            kinds = [self.kinds_[column] for column in columns.tolist()]
+        return {**super()._parameters_on_kept_columns(), "kinds": kinds}
+
     def _part_columns(self) -> list[IntArray]:
-        return list(self.part_columns_.values())
+        kinds = np.array(self.kinds_)
+        return [np.flatnonzero(kinds == kind) for kind in self.part_kinds_]
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
-        self.selections_: dict[str, Selection] = {
-            kind: part.selection for kind, part in zip(self.part_columns_, parts, strict=True)
-        }
+        by_kind = list(zip(self.part_kinds_, parts, strict=True))
+        self.selections_: dict[str, Selection] = {kind: part.selection for kind, part in by_kind}
+        if self._kept_columns_only:
+            self.kinds_ = tuple(kind for kind, part in by_kind for _ in part.selection.columns)
 
 
 _DEFAULTS = {

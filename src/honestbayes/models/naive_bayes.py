@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from os import PathLike
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from honestbayes.models.class_intervals import draw_class_probabilities
+from honestbayes.models.naive_bayes_file import (
+    FittedModel,
+    model_from_plain,
+    model_to_plain,
+    save_model,
+)
 from honestbayes.models.number import NumberChoice
 from honestbayes.models.parameters import (
     check_level_and_draws,
@@ -28,6 +37,7 @@ from honestbayes.models.parts import (
 )
 from honestbayes.screening.kinds import columns_of
 from honestbayes.screening.levels import as_table
+from honestbayes.storage.entries import Plain
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
@@ -41,6 +51,9 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
     A subclass says which parts a training table has (`_training_parts`), where the columns of each
     stand (`_part_columns`), and stores what it wants to show of the fitted ones (`_store`).
     """
+
+    _fitted_words: ClassVar[tuple[str, ...]] = ("feature_prior_", "correction_")
+    """Attributes of a subclass that a file holds as they are."""
 
     n_features_to_select: Any
     class_pseudocounts: Any
@@ -199,14 +212,13 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         """Return each part that kept any columns, with their values."""
         width = X.shape[1]
         names = self.get_feature_names_out()
-        if not (self._kept_columns_only and width != self.n_features_in_):
-            validate_data(self, X, reset=False, skip_check_array=True)
-            if width != self.n_features_in_:
-                msg = (
-                    f"X has {width} features, but {type(self).__name__} is expecting "
-                    f"{self.n_features_in_} features as input."
-                )
-                raise ValueError(msg)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if width != self.n_features_in_:
+            msg = (
+                f"X has {width} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+            raise ValueError(msg)
         values: list[tuple[FittedPart, Any]] = []
         first = 0
         for part, columns in zip(self._parts, self._kept_columns(), strict=True):
@@ -218,10 +230,109 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def _kept_columns(self) -> list[IntArray]:
         """Return the table's columns that each part kept."""
+        if self._kept_columns_only:
+            ends = np.cumsum([0, *(len(part.selection.columns) for part in self._parts)])
+            return [np.arange(*pair) for pair in pairwise(ends.tolist())]
         return [
             columns[np.array(part.selection.columns, dtype=np.int64)]
             for part, columns in zip(self._parts, self._part_columns(), strict=True)
         ]
+
+    # ------------------------------------------------------------- copies and files
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file of plain data, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; ``.honestbayes`` is the usual suffix. `honestbayes.load` reads it.
+
+        Notes
+        -----
+        A ``RandomState`` in ``random_state`` is stored as None; it is not needed to predict.
+        """
+        save_model(type(self).__name__, self._model(), path)
+
+    def on_kept_columns(self) -> Self:
+        """Return a fitted copy that takes the kept columns only.
+
+        Returns
+        -------
+        estimator
+            It takes the columns of `get_feature_names_out`, in this order; its probabilities are
+            the same. It holds nothing of the size of the whole table, so parameters that name
+            columns become those of the kept ones.
+        """
+        check_is_fitted(self)
+        model = self._model()
+        copy: Self = clone(self)
+        if not model.kept_columns_only:
+            names = self.get_feature_names_out() if model.feature_names is not None else None
+            model = replace(
+                model,
+                kept_columns_only=True,
+                n_features_in=sum(len(part.selection.columns) for part in self._parts),
+                feature_names=None if names is None else tuple(map(str, names)),
+            )
+            copy.set_params(**self._parameters_on_kept_columns())
+        return copy._restore(model)
+
+    def _parameters_on_kept_columns(self) -> dict[str, Any]:
+        """Return parameters that name columns, in the numbers of the kept ones."""
+        by_design, first = [], 0
+        for part in self._parts:
+            k, width = len(part.selection.kept), len(part.selection.columns)
+            by_design += list(range(first + k, first + width))
+            first += width
+        given = self.get_params(deep=False)["always_keep"]
+        if given is None or np.asarray(given).dtype.kind not in "biuf":
+            return {}
+        return {"always_keep": by_design}
+
+    def _model(self) -> FittedModel:
+        """Return all that the fitted model is, in one record."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return FittedModel(
+            self.get_params(deep=False),
+            self._parts,
+            {name: getattr(self, name) for name in self._fitted_words},
+            self.classes_,
+            self._log_prior,
+            self.slope_,
+            self.number_choice_,
+            self._kept_columns_only,
+            self.n_features_in_,
+            None if names is None else tuple(map(str, names)),
+        )
+
+    def _restore(self, model: FittedModel) -> Self:
+        """Become the fitted model of a record."""
+        self._parts = model.parts
+        self._log_prior = model.log_prior
+        self._kept_columns_only = model.kept_columns_only
+        self.n_features_in_ = model.n_features_in
+        if model.feature_names is not None:
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        for name, value in model.fitted.items():
+            setattr(self, name, value)
+        self.classes_ = model.classes
+        self.class_count_ = np.array(model.parts[0].selection.class_counts)
+        self.number_choice_ = model.number_choice
+        self.slope_ = model.slope
+        self._store(model.parts)
+        return self
+
+    def _to_plain(self) -> Plain:
+        """Return the model as plain data, for a file that holds more than the model."""
+        return model_to_plain(self._model())
+
+    @classmethod
+    def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the model that a file describes."""
+        model = model_from_plain(cls.__name__, content, arrays)
+        return cls(**model.parameters)._restore(model)
 
     # --------------------------------------------------------------- explanation
 

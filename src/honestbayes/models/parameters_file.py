@@ -27,14 +27,14 @@ _AS_THEY_ARE = (
 
 def parameters_to_plain(parameters: Mapping[str, Any]) -> Plain:
     """Return parameters as plain data; a random generator, which has no plain form, as None."""
-    content: dict[str, Any] = {name: _scalar(parameters[name]) for name in _AS_THEY_ARE}
+    content: dict[str, Any] = {name: plain_scalar(parameters[name]) for name in _AS_THEY_ARE}
     for name in _PAIRS:
-        content[name] = [_scalar(value) for value in parameters[name]]
+        content[name] = [plain_scalar(value) for value in parameters[name]]
     prior = parameters["class_prior"]
-    content["class_prior"] = None if prior is None else [_scalar(value) for value in prior]
+    content["class_prior"] = None if prior is None else [plain_scalar(value) for value in prior]
     seed = parameters["random_state"]
     content["random_state"] = int(seed) if isinstance(seed, int | np.integer) else None
-    kind, arrays = _always_keep_to_plain(parameters["always_keep"])
+    kind, arrays = always_keep_to_plain(parameters["always_keep"])
     content["always_keep"] = kind
     return content, arrays
 
@@ -52,8 +52,8 @@ def parameters_from_plain(entries: Entries, n_features: int) -> dict[str, Any]:
     for name in (*_PAIRS, "class_prior"):
         good = all(type(value) in (int, float) for value in parameters[name] or ())
         entries.check(good, name, "holds something that is not a number")
-    parameters["always_keep"] = _always_keep_from_plain(entries)
-    parameters["random_state"] = _seed(entries)
+    parameters["always_keep"] = always_keep_from_plain(entries)
+    parameters["random_state"] = seed_from_plain(entries)
     entries.finish()
     _check(parameters, n_features, entries)
     return parameters
@@ -81,7 +81,7 @@ def _check(parameters: dict[str, Any], n_features: int, entries: Entries) -> Non
     entries.check(good, "binarize", f"is {quoted(cut)}")
 
 
-def _always_keep_to_plain(always_keep: Any) -> tuple[str | None, dict[str, AnyArray]]:
+def always_keep_to_plain(always_keep: Any) -> tuple[str | None, dict[str, AnyArray]]:
     """Return what kind of list it is, and the list in arrays: a mask is as long as the table."""
     if always_keep is None:
         return None, {}
@@ -99,7 +99,8 @@ def _always_keep_to_plain(always_keep: Any) -> tuple[str | None, dict[str, AnyAr
     return "names", texts_as_arrays("always_keep", names)
 
 
-def _always_keep_from_plain(entries: Entries) -> list[Any] | None:
+def always_keep_from_plain(entries: Entries) -> list[Any] | None:
+    """Return the list that `always_keep_to_plain` described."""
     kind = entries.one_of("always_keep", (None, "columns", "mask", "names"))
     if kind is None:
         return None
@@ -110,7 +111,8 @@ def _always_keep_from_plain(entries: Entries) -> list[Any] | None:
     return result
 
 
-def _seed(entries: Entries) -> int | None:
+def seed_from_plain(entries: Entries) -> int | None:
+    """Return the seed of a generator, or None."""
     seed = entries.value("random_state")
     good = seed is None or (type(seed) is int and 0 <= seed < 2**32)
     entries.check(good, "random_state", f"is {quoted(seed)}, not a seed")
@@ -118,6 +120,6 @@ def _seed(entries: Entries) -> int | None:
     return result
 
 
-def _scalar(value: Any) -> Any:
+def plain_scalar(value: Any) -> Any:
     """Return a NumPy scalar as Python's own."""
     return value.item() if isinstance(value, np.generic) else value

@@ -68,8 +68,8 @@ class Moments:
         return Moments(
             self.classes,
             self.class_counts,
-            self.observed if single else self.observed[:, columns],
-            self.mean[:, columns],
+            self.observed if single else np.ascontiguousarray(self.observed[:, columns]),
+            np.ascontiguousarray(self.mean[:, columns]),
             self.within[columns],
             None if names is None else tuple(names[column] for column in columns),
         )

@@ -203,6 +203,16 @@ def nested(name: str, plain: Plain) -> Plain:
     return {name: content}, {f"{name}.{array}": values for array, values in arrays.items()}
 
 
+def joined(*plains: Plain, **sections: Plain) -> Plain:
+    """Return several plain data as one; those given by name become its sections."""
+    content: dict[str, Any] = {}
+    arrays: dict[str, AnyArray] = {}
+    for more_content, more_arrays in [*plains, *(nested(*item) for item in sections.items())]:
+        content |= more_content
+        arrays |= more_arrays
+    return content, arrays
+
+
 def quoted(value: Any) -> str:
     """Return a short quotation of anything, for a message."""
     text = repr(value)
