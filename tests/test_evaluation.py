@@ -300,7 +300,6 @@ def test_compare_refuses_other_folds_and_a_single_evaluation(data, model):
     ("arguments", "message"),
     [
         ({"y": np.zeros(60)}, "y holds 1 different labels"),
-        ({"y": np.arange(60) % 3}, "y holds 3 different labels"),
         ({"y": np.arange(60) == 3}, "y has a class"),
         ({"cv": 1}, "cv is 1; give from 2 to 30 folds"),
         ({"cv": 31}, "cv is 31"),
@@ -317,3 +316,75 @@ def test_bad_arguments_are_named(data, model, arguments, message):
     given = {"y": data.y_train, **arguments}
     with pytest.raises(ValueError, match=message):
         cross_validate(model, data.X_train, **given)
+
+
+# ------------------------------------------------------------- several classes
+
+
+@pytest.fixture(scope="module")
+def three():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [30, 20, 16])
+    X = rng.integers(0, 2, (66, 80))
+    X[:, :6] = rng.random((66, 6)) < np.array([0.2, 0.5, 0.8])[y][:, None]
+    return X, np.array(["c", "a", "b"])[y]
+
+
+def test_several_classes_are_predicted_out_of_fold_with_a_column_for_each(three, model):
+    X, y = three
+    result = cross_validate(model, X, y, cv=4, n_repeats=2, random_state=0)
+    assert result.classes.tolist() == ["a", "b", "c"]
+    assert result.proba.shape == result.log_proba.shape == (2, 66, 3)
+    for proba, folds in zip(result.proba, result.folds, strict=True):
+        for number in np.unique(folds):
+            test = folds == number
+            fitted = clone(model).fit(X[~test], y[~test])
+            assert proba[test] == pytest.approx(fitted.predict_proba(X[test]))
+            assert np.sum(y[test] == "b") == 4
+    actual = result.classes[result.proba.argmax(axis=2)] != y
+    assert result.summary().actual_error.value == pytest.approx(actual.mean())
+    assert result.summary().n_positive == (20, 16, 30)
+
+
+def test_groups_of_several_classes_stay_together_and_widen_the_intervals(three, model):
+    X, y = (np.repeat(part, 2, axis=0) for part in three)
+    groups = np.repeat(np.arange(66), 2)
+    result = cross_validate(model, X, y, cv=3, groups=groups, random_state=0)
+    assert np.array_equal(result.folds[0, ::2], result.folds[0, 1::2])
+    losses = -result.log_proba[0, np.arange(132), result.y]
+    error = np.std(losses[::2], ddof=1) / math.sqrt(66)
+    assert result.summary().log_score.standard_error == pytest.approx(error)
+
+
+def test_compare_gives_paired_differences_of_several_classes(three, model):
+    X, y = three
+    other = make_pipeline(SelectKBest(chi2, k=20), BernoulliNB())
+    few, many = (cross_validate(m, X, y, cv=4, n_repeats=2, random_state=0) for m in (model, other))
+    (difference,) = compare({"few": few, "many": many})
+    log, squared = np.zeros((2, 2, 66)), np.zeros((2, 2, 66))
+    for which, evaluation in enumerate((few, many)):
+        for repeat, case in np.ndindex(2, 66):
+            row, label = evaluation.proba[repeat, case], evaluation.y[case]
+            log[which, repeat, case] = -math.log(row[label])
+            squared[which, repeat, case] = sum((row[c] - (c == label)) ** 2 for c in range(3))
+    for found, losses in ((difference.log_score, log), (difference.squared_error, squared)):
+        paired = losses[0] - losses[1]
+        half = t(65).ppf(0.975) * math.sqrt(np.var(paired, axis=1, ddof=1).mean() / 66)
+        assert found.interval == pytest.approx((paired.mean() - half, paired.mean() + half))
+
+
+class _Forgets(BernoulliNB):
+    """Predicts one class too few."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(X)[:, :2]
+
+
+def test_several_classes_that_cannot_be_predicted_are_refused_in_one_sentence(three, model):
+    X, y = three
+    rare = y.copy()
+    rare[0] = "d"
+    with pytest.raises(ValueError, match="training cases of fold 0 lack class d"):
+        cross_validate(model, X, rare, cv="loo")
+    with pytest.raises(ValueError, match=r"shape \(17, 2\); give one .* each of the 3 classes"):
+        cross_validate(_Forgets(), X, y, cv=4, random_state=0)

@@ -10,9 +10,9 @@ import numpy as np
 
 from honestbayes.evaluation.cross_validation import Evaluation
 from honestbayes.metrics import Estimate
-from honestbayes.metrics.cases import log_loss_per_case
+from honestbayes.metrics.cases import as_predictions
 from honestbayes.metrics.estimate import check_level, group_codes, mean_estimate
-from honestbayes.metrics.scores import squared_error_per_case
+from honestbayes.metrics.per_case import log_loss_per_case, squared_error_per_case
 from honestbayes.types import FloatArray
 
 
@@ -84,5 +84,6 @@ def compare(
 
 def _losses(evaluation: Evaluation) -> tuple[FloatArray, FloatArray]:
     """Return log loss and squared error of each case, shape (n_repeats, n_cases)."""
-    log_loss = log_loss_per_case(evaluation.y, None, evaluation.log_proba)
-    return log_loss, squared_error_per_case(evaluation.y, evaluation.proba)
+    y, logs = evaluation.y, evaluation.log_proba
+    given = as_predictions(y, evaluation.proba, log_proba=logs, repeats=True)
+    return log_loss_per_case(y, given.log_proba()), squared_error_per_case(y, given.proba)

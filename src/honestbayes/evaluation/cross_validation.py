@@ -31,14 +31,15 @@ class Evaluation:
 
     Attributes
     ----------
-    y : ndarray of 0 and 1, shape (n_cases,)
+    y : ndarray of int, shape (n_cases,)
         Index into `classes`.
-    classes : ndarray, shape (2,)
-        The two labels in sorted order.
-    proba : ndarray, shape (n_repeats, n_cases)
-        P(class 1) by the model that had not seen the case.
-    log_proba : ndarray, shape (n_repeats, n_cases, 2)
-        Log probabilities of both classes, exact where `proba` rounds to 0 or 1.
+    classes : ndarray, shape (n_classes,)
+        The labels in sorted order.
+    proba : ndarray, shape (n_repeats, n_cases), or (n_repeats, n_cases, n_classes)
+        P(class 1) by the model that had not seen the case; with more than two classes, a column
+        for each.
+    log_proba : ndarray, shape (n_repeats, n_cases, n_classes)
+        Log probabilities of all classes, exact where `proba` rounds to 0 or 1.
     folds : ndarray of int, shape (n_repeats, n_cases)
         Number of the fold that predicted the case, counted through all repeats.
     selected_frequency : ndarray or None, shape (n_features,)
@@ -91,7 +92,7 @@ def cross_validate(
     X : array, sparse matrix or data frame, shape (n_cases, n_features)
         Features.
     y : array-like, shape (n_cases,)
-        Two labels.
+        Labels of two or more classes.
     cv : int, "loo", scikit-learn splitter or iterable of (train, test) indices
         A number of stratified folds; "loo" leaves out one case at a time (one group, with
         `groups`). A splitter must test every case equally often.
@@ -127,11 +128,11 @@ def cross_validate(
     case_groups = None if groups is None else np.asarray(groups)
     X, labels, case_groups = indexable(X, np.asarray(y), case_groups)
     classes, coded = np.unique(labels, return_inverse=True)
-    if classes.size != 2:
-        raise ValueError(f"y holds {classes.size} different labels; give two classes.")
+    if classes.size < 2:
+        raise ValueError(f"y holds {classes.size} different labels; give two or more classes.")
     fold_seeds, model_seeds = _seed_sequence(random_state).spawn(2)
     splits = make_splits(cv, n_repeats, coded, case_groups, fold_seeds)
-    check_training_classes(splits, coded)
+    check_training_classes(splits, coded, classes)
     jobs = zip(splits, model_seeds.spawn(len(splits)), strict=True)
     to_fit = case_groups if has_fit_parameter(estimator, "groups") else None
     results = []
@@ -143,15 +144,15 @@ def cross_validate(
         if on_fold is not None:
             on_fold()
     folds, repeat_of = place_folds([test for _, test in splits], coded.size)
-    log_proba = np.empty((*folds.shape, 2))
-    proba = np.empty(folds.shape)
+    log_proba = np.empty((*folds.shape, classes.size))
+    proba = np.empty_like(log_proba)
     for (_, test), where, (p, logs, _) in zip(splits, repeat_of, results, strict=True):
         proba[where, test], log_proba[where, test] = p, logs
     names = getattr(X, "columns", None)
     return Evaluation(
         y=coded.astype(np.int64),
         classes=classes,
-        proba=proba,
+        proba=proba[..., 1].copy() if classes.size == 2 else proba,
         log_proba=log_proba,
         folds=folds,
         selected_frequency=selected_frequency([support for _, _, support in results]),
@@ -169,12 +170,18 @@ def _fit_and_predict(
     test: IndexArray,
     seed: np.random.SeedSequence,
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_] | None]:
-    """Return P(class 1) and the log probabilities of the test cases, and the kept features."""
+    """Return the probabilities of the test cases, their logarithms, and the kept features."""
     _seed_estimator(estimator, seed)
     more = {} if groups is None else {"groups": groups[train]}
     estimator.fit(_safe_indexing(X, train), y[train], **more)
     X_test = _safe_indexing(X, test)
     proba = np.asarray(estimator.predict_proba(X_test), dtype=np.float64)
+    n_classes = np.unique(y).size
+    if proba.ndim != 2 or proba.shape[1] != n_classes:
+        raise ValueError(
+            f"estimator predicts probabilities of shape {proba.shape}; give one that has a column "
+            f"for each of the {n_classes} classes of y."
+        )
     # Forests and their like take logarithms of 0 here.
     with np.errstate(divide="ignore"):
         if hasattr(estimator, "predict_log_proba"):
@@ -182,7 +189,7 @@ def _fit_and_predict(
         else:
             logs = np.log(proba)
     # Rounding of a normalisation may pass 1 by an ulp.
-    return np.clip(proba[:, 1], 0.0, 1.0), logs, kept_features(estimator)
+    return np.clip(proba, 0.0, 1.0), logs, kept_features(estimator)
 
 
 def _seed_estimator(estimator: Any, seed: np.random.SeedSequence) -> None:

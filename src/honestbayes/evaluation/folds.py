@@ -57,18 +57,21 @@ def _check_fold_count(n_folds: int, y: NDArray[Any], groups: NDArray[Any] | None
         raise ValueError("y has a class (or groups a count) below 2; give more cases or groups.")
     if not 2 <= n_folds <= most:
         raise ValueError(
-            f"cv is {n_folds}; give from 2 to {most} folds (the size of the smaller class, or the "
-            "number of groups), or 'loo'."
+            f"cv is {n_folds}; give from 2 to {most} folds (the size of the smallest class, or "
+            "the number of groups), or 'loo'."
         )
 
 
-def check_training_classes(splits: list[Split], y: NDArray[Any]) -> None:
-    """Refuse folds whose training cases are of one class."""
+def check_training_classes(splits: list[Split], y: NDArray[Any], classes: NDArray[Any]) -> None:
+    """Refuse folds whose training cases lack a class."""
     for number, (train, _) in enumerate(splits):
-        if np.unique(y[train]).size < 2:
+        counts = np.bincount(y[train], minlength=classes.size)
+        if counts.min() == 0:
+            lacking = f"lack class {classes[counts.argmin()]!s}"
             raise ValueError(
-                f"cv: the training cases of fold {number} are of one class; use folds that keep "
-                "both classes."
+                f"cv: the training cases of fold {number} "
+                f"{'are of one class' if np.count_nonzero(counts) == 1 else lacking}; use folds "
+                "that keep every class."
             )
 
 

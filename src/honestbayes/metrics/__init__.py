@@ -1,6 +1,7 @@
-"""How good, and how honest, the probabilities of a two-class model are.
+"""How good, and how honest, the probabilities of a model are.
 
-Every function takes the true classes and P(class 1). "The paper" is Li, Zhang and Neal (2008),
+Every function takes the true classes and, for two classes, P(class 1), or for two and more a column
+of probabilities for each class. "The paper" is Li, Zhang and Neal (2008),
 A method for avoiding bias from feature selection, Bayesian Analysis 3, 171-196; its section 4
 defines the scores.
 """

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from honestbayes.metrics.cases import as_classes, as_probabilities
+from honestbayes.metrics.cases import as_predictions
 from honestbayes.metrics.estimate import (
     Estimate,
     check_level,
@@ -16,12 +16,12 @@ from honestbayes.metrics.estimate import (
     fraction_estimate,
     group_codes,
 )
-from honestbayes.metrics.scores import claimed_error_per_case, error_per_case
+from honestbayes.metrics.per_case import claimed_error_per_case, error_per_case
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Cases whose more probable class was claimed with at least a given probability.
+    """Cases whose most probable class was claimed with at least a given probability.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Claims:
     n_cases : int
         All cases.
     n_claimed, n_wrong : float
-        Such cases, and those of them that were of the other class; with several predictions of
+        Such cases, and those of them that were of another class; with several predictions of
         each case, their average numbers.
     n_implied : float
         How many would have been wrong, had the claims been honest.
@@ -65,6 +65,7 @@ def claims(
     *,
     at_least: float = 0.95,
     pos_label: Any = None,
+    classes: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Claims:
@@ -73,13 +74,15 @@ def claims(
     Parameters
     ----------
     y_true : array-like, shape (n_cases,)
-        Two labels.
-    p : array-like, shape (n_cases,) or (n_repeats, n_cases)
-        P(class 1).
+        Labels.
+    p : array-like, shape (n_cases,) or (n_repeats, n_cases), or with a last axis for the classes
+        P(class 1), or a column for each class.
     at_least : float, default=0.95
-        Probability of the more probable class from which a case counts.
+        Probability of the most probable class from which a case counts.
     pos_label : label, optional
-        The label of class 1; by default 1, or the second label in sorted order.
+        With two classes, the label of class 1; by default 1, or the second label in sorted order.
+    classes : array-like, shape (n_classes,), optional
+        The labels in the order of the columns; by default in sorted order, where all occur.
     groups : array-like, shape (n_cases,), optional
         Cases of one group may depend on each other: the standard error is then over groups.
     level : float
@@ -93,14 +96,14 @@ def claims(
     """
     if not 0.5 < at_least < 1:
         raise ValueError(f"at_least is {at_least}; give a probability between 0.5 and 1.")
-    y = as_classes(y_true, pos_label)
-    probabilities = np.atleast_2d(as_probabilities(p, y.size, repeats=True))
+    given = as_predictions(y_true, p, pos_label=pos_label, classes=classes, repeats=True)
+    y = given.y
     codes, level = group_codes(groups, y.size), check_level(level)
-    risk = claimed_error_per_case(probabilities)
+    risk = claimed_error_per_case(given.proba)
     # 1 - 0.95 is a little above 0.05 in doubles; a claim of exactly 0.95 counts.
     sure = risk <= 1 - at_least
     claimed = sure.mean(axis=0)
-    wrong = (sure * error_per_case(y, probabilities)).mean(axis=0)
+    wrong = (sure * error_per_case(y, given.proba)).mean(axis=0)
     n_claimed, n_wrong = float(claimed.sum()), float(wrong.sum())
     n_implied = float((sure * risk).mean(axis=0).sum())
     if n_claimed == 0:

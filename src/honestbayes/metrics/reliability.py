@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from honestbayes.metrics.cases import ClassArray, as_classes, as_probabilities
+from honestbayes.metrics.cases import as_predictions
 from honestbayes.metrics.estimate import check_level, exact_interval, wilson_interval
+from honestbayes.metrics.per_case import ClassArray, top_class
 from honestbayes.types import FloatArray
 
 CountArray = NDArray[np.int64]
@@ -18,6 +19,9 @@ CountArray = NDArray[np.int64]
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationTable:
     """Claims and facts by the first decimal of P(class 1), as Table 1 of the paper.
+
+    With more than two classes, of the probability of the most probable class: "in class 1" then
+    reads "in the class that was most probable".
 
     Attributes
     ----------
@@ -56,33 +60,40 @@ class CalibrationTable:
 
 
 def calibration_table(
-    y_true: ArrayLike, p: ArrayLike, *, pos_label: Any = None
+    y_true: ArrayLike, p: ArrayLike, *, pos_label: Any = None, classes: ArrayLike | None = None
 ) -> CalibrationTable:
     """Group cases by the first decimal of P(class 1) (the paper, Table 1).
+
+    With more than two classes, by that of the most probable class, beside how often it was right.
 
     Parameters
     ----------
     y_true : array-like, shape (n_cases,)
-        Two labels.
-    p : array-like, shape (n_cases,) or (n_repeats, n_cases)
-        P(class 1); several predictions of a case share its weight.
+        Labels.
+    p : array-like, shape (n_cases,) or (n_repeats, n_cases), or with a last axis for the classes
+        P(class 1), or a column for each class; several predictions of a case share its weight.
     pos_label : label, optional
-        The label of class 1; by default 1, or the second label in sorted order.
+        With two classes, the label of class 1; by default 1, or the second label in sorted order.
+    classes : array-like, shape (n_classes,), optional
+        The labels in the order of the columns; by default in sorted order, where all occur.
     """
-    classes, probabilities, n_repeats = _predictions(y_true, p, pos_label)
+    happened, probabilities, n_repeats = _claims(y_true, p, pos_label, classes)
     category = np.minimum(np.floor(probabilities * 10), 9).astype(np.int64)
     n = np.bincount(category, minlength=10)
     return CalibrationTable(
         category=np.arange(10),
         n=_per_repeat(n, n_repeats),
         predicted=_mean_in_bins(probabilities, category, n),
-        actual=_mean_in_bins(classes.astype(np.float64), category, n),
+        actual=_mean_in_bins(happened.astype(np.float64), category, n),
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReliabilityCurve:
     """Claims and facts in bins of P(class 1); bins without cases are left out.
+
+    With more than two classes, of the probability of the most probable class: "in class 1" then
+    reads "in the class that was most probable".
 
     Attributes
     ----------
@@ -117,16 +128,20 @@ def reliability(
     interval: Literal["wilson", "exact"] = "wilson",
     level: float = 0.95,
     pos_label: Any = None,
+    classes: ArrayLike | None = None,
 ) -> ReliabilityCurve:
     """Group cases into bins of P(class 1), with a binomial interval for each.
+
+    With more than two classes, into bins of the probability of the most probable class, beside how
+    often it was right.
 
     Parameters
     ----------
     y_true : array-like, shape (n_cases,)
-        Two labels.
-    p : array-like, shape (n_cases,) or (n_repeats, n_cases)
-        P(class 1); several predictions of a case share its weight, so that repeats do not narrow
-        the intervals.
+        Labels.
+    p : array-like, shape (n_cases,) or (n_repeats, n_cases), or with a last axis for the classes
+        P(class 1), or a column for each class; several predictions of a case share its weight, so
+        that repeats do not narrow the intervals.
     n_bins : int
         Number of bins.
     strategy : {"uniform", "quantile"}
@@ -136,13 +151,15 @@ def reliability(
     level : float
         Coverage of the intervals.
     pos_label : label, optional
-        The label of class 1; by default 1, or the second label in sorted order.
+        With two classes, the label of class 1; by default 1, or the second label in sorted order.
+    classes : array-like, shape (n_classes,), optional
+        The labels in the order of the columns; by default in sorted order, where all occur.
     """
-    classes, probabilities, n_repeats = _predictions(y_true, p, pos_label)
+    happened, probabilities, n_repeats = _claims(y_true, p, pos_label, classes)
     edges = _edges(probabilities, n_bins, strategy)
     bins = np.searchsorted(edges[1:-1], probabilities, side="right")
     n = np.bincount(bins, minlength=edges.size - 1)
-    ones = np.bincount(bins[classes == 1], minlength=edges.size - 1)
+    ones = np.bincount(bins[happened == 1], minlength=edges.size - 1)
     used = n > 0
     intervals = {"wilson": wilson_interval, "exact": exact_interval}
     if interval not in intervals:
@@ -162,14 +179,19 @@ def reliability(
     )
 
 
-def _predictions(
-    y_true: ArrayLike, p: ArrayLike, pos_label: Any
+def _claims(
+    y_true: ArrayLike, p: ArrayLike, pos_label: Any, classes: ArrayLike | None
 ) -> tuple[ClassArray, FloatArray, int]:
-    """Return the class and the probability of each prediction, and predictions per case."""
-    y = as_classes(y_true, pos_label)
-    probabilities = np.atleast_2d(as_probabilities(p, y.size, repeats=True))
-    n_repeats = probabilities.shape[0]
-    return np.tile(y, n_repeats), probabilities.ravel(), n_repeats
+    """Return what was claimed with which probability, and predictions per case.
+
+    Of two classes, that the case is of class 1; of more, that it is of the most probable class.
+    The first array is 1 where that happened.
+    """
+    given = as_predictions(y_true, p, pos_label=pos_label, classes=classes, repeats=True)
+    claimed = top_class(given.proba) if given.n_classes > 2 else np.ones(given.proba.shape[:2], int)
+    happened = (claimed == given.y).astype(np.int64)
+    probabilities = np.take_along_axis(given.proba, claimed[..., None], axis=-1)
+    return happened.ravel(), probabilities.ravel(), given.proba.shape[0]
 
 
 def _per_repeat(n: CountArray, n_repeats: int) -> CountArray | FloatArray:

@@ -1,20 +1,17 @@
-"""Error rates, claimed and actual, and proper scores (the paper, section 4)."""
+"""Error rates, claimed and actual, and proper scores (the paper, section 4).
+
+Every function takes P(class 1) of two classes, or a column of probabilities for each class.
+"""
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import roc_auc_score
 
-from honestbayes.metrics.cases import (
-    ClassArray,
-    as_classes,
-    as_log_probabilities,
-    as_probabilities,
-    log_loss_per_case,
-)
+from honestbayes.metrics.cases import as_predictions, as_probabilities
 from honestbayes.metrics.estimate import (
     Estimate,
     check_level,
@@ -23,43 +20,57 @@ from honestbayes.metrics.estimate import (
     group_codes,
     mean_estimate,
 )
+from honestbayes.metrics.per_case import (
+    ClassArray,
+    claimed_error_per_case,
+    error_per_case,
+    log_loss_per_case,
+    squared_error_per_case,
+)
 from honestbayes.types import FloatArray
 
 
 def expected_error(p: ArrayLike) -> float:
     """Return the error rate that the probabilities themselves claim.
 
-    (1/N) sum of p I(p < 0.5) + (1 - p) I(p >= 0.5) (the paper, section 4).
+    (1/N) sum of p I(p < 0.5) + (1 - p) I(p >= 0.5) (the paper, section 4): the mean of 1 minus the
+    largest probability, with any number of classes.
 
     Parameters
     ----------
-    p : array-like, shape (n_cases,)
-        P(class 1).
+    p : array-like, shape (n_cases,) or (n_cases, n_classes)
+        P(class 1), or a column for each class.
 
     Examples
     --------
     >>> expected_error([0.125, 0.75])
     0.1875
+    >>> expected_error([[0.125, 0.125, 0.75], [0.5, 0.25, 0.25]])
+    0.375
     """
-    values = np.asarray(p, dtype=np.float64)
-    values = as_probabilities(values, values.shape[-1] if values.ndim else 0)
-    return float(claimed_error_per_case(values).mean())
+    return float(claimed_error_per_case(as_probabilities(p)).mean())
 
 
-def actual_error(y_true: ArrayLike, p: ArrayLike, *, pos_label: Any = None) -> float:
-    """Return the fraction of cases on the wrong side of 1/2; p = 0.5 predicts class 1.
+def actual_error(
+    y_true: ArrayLike, p: ArrayLike, *, pos_label: Any = None, classes: ArrayLike | None = None
+) -> float:
+    """Return the fraction of cases whose most probable class is not the actual one.
+
+    With two classes, p = 0.5 predicts class 1; with more, the first of the largest is predicted.
 
     Parameters
     ----------
     y_true : array-like, shape (n_cases,)
-        Two labels.
-    p : array-like, shape (n_cases,)
-        P(class 1).
+        Labels.
+    p : array-like, shape (n_cases,) or (n_cases, n_classes)
+        P(class 1), or a column for each class.
     pos_label : label, optional
-        The label of class 1; by default 1, or the second label in sorted order.
+        With two classes, the label of class 1; by default 1, or the second label in sorted order.
+    classes : array-like, shape (n_classes,), optional
+        The labels in the order of the columns; by default in sorted order, where all occur.
     """
-    y, probabilities = _checked(y_true, p, pos_label)
-    return float(error_per_case(y, probabilities).mean())
+    given = as_predictions(y_true, p, pos_label=pos_label, classes=classes)
+    return float(error_per_case(given.y, given.proba).mean())
 
 
 def optimism(
@@ -67,6 +78,7 @@ def optimism(
     p: ArrayLike,
     *,
     pos_label: Any = None,
+    classes: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Estimate:
@@ -78,11 +90,13 @@ def optimism(
     Parameters
     ----------
     y_true : array-like, shape (n_cases,)
-        Two labels.
-    p : array-like, shape (n_cases,)
-        P(class 1).
+        Labels.
+    p : array-like, shape (n_cases,) or (n_cases, n_classes)
+        P(class 1), or a column for each class.
     pos_label : label, optional
-        The label of class 1; by default 1, or the second label in sorted order.
+        With two classes, the label of class 1; by default 1, or the second label in sorted order.
+    classes : array-like, shape (n_classes,), optional
+        The labels in the order of the columns; by default in sorted order, where all occur.
     groups : array-like, shape (n_cases,), optional
         Cases of one group may depend on each other; the standard error is then over groups.
     level : float
@@ -93,9 +107,9 @@ def optimism(
     >>> print(optimism([0, 1, 1, 0], [0.1, 0.9, 0.2, 0.8]))
     0.350 (-0.477 to 1.177)
     """
-    y, probabilities = _checked(y_true, p, pos_label)
-    difference = error_per_case(y, probabilities) - claimed_error_per_case(probabilities)
-    return mean_estimate(difference, group_codes(groups, y.size), check_level(level))
+    given = as_predictions(y_true, p, pos_label=pos_label, classes=classes)
+    difference = error_per_case(given.y, given.proba) - claimed_error_per_case(given.proba)
+    return mean_estimate(difference, group_codes(groups, given.y.size), check_level(level))
 
 
 def log_score(
@@ -104,79 +118,77 @@ def log_score(
     *,
     log_proba: ArrayLike | None = None,
     pos_label: Any = None,
+    classes: ArrayLike | None = None,
 ) -> float:
     """Return the average of minus the log probability of the actual class (natural logarithm).
 
     Parameters
     ----------
     y_true : array-like, shape (n_cases,)
-        Two labels.
-    p : array-like, shape (n_cases,), optional
-        P(class 1). A probability of 0 for the actual class counts as the smallest normal double.
-    log_proba : array-like, shape (n_cases, 2), optional
+        Labels.
+    p : array-like, shape (n_cases,) or (n_cases, n_classes), optional
+        P(class 1), or a column for each class. A probability of 0 for the actual class counts as
+        the smallest normal double.
+    log_proba : array-like, shape (n_cases, n_classes), optional
         ``predict_log_proba(X)``, instead of `p`: exact where probabilities round to 0 or 1.
     pos_label : label, optional
-        The label of class 1; by default 1, or the second label in sorted order.
+        With two classes, the label of class 1; by default 1, or the second label in sorted order.
+    classes : array-like, shape (n_classes,), optional
+        The labels in the order of the columns; by default in sorted order, where all occur.
     """
-    y = as_classes(y_true, pos_label)
     if (p is None) == (log_proba is None):
         raise ValueError("p and log_proba: give exactly one of them.")
-    if log_proba is not None:
-        logs = as_log_probabilities(log_proba, y.size)
-        return float(log_loss_per_case(y, None, logs).mean())
-    assert p is not None
-    return float(log_loss_per_case(y, as_probabilities(p, y.size)).mean())
+    given = as_predictions(y_true, p, log_proba=log_proba, pos_label=pos_label, classes=classes)
+    return float(log_loss_per_case(given.y, given.log_proba()).mean())
 
 
-def squared_error(y_true: ArrayLike, p: ArrayLike, *, pos_label: Any = None) -> float:
-    """Return the average of (y - p)^2, the Brier score (the paper, section 4).
+def squared_error(
+    y_true: ArrayLike, p: ArrayLike, *, pos_label: Any = None, classes: ArrayLike | None = None
+) -> float:
+    """Return the Brier score: for two classes the average of (y - p)^2 (the paper, section 4).
+
+    For more than two classes, the average of the sum over classes of (1 or 0 - p)^2, which Brier
+    (1950) defined. For two classes that sum is twice the value that is returned.
 
     Parameters
     ----------
     y_true : array-like, shape (n_cases,)
-        Two labels.
-    p : array-like, shape (n_cases,)
-        P(class 1).
+        Labels.
+    p : array-like, shape (n_cases,) or (n_cases, n_classes)
+        P(class 1), or a column for each class.
     pos_label : label, optional
-        The label of class 1; by default 1, or the second label in sorted order.
+        With two classes, the label of class 1; by default 1, or the second label in sorted order.
+    classes : array-like, shape (n_classes,), optional
+        The labels in the order of the columns; by default in sorted order, where all occur.
     """
-    y, probabilities = _checked(y_true, p, pos_label)
-    return float(squared_error_per_case(y, probabilities).mean())
+    given = as_predictions(y_true, p, pos_label=pos_label, classes=classes)
+    return float(squared_error_per_case(given.y, given.proba).mean())
 
 
-def auc(y_true: ArrayLike, p: ArrayLike, *, pos_label: Any = None) -> float:
+def auc(
+    y_true: ArrayLike, p: ArrayLike, *, pos_label: Any = None, classes: ArrayLike | None = None
+) -> float:
     """Return P(a case of class 1 has the higher p), ties counting one half.
 
-    NaN where only one class is present.
+    For more than two classes, the mean over ordered pairs of classes (c, d) of P(a case of c has
+    the higher probability of c than a case of d), which is M of Hand and Till (Machine Learning 45,
+    2001, 171-186). NaN where a class has no case.
 
     Parameters
     ----------
     y_true : array-like, shape (n_cases,)
-        Two labels.
-    p : array-like, shape (n_cases,)
-        P(class 1).
+        Labels.
+    p : array-like, shape (n_cases,) or (n_cases, n_classes)
+        P(class 1), or a column for each class.
     pos_label : label, optional
-        The label of class 1; by default 1, or the second label in sorted order.
+        With two classes, the label of class 1; by default 1, or the second label in sorted order.
+    classes : array-like, shape (n_classes,), optional
+        The labels in the order of the columns; by default in sorted order, where all occur.
     """
-    y, probabilities = _checked(y_true, p, pos_label)
-    if y.min() == y.max():
+    given = as_predictions(y_true, p, pos_label=pos_label, classes=classes)
+    if np.bincount(given.y, minlength=given.n_classes).min() == 0:
         return float("nan")
-    return float(roc_auc_score(y, probabilities))
-
-
-def error_per_case(y: ClassArray, p: FloatArray) -> FloatArray:
-    """Return 1.0 where p is on the wrong side of 1/2, shape of p."""
-    return np.asarray((p >= 0.5) != (y == 1), dtype=np.float64)
-
-
-def claimed_error_per_case(p: FloatArray) -> FloatArray:
-    """Return the probability of being wrong that p itself claims."""
-    return np.asarray(np.where(p < 0.5, p, 1 - p))
-
-
-def squared_error_per_case(y: ClassArray, p: FloatArray) -> FloatArray:
-    """Return (y - p)^2, shape of p."""
-    return np.asarray((y - p) ** 2)
+    return _auc_and_influence(given.y, given.proba[0])[0]
 
 
 def auc_estimate(
@@ -185,44 +197,56 @@ def auc_estimate(
     """Return the AUC, averaged over repeats, with an interval as wide as that of one.
 
     The standard error is that of DeLong, DeLong and Clarke-Pearson (Biometrics 44, 1988, 837-845),
-    summed over groups; the interval has Wilson's form.
+    for the mean over pairs of classes where there are more than two, summed over groups; the
+    interval has Wilson's form.
 
     Parameters
     ----------
-    y : ndarray of 0 and 1, shape (n_cases,)
+    y : ndarray of int, shape (n_cases,)
         Classes.
-    scores : ndarray, shape (n_repeats, n_cases)
-        Anything that rises with P(class 1).
+    scores : ndarray, shape (n_repeats, n_cases, n_classes)
+        Anything that rises with the probability of each class.
     codes : ndarray of int, shape (n_cases,)
         Group of each case.
     level : float
         Coverage.
     """
-    n0, n1 = int(np.sum(y == 0)), int(np.sum(y == 1))
-    if not n0 or not n1:
+    counts = np.bincount(y, minlength=scores.shape[-1])
+    if counts.min() == 0:
         return Estimate(np.nan, np.inf, (0.0, 1.0), level)
-    placements = np.stack([_placements(y, row) for row in scores])
-    by_repeat = placements[:, y == 1].mean(axis=1)
-    value = float(by_repeat.mean())
-    if min(n0, n1) == 1:
+    found = [_auc_and_influence(y, row) for row in scores]
+    value = float(np.mean([one for one, _ in found]))
+    if counts.min() == 1:
         return Estimate(value, np.inf, (0.0, 1.0), level)
     # n / (n - 1) within each class makes the sum DeLong's variance.
-    scale = np.where(y == 1, np.sqrt(1 / (n1 * (n1 - 1))), np.sqrt(1 / (n0 * (n0 - 1))))
-    influence = (placements - by_repeat[:, None]) * scale
+    scale = np.sqrt(1 / (counts * (counts - 1)))[y]
     n_groups = int(codes.max()) + 1
-    squares = [clustered_error(row, codes) ** 2 for row in influence]
+    squares = [clustered_error(influence * scale, codes) ** 2 for _, influence in found]
     error = np.sqrt(np.mean(squares) * (n_groups - 1) / n_groups)
-    return fraction_estimate(value, float(error), min(n0, n1), level)
+    return fraction_estimate(value, float(error), int(counts.min()), level)
 
 
-def _placements(y: ClassArray, scores: FloatArray) -> FloatArray:
+def _auc_and_influence(y: ClassArray, scores: FloatArray) -> tuple[float, FloatArray]:
+    """Return the AUC, and what each case adds to it: its placements less their means.
+
+    Of two classes one ordered pair is enough: the other says the same.
+    """
+    n_classes = scores.shape[1]
+    pairs = [(1, 0)] if n_classes == 2 else list(permutations(range(n_classes), 2))
+    total, influence = 0.0, np.zeros(y.size)
+    for one, zero in pairs:
+        chosen = (y == one) | (y == zero)
+        is_one = y[chosen] == one
+        placements = _placements(is_one, scores[chosen, one])
+        value = float(placements[is_one].mean())
+        total += value
+        influence[chosen] += placements - value
+    return total / len(pairs), influence / len(pairs)
+
+
+def _placements(is_one: NDArray[np.bool_], scores: FloatArray) -> FloatArray:
     """Return the fraction of the other class on the right side of each case, ties one half."""
-    ones, zeros = np.sort(scores[y == 1]), np.sort(scores[y == 0])
+    ones, zeros = np.sort(scores[is_one]), np.sort(scores[~is_one])
     below = (np.searchsorted(zeros, scores) + np.searchsorted(zeros, scores, "right")) / 2
     above = ones.size - (np.searchsorted(ones, scores) + np.searchsorted(ones, scores, "right")) / 2
-    return np.asarray(np.where(y == 1, below / zeros.size, above / ones.size))
-
-
-def _checked(y_true: ArrayLike, p: ArrayLike, pos_label: Any) -> tuple[ClassArray, FloatArray]:
-    y = as_classes(y_true, pos_label)
-    return y, as_probabilities(p, y.size)
+    return np.asarray(np.where(is_one, below / zeros.size, above / ones.size))

@@ -9,13 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from honestbayes.metrics.calibration import CalibrationFit, fit_calibration
-from honestbayes.metrics.cases import (
-    as_classes,
-    as_log_probabilities,
-    as_probabilities,
-    log_loss_per_case,
-    log_odds_of,
-)
+from honestbayes.metrics.cases import PerClass, as_predictions
 from honestbayes.metrics.estimate import (
     Estimate,
     check_level,
@@ -23,13 +17,14 @@ from honestbayes.metrics.estimate import (
     group_codes,
     mean_estimate,
 )
-from honestbayes.metrics.scores import (
-    auc_estimate,
+from honestbayes.metrics.per_case import (
     claimed_error_per_case,
     error_per_case,
+    log_loss_per_case,
+    log_odds_against_rest,
     squared_error_per_case,
 )
-from honestbayes.types import FloatArray
+from honestbayes.metrics.scores import auc_estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +33,32 @@ class Summary:
 
     Attributes
     ----------
-    n_cases, n_positive : int
-        Cases, and cases of class 1.
-    mean_probability : float
-        Average P(class 1): the share of class 1 that the probabilities claim.
+    n_cases : int
+        Cases.
+    n_positive : int, or tuple of int
+        Cases of class 1; with more than two classes, of each class.
+    mean_probability : float, or tuple of float
+        Average P(class 1): the share of class 1 that the probabilities claim. With more than two
+        classes, of each class.
     expected_error : float
         The error rate that the probabilities claim.
     actual_error : Estimate
-        The error rate at threshold 1/2.
+        The error rate of the most probable class; with two classes, at threshold 1/2.
     optimism : Estimate
         Actual minus expected error.
     log_score : Estimate
         Average minus log probability of the actual class.
     squared_error : Estimate
-        Average of (y - p)^2.
+        Average of (y - p)^2; with more than two classes, summed over them.
     auc : Estimate
-        NaN where only one class is present.
+        With more than two classes, the mean over pairs of them. NaN where a class has no case.
     calibration : CalibrationFit
         Slope and intercept of the log-odds.
     """
 
     n_cases: int
-    n_positive: int
-    mean_probability: float
+    n_positive: PerClass
+    mean_probability: PerClass
     expected_error: float
     actual_error: Estimate
     optimism: Estimate
@@ -75,9 +73,12 @@ class Summary:
 
     def __str__(self) -> str:
         level = f"{100 * self.optimism.level:g}%"
+        classes = f"{self.n_positive} of class 1"
+        if isinstance(self.n_positive, tuple):
+            classes = f"{' + '.join(str(n) for n in self.n_positive)} of the classes"
         return "\n".join(
             [
-                f"{self.n_cases} cases, {self.n_positive} of class 1 (intervals: {level})",
+                f"{self.n_cases} cases, {classes} (intervals: {level})",
                 f"expected error     {self.expected_error:.3f}",
                 f"actual error       {self.actual_error}",
                 f"optimism           {self.optimism}",
@@ -95,6 +96,7 @@ def summarise(
     *,
     log_proba: ArrayLike | None = None,
     pos_label: Any = None,
+    classes: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Summary:
@@ -103,15 +105,19 @@ def summarise(
     Parameters
     ----------
     y_true : array-like, shape (n_cases,)
-        Two labels.
-    p : array-like, shape (n_cases,) or (n_repeats, n_cases)
-        P(class 1). Repeats of cross-validation steady the estimates but do not narrow the
-        intervals: standard errors are those of one repeat.
-    log_proba : array-like, shape (n_cases, 2) or (n_repeats, n_cases, 2), optional
+        Labels.
+    p : array-like, shape (n_cases,) or (n_repeats, n_cases), or with a last axis for the classes
+        P(class 1), or a column for each class. Repeats of cross-validation steady the estimates but
+        do not narrow the intervals: standard errors are those of one repeat. A table with as many
+        columns as cases is read as P(class 1) by repeats, unless there are more than two labels or
+        `classes` says otherwise.
+    log_proba : array-like, shape (n_cases, n_classes) or (n_repeats, n_cases, n_classes), optional
         ``predict_log_proba(X)``, beside `p`: used for the log score and the slope, exact where
         probabilities round to 0 or 1.
     pos_label : label, optional
-        The label of class 1; by default 1, or the second label in sorted order.
+        With two classes, the label of class 1; by default 1, or the second label in sorted order.
+    classes : array-like, shape (n_classes,), optional
+        The labels in the order of the columns; by default in sorted order, where all occur.
     groups : array-like, shape (n_cases,), optional
         Cases of one group may depend on each other: standard errors are then over groups. The
         intervals of the calibration slope take cases as independent nevertheless.
@@ -131,18 +137,20 @@ def summarise(
     AUC                0.812 (0.427 to 0.962)
     calibration        slope 0.61 (-0.06 to 1.89), intercept 0.05 (-1.78 to 1.94)
     """
-    y = as_classes(y_true, pos_label)
-    probabilities = np.atleast_2d(as_probabilities(p, y.size, repeats=True))
-    logs = None if log_proba is None else _logs_beside(log_proba, probabilities)
+    given = as_predictions(
+        y_true, p, log_proba=log_proba, pos_label=pos_label, classes=classes, repeats=True
+    )
+    y, proba, logs = given.y, given.proba, given.log_proba()
     codes, level = group_codes(groups, y.size), check_level(level)
-    error = error_per_case(y, probabilities)
-    claimed = claimed_error_per_case(probabilities)
+    error, claimed = error_per_case(y, proba), claimed_error_per_case(proba)
     plain_error = mean_estimate(error, codes, level)
-    log_odds = log_odds_of(probabilities, logs)
+    counts = np.bincount(y, minlength=given.n_classes)
+    shares = [float(proba[..., c].mean()) for c in range(given.n_classes)]
+    two = given.n_classes == 2
     return Summary(
         n_cases=y.size,
-        n_positive=int(y.sum()),
-        mean_probability=float(probabilities.mean()),
+        n_positive=int(counts[1]) if two else tuple(counts.tolist()),
+        mean_probability=shares[1] if two else tuple(shares),
         expected_error=float(claimed.mean()),
         actual_error=fraction_estimate(
             plain_error.value,
@@ -152,20 +160,8 @@ def summarise(
             most=y.size,
         ),
         optimism=mean_estimate(error - claimed, codes, level),
-        log_score=mean_estimate(
-            log_loss_per_case(y, probabilities, logs), codes, level, lowest=0.0
-        ),
-        squared_error=mean_estimate(
-            squared_error_per_case(y, probabilities), codes, level, lowest=0.0
-        ),
-        auc=auc_estimate(y, log_odds, codes, level),
-        calibration=fit_calibration(y, log_odds, level),
+        log_score=mean_estimate(log_loss_per_case(y, logs), codes, level, lowest=0.0),
+        squared_error=mean_estimate(squared_error_per_case(y, proba), codes, level, lowest=0.0),
+        auc=auc_estimate(y, log_odds_against_rest(logs), codes, level),
+        calibration=fit_calibration(y, logs, level),
     )
-
-
-def _logs_beside(log_proba: ArrayLike, p: FloatArray) -> FloatArray:
-    logs = as_log_probabilities(log_proba, p.shape[1])
-    logs = logs[None] if logs.ndim == 2 else logs
-    if logs.shape[:2] != p.shape:
-        raise ValueError("log_proba and p hold different numbers of repeats; give the same.")
-    return logs

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
-from honestbayes.metrics.cases import as_classes, as_probabilities, log_odds_of
+from honestbayes.metrics.cases import as_predictions
 from honestbayes.metrics.estimate import check_level, wilson_interval
+from honestbayes.metrics.per_case import log_odds_against_first
 from honestbayes.types import FloatArray
 
 DEFAULT_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -80,7 +81,7 @@ def threshold_table(
     ----------
     y_true : array-like, shape (n_cases,)
         Two labels, both present.
-    p : array-like, shape (n_cases,) or (n_repeats, n_cases)
+    p : array-like, shape (n_cases,) or (n_repeats, n_cases), or with a last axis for both classes
         P(class 1) at the prevalence among the cases; several predictions of a case share its
         weight.
     thresholds : array-like, shape (t,)
@@ -93,8 +94,10 @@ def threshold_table(
     level : float
         Coverage of the intervals, which take cases as independent.
     """
-    y = as_classes(y_true, pos_label)
-    probabilities = np.atleast_2d(as_probabilities(p, y.size, repeats=True))
+    given = as_predictions(y_true, p, pos_label=pos_label, repeats=True)
+    if given.n_classes > 2:
+        raise ValueError("p has more than two columns; thresholds are for two classes.")
+    y, probabilities = given.y, given.proba[..., 1]
     cut = np.asarray(thresholds, dtype=np.float64)
     if cut.ndim != 1 or not np.all((cut > 0) & (cut < 1)):
         raise ValueError("thresholds: give numbers between 0 and 1.")
@@ -105,7 +108,8 @@ def threshold_table(
     if prevalence is not None:
         if not 0 < prevalence < 1:
             raise ValueError(f"prevalence is {prevalence}; give a number between 0 and 1.")
-        moved = log_odds_of(probabilities) + logit(prevalence) - logit(share)
+        log_odds = log_odds_against_first(given.log_proba())[..., 1]
+        moved = log_odds + logit(prevalence) - logit(share)
         probabilities, share = expit(moved), prevalence
     positive = probabilities[None, :, :] >= cut[:, None, None]
     hits = positive[:, :, y == 1].mean(axis=1).sum(axis=1)

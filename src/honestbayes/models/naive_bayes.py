@@ -40,7 +40,6 @@ from honestbayes.screening.levels import as_table
 from honestbayes.storage.entries import Plain
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
-
 _DRAWN_CELLS = 1 << 21
 """Cells of the draws that are held at a time."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from honestbayes.metrics.cases import as_classes, as_probabilities
+from honestbayes.metrics.cases import as_predictions
 from honestbayes.plots.drawing import GREY, look, new_axes, plain, positive_proba, unit_square
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class ProbabilityScatterDisplay:
         ----------
         y_true : array-like, shape (n_cases,)
             Two labels.
-        uncorrected, corrected : array-like, shape (n_cases,)
+        uncorrected, corrected : array-like, shape (n_cases,) or (n_cases, 2)
             P(class 1) by either model.
         names : (str, str)
             What the two models are called.
@@ -84,8 +84,10 @@ class ProbabilityScatterDisplay:
             Where to draw; by default on a new figure.
         """
         labels = np.asarray(y_true)
-        y = as_classes(labels, pos_label)
-        probabilities = [as_probabilities(p, y.size) for p in (uncorrected, corrected)]
+        given = [as_predictions(labels, p, pos_label=pos_label) for p in (uncorrected, corrected)]
+        if given[0].n_classes > 2:
+            raise ValueError("p has more than two columns; the scatter is of two classes.")
+        y, probabilities = given[0].y, [predictions.proba[0, :, 1] for predictions in given]
         classes = tuple(labels[y == c].tolist()[0] if np.any(y == c) else c for c in (0, 1))
         display = cls(y, *probabilities, classes=(classes[0], classes[1]), names=names)
         return display.plot(ax)

@@ -16,7 +16,6 @@ from honestbayes.plots.drawing import (
     named,
     new_axes,
     plain,
-    positive_proba,
     unit_square,
 )
 
@@ -28,10 +27,14 @@ if TYPE_CHECKING:
 class ReliabilityDisplay:
     """Fraction of class 1 against the claimed probability, with binomial intervals.
 
+    With more than two classes, how often the most probable class was right against its probability.
+
     Parameters
     ----------
     curves : mapping of name to ReliabilityCurve
         One or more curves, drawn over each other.
+    event : str
+        What the probabilities claim, for the labels of the axes.
 
     Attributes
     ----------
@@ -44,8 +47,9 @@ class ReliabilityDisplay:
     ax_: Axes
     figure_: Figure
 
-    def __init__(self, curves: Mapping[str, ReliabilityCurve]) -> None:
+    def __init__(self, curves: Mapping[str, ReliabilityCurve], *, event: str = "class 1") -> None:
         self.curves = dict(curves)
+        self.event = event
 
     @classmethod
     def from_predictions(
@@ -55,6 +59,7 @@ class ReliabilityDisplay:
         *,
         name: str | None = None,
         pos_label: Any = None,
+        classes: ArrayLike | None = None,
         ax: Axes | None = None,
         **options: Any,
     ) -> ReliabilityDisplay:
@@ -63,13 +68,15 @@ class ReliabilityDisplay:
         Parameters
         ----------
         y_true : array-like, shape (n_cases,)
-            Two labels.
-        p : array-like of shape (n_cases,), or a mapping of name to such
-            P(class 1).
+            Labels.
+        p : array-like of shape (n_cases,) or (n_cases, n_classes), or a mapping of name to such
+            P(class 1), or a column for each class.
         name : str, optional
             Name of a single curve.
         pos_label : label, optional
-            The label of class 1.
+            With two classes, the label of class 1.
+        classes : array-like, shape (n_classes,), optional
+            The labels in the order of the columns.
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         **options
@@ -77,10 +84,12 @@ class ReliabilityDisplay:
         """
         several = named(p, name, "model")
         curves = {
-            key: reliability(y_true, values, pos_label=pos_label, **options)
+            key: reliability(y_true, values, pos_label=pos_label, classes=classes, **options)
             for key, values in several.items()
         }
-        return cls(curves).plot(ax)
+        n_classes = np.unique(y_true).size if classes is None else np.size(classes)
+        event = "class 1" if n_classes <= 2 else "the most probable class"
+        return cls(curves, event=event).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -98,7 +107,7 @@ class ReliabilityDisplay:
         Parameters
         ----------
         estimator : fitted classifier, or a mapping of name to such
-            Two-class models with ``predict_proba``.
+            Models with ``predict_proba``, all with the same classes.
         X, y : table and labels, shape (n_cases, n_features) and (n_cases,)
             Cases that no estimator was fitted on.
         name : str, optional
@@ -109,9 +118,9 @@ class ReliabilityDisplay:
             `n_bins`, `strategy`, `interval` and `level` of `honestbayes.metrics.reliability`.
         """
         several = named(estimator, name, type(estimator).__name__)
-        pos_label = next(iter(several.values())).classes_[1]
-        p = {key: positive_proba(fitted, X) for key, fitted in several.items()}
-        return cls.from_predictions(y, p, pos_label=pos_label, ax=ax, **options)
+        classes = next(iter(several.values())).classes_
+        p = {key: fitted.predict_proba(X) for key, fitted in several.items()}
+        return cls.from_predictions(y, p, classes=classes, ax=ax, **options)
 
     def plot(self, ax: Axes | None = None, *, first_look: int = 0) -> ReliabilityDisplay:
         """Draw all curves and return the display.
@@ -129,9 +138,9 @@ class ReliabilityDisplay:
         for index, (name, curve) in enumerate(self.curves.items()):
             self._draw(name, curve, look(first_look + index))
         unit_square(self.ax_)
-        self.ax_.set_xlabel("claimed probability of class 1")
+        self.ax_.set_xlabel(f"claimed probability of {self.event}")
         levels = " and ".join(sorted({f"{100 * c.level:g}%" for c in self.curves.values()}))
-        self.ax_.set_ylabel(f"fraction of cases in class 1 ({levels} intervals)")
+        self.ax_.set_ylabel(f"fraction of cases in {self.event} ({levels} intervals)")
         self.ax_.legend(loc="upper left", frameon=False)
         return self
 
