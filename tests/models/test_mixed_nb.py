@@ -11,6 +11,8 @@ from honestbayes import (
     SelectiveGaussianNB,
     SelectiveMixedNB,
 )
+from honestbayes.correction.gaussian import LARGEST_RATIO, ratio_grid
+from honestbayes.models.gaussian_core import SMALLEST_SCALE
 
 N = 60
 
@@ -52,8 +54,6 @@ WORDS = [
 def test_one_kind_of_column_is_that_kinds_estimator(kind, words):
     parts, y = tables()
     X = parts[kind]
-    if kind == "categorical" and words.get("correction") == "selection":
-        words = {**words, "n_features_to_select": "all"}
     words = {"n_features_to_select": 5, **words}
     seed = {} if kind == "real" else {"random_state": 0}
     own = ESTIMATORS[kind](**words, **seed).fit(X, y)
@@ -149,6 +149,47 @@ def test_what_has_no_meaning_is_refused(words, message):
     table, y = frame()
     with pytest.raises(ValueError, match=message):
         SelectiveMixedNB(**words).fit(table, y)
+
+
+def optimism(seed, correction, n=20, p=50, n_test=500):
+    """Actual less expected error on data from the priors of both kinds."""
+    generator = np.random.default_rng(seed)
+    y, new = generator.permutation(np.arange(n) % 2), generator.integers(0, 2, n_test)
+    alpha = 5.0 / generator.gamma(0.5)
+    theta = generator.random(p)
+    phi = generator.beta(
+        np.maximum(alpha * theta, 1e-9), np.maximum(alpha * (1 - theta), 1e-9), (2, p)
+    )
+    low = np.log(ratio_grid(n)[1]) - SMALLEST_SCALE
+    scale = np.exp(generator.uniform(low, 0.0))
+    ratio = np.minimum(scale * np.tan(np.pi / 2 * generator.random(p)) ** 2, LARGEST_RATIO)
+    mu = generator.normal(size=(2, p)) * np.sqrt(ratio)
+    X, Z = (
+        np.column_stack(
+            [generator.random((c.size, p)) < phi[c], mu[c] + generator.normal(size=(c.size, p))]
+        )
+        for c in (y, new)
+    )
+    model = SelectiveMixedNB(
+        kinds=["binary"] * p + ["real"] * p,
+        n_features_to_select=6,
+        correction=correction,
+        recalibrate=None,
+        class_prior=[0.5, 0.5],
+        random_state=0,
+    ).fit(X, y)
+    proba = model.predict_proba(Z)
+    return np.mean(proba.argmax(axis=1) != new) - (1 - proba.max(axis=1).mean())
+
+
+@pytest.mark.parametrize(("correction", "n_data_sets"), [("selection", 400), (None, 100)])
+def test_optimism_over_the_prior(correction, n_data_sets):
+    found = [optimism(seed, correction) for seed in range(n_data_sets)]
+    mean, error = np.mean(found), np.std(found, ddof=1) / np.sqrt(n_data_sets)
+    if correction is None:
+        assert mean - 2 * error > 0.05
+    else:
+        assert abs(mean) + 2 * error < 0.01
 
 
 def test_a_table_with_other_columns_is_refused():

@@ -9,7 +9,8 @@ in alpha whose coefficients come from one convolution over the levels, whatever 
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy.special import gammaln
@@ -17,6 +18,7 @@ from scipy.special import gammaln
 from honestbayes.types import FloatArray, IntArray
 
 _CHUNK_TERMS = 1 << 22
+_KEPT_TERMS = 1 << 25
 
 
 class TableLikelihood:
@@ -85,6 +87,16 @@ class TableLikelihood:
             result,
         )
         return result
+
+
+def table_likelihood(tables: IntArray, base: float = 1.0) -> Callable[[FloatArray], FloatArray]:
+    """Return log P(column | alpha) as a function of alphas, with values of shape (A, D).
+
+    The polynomials are kept for further calls where they fit into memory.
+    """
+    if int(tables.sum()) <= _KEPT_TERMS:
+        return TableLikelihood(tables, base).log_marginal
+    return partial(log_marginal, tables, base=base)
 
 
 def log_marginal(tables: IntArray, alpha: FloatArray, base: float = 1.0) -> FloatArray:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from honestbayes.correction.categorical import log_marginal
+from honestbayes.correction.categorical import log_marginal, table_likelihood
 from honestbayes.correction.counts import DistinctCounts, distinct_counts
 from honestbayes.correction.learned_prior import (
     COARSE_SPACING,
@@ -105,13 +105,15 @@ def learn_categories(groups: Sequence[IntArray], prior: AlphaPrior) -> LearnedCa
     base = _learn_base(others, prior, n_cases) if others else 1.0
     likelihood = None if counts is None or density is None else density.likelihood(counts)
 
+    of_others = [table_likelihood(tables, base) for tables, _ in others]
+
     def log_likelihood(alpha: FloatArray) -> FloatArray:
         parts = (
             []
             if likelihood is None
             else [np.stack([likelihood(value)[0] for value in alpha.tolist()], axis=1)]
         )
-        parts += [log_marginal(tables, alpha, base).T for tables, _ in others]
+        parts += [values(alpha).T for values in of_others]
         return np.concatenate(parts)
 
     multiplicity = [] if counts is None else [counts.multiplicity]

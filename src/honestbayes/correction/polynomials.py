@@ -19,11 +19,32 @@ _FAR_BELOW = -40.0
 """Terms with this logarithm, relative to the largest, are left out: exp(-40) = 4e-18."""
 
 
+_WIDEST = 600.0
+"""Range of logarithms, of both factors together, that plain numbers can hold."""
+
+_LONGEST = 400
+"""Longer factors are cheaper by their peaks alone."""
+
+
 @njit(cache=True, nogil=True)
 def log_convolve(a, b):
-    """Return log(sum over t of exp(a[t] + b[s - t])) for each s; both concave and finite."""
+    """Return log(sum over t of exp(a[t] + b[s - t])) for each s; both concave and finite.
+
+    In plain numbers where these can hold all terms, else by walking along the peaks.
+    """
     n, m = a.size, b.size
     out = np.empty(n + m - 1)
+    top_a, top_b = a.max(), b.max()
+    if min(n, m) <= _LONGEST and top_a - a.min() + top_b - b.min() < _WIDEST:
+        plain_a, plain_b = np.exp(a - top_a), np.exp(b - top_b)
+        out[:] = 0.0
+        for t in range(n):
+            factor = plain_a[t]
+            for u in range(m):
+                out[t + u] += factor * plain_b[u]
+        for s in range(n + m - 1):
+            out[s] = math.log(out[s]) + top_a + top_b
+        return out
     peak = 0
     for s in range(n + m - 1):
         low, high = max(0, s - m + 1), min(n - 1, s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import logsumexp
@@ -25,7 +25,8 @@ from honestbayes.quadrature import AlphaPrior, Nodes, finite_alpha, integrate_lo
 from honestbayes.screening.categories import CategoryCounts
 from honestbayes.selection import Selection
 from honestbayes.selection.association import strength_of
-from honestbayes.selection.correlation import race
+from honestbayes.selection.correlation import Outcome, race, race_by_rank
+from honestbayes.selection.criteria import Criterion
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 CategoryPriorName = Literal["learned", "uniform"]
@@ -41,7 +42,7 @@ _CHUNK_CELLS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class CategoricalSettings:
-    """Validated choices of the user."""
+    """Validated choices of the user; without a criterion features are ranked by association."""
 
     n_features: int | None
     threshold: float | None
@@ -50,6 +51,7 @@ class CategoricalSettings:
     correction: Correction
     alpha_prior: AlphaPrior
     tolerance: float
+    criterion: Criterion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +137,24 @@ def fit_categories(
     settings: CategoricalSettings,
     random_state: np.random.RandomState | None,
     learned: LearnedCategories | None = None,
+    strength: FloatArray | None = None,
 ) -> CategoricalFit:
-    """Select, correct and fit from counts; ``learned`` replaces learning the prior anew."""
-    strength, exact = strength_of(counts)
-    outcome = race(
-        strength,
-        exact,
-        n_features=settings.n_features,
-        threshold=settings.threshold,
-        always_keep=settings.always_keep,
-        random_state=random_state,
-    )
+    """Select, correct and fit from counts.
+
+    Parameters
+    ----------
+    counts : CategoryCounts
+        Of all features.
+    settings : CategoricalSettings
+        Choices of the user.
+    random_state : RandomState or None
+        Breaks ties.
+    learned : LearnedCategories, optional
+        Replaces learning the prior anew.
+    strength : ndarray of shape (p,), optional
+        Strengths of all features by a user's function, which counts cannot tell.
+    """
+    outcome = _race(counts, settings, random_state, strength)
     selection = outcome.selection(
         counts.class_counts, counts.observed(), counts.feature_names, counts.n_levels()
     )
@@ -164,6 +173,29 @@ def fit_categories(
         winners = _fit_common(counts, kept, others, event, settings)
     by_design = _fit_common(counts, always, None, None, settings) if always.size else None
     return CategoricalFit(selection, winners, by_design)
+
+
+def _race(
+    counts: CategoryCounts,
+    settings: CategoricalSettings,
+    random_state: np.random.RandomState | None,
+    strength: FloatArray | None,
+) -> Outcome:
+    words: dict[str, Any] = {
+        "n_features": settings.n_features,
+        "always_keep": settings.always_keep,
+        "random_state": random_state,
+    }
+    criterion = settings.criterion
+    if criterion is None:
+        return race(*strength_of(counts), threshold=settings.threshold, **words)
+    if strength is None:
+        assert criterion.from_tables is not None
+        strength = np.empty(counts.n_features)
+        for group in counts.groups:
+            criterion.check("categorical", *group.tables.shape[1:])
+            strength[group.columns] = criterion.from_tables(group.tables)
+    return race_by_rank(strength, criterion.name, **words)
 
 
 def _no_tables(counts: CategoryCounts) -> IntArray:
@@ -264,7 +296,7 @@ def _fit_common(
         discarded = DiscardedCategories(
             event,
             lambda t: settings.alpha_prior.log_density_of_log(t) + log_kept(finite_alpha(t)),
-            scan_range(settings.alpha_prior),
+            settings.criterion,
         )
 
     def evaluate(log_alpha: FloatArray) -> Nodes:

@@ -51,8 +51,14 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
         Shape and rate of the inverse gamma prior of a common alpha.
     tol : float, default=1e-9
         Bound on the estimated error of the log-odds from quadrature over alpha.
+    criterion : {"correlation", "chi2", "mutual_information"} or callable, default="correlation"
+        What features are ranked by. "correlation": the absolute correlation, for more levels or
+        classes the one that would be as surprising, so that features of different numbers of
+        levels are comparable. A function gets one column of level codes 0, 1, ... without its
+        missing cells and the classes of its cases, and returns a number, larger for features to
+        keep; it must not depend on the order of cases.
     random_state : int, RandomState or None, default=None
-        Breaks ties between features of equal strength, and draws where P(selection) is simulated.
+        Breaks ties between features of equal strength.
 
     Attributes
     ----------
@@ -109,6 +115,7 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
         recalibrate: Literal["slope"] | None = "slope",
         alpha_prior: tuple[float, float] = (0.5, 5.0),
         tol: float = 1e-9,
+        criterion: Any = "correlation",
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -121,6 +128,7 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
         self.recalibrate = recalibrate
         self.alpha_prior = alpha_prior
         self.tol = tol
+        self.criterion = criterion
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -136,7 +144,7 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[CategoricalTraining]:
         table = category_table(X)
         always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
-        settings = categorical_settings(self.get_params(deep=False), always)
+        settings = categorical_settings(self.get_params(deep=False), always, labels.classes)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         return [CategoricalTraining(table, labels, settings, self.random_state)]
 

@@ -98,7 +98,12 @@ class CategoricalTraining:
     def fit(self) -> CategoricalPart:
         """Fit all rows."""
         counts = count_categories(self.table, self.labels.codes, self.labels.classes)
-        fit = fit_categories(counts, self.settings, tie_breaker(self.random_state))
+        fit = fit_categories(
+            counts,
+            self.settings,
+            tie_breaker(self.random_state),
+            strength=self._strength(np.arange(self.labels.codes.size)),
+        )
         columns = np.array(fit.selection.columns, dtype=np.int64)
         return CategoricalPart(fit, self.table.levels.take(columns))
 
@@ -114,9 +119,20 @@ class CategoricalTraining:
         for rows in folds:
             others = np.setdiff1d(everyone, rows)
             counts = count_categories(self.table, self.labels.codes, self.labels.classes, others)
+            strength = self._strength(others)
             found = []
             for settings in with_numbers(self.settings, numbers):
-                fit = fit_categories(counts, settings, tie_breaker(self.random_state), learned)
+                fit = fit_categories(
+                    counts, settings, tie_breaker(self.random_state), learned, strength
+                )
                 columns = np.array(fit.selection.columns, dtype=np.int64)
                 found.append(fit.log_likelihood(self.table.codes[np.ix_(rows, columns)]))
             yield found
+
+    def _strength(self, rows: IntArray) -> FloatArray | None:
+        """Return the strengths of all features by a user's function, where there is one."""
+        criterion = self.settings.criterion
+        if criterion is None or criterion.one_column is None:
+            return None
+        columns = np.asarray(self.table.codes[rows].T, dtype=np.int64)
+        return criterion.strengths(columns, self.labels.codes[rows])

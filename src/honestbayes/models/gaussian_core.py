@@ -9,7 +9,10 @@ from typing import Literal
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from honestbayes.correction.engine import log_prob_selection
+from honestbayes.correction.event import HyperNodes, event_of
 from honestbayes.correction.f_statistic import log_prob_discarded
+from honestbayes.correction.feature_models import RealFeatures
 from honestbayes.correction.gaussian import (
     VariancePrior,
     fit_variance_prior,
@@ -21,7 +24,8 @@ from honestbayes.correction.gaussian import (
 )
 from honestbayes.screening.moments import Moments
 from honestbayes.selection import Selection
-from honestbayes.selection.correlation import race
+from honestbayes.selection.correlation import race, race_by_rank
+from honestbayes.selection.criteria import Criterion
 from honestbayes.types import AnyArray, BoolArray, FloatArray
 
 RatioPriorName = Literal["learned", "heavy-tailed"]
@@ -45,13 +49,14 @@ _CHUNK_CELLS = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class GaussianSettings:
-    """Validated choices of the user."""
+    """Validated choices of the user; without a criterion features are ranked by r squared."""
 
     n_features: int | None
     threshold: float | None
     always_keep: BoolArray
     feature_prior: RatioPriorName
     correction: Correction
+    criterion: Criterion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +167,29 @@ class GaussianFit:
         return result
 
 
-def fit_moments(moments: Moments, settings: GaussianSettings) -> GaussianFit:
-    """Select, correct and fit from moments."""
-    selection = select_by_r_squared(moments, settings)
+def fit_moments(
+    moments: Moments, settings: GaussianSettings, strength: FloatArray | None = None
+) -> GaussianFit:
+    """Select, correct and fit from moments.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of all features.
+    settings : GaussianSettings
+        Choices of the user.
+    strength : ndarray of shape (p,), optional
+        Strengths of all features by the user's criterion.
+    """
+    if settings.criterion is None or strength is None:
+        selection = select_by_r_squared(moments, settings)
+    else:
+        selection = race_by_rank(
+            strength,
+            settings.criterion.name,
+            n_features=settings.n_features,
+            always_keep=settings.always_keep,
+        ).selection(moments.class_counts, moments.observed, moments.feature_names, n_levels=0)
     n_classes = len(moments.class_counts)
     degrees = np.maximum(moments.observed.sum(axis=0) - n_classes, 0)
     prior = fit_variance_prior(moments.within, np.broadcast_to(degrees, moments.within.shape))
@@ -237,11 +262,20 @@ def _ratio_posterior(
         return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))
     scales = np.exp(np.linspace(np.log(ratio[1]) - SMALLEST_SCALE, 0.0, N_SCALES))
     weights = np.stack([heavy_tailed(ratio, float(scale)) for scale in scales])
-    log_selection = np.zeros(N_SCALES)
-    if settings.correction == "selection":
-        log_selection = _log_selection(selection, ratio, weights)
     table = _log_marginal(ratio, used, prior)
-    log_weight = np.log(weights @ np.exp(table - table.max(axis=0))).sum(axis=1) + log_selection
+    log_weight = np.log(weights @ np.exp(table - table.max(axis=0))).sum(axis=1)
+    log_selection = np.zeros(N_SCALES)
+    if settings.correction == "selection" and settings.criterion is not None:
+        assert selection.strength_bound is not None
+        log_selection = log_prob_selection(
+            RealFeatures(),
+            settings.criterion,
+            event_of(selection, selection.strength_bound),
+            HyperNodes(ratio, weights, log_weight),
+        ).log_prob
+    elif settings.correction == "selection":
+        log_selection = _log_selection(selection, ratio, weights)
+    log_weight = log_weight + log_selection
     scale_weights = np.exp(log_weight - log_weight.max())
     return RatioPosterior(ratio, scale_weights / scale_weights.sum(), weights, log_selection)
 

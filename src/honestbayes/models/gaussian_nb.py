@@ -48,6 +48,11 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"slope"} or None, default="slope"
         "slope": one factor on the evidence, learnt from held-out predictions inside `fit`.
+    criterion : {"correlation", "f", "t"} or callable, default="correlation"
+        What features are ranked by. The three names are one race. A function gets one column
+        without its missing cells and the classes of its cases, and returns a number, larger for
+        features to keep; it must depend neither on the order of cases nor on the column's origin
+        and unit. With correction="selection" its probability of discarding is simulated.
 
     Attributes
     ----------
@@ -101,6 +106,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
         recalibrate: Literal["slope"] | None = "slope",
+        criterion: Any = "correlation",
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.threshold = threshold
@@ -110,6 +116,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         self.class_pseudocounts = class_pseudocounts
         self.class_prior = class_prior
         self.recalibrate = recalibrate
+        self.criterion = criterion
 
     def __sklearn_tags__(self) -> Any:
         """Declare what inputs are accepted."""
@@ -120,7 +127,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[GaussianTraining]:
         source = real_source(X, type(self).__name__)
         always = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
-        settings = gaussian_settings(self.get_params(deep=False), always)
+        settings = gaussian_settings(self.get_params(deep=False), always, labels.classes)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         return [GaussianTraining(source, labels, settings)]
 

@@ -73,7 +73,8 @@ class GaussianTraining:
     def fit(self) -> GaussianPart:
         """Fit all rows."""
         moments = screen_moments(self.source, self.labels.codes, self.labels.classes)
-        return GaussianPart(fit_moments(moments, self.settings))
+        strength = self._strength(self.source, self.labels.codes)
+        return GaussianPart(fit_moments(moments, self.settings, strength))
 
     def held_out(
         self,
@@ -85,13 +86,27 @@ class GaussianTraining:
         codes, classes = self.labels.codes, self.labels.classes
         for rows in folds:
             others = np.setdiff1d(np.arange(codes.size), rows)
-            moments = screen_moments(RowsOf(self.source, others), codes[others], classes)
+            training = RowsOf(self.source, others)
+            moments = screen_moments(training, codes[others], classes)
+            strength = self._strength(training, codes[others])
             found = []
             for settings in with_numbers(self.settings, numbers):
-                fit = fit_moments(moments, settings)
+                fit = fit_moments(moments, settings, strength)
                 columns = np.array(fit.selection.columns, dtype=np.int64)
                 found.append(fit.log_likelihood(RowsOf(self.source, rows).take(columns)))
             yield found
+
+    def _strength(self, source: Source, codes: IntArray) -> FloatArray | None:
+        """Return the strengths of all features by the user's criterion, where there is one."""
+        criterion = self.settings.criterion
+        if criterion is None:
+            return None
+        return np.concatenate(
+            [
+                criterion.strengths(np.asarray(block.values, dtype=float).T, codes)
+                for block in source.blocks()
+            ]
+        )
 
 
 def real_source(X: Any, estimator: str) -> Source:

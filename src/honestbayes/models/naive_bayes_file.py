@@ -49,8 +49,14 @@ _PART_KINDS: dict[str, type] = {
     "real": GaussianPart,
 }
 _OPTIONAL = {
-    "SelectiveCategoricalNB": {"alpha_prior", "tol", "random_state", "feature_prior"},
-    "SelectiveGaussianNB": {"feature_prior"},
+    "SelectiveCategoricalNB": {
+        "alpha_prior",
+        "tol",
+        "random_state",
+        "feature_prior",
+        "criterion",
+    },
+    "SelectiveGaussianNB": {"feature_prior", "criterion"},
     "SelectiveMixedNB": {"kinds", "random_state"},
 }
 _PARAMETERS = {
@@ -284,6 +290,9 @@ def _parameters_to_plain(parameters: Mapping[str, Any]) -> Plain:
     for name, value in parameters.items():
         if name == "always_keep":
             content[name], arrays = always_keep_to_plain(value)
+        elif name == "criterion" and not isinstance(value, str):
+            msg = "criterion is a function, which a file of plain data cannot hold."
+            raise ValueError(msg)
         elif name == "random_state":
             content[name] = int(value) if isinstance(value, int | np.integer) else None
         elif name in _LISTS and value is not None and np.ndim(value):

@@ -13,7 +13,8 @@ from honestbayes.models.categorical_core import CategoricalSettings
 from honestbayes.models.common_alpha import ModelSettings, Quadrature
 from honestbayes.models.gaussian_core import GaussianSettings
 from honestbayes.quadrature import AlphaPrior
-from honestbayes.types import BoolArray, FloatArray, IntArray
+from honestbayes.selection.criteria import Criterion, FeatureKind, as_criterion
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
 def check_settings(
@@ -47,14 +48,19 @@ def check_settings(
     )
 
 
-def gaussian_settings(params: Mapping[str, Any], always_keep: BoolArray) -> GaussianSettings:
+def gaussian_settings(
+    params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
+) -> GaussianSettings:
     """Turn the parameters of a model of real-valued features into settings."""
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     prior, correction = _prior_and_correction(params, "heavy-tailed")
-    return GaussianSettings(n_features, threshold, always_keep, prior, correction)
+    criterion = _criterion(params, "real", ("correlation", "f", "t"), classes)
+    return GaussianSettings(n_features, threshold, always_keep, prior, correction, criterion)
 
 
-def categorical_settings(params: Mapping[str, Any], always_keep: BoolArray) -> CategoricalSettings:
+def categorical_settings(
+    params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
+) -> CategoricalSettings:
     """Turn the parameters of a model of categorical features into settings."""
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     prior, correction = _prior_and_correction(params, "uniform")
@@ -66,7 +72,29 @@ def categorical_settings(params: Mapping[str, Any], always_keep: BoolArray) -> C
         correction,
         AlphaPrior(*_positive_pair(params, "alpha_prior")),
         _tolerance(params),
+        _criterion(params, "categorical", ("correlation",), classes),
     )
+
+
+def _criterion(
+    params: Mapping[str, Any],
+    kind: FeatureKind,
+    usual: tuple[str, ...],
+    classes: AnyArray | None,
+) -> Criterion | None:
+    """Return the user's criterion; None for those that are the usual race."""
+    given = params.get("criterion", "correlation")
+    criterion = as_criterion(given, features=(kind,), classes=classes)
+    if classes is not None:
+        criterion.check(kind, classes.size)
+    elif kind not in criterion.features:
+        criterion.check(kind, 2)
+    if isinstance(given, str) and given in usual:
+        return None
+    if params["threshold"] is not None:
+        msg = f"threshold is a bound on the correlation: not with criterion={criterion.name!r}."
+        raise ValueError(msg)
+    return criterion
 
 
 def _prior_and_correction(params: Mapping[str, Any], fixed: str) -> tuple[Any, Any]:

@@ -69,6 +69,9 @@ def selection_from_plain(entries: Entries) -> Selection:
     for name in ("rule", "gamma_squared", "n_features_in", "n_tied_kept"):
         data[name] = entries.value(name)
     data["ties_known"] = entries.flag("ties_known")
+    if entries.has("criterion"):
+        for name in ("criterion", "strength_bound"):
+            data[name] = entries.value(name)
     entries.finish()
     try:
         selection = Selection.from_dict(data)

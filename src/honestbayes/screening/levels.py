@@ -330,13 +330,12 @@ def _code_small_numbers(columns: Columns) -> CategoryTable | None:
         else:
             seen[column, cells[row]] = True
     code_of = np.cumsum(seen, axis=1) - 1
-    levels = []
-    for j in range(p):
-        found = np.flatnonzero(seen[j]).astype(float)
-        if found.size < 2:
-            found, shift = _with_a_second(found)
-            code_of[j] += shift
-        levels.append(found)
+    place, value = np.nonzero(seen)
+    ends = np.searchsorted(place, np.arange(1, p))
+    levels = np.split(value.astype(float), ends)
+    for j in np.flatnonzero(seen.sum(axis=1) < 2).tolist():
+        levels[j], shift = _with_a_second(levels[j])
+        code_of[j] += shift
     kind = np.int16
     codes = code_of.astype(kind)[column, cells]
     if any_missing:

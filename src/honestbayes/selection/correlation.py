@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -87,6 +87,8 @@ class Outcome:
         Columns: the winners, strongest first; the losers; those kept by design.
     tied_kept, tied_discarded : ndarray of bool
         Whether a winner's or a loser's squared correlation is exactly the bound.
+    criterion, strength_bound
+        As in `Selection`.
     """
 
     rule: Rule
@@ -96,6 +98,8 @@ class Outcome:
     always_kept: IntArray
     tied_kept: BoolArray
     tied_discarded: BoolArray
+    criterion: str = "correlation"
+    strength_bound: float | None = None
 
     def selection(
         self,
@@ -129,18 +133,21 @@ class Outcome:
             n_tied_kept=int(np.sum(self.tied_kept)) if top else 0,
             kept_names=None if names is None else tuple(names[j] for j in self.kept),
             always_kept_names=None if names is None else tuple(names[j] for j in self.always_kept),
+            criterion=self.criterion,
+            strength_bound=self.strength_bound,
         )
 
     def _groups(self, observed: IntArray, n_levels: int | IntArray) -> tuple[DiscardedGroup, ...]:
         lost, tied = self.discarded, self.tied_discarded
         if lost.size == 0:
             return ()
-        single = observed.shape[1] == 1
-        if single and isinstance(n_levels, int):
-            sizes = tuple(observed[:, 0].tolist())
-            return (DiscardedGroup(sizes, int(lost.size), int(tied.sum()), n_levels),)
-        cases = np.repeat(observed, lost.size, axis=1) if single else observed[:, lost]
-        levels = np.full(lost.size, n_levels) if isinstance(n_levels, int) else n_levels[lost]
+        cases = observed if observed.shape[1] == 1 else observed[:, lost]
+        levels = np.atleast_1d(n_levels if isinstance(n_levels, int) else n_levels[lost])
+        if np.all(cases == cases[:, :1]) and np.all(levels == levels[0]):
+            sizes = tuple(cases[:, 0].tolist())
+            return (DiscardedGroup(sizes, int(lost.size), int(tied.sum()), int(levels[0])),)
+        cases = np.broadcast_to(cases, (cases.shape[0], lost.size))
+        levels = np.broadcast_to(levels, lost.shape)
         kinds, inverse = np.unique(
             np.concatenate([cases, levels[None]]), axis=1, return_inverse=True
         )
@@ -197,6 +204,46 @@ def race(
         tied[winners],
         tied[~kept_mask],
     )
+
+
+def race_by_rank(
+    strength: FloatArray,
+    criterion: str,
+    *,
+    n_features: int | None = None,
+    always_keep: BoolArray | None = None,
+    random_state: np.random.RandomState | None = None,
+) -> Outcome:
+    """Keep the strongest features by any criterion; strengths that differ by rounding are equal.
+
+    Parameters
+    ----------
+    strength : ndarray of shape (p,)
+        Larger is better; may be infinite.
+    criterion : str
+        Its name.
+    n_features, always_keep, random_state
+        As in `select`.
+    """
+    order = np.argsort(strength, kind="stable")
+    low, high = strength[order][:-1], strength[order][1:]
+    with np.errstate(invalid="ignore"):
+        apart = (low != high) & ~(high - low <= _DOUBT * np.maximum(np.abs(low), np.abs(high)))
+    rank = np.empty(strength.size, dtype=np.int64)
+    rank[order] = np.concatenate([[1], 1 + np.cumsum(apart)])[: strength.size]
+    most = int(rank.max(initial=1))
+    outcome = race(
+        rank / most,
+        lambda column: Fraction(int(rank[column]), most),
+        n_features=n_features,
+        always_keep=always_keep,
+        random_state=random_state,
+    )
+    weakest = -np.inf
+    if outcome.rule == "top":
+        at = round(float(outcome.gamma_squared) * most)
+        weakest = float(strength[rank == at].min())
+    return replace(outcome, gamma_squared=Fraction(0), criterion=criterion, strength_bound=weakest)
 
 
 class _Race:

@@ -65,6 +65,10 @@ class Selection:
         Whether the numbers of discarded features tied at gamma (T) are known.
     kept_names, always_kept_names : tuple of str or None
         Names, where the table had them.
+    criterion : str
+        What features were ranked by. Another one than the correlation leaves gamma at 0.
+    strength_bound : float or None
+        Strength of the weakest kept feature by another criterion than the correlation.
     """
 
     rule: Rule
@@ -78,9 +82,15 @@ class Selection:
     ties_known: bool = True
     kept_names: tuple[str, ...] | None = None
     always_kept_names: tuple[str, ...] | None = None
+    criterion: str = "correlation"
+    strength_bound: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse a record that contradicts itself."""
+        _check(
+            (self.strength_bound is None) == (self.criterion == "correlation"),
+            "only another criterion than the correlation has a strength as bound",
+        )
         _check(self.rule in ("top", "threshold", "all"), f"rule {self.rule!r} is unknown")
         _check(0 <= self.gamma_squared <= 1, "gamma squared is not between 0 and 1")
         _check(len(self.class_counts) >= 2, "there are not two classes")
@@ -151,12 +161,16 @@ class Selection:
         ]
         for name in ("kept", "always_kept", "class_counts", "kept_names", "always_kept_names"):
             data[name] = None if data[name] is None else list(data[name])
+        if self.criterion == "correlation":
+            del data["criterion"], data["strength_bound"]
         return data
 
     @classmethod
     def from_dict(cls, data: Any) -> Selection:
         """Return the record that :meth:`to_dict` described; refuse anything else."""
         expected = {field.name for field in fields(cls)}
+        if isinstance(data, Mapping) and "criterion" not in data:
+            data = {**data, "criterion": "correlation", "strength_bound": None}
         if not isinstance(data, Mapping) or set(data) != expected:
             strange = sorted(map(str, set(data) ^ expected)) if isinstance(data, Mapping) else data
             msg = f"not a selection: missing or unknown entries {strange}."
@@ -180,6 +194,8 @@ class Selection:
             ties_known=data["ties_known"],
             kept_names=_names(data, "kept_names"),
             always_kept_names=_names(data, "always_kept_names"),
+            criterion=_text(data["criterion"]),
+            strength_bound=_strength(data["strength_bound"]),
         )
 
 
@@ -203,6 +219,17 @@ def _whole_numbers(
     values = _sequence(data, name)
     _check(length is None or len(values) == length, f"{name} does not hold {length} numbers")
     return tuple(_whole_number(value, name) for value in values)
+
+
+def _text(value: Any) -> str:
+    _check(isinstance(value, str), f"criterion holds {value!r}, which is no name")
+    return str(value)
+
+
+def _strength(value: Any) -> float | None:
+    good = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    _check(good and value == value, f"strength_bound holds {value!r}, which is no number")
+    return None if value is None else float(value)
 
 
 def _names(data: Mapping[str, Any], name: str) -> tuple[str, ...] | None:

@@ -70,6 +70,10 @@ class Entries:
             self.refuse(name, "is missing")
         return self._content.pop(name)
 
+    def has(self, name: str) -> bool:
+        """Whether the content holds a piece that need not be there."""
+        return name in self._content
+
     def number(self, name: str, low: float = -inf, high: float = inf) -> float:
         """Return a finite number within bounds."""
         value = self.value(name)

@@ -1,0 +1,274 @@
+"""Criteria that rank features one by one: how strongly a column goes with the class.
+
+A column is real-valued, or holds codes of levels 0, 1, ...; NaN and -1 are missing and are left out
+of that column's statistic. Larger strengths are kept first. No criterion depends on the order of
+the cases, none of categorical columns but a user's own on the names of the levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from honestbayes.selection.measures import (
+    binary_moments,
+    chi_square,
+    class_moments,
+    correlation_ratio,
+    cramer,
+    f_statistic,
+    level_tables,
+    mutual_information,
+    t_statistic,
+)
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+FeatureKind = Literal["categorical", "real"]
+
+ColumnFunction = Callable[[AnyArray, AnyArray], float]
+"""A user's criterion: one column without its missing cells, and the classes of the same cases."""
+
+SAME = 1e-9
+"""Strengths this close (relative) are equal: what tells them apart is rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """A criterion, in the forms in which it can be computed.
+
+    Attributes
+    ----------
+    name : str
+        As the user named it.
+    features : tuple of {"categorical", "real"}
+        Kinds of features that it is for.
+    two_classes, two_levels : bool
+        Whether it takes no more classes, or no more levels of a categorical feature, than two.
+    one_column : callable or None
+        A user's function of one column and the classes; None for the criteria known by name.
+    classes : ndarray of shape (C,) or None
+        Labels that a user's function gets; None: the codes 0, 1, ...
+    from_tables : callable or None
+        Strengths, shape (m,), from class by level tables, shape (m, C, V).
+    from_moments : callable or None
+        Strengths, shape (m,), from the numbers of cases, shape (C, m) or (C, 1), the class means,
+        shape (C, m), and the sums of squares around them, shape (m,).
+    r_squared : callable or None
+        For a bound on the strength, a number of cases and a number of classes that occur: the bound
+        on r squared (the share of a column's sum of squares that lies between classes, for binary
+        columns that of their 0s and 1s) that is the same event. It may exceed 1. None where the
+        criterion orders columns otherwise.
+    """
+
+    name: str
+    features: tuple[FeatureKind, ...]
+    two_classes: bool = False
+    two_levels: bool = False
+    one_column: ColumnFunction | None = None
+    classes: AnyArray | None = None
+    from_tables: Callable[[IntArray], FloatArray] | None = None
+    from_moments: Callable[[IntArray, FloatArray, FloatArray], FloatArray] | None = None
+    r_squared: Callable[[float, int, int], float] | None = None
+
+    def check(self, kind: FeatureKind, n_classes: int, n_levels: int = 2) -> None:
+        """Refuse features that the criterion is not for."""
+        if kind not in self.features:
+            msg = f"criterion={self.name!r} is not for {kind} features."
+            raise ValueError(msg)
+        if self.two_classes and n_classes != 2:
+            msg = f"criterion={self.name!r} is for two classes, and there are {n_classes}."
+            raise ValueError(msg)
+        if kind == "categorical" and self.two_levels and n_levels > 2:
+            msg = (
+                f"criterion={self.name!r} is for categorical features of two levels, and there are "
+                f"{n_levels}: use 'correlation', 'chi2' or 'mutual_information'."
+            )
+            raise ValueError(msg)
+
+    def can_judge(self, kind: FeatureKind, observed: IntArray) -> bool:
+        """Whether a column with so many cases of each class, shape (C,), has a strength at all.
+
+        It takes two classes and, in real values and for F and t, more cases than classes. Where it
+        has none, its strength is 0, by a user's criterion -inf, so that it never wins.
+        """
+        n, present = int(np.sum(observed)), int(np.count_nonzero(observed))
+        return present >= 2 and (n > present or not (kind == "real" or self.two_levels))
+
+    def strengths(self, columns: AnyArray, codes: IntArray) -> FloatArray:
+        """Return the strength of each column.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (m, n)
+            Floats are real values, NaN missing; integers are codes of levels, -1 missing.
+        codes : ndarray of int of shape (n,)
+            Class of each case, as 0, 1, ...
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            See :meth:`can_judge` for columns with few observed cases.
+        """
+        real = columns.dtype.kind == "f"
+        n_classes = int(codes.max(initial=0)) + 1
+        n_levels = 2 if real else int(columns.max(initial=0)) + 1
+        self.check("real" if real else "categorical", n_classes, n_levels)
+        if self.one_column is not None:
+            return self._one_by_one(columns, codes)
+        if real:
+            assert self.from_moments is not None
+            return self.from_moments(*class_moments(columns, codes, n_classes))
+        assert self.from_tables is not None
+        return self.from_tables(level_tables(columns, codes, n_classes, max(n_levels, 2)))
+
+    def _one_by_one(self, columns: AnyArray, codes: IntArray) -> FloatArray:
+        assert self.one_column is not None
+        real = columns.dtype.kind == "f"
+        labels = codes if self.classes is None else self.classes[codes]
+        known = ~np.isnan(columns) if real else columns >= 0
+        result = np.full(columns.shape[0], -np.inf)
+        kind: FeatureKind = "real" if real else "categorical"
+        for j, (column, seen) in enumerate(zip(columns, known, strict=True)):
+            if self.can_judge(kind, np.bincount(codes[seen])):
+                result[j] = _number(self.one_column(column[seen], labels[seen]), self.name)
+        return result
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        msg = (
+            f"criterion={name!r} must return one number for a column, and returned "
+            f"{type(value).__name__}."
+        )
+        raise TypeError(msg) from None
+    if np.isnan(number):
+        msg = (
+            f"criterion={name!r} returned NaN for a column. Return the smallest strength, such as "
+            "0, where a column cannot be judged, for example a constant one."
+        )
+        raise ValueError(msg)
+    return number
+
+
+def compare(strength: FloatArray, bound: float) -> IntArray:
+    """Return the sign of strength - bound; what differs by rounding alone is equal."""
+    same = strength == bound
+    if np.isfinite(bound):
+        same |= np.abs(strength - bound) <= SAME * abs(bound)
+    return np.where(same, 0, np.where(strength > bound, 1, -1))
+
+
+def _r_squared_of_f(bound: float, n: int, n_classes: int) -> float:
+    if n <= n_classes or n_classes < 2:
+        return np.inf if bound >= 0 else -np.inf
+    if bound == np.inf:
+        return 1.0
+    scaled = bound * (n_classes - 1) / (n - n_classes)
+    return scaled / (1.0 + scaled) if bound >= 0 else -np.inf
+
+
+def _r_squared_of_correlation(bound: float, n: int, n_classes: int) -> float:
+    del n, n_classes
+    return bound * bound if bound >= 0 else -np.inf
+
+
+def _r_squared_of_t(bound: float, n: int, n_classes: int) -> float:
+    return _r_squared_of_f(bound * bound if bound >= 0 else -1.0, n, n_classes)
+
+
+def _r_squared_of_chi_square(bound: float, n: int, n_classes: int) -> float:
+    del n_classes
+    return bound / n if n else np.inf
+
+
+def _by_name() -> dict[str, Criterion]:
+    both: tuple[FeatureKind, ...] = ("categorical", "real")
+    known = [
+        Criterion(
+            "correlation",
+            both,
+            from_tables=cramer,
+            from_moments=correlation_ratio,
+            r_squared=_r_squared_of_correlation,
+        ),
+        Criterion(
+            "f",
+            both,
+            two_levels=True,
+            from_tables=lambda tables: f_statistic(*binary_moments(tables)),
+            from_moments=f_statistic,
+            r_squared=_r_squared_of_f,
+        ),
+        Criterion(
+            "t",
+            both,
+            two_classes=True,
+            two_levels=True,
+            from_tables=lambda tables: t_statistic(*binary_moments(tables)),
+            from_moments=t_statistic,
+            r_squared=_r_squared_of_t,
+        ),
+        Criterion(
+            "chi2",
+            ("categorical",),
+            from_tables=chi_square,
+            r_squared=_r_squared_of_chi_square,
+        ),
+        Criterion("mutual_information", ("categorical",), from_tables=mutual_information),
+    ]
+    return {criterion.name: criterion for criterion in known}
+
+
+CRITERIA = _by_name()
+"""The criteria known by name: correlation, f, t, chi2, mutual_information."""
+
+
+def as_criterion(
+    given: object,
+    *,
+    features: tuple[FeatureKind, ...] = ("categorical", "real"),
+    classes: AnyArray | None = None,
+) -> Criterion:
+    """Return the criterion of a name, or one made of a user's function.
+
+    Parameters
+    ----------
+    given : str, callable or Criterion
+        A name in :data:`CRITERIA`, or a function of one column and the classes that returns one
+        number, larger for features to keep. It gets the column without missing cells, and must
+        depend neither on the order of the cases nor, for real values, on their origin and unit.
+    features : tuple of {"categorical", "real"}
+        Kinds of features that a function is for.
+    classes : ndarray of shape (C,), optional
+        Labels that a function gets instead of the codes 0, 1, ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([0, 0, 0, 1, 1])
+    >>> as_criterion("t").strengths(np.array([[1.0, 2.0, 3.0, 5.0, 6.0]]), y).round(3)
+    array([4.2])
+    >>> def separation(column, y):
+    ...     return abs(np.median(column[y == 1]) - np.median(column[y == 0])) / np.std(column)
+    >>> criterion = as_criterion(separation)
+    >>> criterion.name
+    'separation'
+    """
+    if isinstance(given, Criterion):
+        return given
+    if isinstance(given, str):
+        if given not in CRITERIA:
+            names = ", ".join(repr(name) for name in CRITERIA)
+            msg = f"criterion={given!r} is unknown. Use one of {names}, or a function."
+            raise ValueError(msg)
+        return CRITERIA[given]
+    if not callable(given):
+        msg = f"criterion must be a name or a function of one column and y, not {given!r}."
+        raise TypeError(msg)
+    name = getattr(given, "__name__", type(given).__name__)
+    return Criterion(name, features, one_column=given, classes=classes)
