@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import BernoulliNB
 
+from honestbayes import SelectiveCategoricalNB, SelectiveGaussianNB
 from honestbayes.datasets import simulate_naive_bayes
 from honestbayes.metrics import reliability
 from honestbayes.plots import (
@@ -20,6 +21,7 @@ from honestbayes.plots import (
     FeaturePathDisplay,
     ProbabilityScatterDisplay,
     ReliabilityDisplay,
+    SignalDisplay,
 )
 
 
@@ -226,3 +228,36 @@ else:
     raise SystemExit("no ImportError")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_signal_is_the_share_of_features_at_least_so_far_apart():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 300))
+    X[:, :30] += 2.0 * y[:, None]
+    models = {
+        "much": SelectiveGaussianNB(recalibrate=None).fit(X, y),
+        "none": SelectiveGaussianNB(recalibrate=None).fit(X[:, 30:], y),
+    }
+    display = SignalDisplay.from_estimator(models)
+    much, none = display.ax_.get_lines()
+    assert legend_texts(display.ax_) == ["much", "none"]
+    posterior = models["much"].posterior_
+    at = 10
+    expected = posterior.weights[0, posterior.ratio >= posterior.ratio[at]].sum()
+    assert much.get_xdata()[at - 1] == pytest.approx(np.sqrt(posterior.ratio[at]))
+    assert much.get_ydata()[at - 1] == pytest.approx(expected)
+    assert np.interp(0.7, much.get_xdata(), much.get_ydata()) > 0.03
+    assert np.interp(0.7, none.get_xdata(), none.get_ydata()) < 0.01
+
+
+def test_signal_of_another_model_is_refused(fitted):
+    with pytest.raises(ValueError, match="has no posterior_ of signal ratios"):
+        SignalDisplay.from_estimator(fitted[0])
+
+
+def test_the_posterior_of_a_categorical_model_can_be_drawn():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (40, 50)), np.arange(40) % 2
+    model = SelectiveCategoricalNB(recalibrate=None).fit(X, y)
+    assert AlphaPosteriorDisplay.from_estimator(model).ax_.get_lines()

@@ -4,10 +4,12 @@ from honestbayes.plots.alpha_posterior import AlphaPosteriorDisplay
 from honestbayes.plots.feature_path import FeaturePathDisplay
 from honestbayes.plots.probability_scatter import ProbabilityScatterDisplay
 from honestbayes.plots.reliability import ReliabilityDisplay
+from honestbayes.plots.signal import SignalDisplay
 
 __all__ = [
     "AlphaPosteriorDisplay",
     "FeaturePathDisplay",
     "ProbabilityScatterDisplay",
     "ReliabilityDisplay",
+    "SignalDisplay",
 ]
