@@ -19,52 +19,95 @@ _FAR_BELOW = -40.0
 """Terms with this logarithm, relative to the largest, are left out: exp(-40) = 4e-18."""
 
 
-_WIDEST = 600.0
-"""Range of logarithms, of both factors together, that plain numbers can hold."""
+_WIDEST = 280.0
+"""Range of logarithms within a block; products of two blocks are in the range of plain numbers."""
 
-_LONGEST = 400
-"""Longer factors are cheaper by their peaks alone."""
+_LONGEST = 128
+"""Length of a block."""
+
+_SHORT = 400
+"""Sequences up to this length are one block each, if their range allows it."""
 
 
 @njit(cache=True, nogil=True)
-def log_convolve(a, b):
-    """Return log(sum over t of exp(a[t] + b[s - t])) for each s; both concave and finite.
+def _blocks(a):
+    """Cut a sequence into blocks of a narrow range; return where they begin, and its length."""
+    starts = np.zeros(a.size + 1, dtype=np.int64)
+    number = 0
+    low = high = a[0]
+    for t in range(1, a.size):
+        low, high = min(low, a[t]), max(high, a[t])
+        if high - low > _WIDEST or t - starts[number] == _LONGEST:
+            number += 1
+            starts[number] = t
+            low = high = a[t]
+    starts[number + 1] = a.size
+    return starts[: number + 2]
 
-    In plain numbers where these can hold all terms, else by walking along the peaks.
-    """
+
+@njit(cache=True, nogil=True)
+def _largest_terms(a, b):
+    """Return the largest a[t] + b[s - t] for each s; both concave, so its t never falls."""
     n, m = a.size, b.size
     out = np.empty(n + m - 1)
-    top_a, top_b = a.max(), b.max()
-    if min(n, m) <= _LONGEST and top_a - a.min() + top_b - b.min() < _WIDEST:
-        plain_a, plain_b = np.exp(a - top_a), np.exp(b - top_b)
-        out[:] = 0.0
-        for t in range(n):
-            factor = plain_a[t]
-            for u in range(m):
-                out[t + u] += factor * plain_b[u]
-        for s in range(n + m - 1):
-            out[s] = math.log(out[s]) + top_a + top_b
-        return out
     peak = 0
     for s in range(n + m - 1):
         low, high = max(0, s - m + 1), min(n - 1, s)
         peak = max(peak, low)
         while peak < high and a[peak + 1] + b[s - peak - 1] >= a[peak] + b[s - peak]:
             peak += 1
-        top = a[peak] + b[s - peak]
-        total = 1.0
-        for t in range(peak + 1, high + 1):
-            term = a[t] + b[s - t] - top
-            if term < _FAR_BELOW:
-                break
-            total += math.exp(term)
-        for t in range(peak - 1, low - 1, -1):
-            term = a[t] + b[s - t] - top
-            if term < _FAR_BELOW:
-                break
-            total += math.exp(term)
-        out[s] = top + math.log(total)
+        out[s] = a[peak] + b[s - peak]
     return out
+
+
+@njit(cache=True, nogil=True)
+def log_convolve(a, b):
+    """Return log(sum over t of exp(a[t] + b[s - t])) for each s; both concave and finite.
+
+    In plain numbers, block by block, each relative to the largest term of its sum. Pairs of blocks
+    all of whose terms are negligible are left out.
+    """
+    if a.size <= _SHORT and b.size <= _SHORT:
+        top_a, top_b = a.max(), b.max()
+        if top_a - a.min() + top_b - b.min() < 2 * _WIDEST:  # one pair, of one scale
+            plain = np.exp(b - top_b)
+            total = np.zeros(a.size + b.size - 1)
+            for t in range(a.size):
+                factor = math.exp(a[t] - top_a)
+                for u in range(b.size):
+                    total[t + u] += factor * plain[u]
+            return np.log(total) + (top_a + top_b)
+    top = _largest_terms(a, b)
+    total = np.zeros(top.size)
+    blocks_a, blocks_b = _blocks(a), _blocks(b)
+    product = np.empty(2 * _LONGEST)
+    plain_b = np.empty(b.size)
+    tops_b = np.empty(len(blocks_b) - 1)
+    for j in range(len(blocks_b) - 1):
+        part = b[blocks_b[j] : blocks_b[j + 1]]
+        tops_b[j] = part.max()
+        plain_b[blocks_b[j] : blocks_b[j + 1]] = np.exp(part - tops_b[j])
+    for i in range(len(blocks_a) - 1):
+        first, last = blocks_a[i], blocks_a[i + 1]
+        top_a = a[first:last].max()
+        plain_a = np.exp(a[first:last] - top_a)
+        for j in range(len(blocks_b) - 1):
+            start = first + blocks_b[j]
+            size = last - first + blocks_b[j + 1] - blocks_b[j] - 1
+            scale = top_a + tops_b[j]
+            # The largest terms are concave in s, so they are smallest at an end.
+            if scale - min(top[start], top[start + size - 1]) < _FAR_BELOW:
+                continue
+            product[:size] = 0.0
+            for t in range(last - first):
+                factor = plain_a[t]
+                for u in range(blocks_b[j], blocks_b[j + 1]):
+                    product[t + u - blocks_b[j]] += factor * plain_b[u]
+            for s in range(size):
+                total[start + s] += product[s] * math.exp(scale - top[start + s])
+    for s in range(top.size):
+        total[s] = top[s] + math.log(total[s])
+    return total
 
 
 @njit(cache=True, nogil=True)

@@ -41,8 +41,11 @@ FEWEST_TIED = 16
 """With fewer tied draws in the pilot the probability of a tie is not found by simulation."""
 
 _SLACK = 5.0
+"""How much of its own error may be added to a node's log weight when it is judged."""
+
 _MARGIN = 1.2
 _MOST_GROWTH = 4.0
+"""The number of draws is set a little above what the error asks for, and at most grows so much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,32 +170,28 @@ def simulate(
         )
         for first, plan in zip(pilot, plans, strict=True)
     )
-    # Where groups share out the draws by the roots of their variances, the error is smallest.
-    root = np.sqrt([float(plan.spread.mean()) if plan.spread.size else 0.0 for plan in plans])
-    part = 0.9 * root / root.sum() if root.any() else 0.9 / root.size + 0.0 * root
-    part = part + 0.1 / part.size
-    expected = (np.array([plan.spread for plan in plans]) / part[:, None]).sum(axis=0)
-    wanted = _MARGIN * float(expected.max(initial=0.0)) / tolerance**2
+    spread = np.array([plan.spread for plan in plans])
+    part = _parts(spread)
+    expected = float((spread / part[:, None]).sum(axis=0).max(initial=0.0))
     limit = max(max_draws - n_pilot, 1)
     # The pilot's own error makes nodes seem to matter that do not: trust it only so far.
-    n_draws = max(FEWEST_DRAWS, n_pilot)
-    wanted = max(min(wanted, _MOST_GROWTH * n_draws), n_draws)
+    start = max(FEWEST_DRAWS, n_pilot)
+    wanted = float(np.clip(_MARGIN * expected / tolerance**2, start, _MOST_GROWTH * start))
     while True:
         n_draws = _draw(groups, part * min(wanted, limit))
         found = assess(groups, event, nodes)
         if found.max_error <= tolerance:
             break
-        if n_draws >= 0.98 * limit:
+        if wanted >= limit:
             warnings.warn(
                 f"the probability of the selection by {criterion.name!r} has a standard error of "
-                f"{found.max_error:.2f} in its logarithm after {n_draws + n_pilot} draws, not "
+                f"{found.max_error:.2g} in its logarithm after {n_draws + n_pilot} draws, not "
                 f"{tolerance}: allow more draws, or a larger error.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
             break
-        growth = _MARGIN * (found.max_error / tolerance) ** 2
-        wanted = n_draws * min(growth, _MOST_GROWTH)
+        wanted *= min(_MARGIN * (found.max_error / tolerance) ** 2, _MOST_GROWTH)
     return SimulatedSelection(event, groups, n_draws + n_pilot)
 
 
@@ -247,6 +246,16 @@ def _plans(pilot: Sequence[GroupSimulation], found: Assessment) -> list[Plan]:
             )
         )
     return plans
+
+
+def _parts(spread: FloatArray) -> FloatArray:
+    """Share out the draws among groups, shape (G,), by variances of shape (G, T).
+
+    In proportion to the roots of the variances, which makes the error smallest, and a tenth evenly.
+    """
+    root = np.sqrt(spread.sum(axis=1))
+    even = np.full(root.size, 1.0 / root.size)
+    return 0.9 * root / root.sum() + 0.1 * even if root.any() else even
 
 
 def _draw(groups: Sequence[GroupSimulation], wanted: FloatArray) -> int:
