@@ -31,8 +31,8 @@ from honestbayes.types import FloatArray, IntArray
 
 BASES = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0)
 
-_TABLES_FOR_BASE = 400
-"""More tables than these add nothing to what is known of the base."""
+_CASES_FOR_BASE = 80_000
+"""Tables with more cases than these together add little to what is known of the base."""
 
 _ENOUGH = 0.5
 """EM stops when a step gains less than this in log likelihood."""
@@ -130,10 +130,10 @@ def _learn_base(
     log_alpha = alpha_atoms(n_cases, COARSE_SPACING)
     mass = prior_mass(log_alpha, prior)
     generator = np.random.default_rng(0)
-    total = sum(times.size for _, times in groups)
+    share = max(_CASES_FOR_BASE // n_cases, 8) / max(sum(times.size for _, times in groups), 1)
     some = []
     for tables, times in groups:
-        number = min(times.size, max(1, _TABLES_FOR_BASE * times.size // total))
+        number = min(times.size, int(np.ceil(share * times.size)))
         chosen = np.sort(generator.choice(times.size, number, replace=False))
         some.append((tables[chosen], times[chosen]))
     multiplicity = np.concatenate([times for _, times in some])
