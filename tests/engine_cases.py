@@ -72,7 +72,7 @@ def assert_agree(exact, drawn, nodes, tolerance):
     assert np.max(np.abs(z)) < 4.0
 
 
-def repeated_z(model, criterion, event, atoms, k, repetitions=150):
+def repeated_z(model, criterion, event, atoms, k, repetitions=100):
     """z scores at the two ends of the nodes that matter, shape (repetitions, 2)."""
     nodes = with_posterior(model, criterion, event, atoms, k)
     exact = log_prob_selection(model, criterion, event, nodes, method="exact")

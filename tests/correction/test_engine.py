@@ -78,6 +78,16 @@ def test_the_limit_of_draws_is_kept_and_said():
     assert found.max_error > 1e-3
 
 
+def test_a_limit_that_many_groups_cannot_keep_to_ends_too():
+    groups = tuple(real_group((20, 30 - i % 10), 50) for i in range(60))
+    with pytest.warns(ConvergenceWarning, match="not 0.001"):
+        found = log_prob_selection(
+            RealFeatures(), F, Event(9.0, groups), HyperNodes(RATIO), method="simulation",
+            tolerance=1e-3, max_draws=1000,
+        )  # fmt: skip
+    assert found.n_draws < 40_000
+
+
 def test_ties_too_rare_for_simulation_are_left_unknown():
     event = Event(CHI2.from_tables(np.array([[[30, 5, 2], [10, 20, 6]]]))[0],
                   (DiscardedGroup((37, 36), 500, 1, 3),))  # fmt: skip

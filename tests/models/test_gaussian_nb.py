@@ -249,3 +249,12 @@ def test_two_cases_are_enough_to_say_little():
     model = SelectiveGaussianNB().fit(np.array([[0.0, 1.0], [1.0, 0.0]]), [0, 1])
     p = model.predict_proba(np.array([[0.0, 1.0]]))
     assert np.isfinite(p).all()
+
+
+def test_a_feature_with_one_case_in_each_class_cannot_win():
+    generator = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    X = generator.normal(size=(30, 40))
+    X[2:, 7] = np.nan  # one case of each class: between them lies all of its sum of squares
+    model = SelectiveGaussianNB(n_features_to_select=5, **PLAIN).fit(X, y)
+    assert 7 not in model.selection_.kept

@@ -44,7 +44,7 @@ class Moments:
         return int(self.within.size)
 
     def r_squared(self) -> FloatArray:
-        """Share of each feature's sum of squares that lies between classes; constant: 0.
+        """Share of each feature's sum of squares between classes; 0 where it cannot be judged.
 
         For two classes the squared correlation with the class; the F statistic is
         (n - C) / (C - 1) r2 / (1 - r2).
@@ -57,8 +57,10 @@ class Moments:
         centre = (self.observed * mean).sum(axis=0) / np.maximum(total, 1)
         between = (self.observed * (mean - centre) ** 2).sum(axis=0)
         within = (np.sqrt(self.within) / unit) ** 2
-        # What rounding leaves of a constant column is no signal.
-        real = between + within > 1e-24 * total
+        # What rounding leaves of a constant column is no signal; nor is what differs between
+        # classes of a feature with no more cases than classes, which leaves nothing within.
+        present = (self.observed > 0).sum(axis=0)
+        real = (between + within > 1e-24 * total) & (present >= 2) & (total > present)
         return np.where(real, between / np.where(real, between + within, 1.0), 0.0)
 
     def take(self, columns: IntArray) -> Moments:
