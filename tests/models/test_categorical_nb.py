@@ -241,9 +241,16 @@ def optimism(seed, correction, sizes=(14, 14, 14), p=600, levels=3, k=8, n_test=
     return np.mean(proba.argmax(axis=1) != new) - (1 - proba.max(axis=1).mean())
 
 
-@pytest.mark.parametrize(("correction", "n_data_sets"), [("counts", 150), (None, 60)])
-def test_optimism_over_the_prior(correction, n_data_sets):
-    found = [optimism(seed, correction) for seed in range(n_data_sets)]
+SMALL = {"sizes": (9, 9), "p": 150, "k": 5}
+"""Small enough for P(selection) to be exact, as a sum over all tables."""
+
+
+@pytest.mark.parametrize(
+    ("correction", "n_data_sets", "size"),
+    [("counts", 150, {}), (None, 60, {}), ("selection", 700, SMALL), (None, 60, SMALL)],
+)
+def test_optimism_over_the_prior(correction, n_data_sets, size):
+    found = [optimism(seed, correction, **size) for seed in range(n_data_sets)]
     mean, error = np.mean(found), np.std(found, ddof=1) / np.sqrt(n_data_sets)
     if correction is None:
         assert mean - 2 * error > 0.05
