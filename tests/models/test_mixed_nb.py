@@ -142,6 +142,7 @@ def test_the_user_may_name_kinds_and_numbers():
         ({"kinds": {"gene0": "categorical"}}, "column 'gene0' holds"),
         ({"n_features_to_select": {"words": 3}}, "'words', which is not one of"),
         ({"n_features_to_select": -1}, "is not a whole number"),
+        ({"n_features_to_select": {"real": "cv"}}, "'cv' is for all kinds at once"),
         ({"correction": "some"}, "correction='some'"),
     ],
 )
@@ -149,6 +150,25 @@ def test_what_has_no_meaning_is_refused(words, message):
     table, y = frame()
     with pytest.raises(ValueError, match=message):
         SelectiveMixedNB(**words).fit(table, y)
+
+
+def test_columns_of_other_types_are_named():
+    table, y = frame()
+    table["day"] = pd.date_range("2020-01-01", periods=N)
+    with pytest.raises(ValueError, match="column 'day' holds"):
+        SelectiveMixedNB().fit(table, y)
+    with pytest.raises(ValueError, match="column 'gene0' "):
+        SelectiveMixedNB(kinds={"gene0": "binary"}).fit(frame()[0], np.arange(N) % 3)
+
+
+def test_nullable_columns_may_be_missing():
+    table, y = frame()
+    table["smoker"] = table["smoker"].mask(np.arange(N) == 3)
+    table["visits"] = pd.array(np.arange(N) % 7, dtype="Int64")
+    table.loc[5, "visits"] = pd.NA
+    model = SelectiveMixedNB(n_features_to_select=2, random_state=0).fit(table, y)
+    assert model.kinds_[-2:] == ("binary", "real")
+    assert np.isfinite(model.predict_log_proba(table)).all()
 
 
 def optimism(seed, correction, n=20, p=50, n_test=500):

@@ -69,7 +69,7 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
     always_posterior_ : AlphaPosterior or None
         The same for the features kept by design.
     levels_ : dict of str to list
-        The levels of each kept feature that were seen in `fit`.
+        The levels of each kept feature: those seen in `fit`, or declared by a frame.
     number_choice_ : NumberChoice or None
         The numbers of features that were tried, where the number was to be chosen.
     slope_ : float

@@ -119,7 +119,7 @@ def refuse_sparse(X: Any, estimator: str) -> None:
     """Say that a sparse table is not one of measurements."""
     if hasattr(X, "indptr") or hasattr(X, "tocsr"):
         msg = (
-            f"Sparse input is not supported: {estimator} is for measurements. Pass a dense table, "
-            "or use SelectiveBernoulliNB for words and flags."
+            f"Sparse input is not supported by {estimator}, whose tables hold measurements: pass a "
+            "dense table, or use SelectiveBernoulliNB for words and flags."
         )
         raise TypeError(msg)

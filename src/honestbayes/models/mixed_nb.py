@@ -39,8 +39,9 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
     kinds : mapping or sequence, optional
         The kind of columns: a mapping from names or indices to "binary", "categorical" or "real",
         which need not name all of them, or a sequence of a kind for each column. By default texts
-        and frames' categories are categorical (binary with two levels), numbers with two values
-        or fewer binary, other numbers real.
+        and frames' categories are categorical, numbers with two values or fewer binary, other
+        numbers real. Numbers with more values that are said to be binary are cut at their median
+        where there are two classes, and refused where there are more.
     n_features_to_select : int, "all", "cv", mapping or None, default=None
         How many features of each kind to keep, or all where a kind has fewer; a mapping from kinds
         to numbers for different ones. None: 10. "cv": found inside `fit`.
@@ -150,15 +151,21 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
             return GaussianTraining(as_source(table), labels, gaussian_settings(params, always))
         if kind == "binary" and labels.classes.size == 2:
             params["class_pseudocounts"] = tuple(labels.pseudocounts)
-            settings = check_settings(params, always)
+            binary = check_settings(params, always)
             is_class_1 = labels.codes == 1
             source = as_source(table)
             screening = screen(source, is_class_1)
             rows = TrainingRows(source, is_class_1, screening, "auto", self.random_state)
-            return BernoulliTraining(rows, settings)
-        return CategoricalTraining(
-            category_table(table), labels, categorical_settings(params, always), self.random_state
-        )
+            return BernoulliTraining(rows, binary)
+        categories = category_table(table)
+        many = np.flatnonzero(categories.levels.n_levels > 2)
+        if kind == "binary" and many.size:
+            names = categories.feature_names
+            name = int(many[0]) if names is None else repr(names[many[0]])
+            msg = f"column {name} is said to be binary, but has more than two values."
+            raise ValueError(msg)
+        settings = categorical_settings(params, always, labels.classes)
+        return CategoricalTraining(categories, labels, settings, self.random_state)
 
     def _number(self, kind: Kind, n_racing: int) -> Any:
         """How many features of a kind are kept: at most those that it has."""
@@ -169,6 +176,9 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
                 msg = f"n_features_to_select names {unknown[0]!r}, which is not one of {KINDS}."
                 raise ValueError(msg)
             number = number.get(kind)
+            if number == "cv":
+                msg = "n_features_to_select='cv' is for all kinds at once, not for one of them."
+                raise ValueError(msg)
         if isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 0:
             return min(int(number), n_racing)
         return number

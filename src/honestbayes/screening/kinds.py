@@ -30,7 +30,8 @@ def find_kinds(X: Any, given: Any = None) -> tuple[Kind, ...]:
     columns = as_columns(X)
     named = _named(given, columns.feature_names, columns.n_columns)
     return tuple(
-        named.get(position) or _kind(columns.get(position), _is_category(X, position))
+        named.get(position)
+        or _kind(columns.get(position), _is_category(X, position), columns.name(position))
         for position in range(columns.n_columns)
     )
 
@@ -48,12 +49,19 @@ def columns_of(X: Any, columns: IntArray) -> Any:
     return _numbers_where_possible(part) if part.dtype.kind == "O" else part
 
 
-def _kind(values: AnyArray, category: bool) -> Kind:
+def _kind(values: AnyArray, category: bool, name: str) -> Kind:
     if values.dtype.kind in "OUS":
         present = [v for v in values.tolist() if v is not None and v == v]
         if category or any(isinstance(v, str) for v in present):
             return "categorical"
-        values = np.array([float(v) for v in present])
+        try:
+            values = np.array([float(v) for v in present])
+        except (TypeError, ValueError):
+            msg = f"{name} holds {present[0]!r}, which is neither a text nor a number."
+            raise ValueError(msg) from None
+    if values.dtype.kind not in "biuf":
+        msg = f"{name} has dtype {values.dtype}; give texts or numbers."
+        raise ValueError(msg)
     if values.dtype.kind == "b":
         return "binary"
     distinct = np.unique(values[~np.isnan(values)] if values.dtype.kind == "f" else values)

@@ -151,7 +151,7 @@ def _frame_column(column: Any, module: str) -> AnyArray:
     if module == "pandas":
         missing = column.isna().to_numpy()
         if numeric:
-            return np.where(missing, np.nan, column.fillna(0).to_numpy(dtype=float))
+            return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
         values: AnyArray = column.astype(object).to_numpy(dtype=object, copy=True)
         values[missing] = None
         return values
