@@ -110,7 +110,7 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
     n_cases, n_genes = data.X.shape
     yield "2. Real data: leukaemia, ALL or AML (Golub et al., 1999)"
     yield ""
-    yield f"{n_cases} patients; {n_genes:,} genes, each split at its median; {N_KEPT} are kept."
+    yield f"{n_cases} patients; {n_genes:,} genes, as they were measured; {N_KEPT} are kept."
     yield f"Five folds, drawn {REPEATS} times; the genes are selected again in each fold."
     yield ""
     frame = pd.DataFrame(data.X, columns=data.feature_names.tolist())

@@ -100,10 +100,12 @@ def test_a_reader_that_stops_is_no_error_and_reads_utf_8_anywhere(run, tmp_path)
 def test_a_terminal_without_the_letters_of_a_name_is_no_error(run, tmp_path):
     frame = patients(12, 3).rename(columns={"g0": "größe"}).replace({"status": {"ill": "kränk"}})
     write(frame, tmp_path / "t.csv")
-    run("fit", "t.csv", "--target", "status", "-q", "--out", "m", cwd=tmp_path).done()
-    ended = run_alone("inspect", "m", cwd=tmp_path, PYTHONIOENCODING="ascii")
-    assert "a one: gr??e above" in ended.done()
-    assert ended.out.isascii()
+    for model, words in (("binary", "a one: gr??e above"), ("mixed", "\ngr??e  ")):
+        more = ("--model", model, "-q", "--out", "m")
+        run("fit", "t.csv", "--target", "status", *more, cwd=tmp_path).done()
+        ended = run_alone("inspect", "m", cwd=tmp_path, PYTHONIOENCODING="ascii")
+        assert words in ended.done()
+        assert ended.out.isascii()
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals here")

@@ -152,6 +152,20 @@ def test_what_has_no_meaning_is_refused(words, message):
         SelectiveMixedNB(**words).fit(table, y)
 
 
+def test_the_table_of_features_speaks_of_each_kind():
+    table, y = frame()
+    model = SelectiveMixedNB(n_features_to_select=2, random_state=0).fit(table, y)
+    found = model.feature_table()
+    assert list(found.parts) == ["binary", "categorical", "real"]
+    kept = [name for part in found.to_dict().values() for name in part["name"]]
+    assert set(kept) == set(model.get_feature_names_out())
+    assert "real features" in str(found)
+    own = SelectiveCategoricalNB(n_features_to_select=2, random_state=0)
+    sites = table.filter(like="site")
+    text = str(own.fit(sites, y).feature_table())
+    assert all(name in text for name in own.get_feature_names_out())
+
+
 def test_columns_of_other_types_are_named():
     table, y = frame()
     table["day"] = pd.date_range("2020-01-01", periods=N)

@@ -1,10 +1,11 @@
-"""One small report with hostile names, and a Chromium to open it in."""
+"""Two small reports with hostile names, of both models, and a Chromium to open them in."""
 
 import os
 import shutil
 
 import pytest
 from hostile_table import hostile_frame
+from mixed_table import mixed_frame
 
 from honestbayes.report.analysis import analyse
 from honestbayes.report.folder import write_folder
@@ -23,6 +24,8 @@ FLAGS = (
     "--disable-sync",
 )
 
+COMMAND = "honestbayes report 'a<b>.csv' --target '<svg'"
+
 
 @pytest.fixture(scope="session")
 def table():
@@ -33,16 +36,37 @@ def table():
 
 @pytest.fixture(scope="session")
 def analysis(table):
-    options = Options(n_features=5, n_folds=3, n_repeats=2, seed=0)
-    return analyse(
-        table, options, name="a<b>.csv", command="honestbayes report 'a<b>.csv' --target '<svg'"
-    )
+    options = Options(n_features=5, n_folds=3, n_repeats=2, seed=0, model="binary")
+    return analyse(table, options, name="a<b>.csv", command=COMMAND)
 
 
 @pytest.fixture(scope="session")
 def folder(analysis, table, tmp_path_factory):
     place = tmp_path_factory.mktemp("report") / "out"
     write_folder(analysis.report, TableModel.of_training(analysis.model, table), place)
+    return place
+
+
+@pytest.fixture(scope="session")
+def mixed_table():
+    return read_training(
+        frame_table(mixed_frame(), "a<b>.csv"),
+        target="<svg onload=alert(3)>",
+        ids="name",
+        coded=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def mixed(mixed_table):
+    options = Options(n_features=5, n_folds=3, n_repeats=2, seed=0)
+    return analyse(mixed_table, options, name="a<b>.csv", command=COMMAND)
+
+
+@pytest.fixture(scope="session")
+def mixed_folder(mixed, mixed_table, tmp_path_factory):
+    place = tmp_path_factory.mktemp("mixed") / "out"
+    write_folder(mixed.report, TableModel.of_training(mixed.model, mixed_table), place)
     return place
 
 

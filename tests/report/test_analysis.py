@@ -59,16 +59,20 @@ def test_the_informative_columns_are_found_and_described(analysis):
     assert all(by_column[name].evidence_if_one > 0 for name in HOSTILE)
 
 
-def test_prevalence_moves_the_model_by_the_exact_offset(table):
-    plain = fit_model(table, Options(n_features=5))
-    moved = fit_model(table, Options(n_features=5, prevalence=0.02))
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_prevalence_moves_the_model_by_the_exact_offset(table, model):
+    plain = fit_model(table, Options(n_features=5, model=model))
+    moved = fit_model(table, Options(n_features=5, prevalence=0.02, model=model))
     gap = logit(moved.predict_proba(table.X)[:, 1]) - logit(plain.predict_proba(table.X)[:, 1])
     n0, n1 = np.bincount(table.y)
     assert gap == pytest.approx(np.full(60, logit(0.02) - np.log((n1 + 1) / (n0 + 1))))
 
 
-def test_the_model_in_use_follows_the_wish_not_to_recalibrate(table):
-    options = Options(n_features=3, n_folds=2, n_repeats=1, path=False, recalibrate=False)
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_the_model_in_use_follows_the_wish_not_to_recalibrate(table, model):
+    options = Options(
+        n_features=3, n_folds=2, n_repeats=1, path=False, recalibrate=False, model=model
+    )
     found = analyse(table, options, name="x")
     assert found.report.in_use == CORRECTED
     assert found.model.slope_ == 1
@@ -106,7 +110,7 @@ def test_the_saved_model_gives_the_fitted_probabilities_bit_for_bit(folder, anal
 
 
 def test_the_same_seed_gives_the_same_report_and_page(analysis, table, folder, tmp_path):
-    options = Options(n_features=5, n_folds=3, n_repeats=2, seed=0)
+    options = Options(n_features=5, n_folds=3, n_repeats=2, seed=0, model="binary")
     again = analyse(table, options, name="a<b>.csv", command=analysis.report.command)
     write_folder(again.report, TableModel.of_training(again.model, table), tmp_path / "again")
     for name in ("report.json", "report.html", "predictions.csv", "model.honestbayes"):
@@ -131,13 +135,14 @@ def test_a_report_replaces_a_report_and_nothing_else(analysis, table, tmp_path):
         check_folder(tmp_path / "nowhere" / "out")
 
 
-def test_a_class_drawn_at_random_is_said_to_be_unpredictable():
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_a_class_drawn_at_random_is_said_to_be_unpredictable(model):
     generator = np.random.default_rng(1)
     frame = hostile_frame(n=80, p=150, seed=1).drop(columns=[*HOSTILE, "group <i>", "name"])
     target = "<svg onload=alert(3)>"
     frame[target] = generator.permutation(frame[target].to_numpy())
     table = read_training(frame_table(frame, "random"), target=target)
-    report = analyse(table, Options(n_repeats=2, path=False), name="random").report
+    report = analyse(table, Options(n_repeats=2, path=False, model=model), name="random").report
     assert report.verdict.remaining == "nothing"
     chance = report.methods[-1].summary.log_score.value
     for method in report.methods[:-1]:
@@ -146,7 +151,8 @@ def test_a_class_drawn_at_random_is_said_to_be_unpredictable():
         assert method.summary.log_score.interval[1] > chance, method.name
 
 
-def test_groups_reach_every_method():
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_groups_reach_every_method(model):
     # Each case twice, with a class that nothing predicts: only groups keep the twins apart.
     generator = np.random.default_rng(3)
     frame = hostile_frame(n=40, p=300, seed=2).drop(columns=[*HOSTILE, "group <i>", "name"])
@@ -154,12 +160,12 @@ def test_groups_reach_every_method():
     frame[target] = generator.permutation(frame[target].to_numpy())
     frame["pair"] = np.arange(40).astype(str)
     twins = frame.loc[frame.index.repeat(2)].reset_index(drop=True)
-    options = Options(n_features=20, n_folds=4, n_repeats=1, path=False)
+    options = Options(n_features=20, n_folds=4, n_repeats=1, path=False, model=model)
     alone = read_training(frame_table(twins, "twins"), target=target, ignore=["pair"])
     paired = read_training(frame_table(twins, "twins"), target=target, groups="pair")
     blind = analyse(alone, options, name="twins").report
     knowing = analyse(paired, options, name="twins").report
-    assert blind.method(UNCORRECTED).summary.auc.value > 0.75
+    assert blind.method(UNCORRECTED).summary.auc.interval[0] > 0.6
     for method in knowing.methods[:-1]:
         assert method.summary.auc.interval[0] < 0.5, method.name
     assert knowing.data.n_groups == 40
@@ -173,6 +179,7 @@ def test_a_frame_in_memory_gives_the_same_report(analysis, folder, tmp_path):
         n_features=5,
         n_folds=3,
         n_repeats=2,
+        model="binary",
     )
     assert report.verdict == analysis.report.verdict
     model = (tmp_path / "out" / "model.honestbayes").read_bytes()

@@ -1,20 +1,23 @@
 """The compared methods do what their names say, and tune inside the folds."""
 
+import warnings
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.model_selection import StratifiedKFold
-from sklearn.naive_bayes import BernoulliNB
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from honestbayes.report import contenders as module
-from honestbayes.report.contenders import CutAtMedian, InnerFolds, SelectAbove, contenders
+from honestbayes.report.contenders import InnerFolds, contenders
+from honestbayes.report.per_kind import CutAtMedian, PerKindNB, SelectAbove, f_values
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +119,7 @@ def test_a_bound_on_the_correlation_selects_by_it(data):
 def test_constant_columns_never_win(data):
     X, y = data
     ones = np.column_stack([np.ones(80), np.zeros(80), X[:, 0] > 0]).astype(int)
-    support = SelectKBest(module._f_values, k=1).fit(ones, y).get_support()
+    support = SelectKBest(f_values, k=1).fit(ones, y).get_support()
     assert support.tolist() == [False, False, True]
 
 
@@ -136,3 +139,70 @@ def test_a_table_of_constants_is_no_reason_to_fail():
     for estimator in contenders(**words(n_features=2, n_racing=3)).values():
         p = clone(estimator).fit(np.ones((30, 3)), y).predict_proba(np.ones((2, 3)))
         assert p == pytest.approx(np.full((2, 2), 0.5), abs=0.02)
+
+
+def mixed_data(n=90, seed=0):
+    """Two columns of each kind, the first of which tells the class, with missing cells."""
+    generator = np.random.default_rng(seed)
+    y = generator.permutation(np.arange(n) % 2)
+    X = np.column_stack(
+        [
+            generator.normal(size=n) + y,
+            generator.normal(size=n) * 1e6,
+            generator.random(n) < 0.3 + 0.4 * y,
+            generator.integers(0, 2, n),
+            np.where(generator.random(n) < 0.5, 3 * y, generator.integers(0, 4, n)),
+            generator.integers(0, 3, n),
+        ]
+    ).astype(float)
+    X[generator.random(X.shape) < 0.05] = np.nan
+    return X, y
+
+
+KINDS = ("real", "real", "binary", "binary", "categorical", "categorical")
+
+
+def test_with_kinds_too_all_seven_fit_and_predict():
+    X, y = mixed_data()
+    X[-1, 4] = 9  # a level that training has not seen
+    found = contenders(**words(n_features=1, n_racing=2, kinds=KINDS))
+    assert len(found) == 7
+    loss = {}
+    for name, estimator in found.items():
+        fitted = clone(estimator).fit(X[:60], y[:60])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            p = fitted.predict_proba(X[60:])
+        assert p.sum(axis=1) == pytest.approx(np.ones(30)), name
+        loss[name] = -np.log(p[np.arange(30), y[60:]]).mean()
+    assert all(
+        value < loss[module.FREQUENCIES] for name, value in loss.items() if "freq" not in name
+    )
+
+
+def test_naive_bayes_of_each_kind_adds_up():
+    X, y = mixed_data()
+    X = np.nan_to_num(X)
+    found = PerKindNB(KINDS, k=1).fit(X, y).predict_proba(X)
+    scaled = (X[:, :1] - X[:, 0].mean()) / X[:, 0].std()
+    parts = (
+        GaussianNB().fit(scaled, y).predict_log_proba(scaled),
+        BernoulliNB().fit(X[:, 2:3], y).predict_log_proba(X[:, 2:3]),
+        CategoricalNB().fit(X[:, 4:5], y).predict_log_proba(X[:, 4:5]),
+    )
+    log_odds = sum(part[:, 1] - part[:, 0] for part in parts)  # half of the cases are of class 1
+    assert found[:, 1] == pytest.approx(expit(log_odds))
+
+
+def test_the_bound_holds_for_each_kind():
+    X, y = mixed_data()
+    parts = PerKindNB(KINDS, threshold=0.2).fit(X, y).parts_
+    kept = [columns[steps[-2].get_support()].tolist() for columns, steps in parts]
+    assert sorted(column for part in kept for column in part) == [0, 2, 4]
+
+
+def test_the_number_of_features_of_each_kind_is_searched_where_asked():
+    X, y = mixed_data()
+    peer = contenders(**words(n_features="cv", n_racing=2, kinds=KINDS))[module.SCIKIT_NB].fit(X, y)
+    searches = [one.estimator for one in peer.estimator_.calibrated_classifiers_]
+    assert all(search.best_params_["k"] in (1, 2) for search in searches)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from hostile_table import HOSTILE, LABELS
+from mixed_table import STAGES
 
 
 class Visit:
@@ -30,11 +31,12 @@ class Visit:
 
 
 @pytest.fixture
-def visit(chromium, folder):
+def visit(chromium, folder, mixed_folder):
     visits = []
 
-    def open_page(**words):
-        found = Visit(chromium, (folder / "report.html").as_uri(), **words)
+    def open_page(model="binary", **words):
+        place = folder if model == "binary" else mixed_folder
+        found = Visit(chromium, (place / "report.html").as_uri(), **words)
         visits.append(found)
         return found
 
@@ -44,8 +46,9 @@ def visit(chromium, folder):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_loaded_from_outside_and_nothing_complains(visit, scheme):
-    found = visit(color_scheme=scheme)
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_nothing_is_loaded_from_outside_and_nothing_complains(visit, model, scheme):
+    found = visit(model, color_scheme=scheme)
     found.page.wait_for_load_state("networkidle")
     # Hovering and clicking would set off what waits for it.
     found.page.mouse.move(200, 300)
@@ -53,10 +56,19 @@ def test_nothing_is_loaded_from_outside_and_nothing_complains(visit, scheme):
     assert found.trouble == []
 
 
-def test_all_pictures_are_there_and_have_a_text_instead(visit):
-    page = visit().page
-    names = ("reliability-uncorrected", "reliability-in-use", "errors", "scatter", "posterior")
-    for name in (*names, "benefit", "path"):
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_all_pictures_are_there_and_have_a_text_instead(visit, model):
+    page = visit(model).page
+    names = (
+        "reliability-uncorrected",
+        "reliability-in-use",
+        "errors",
+        "scatter",
+        "benefit",
+        "path",
+    )
+    assert page.locator("#posterior").count() == (model == "binary")
+    for name in (*names, "posterior") if model == "binary" else names:
         picture = page.locator(f"#picture-{name}-light")
         picture.scroll_into_view_if_needed()
         assert picture.evaluate("image => image.complete && image.naturalWidth > 100")
@@ -113,12 +125,17 @@ def test_searching_finds_cases_by_any_words_and_pages_turn(visit, analysis):
     assert page.locator("#found").text_content() == f"{negatives} cases"
 
 
-def test_hostile_names_are_shown_as_they_are(visit):
-    page = visit().page
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_hostile_names_are_shown_as_they_are(visit, model):
+    page = visit(model).page
     text = page.locator("body").inner_text()
-    for name in (*HOSTILE, *LABELS):
-        assert name in text
-    assert page.locator("#features th[scope=row]").count() == 5
+    levels = STAGES if model == "mixed" else ()
+    for name in (*HOSTILE, *LABELS, *levels):
+        assert " ".join(name.split()) in " ".join(text.split())
+    assert page.locator("#features th[scope=row]").count() == (2 if model == "mixed" else 5)
+    if model == "mixed":
+        assert page.locator("#features-real th[scope=row]").count() == 5
+        assert page.locator("#features-categorical tbody th").count() == 2
     assert (
         page.evaluate(
             "document.querySelectorAll('main script:not([type]), svg, b[onmouseover]').length"
@@ -128,8 +145,9 @@ def test_hostile_names_are_shown_as_they_are(visit):
 
 
 @pytest.mark.parametrize("width", [320, 390, 1200])
-def test_the_page_does_not_scroll_sideways(visit, width):
-    page = visit(viewport={"width": width, "height": 800}).page
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_the_page_does_not_scroll_sideways(visit, model, width):
+    page = visit(model, viewport={"width": width, "height": 800}).page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

@@ -103,6 +103,31 @@ def test_order_of_columns_and_other_columns_do_not_matter() -> None:
     assert np.array_equal(ENCODING.apply(first)[0], ENCODING.apply(second)[0], equal_nan=True)
 
 
+CODED = encoding_of(COLUMNS, coded=True)
+
+
+def test_a_text_with_more_than_two_levels_may_be_one_feature_of_codes() -> None:
+    assert CODED.names == ("x", "b", "sex=m", "stage")
+    assert [feature.coded for feature in CODED.features] == [False, False, False, True]
+    assert CODED.text_columns == {"sex", "stage"}
+    values, unknown = CODED.apply(table(stage=["3", "1"]))
+    assert values[:, 3].tolist() == [2, 0]
+    assert unknown == {}
+    values, unknown = CODED.apply(table(stage=["9", None]))
+    assert np.isnan(values[:, 3]).all()
+    assert unknown == {"stage": ("9",)}
+    # A level keeps its code where others are not there.
+    assert CODED.take([3]).apply(table(stage=["2", "2"]))[0].tolist() == [[1], [1]]
+
+
+def test_codes_are_said_in_plain_data_and_files_without_them_still_load() -> None:
+    plain = json.loads(json.dumps(CODED.to_dict()))
+    assert plain["coded"] == [False, False, False, True]
+    assert Encoding.from_dict(plain) == CODED
+    assert "coded" not in ENCODING.to_dict()
+    assert Encoding.from_dict(ENCODING.to_dict()) == ENCODING
+
+
 def test_an_empty_table_gives_no_rows() -> None:
     assert ENCODING.apply(table().slice(0, 0))[0].shape == (0, 6)
     assert ENCODING.take([]).apply(table())[0].shape == (2, 0)
@@ -171,6 +196,12 @@ def change(**parts: Any) -> dict[str, Any]:
         change(levels={"sex": "fm", "stage": ["1", "2", "3"]}),
         change(levels={"sex": ["f", "m"], "stage": ["1", "2", "3"], "z": ["a", "b"]}),
         change(levels={1: ["f", "m"], "stage": ["1", "2", "3"]}),
+        change(coded=None),
+        change(coded=[True]),
+        change(coded=[False] * 5 + [1]),
+        change(coded=[True] + [False] * 5),
+        change(coded=[False] * 5 + [True]),
+        {**CODED.to_dict(), "coded": [False] * 4},
     ],
 )
 def test_odd_plain_data_are_refused(data: Any) -> None:

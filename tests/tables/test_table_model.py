@@ -1,5 +1,7 @@
 """A model that takes tables as they are: the same from a file, in parts, or from any frame."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,7 +10,7 @@ import pytest
 from model_files import changed, mutated
 
 import honestbayes
-from honestbayes import ModelFileError, SelectiveBernoulliNB
+from honestbayes import ModelFileError, SelectiveBernoulliNB, SelectiveMixedNB
 from honestbayes.tables import InputError, open_table, read_training
 from honestbayes.tables.memory import frame_table
 from honestbayes.tables.model import TableModel
@@ -32,10 +34,15 @@ def frame(n=60, seed=0):
     return table
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    table = read_training(frame_table(frame(), "t"), target="state")
-    model = SelectiveBernoulliNB(n_features_to_select=4, random_state=0).fit(table.X, table.y)
+@pytest.fixture(scope="module", params=["mixed", "binary"])
+def fitted(request):
+    coded = request.param == "mixed"
+    table = read_training(frame_table(frame(), "t"), target="state", coded=coded)
+    words = {"n_features_to_select": 4, "random_state": 0}
+    model = SelectiveBernoulliNB(**words)
+    if coded:
+        model = SelectiveMixedNB(kinds=table.kinds, **words)
+    model.fit(table.X, table.y)
     return TableModel.of_training(model, table), model, table
 
 
@@ -100,10 +107,15 @@ CORRUPTIONS = [
     (lambda c: c.update(target=3), "target is not a text"),
     (lambda c: c.pop("encoding"), "encoding is missing"),
     (lambda c: c["encoding"]["names"].reverse(), "do not fit together"),
+    (lambda c: c.update(estimator_kind="dict"), "estimator_kind is unknown"),
+    (lambda c: c.update(estimator_kind=["SelectiveMixedNB"]), "estimator_kind is unknown"),
     (lambda c: c["encoding"].update(levels={}), "encoding is refused"),
     (lambda c: c["encoding"]["columns"].__setitem__(0, 7), "encoding is refused"),
     (lambda c: c.update(more=1), "more is unknown"),
-    (lambda c: c["estimator"].update(kept_columns_only=False), "does not name every column"),
+    (
+        lambda c: c["estimator"].update(kept_columns_only=False),
+        "does not name every column|do not fit",
+    ),
     (lambda c: c["estimator"].pop("slope"), "slope is missing"),
 ]
 
@@ -137,3 +149,21 @@ def test_a_mutated_file_loads_as_a_model_or_is_refused(saved, tmp_path):
         assert p.sum(axis=1) == pytest.approx(np.ones(len(rows)))
     assert not mark.exists()
     assert 0 < loaded < 125
+
+
+def test_files_of_the_binary_model_name_no_estimator_as_older_ones_do(fitted):
+    model, estimator, _ = fitted
+    content, _ = model._to_plain()
+    assert content.get("estimator_kind") == (
+        None if isinstance(estimator, SelectiveBernoulliNB) else "SelectiveMixedNB"
+    )
+    assert ("coded" in content["encoding"]) == isinstance(estimator, SelectiveMixedNB)
+
+
+def test_a_file_written_before_there_were_other_estimators_still_loads():
+    # By the version of November 2026 that knew SelectiveBernoulliNB only, of this frame.
+    model = honestbayes.load(Path(__file__).with_name("older.honestbayes"))
+    assert isinstance(model.estimator, SelectiveBernoulliNB)
+    p = model.predict_proba(frame())[:5, 1]
+    expected = [0.0557966781939, 0.987674301005, 0.0185253366832, 0.0316984511294, 0.258988433314]
+    assert p == pytest.approx(expected, rel=1e-9)

@@ -128,6 +128,21 @@ def test_groups_and_identifiers_are_text_and_no_features(train: Any) -> None:
     assert data.notes == ()
 
 
+def test_each_feature_has_a_kind(train: Any) -> None:
+    more = {"two": [1 + i % 2 for i in range(40)], "same": [3.5] * 40}
+    data = train(text_of(**more), coded=True)
+    assert dict(zip(data.X.columns, data.kinds, strict=True)) == {
+        "x": "real",
+        "sex=m": "binary",
+        "stage": "categorical",
+        "two": "binary",
+        "same": "binary",
+    }
+    assert data.X["stage"].tolist() == [float(i % 3) for i in range(40)]
+    assert train(text_of(), coded=True, keep=["stage"]).keep == ("stage",)
+    assert "categorical" not in train(text_of(**more)).kinds
+
+
 def test_kept_columns_name_their_features(train: Any) -> None:
     data = train(text_of(number=list(range(40))), keep=["stage", "number"])
     assert data.keep == ("stage=A", "stage=B", "stage=C", "number")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import typer
 
 from honestbayes.cli.demo import demo
-from honestbayes.cli.models import evaluate, fit, inspect, predict
+from honestbayes.cli.inspection import inspect
+from honestbayes.cli.models import evaluate, fit, predict
 from honestbayes.cli.report import report
 
 app = typer.Typer(

@@ -1,4 +1,4 @@
-"""``fit``, ``predict``, ``evaluate`` and ``inspect``: the commands on model files."""
+"""``fit``, ``predict`` and ``evaluate``: the commands that make and use model files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -21,7 +20,6 @@ from honestbayes.cli.report import stem
 from honestbayes.loading import load
 from honestbayes.metrics import claims, summarise
 from honestbayes.report.analysis import SURE, fit_model
-from honestbayes.report.described import means_one
 from honestbayes.report.folder import safe_cell
 from honestbayes.report.options import Options
 from honestbayes.report.record import plain_data
@@ -42,6 +40,7 @@ def fit(
     target: given.Target = None,
     features: given.Features = None,
     threshold: given.Threshold = None,
+    model: given.ModelKind = given.ModelWord.mixed,
     positive: given.Positive = None,
     keep: given.Keep = None,
     ignore: given.Ignore = None,
@@ -68,6 +67,7 @@ def fit(
         prevalence=prevalence,
         recalibrate=recalibrate,
         seed=seed,
+        model=model.value,
     )
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
@@ -78,19 +78,20 @@ def fit(
             ignore=ignore or (),
             keep=keep or (),
             groups=groups,
+            coded=chosen.model == "mixed",
         )
         given.check_fits(chosen, data)
         bars("Fitting", 0)
         with bad_input():
-            model = TableModel.of_training(fit_model(data, chosen), data)
-    model.save(place)
+            fitted = TableModel.of_training(fit_model(data, chosen), data)
+    fitted.save(place)
     if not quiet:
         for note in data.notes:
             say(f"Note: {note}")
         say(
             f"{len(data.y):,} cases, {int(data.y.sum()):,} of them {word(data.labels[1])}; "
-            f"{len(model.encoding.features):,} of {data.X.shape[1]:,} features kept; slope "
-            f"{model.estimator.slope_:.2f}"
+            f"{len(fitted.encoding.features):,} of {data.X.shape[1]:,} features kept; slope "
+            f"{fitted.estimator.slope_:.2f}"
         )
         say(f"Model: {place}", wrap=False)
 
@@ -289,46 +290,6 @@ def _groups(file: TableFile, name: str, has_class: BoolArray) -> Any:
             )
             raise InputError(msg)
     return np.array(texts, dtype=object)[has_class].astype(np.str_)
-
-
-@one_line_errors
-def inspect(model: given.Model, as_json: given.AsJson = False) -> None:
-    """Show what a model file holds."""
-    fitted = loaded(model)
-    estimator = fitted.estimator
-    selection = estimator.selection_
-    if as_json:
-        result = {
-            "target": fitted.target,
-            "negative": fitted.labels[0],
-            "positive": fitted.labels[1],
-            "columns": fitted.columns,
-            "features": estimator.feature_table().to_dict(),
-            "selection": selection.to_dict(),
-            "slope": estimator.slope_,
-            "parameters": estimator.get_params(),
-        }
-        typer.echo(json.dumps(plain_data(result), allow_nan=False, indent=1))
-        return
-    counts = selection.class_counts
-    labels = (word(fitted.labels[0]), word(fitted.labels[1]))
-    say(f"P({word(fitted.target)} = {labels[1]}), naive Bayes after selection", wrap=False)
-    say(f"trained on          {sum(counts):,} cases, {counts[1]:,} of them {labels[1]}")
-    say(f"features            {len(selection.columns):,} of {selection.n_features_in:,}")
-    say(f"correction          {estimator.correction_ or 'none'}")
-    say(f"prior of features   {estimator.feature_prior_}")
-    say(f"slope               {estimator.slope_:.3f}")
-    if estimator.class_prior is not None:
-        say(f"prevalence of use   {estimator.class_prior[1]:g}")
-    say()
-    cuts = estimator.kept_binarization()
-    for position, feature in enumerate(fitted.encoding.features):
-        one = means_one(feature, float(cuts.cut[position]), float(cuts.high[position]))
-        say(f"a one: {word(feature.column)} {word(one)}", wrap=False)
-    say()
-    rows = estimator.feature_table()
-    names = tuple(word(name) for name in rows.name)
-    say(replace(rows, name=names, classes=labels), wrap=False)
 
 
 def loaded(path: Path) -> TableModel:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import shlex
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from honestbayes.report.analysis import largest_race
 from honestbayes.report.folder import check_parent
 from honestbayes.report.options import Options
 from honestbayes.tables import InputError, TableFile, TrainingTable, open_table
@@ -36,13 +38,30 @@ Features = Annotated[
         "--features",
         "-k",
         metavar="K",
-        help="How many features to keep: a number, 'all', or 'auto' (by nested cross-validation). "
-        "By default 10.",
+        help="How many features of each kind of column to keep: a number, 'all', or 'auto' (by "
+        "nested cross-validation). By default 10.",
     ),
 ]
 Threshold = Annotated[
     float | None,
     typer.Option(help="Keep all features whose absolute correlation is above this instead."),
+]
+
+
+class ModelWord(StrEnum):
+    """The models that a table can be given to."""
+
+    mixed = "mixed"
+    binary = "binary"
+
+
+ModelKind = Annotated[
+    ModelWord,
+    typer.Option(
+        "--model",
+        help="mixed: numbers stay numbers, text columns are categories. binary: numbers are cut "
+        "at the median, and each level of a text column becomes a yes-or-no feature.",
+    ),
 ]
 Keep = Annotated[
     list[str] | None, typer.Option(help="Column kept by design, outside the race; repeatable.")
@@ -109,11 +128,13 @@ def check_prevalence(prevalence: float | None) -> None:
 
 def check_fits(options: Options, table: TrainingTable) -> None:
     """Refuse what this table is too small for, in the words of the options."""
-    number, racing = options.n_features, table.X.shape[1] - len(table.keep)
+    number, racing = options.n_features, largest_race(table, options)
     if isinstance(number, int) and number > racing:
+        several = options.model == "mixed" and len(set(table.kinds)) > 1
+        of_a_kind = " of any kind" if several else ""
         msg = (
-            f"--features {number:,} is more than the {racing:,} features to select from; give a "
-            "smaller number, or 'all'."
+            f"--features {number:,} is more than the {racing:,} features{of_a_kind} to select "
+            "from; give a smaller number, or 'all'."
         )
         raise InputError(msg)
     if number == 0 and not table.keep:

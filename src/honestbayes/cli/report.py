@@ -15,6 +15,7 @@ from honestbayes.cli import options as given
 from honestbayes.cli.messages import bad_input, one_line_errors, progress, say, word
 from honestbayes.report.analysis import Analysis, analyse
 from honestbayes.report.contenders import FREQUENCIES
+from honestbayes.report.described import races_in_words
 from honestbayes.report.folder import PAGE, check_folder, write_folder
 from honestbayes.report.options import DEFAULT_FOLDS, Options
 from honestbayes.report.record import Report
@@ -29,6 +30,7 @@ def report(
     target: given.Target = None,
     features: given.Features = None,
     threshold: given.Threshold = None,
+    model: given.ModelKind = given.ModelWord.mixed,
     positive: given.Positive = None,
     keep: given.Keep = None,
     ignore: given.Ignore = None,
@@ -73,6 +75,7 @@ def report(
         path=path,
         seed=seed,
         n_jobs=jobs,
+        model=model.value,
     )
     folder = Path(f"{stem(table)}-report") if out is None else out
     check_folder(folder)
@@ -83,6 +86,7 @@ def report(
             "--target": target,
             "--features": features,
             "--threshold": threshold,
+            "--model": model.value if model is not given.ModelWord.mixed else None,
             "--positive": positive,
             "--keep": keep,
             "--ignore": ignore,
@@ -112,6 +116,7 @@ def report(
             keep=keep or (),
             groups=groups,
             ids=row_names,
+            coded=chosen.model == "mixed",
         )
         given.check_fits(chosen, data)
         given.check_evaluation(chosen, data)
@@ -139,10 +144,11 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     found = analysis.report
     data = found.data
     kept = found.race.n_kept + found.race.n_by_design
+    by_kind = f" ({races_in_words(found.races)})" if found.races else ""
     say(
         f"{word(data.name)}: {data.n_cases:,} cases, {data.n_events:,} of them "
         f"{word(data.positive)}; {data.n_features:,} "
-        f"feature{'' if data.n_features == 1 else 's'}, {kept:,} kept"
+        f"feature{'' if data.n_features == 1 else 's'}, {kept:,} kept{by_kind}"
     )
     for note in (*data.notes, *found.warnings):
         say(f"Note: {note}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from honestbayes.models.alpha_posterior import AlphaPosterior
+from honestbayes.models.categorical_explain import CategoricalFeatureTable, feature_table
 from honestbayes.models.categorical_part import CategoricalPart, CategoricalTraining
 from honestbayes.models.naive_bayes import SelectiveNaiveBayes
 from honestbayes.models.parameters import categorical_settings
@@ -160,3 +161,11 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
         self.levels_ = {
             str(name): values for name, values in zip(names, part.levels.seen(), strict=True)
         }
+
+    def feature_table(self) -> CategoricalFeatureTable:
+        """Return what each kept feature says: how often each level occurs in each class."""
+        names = tuple(str(name) for name in self.get_feature_names_out())
+        (part,) = self._parts
+        assert isinstance(part, CategoricalPart)
+        labels = tuple(str(label) for label in self.classes_)
+        return feature_table(part.fit, part.levels, names, labels)

@@ -11,6 +11,7 @@ from honestbayes.models.bernoulli_part import BernoulliTraining
 from honestbayes.models.categorical_part import CategoricalTraining
 from honestbayes.models.gaussian_part import GaussianTraining, refuse_sparse
 from honestbayes.models.leave_one_out import TrainingRows
+from honestbayes.models.mixed_explain import MixedFeatureTable, feature_table
 from honestbayes.models.naive_bayes import SelectiveNaiveBayes
 from honestbayes.models.parameters import (
     categorical_settings,
@@ -199,6 +200,13 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
         self.selections_: dict[str, Selection] = {kind: part.selection for kind, part in by_kind}
         if self._kept_columns_only:
             self.kinds_ = tuple(kind for kind, part in by_kind for _ in part.selection.columns)
+
+    def feature_table(self) -> MixedFeatureTable:
+        """Return what each kept feature says, kind by kind."""
+        names = tuple(str(name) for name in self.get_feature_names_out())
+        labels = tuple(str(label) for label in self.classes_)
+        parts: dict[str, FittedPart] = dict(zip(self.part_kinds_, self._parts, strict=True))
+        return feature_table(parts, names, labels, self.slope_)
 
 
 _DEFAULTS = {

@@ -27,11 +27,13 @@ from honestbayes.report.contenders import (
     UNCORRECTED,
     contenders,
 )
-from honestbayes.report.described import data_summary, kept_features, race
+from honestbayes.report.described import data_summary, race, races
+from honestbayes.report.kept import kept_features
 from honestbayes.report.options import Options
 from honestbayes.report.record import Cases, Densities, Method, NumberPath, Report
 from honestbayes.report.verdict import Judged, Verdict, verdict
 from honestbayes.tables import TrainingTable
+from honestbayes.tables.model import Estimator
 from honestbayes.types import FloatArray
 
 SURE = 0.95
@@ -68,7 +70,7 @@ class Analysis:
     """A report and the model that it speaks of."""
 
     report: Report
-    model: SelectiveBernoulliNB
+    model: Estimator
 
 
 def analyse(
@@ -110,11 +112,15 @@ def analyse(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = _final_model(estimators[in_use], table, options)
-        posterior = _posterior(estimators[UNCORRECTED], table, len(model.selection_.kept))
+        posterior = None
+        if isinstance(model, SelectiveBernoulliNB):
+            posterior = _posterior(estimators[UNCORRECTED], table, len(model.selection_.kept))
+    kept = kept_features(table, model, evaluations[in_use].selected_frequency)
+    by_kind = () if isinstance(model, SelectiveBernoulliNB) else races(table, model)
     methods = _methods(evaluations, in_use)
     report = Report(
         data=data_summary(table, name),
-        verdict=_verdict(methods, n_repeats, len(model.selection_.columns), options),
+        verdict=_verdict(methods, n_repeats, len(kept), options),
         in_use=in_use,
         methods=methods,
         reliability={
@@ -129,8 +135,9 @@ def analyse(
             method: calibration_table(table.y, evaluations[method].proba)
             for method in (UNCORRECTED, in_use)
         },
-        race=race(table, model),
-        features=kept_features(table, model, evaluations[in_use].selected_frequency),
+        race=race(table, model, by_kind),
+        races=by_kind,
+        features=kept,
         posterior=posterior,
         paths=paths,
         thresholds=threshold_table(
@@ -151,7 +158,7 @@ def analyse(
     return Analysis(report, model)
 
 
-def fit_model(table: TrainingTable, options: Options) -> SelectiveBernoulliNB:
+def fit_model(table: TrainingTable, options: Options) -> Estimator:
     """Fit the model in use on all rows, without an evaluation."""
     in_use = CORRECTED_SLOPE if options.recalibrate else CORRECTED
     return _final_model(_estimators(table, options, options.n_features)[in_use], table, options)
@@ -160,13 +167,28 @@ def fit_model(table: TrainingTable, options: Options) -> SelectiveBernoulliNB:
 def _estimators(
     table: TrainingTable, options: Options, n_features: Any, threshold: float | None = None
 ) -> dict[str, Any]:
+    if options.model == "binary" and "categorical" in table.kinds:
+        msg = "the binary model needs a feature for each level; read the table with coded=False."
+        raise ValueError(msg)
     return contenders(
         n_features=n_features,
         threshold=options.threshold if threshold is None else threshold,
         always_keep=list(table.keep) or None,
-        n_racing=table.X.shape[1] - len(table.keep),
+        n_racing=largest_race(table, options),
         seed=options.seed,
+        kinds=table.kinds if options.model == "mixed" else None,
     )
+
+
+def largest_race(table: TrainingTable, options: Options) -> int:
+    """Return how many features run in the race, or in the largest one of any kind."""
+    if options.model == "binary":
+        return table.X.shape[1] - len(table.keep)
+    kept = set(table.keep)
+    racing = [
+        kind for kind, name in zip(table.kinds, table.X.columns, strict=True) if name not in kept
+    ]
+    return max((racing.count(kind) for kind in set(racing)), default=0)
 
 
 def _evaluate(
@@ -192,9 +214,7 @@ def _evaluate(
         )
 
 
-def _final_model(
-    estimator: SelectiveBernoulliNB, table: TrainingTable, options: Options
-) -> SelectiveBernoulliNB:
+def _final_model(estimator: Estimator, table: TrainingTable, options: Options) -> Estimator:
     if options.prevalence is not None:
         estimator = estimator.set_params(class_prior=(1 - options.prevalence, options.prevalence))
     return estimator.fit(table.X, table.y, groups=table.groups)
@@ -246,7 +266,7 @@ def _paths(
     table: TrainingTable, options: Options, in_use: str, progress: Progress
 ) -> dict[str, NumberPath]:
     """Evaluate numbers of features on one drawing of the folds."""
-    grid = number_grid(table.X.shape[1] - len(table.keep))
+    grid = number_grid(largest_race(table, options))
     grid = grid[grid <= LONGEST_PATH]
     n_folds = 0 if options.n_folds == "loo" else options.n_folds
     if grid.size < 2 or not n_folds:
@@ -282,7 +302,7 @@ def _posterior(uncorrected: SelectiveBernoulliNB, table: TrainingTable, n_kept: 
 
 
 def _cases(
-    table: TrainingTable, model: SelectiveBernoulliNB, uncorrected: Evaluation, in_use: Evaluation
+    table: TrainingTable, model: Estimator, uncorrected: Evaluation, in_use: Evaluation
 ) -> Cases:
     held_out = in_use.proba
     draws = int(np.clip(INTERVAL_DRAWS // table.y.size, *FEWEST_AND_MOST_DRAWS))

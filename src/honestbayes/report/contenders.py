@@ -2,34 +2,38 @@
 
 Four are honestbayes itself, with and without the correction and the slope. Two are what a user
 would try instead, each tuned inside the folds; one predicts the class frequencies and nothing else,
-as the line that any method must pass.
+as the line that any method must pass. Where columns are of several kinds, `PerKindNB` in
+``report/per_kind.py`` is what scikit-learn has for them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 import sklearn
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
-from sklearn.feature_selection import SelectKBest, f_classif
+from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import l1_min_c
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.models.mixed_nb import SelectiveMixedNB
 from honestbayes.models.number import number_grid
-from honestbayes.screening import Binarization, Source, as_source
-from honestbayes.screening.binarization import learn_binarization
-from honestbayes.types import AnyArray, BoolArray, FloatArray
+from honestbayes.report.per_kind import CutAtMedian, PerKindNB, SelectAbove, f_values
+from honestbayes.screening.kinds import Kind
+from honestbayes.types import AnyArray, FloatArray
 
 UNCORRECTED = "uncorrected"
 UNCORRECTED_SLOPE = "uncorrected, recalibrated"
@@ -50,57 +54,67 @@ def contenders(
     always_keep: list[str] | None,
     n_racing: int,
     seed: int,
+    kinds: Sequence[Kind] | None = None,
 ) -> dict[str, Any]:
     """Return the estimators by name, in the order of the report.
 
     Parameters
     ----------
     n_features : int, "all", "cv" or None
-        How many features to keep; "cv": chosen inside the folds.
+        How many features to keep, of each kind where there are kinds; "cv": chosen inside the
+        folds.
     threshold : float or None
         Instead, a bound on the absolute correlation.
     always_keep : list of str or None
         Features kept by design.
     n_racing : int
-        Features in the race, for the numbers that "cv" tries.
+        Features in the largest race, for the numbers that "cv" tries.
     seed : int
         Breaks ties, and draws the inner folds.
+    kinds : sequence of {"binary", "categorical", "real"}, optional
+        The kind of each column, for the mixed model; without it all are turned into 0/1.
     """
 
-    def selective(**words: Any) -> SelectiveBernoulliNB:
-        return SelectiveBernoulliNB(
-            n_features_to_select=n_features,  # type: ignore[arg-type]  # checked by fit
-            threshold=threshold,
-            always_keep=always_keep,
-            random_state=seed,
-            **words,
-        )
+    def selective(**words: Any) -> SelectiveBernoulliNB | SelectiveMixedNB:
+        words |= {
+            "n_features_to_select": n_features,
+            "threshold": threshold,
+            "always_keep": always_keep,
+            "random_state": seed,
+        }
+        if kinds is None:
+            return SelectiveBernoulliNB(**words)
+        return SelectiveMixedNB(kinds=list(kinds), **words)
 
-    without: dict[str, Any] = {"feature_prior": "uniform", "correction": None}
+    without: dict[str, Any] = {"correction": None}
+    if kinds is None:
+        without["feature_prior"] = "uniform"
     return {
         UNCORRECTED: selective(recalibrate=None, **without),
         CORRECTED: selective(recalibrate=None),
         CORRECTED_SLOPE: selective(),
         UNCORRECTED_SLOPE: selective(**without),
-        LOGISTIC: InnerFolds(L1Logistic(seed=seed), seed=seed),
-        SCIKIT_NB: scikit_naive_bayes(n_features, threshold, n_racing, seed),
+        LOGISTIC: InnerFolds(L1Logistic(seed=seed, kinds=kinds), seed=seed),
+        SCIKIT_NB: scikit_naive_bayes(n_features, threshold, n_racing, seed, kinds),
         FREQUENCIES: DummyClassifier(strategy="prior"),
     }
 
 
 class L1Logistic(ClassifierMixin, BaseEstimator):
-    """L1 logistic regression on standardised columns, its penalty tuned by log score."""
+    """L1 logistic regression on standardised columns, its penalty tuned by log score.
 
-    def __init__(self, *, cv: Any = 5, seed: int = 0) -> None:
+    A categorical column becomes one column for each level.
+    """
+
+    def __init__(self, *, cv: Any = 5, seed: int = 0, kinds: Sequence[Kind] | None = None) -> None:
         self.cv = cv
         self.seed = seed
+        self.kinds = kinds
 
     def fit(self, X: Any, y: Any) -> Self:
         """Standardise, and try penalties weaker than the one that leaves no feature."""
         self.classes_ = np.unique(y)
-        self.prepare_ = make_pipeline(
-            SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
-        )
+        self.prepare_ = make_pipeline(self._as_numbers(), StandardScaler())
         columns = self.prepare_.fit_transform(X)
         strongest = _strongest_penalty(columns, y)
         self.model_ = LogisticRegressionCV(
@@ -116,6 +130,20 @@ class L1Logistic(ClassifierMixin, BaseEstimator):
             **_l1_words(),
         ).fit(columns, y)
         return self
+
+    def _as_numbers(self) -> Any:
+        """Return what fills missing cells, and spreads categories over columns."""
+        numbers = SimpleImputer(strategy="median", keep_empty_features=True)
+        is_code = np.array(self.kinds if self.kinds is not None else ()) == "categorical"
+        if not is_code.any():
+            return numbers
+        spread = make_pipeline(
+            SimpleImputer(strategy="most_frequent", keep_empty_features=True),
+            OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+        )
+        return make_column_transformer(
+            (numbers, np.flatnonzero(~is_code)), (spread, np.flatnonzero(is_code))
+        )
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(class | x), shape (n, 2)."""
@@ -140,88 +168,43 @@ def _l1_words() -> dict[str, Any]:
 
 
 def scikit_naive_bayes(
-    n_features: int | str | None, threshold: float | None, n_racing: int, seed: int
+    n_features: int | str | None,
+    threshold: float | None,
+    n_racing: int,
+    seed: int,
+    kinds: Sequence[Kind] | None = None,
 ) -> InnerFolds:
     """scikit-learn's naive Bayes after SelectKBest, calibrated by CalibratedClassifierCV.
 
-    The same cut at the median, and F values, which rank 0/1 features as correlations do. It knows
-    no features kept by design: they race with the others. One calibrator is fitted to the
-    held-out predictions of all folds (``ensemble=False``): one for each fold would have a handful
-    of cases in tables as small as expression data.
+    The same cut at the median, and F values, which rank 0/1 features as correlations do; with
+    kinds, the same selection of each kind. It knows no features kept by design: they race with the
+    others. One calibrator is fitted to the held-out predictions of all folds (``ensemble=False``):
+    one for each fold would have a handful of cases in tables as small as expression data.
     """
     k = min(10, n_racing) if n_features is None else n_features
+    naive: Any
+    if kinds is not None:
+        naive = PerKindNB(kinds, k=k, threshold=threshold)
+        if n_features == "cv":
+            naive = _searched(naive, "k", n_racing)
+        return _calibrated(naive, seed)
     # It cannot do without any, where others have those that are kept by design.
-    select = SelectKBest(_f_values, k=k if isinstance(k, str) else max(1, k))
+    select = SelectKBest(f_values, k=k if isinstance(k, str) else max(1, k))
     if threshold is not None:
         select = SelectAbove(threshold)
-    naive: Any = make_pipeline(select, BernoulliNB())
+    naive = make_pipeline(select, BernoulliNB())
     if n_features == "cv":
-        grid = {"selectkbest__k": np.maximum(1, number_grid(n_racing)).tolist()}
-        naive = GridSearchCV(naive, grid, scoring="neg_log_loss", cv=5)
-    naive = make_pipeline(CutAtMedian(), naive)
+        naive = _searched(naive, "selectkbest__k", n_racing)
+    return _calibrated(make_pipeline(CutAtMedian(), naive), seed)
+
+
+def _searched(naive: Any, parameter: str, n_racing: int) -> GridSearchCV:
+    grid = np.maximum(1, number_grid(n_racing)).tolist()
+    return GridSearchCV(naive, {parameter: grid}, scoring="neg_log_loss", cv=5)
+
+
+def _calibrated(naive: Any, seed: int) -> InnerFolds:
     return InnerFolds(CalibratedClassifierCV(naive, method="sigmoid", ensemble=False), seed=seed)
-
-
-def _f_values(X: AnyArray, y: AnyArray) -> tuple[FloatArray, FloatArray]:
-    """F values, 0 where a column is constant and F is undefined."""
-    scores, varies = np.zeros(X.shape[1]), _varies(X)
-    if varies.any():
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = f_classif(X[:, varies], y)[0]
-        scores[varies] = np.nan_to_num(values, posinf=np.finfo(float).max)
-    return scores, np.ones(X.shape[1])
-
-
-def _varies(X: AnyArray) -> AnyArray:
-    return np.asarray(X.max(axis=0) > X.min(axis=0))
-
-
-class SelectAbove(SelectKBest):
-    """Select 0/1 columns whose absolute correlation with the class is above a bound."""
-
-    def __init__(self, bound: float) -> None:
-        super().__init__(_f_values)
-        self.bound = bound
-
-    def fit(self, X: AnyArray, y: AnyArray) -> Self:
-        """Count the columns above the bound; one at least is kept."""
-        scores = _f_values(X, y)[0]
-        r2 = scores / (scores + len(y) - 2)
-        self.k = max(1, int(np.sum(np.sqrt(r2) > self.bound)))
-        super().fit(X, y)
-        return self
-
-
-class CutAtMedian(TransformerMixin, BaseEstimator):
-    """Turn columns into 0/1 as the models of honestbayes do; a missing cell is the usual value."""
-
-    binarization_: Binarization
-    usual_: AnyArray
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the cut of each column."""
-        del y
-        source = as_source(X)
-        self.n_features_in_ = source.shape[1]
-        self.binarization_ = learn_binarization(source, "auto", _name)
-        ones, missing = self._cut(source)
-        hidden = np.zeros(ones.shape, dtype=bool) if missing is None else missing
-        known = (~hidden).sum(axis=0)
-        self.usual_ = (2 * (ones * ~hidden).sum(axis=0) > known).astype(np.uint8)
-        return self
-
-    def transform(self, X: Any) -> AnyArray:
-        """Cut."""
-        check_is_fitted(self)
-        ones, missing = self._cut(as_source(X))
-        return ones if missing is None else np.where(missing, self.usual_, ones)
-
-    def _cut(self, source: Source) -> tuple[AnyArray, BoolArray | None]:
-        return self.binarization_.cut_values(source.take(np.arange(source.shape[1])))
-
-
-def _name(position: int) -> str:
-    return f"column {position}"
 
 
 class InnerFolds(ClassifierMixin, BaseEstimator):

@@ -1,18 +1,30 @@
-"""The table, the race between features, and what the kept ones say, as the report has them."""
+"""The table and the races between its features, as the report has them."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
-from honestbayes.report.record import DataSummary, KeptFeature, LeftOut, Race
-from honestbayes.screening import screen
-from honestbayes.tables import Feature, TrainingTable
-from honestbayes.types import FloatArray
+from honestbayes.models.mixed_nb import SelectiveMixedNB
+from honestbayes.report.record import DataSummary, LeftOut, Race
+from honestbayes.screening import as_source, screen
+from honestbayes.screening.categories import count_categories
+from honestbayes.screening.levels import category_table
+from honestbayes.screening.moments import Moments, screen_moments
+from honestbayes.selection.association import strength_of
+from honestbayes.tables import TrainingTable
+from honestbayes.tables.model import Estimator
+from honestbayes.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 N_JUST_MISSED = 10
+
+KIND_WORDS = {"binary": "binary", "categorical": "categorical", "real": "real-valued"}
+"""What features of each kind are called."""
 
 
 def data_summary(table: TrainingTable, name: str) -> DataSummary:
@@ -49,8 +61,20 @@ def data_summary(table: TrainingTable, name: str) -> DataSummary:
     )
 
 
-def race(table: TrainingTable, model: SelectiveBernoulliNB) -> Race:
-    """Say what selection kept and what it threw away."""
+def race(table: TrainingTable, model: Estimator, by_kind: tuple[Race, ...] = ()) -> Race:
+    """Say what selection kept and what it threw away.
+
+    Parameters
+    ----------
+    table : TrainingTable
+        The data.
+    model : estimator
+        Fitted to all rows.
+    by_kind : tuple of Race
+        The races of a mixed model, to be added up.
+    """
+    if not isinstance(model, SelectiveBernoulliNB):
+        return _all_races(model, by_kind)
     selection = model.selection_
     screening = screen(table.X, table.y)
     correlation = screening.correlation()
@@ -82,39 +106,94 @@ def _rule_in_words(model: SelectiveBernoulliNB) -> str:
     return f"the {len(selection.kept):,} features{chosen} that correlate best are kept"
 
 
-def kept_features(
-    table: TrainingTable, model: SelectiveBernoulliNB, frequency: FloatArray | None
-) -> tuple[KeptFeature, ...]:
-    """Say what each kept feature says, how sure that is, and how often it was selected."""
-    rows = model.feature_table()
-    binarization = model.kept_binarization()
+def races(table: TrainingTable, model: SelectiveMixedNB) -> tuple[Race, ...]:
+    """Say the same of each kind of feature."""
     result = []
-    for position, column in enumerate(model.selection_.columns):
-        feature = table.encoding.features[column]
-        cut, high = float(binarization.cut[position]), float(binarization.high[position])
+    for kind, selection in model.selections_.items():
+        columns = np.flatnonzero(np.array(table.kinds) == kind)
+        part = table.X.iloc[:, columns]
+        strength = _strength(part, table.y, kind)
+        order = np.argsort(-np.abs(strength), kind="stable")
+        discarded = order[~selection.support()[order]][:N_JUST_MISSED]
+        values = part.to_numpy()
+        constant = ~(np.fmin.reduce(values, axis=0) < np.fmax.reduce(values, axis=0))
         result.append(
-            KeptFeature(
-                name=feature.name,
-                column=feature.column,
-                means_one=means_one(feature, cut, high),
-                by_design=bool(rows.by_design[position]),
-                correlation=float(rows.correlation[position]),
-                p_negative=float(rows.probability[0, position]),
-                p_positive=float(rows.probability[1, position]),
-                sd_negative=float(rows.sd[0, position]),
-                sd_positive=float(rows.sd[1, position]),
-                evidence_if_one=float(rows.evidence_if_one[position]),
-                evidence_if_zero=float(rows.evidence_if_zero[position]),
-                selected=float("nan") if frequency is None else float(frequency[column]),
+            Race(
+                rule=_kind_in_words(kind, len(selection.kept), selection.n_discarded),
+                bound=selection.gamma,
+                n_kept=len(selection.kept),
+                n_by_design=len(selection.always_kept),
+                n_discarded=selection.n_discarded,
+                n_constant=int(np.sum(constant & ~selection.support())),
+                n_tied_kept=selection.n_tied_kept,
+                n_tied_discarded=selection.n_tied_discarded or 0,
+                just_missed=tuple((str(part.columns[j]), float(strength[j])) for j in discarded),
+                slope=float(model.slope_),
+                kind=kind,  # type: ignore[arg-type]  # one of the kinds
             )
         )
     return tuple(result)
 
 
-def means_one(feature: Feature, cut: float, high: float) -> str:
-    """Say which values of the column count as a one."""
-    if feature.level is not None:
-        return f"is {feature.level}"
-    if np.isfinite(high):
-        return f"is {high:g}"
-    return f"above {cut:.4g}"
+def _strength(part: pd.DataFrame, y: IntArray, kind: str) -> FloatArray:
+    """Return the correlation of each feature with the class; without a sign for categories."""
+    if kind == "binary":
+        return screen(part, y).correlation()
+    if kind == "real":
+        moments = screen_moments(as_source(part), y, np.arange(2))
+        return signed_correlation(moments)
+    counts = count_categories(category_table(part), y, np.arange(2))
+    return np.asarray(np.sqrt(strength_of(counts)[0]))
+
+
+def signed_correlation(moments: Moments) -> FloatArray:
+    """Return the correlation of real-valued features with the second of two classes."""
+    return np.asarray(np.sign(moments.mean[1] - moments.mean[0]) * np.sqrt(moments.r_squared()))
+
+
+def _kind_in_words(kind: str, kept: int, discarded: int) -> str:
+    return f"{kept:,} of {kept + discarded:,} {KIND_WORDS[kind]}"
+
+
+def _all_races(model: SelectiveMixedNB, by_kind: tuple[Race, ...]) -> Race:
+    """Add up the races of all kinds."""
+    one = by_kind[0] if len(by_kind) == 1 else None
+    return Race(
+        rule=_mixed_rule_in_words(model, by_kind),
+        bound=float("nan") if one is None else one.bound,
+        n_kept=sum(race.n_kept for race in by_kind),
+        n_by_design=sum(race.n_by_design for race in by_kind),
+        n_discarded=sum(race.n_discarded for race in by_kind),
+        n_constant=sum(race.n_constant for race in by_kind),
+        n_tied_kept=sum(race.n_tied_kept for race in by_kind),
+        n_tied_discarded=sum(race.n_tied_discarded for race in by_kind),
+        just_missed=() if one is None else one.just_missed,
+        slope=float(model.slope_),
+        kind="all" if one is None else one.kind,
+    )
+
+
+def races_in_words(by_kind: tuple[Race, ...]) -> str:
+    """Say how many features of each kind were kept, and how many by design."""
+    words = [race.rule for race in by_kind if race.n_kept + race.n_discarded]
+    by_design = sum(race.n_by_design for race in by_kind)
+    if by_design:
+        words.append(f"{by_design:,} by design")
+    return ", ".join(words)
+
+
+def _mixed_rule_in_words(model: SelectiveMixedNB, by_kind: tuple[Race, ...]) -> str:
+    counts = races_in_words(by_kind)
+    if model.threshold is not None:
+        return (
+            "features with an absolute correlation, or what is as surprising for categories, above "
+            f"{model.threshold:g} are kept: {counts}"
+        )
+    if not any(race.n_discarded for race in by_kind):
+        return f"all features are kept: {counts}"
+    chosen = ""
+    if model.number_choice_ is not None:
+        chosen = f", {model.number_choice_.chosen:,} (a number chosen by cross-validation),"
+    if len(by_kind) == 1:
+        return f"the features{chosen} that correlate best are kept: {counts}"
+    return f"of each kind the features{chosen} that correlate best are kept: {counts}"

@@ -13,8 +13,9 @@ from markupsafe import Markup
 from honestbayes.metrics import Estimate
 from honestbayes.report import wording
 from honestbayes.report.contenders import FREQUENCIES
+from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.pictures import MOST_DOTS, pictures
-from honestbayes.report.record import Report
+from honestbayes.report.record import AnyFeature, DataSummary, Report
 
 MOST_CASES = 20_000
 """Cases in the page's table; more would make it slow to open."""
@@ -46,6 +47,7 @@ def render(report: Report) -> str:
         "percent_with_interval": wording.percent_with_interval,
         "signed": _signed,
         "plus": _plus,
+        "short": _short,
     }
     return environment.get_template("report.html.jinja").render(
         report=report,
@@ -56,7 +58,10 @@ def render(report: Report) -> str:
         many_dots=report.data.n_cases > MOST_DOTS,
         repeats=report.settings["n_repeats"],
         frequencies=FREQUENCIES,
-        shown_features=report.features[:MOST_FEATURES],
+        kept_by_kind=_by_kind(report.features[:MOST_FEATURES]),
+        n_shown=min(MOST_FEATURES, len(report.features)),
+        races=report.races or (report.race,),
+        kind_words=KIND_WORDS,
         case_columns=columns,
         case_data={"columns": columns, "rows": rows},
         first_cases=[
@@ -96,6 +101,19 @@ def _signed(estimate: Estimate) -> str:
 def _plus(value: float, digits: int = 2) -> str:
     text = wording.number(value, digits)
     return f"+{text}" if value > 0 and text.strip("0.") else text
+
+
+def _short(value: float) -> str:
+    """Write a measurement with the digits that matter, in whatever unit it is."""
+    return f"{value:.4g}"
+
+
+def _by_kind(features: tuple[AnyFeature, ...]) -> dict[str, list[AnyFeature]]:
+    """Return the features of each kind."""
+    result: dict[str, list[AnyFeature]] = {kind: [] for kind in KIND_WORDS}
+    for feature in features:
+        result[feature.kind].append(feature)
+    return result
 
 
 def _case_columns(report: Report) -> list[dict[str, Any]]:
@@ -144,19 +162,7 @@ def limits(report: Report) -> list[str]:
         "The correction removes the luck of selection. It does not cure features that depend on "
         "each other, or signal that only combinations of features show."
     )
-    cut = []
-    if data.n_real:
-        cut.append(f"{_columns(data.n_real, 'real-valued')} cut at the median")
-    if data.n_categorical:
-        cut.append(
-            f"{_columns(data.n_categorical, 'categorical')} turned into a yes-or-no feature for "
-            "each level"
-        )
-    if cut:
-        result.append(
-            f"{' and '.join(cut)}: this model knows only yes-or-no features, and some information "
-            "is lost."
-        )
+    result += _limits_of_mixed(report) if report.races else _limits_of_binary(data)
     if data.n_missing:
         result.append(
             f"{data.n_missing:,} missing cells were integrated out, as if missing for reasons that "
@@ -187,6 +193,37 @@ def limits(report: Report) -> list[str]:
     return result
 
 
+def _limits_of_binary(data: DataSummary) -> list[str]:
+    cut = []
+    if data.n_real:
+        cut.append(f"{_columns(data.n_real, 'real-valued')} cut at the median")
+    if data.n_categorical:
+        cut.append(
+            f"{_columns(data.n_categorical, 'categorical')} turned into a yes-or-no feature for "
+            "each level"
+        )
+    if not cut:
+        return []
+    lost = "this model knows only yes-or-no features, and some information is lost."
+    return [f"{' and '.join(cut)}: {lost}"]
+
+
+def _limits_of_mixed(report: Report) -> list[str]:
+    result = []
+    if any(race.kind == "real" for race in report.races):
+        result.append(
+            "In each class the values of a real-valued feature are taken for normally distributed "
+            "around a centre of that class, with one spread for both. A class that differs in its "
+            "spread alone is not seen; measurements with a long tail may do better as logarithms."
+        )
+    if len(report.races) > 1:
+        result.append(
+            "Features of each kind run a race of their own: a number of features to keep is one "
+            "for each kind."
+        )
+    return result
+
+
 def _columns(number: int, kind: str) -> str:
     return f"1 {kind} column was" if number == 1 else f"{number:,} {kind} columns were"
 
@@ -202,10 +239,17 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
         times = settings["n_repeats"]
         folds = f"{settings['n_folds']} folds, drawn {'once' if times == 1 else f'{times} times'}"
     rule = number.get(settings["n_features"], settings["n_features"])
+    if len(report.races) > 1:
+        rule = f"{rule}, of each kind of column"
     if settings["threshold"] is not None:
         rule = f"all with an absolute correlation above {settings['threshold']:g}"
     prevalence = settings["prevalence"]
+    models = {
+        "mixed": "mixed: binary, categorical and real-valued columns, each as it is",
+        "binary": "binary: every column becomes yes-or-no features",
+    }
     return [
+        ("model", models[settings["model"]]),
         ("features to keep", str(rule)),
         ("cross-validation", folds),
         ("recalibration", "slope" if settings["recalibrate"] else "none"),

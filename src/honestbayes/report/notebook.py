@@ -48,7 +48,7 @@ def make_report(
         Column of groups that stay together in folds.
     **options
         Fields of :class:`honestbayes.report.options.Options`, such as ``n_features``, ``n_folds``,
-        ``prevalence`` and ``seed``.
+        ``prevalence``, ``seed`` and ``model``.
 
     Returns
     -------
@@ -65,6 +65,7 @@ def make_report(
         keep=keep,
         ignore=ignore,
         groups=groups,
+        coded=chosen.model == "mixed",
     )
     analysis = analyse(table, chosen, name=name)
     if folder is not None:

@@ -24,9 +24,11 @@ class Options:
     Attributes
     ----------
     n_features : int, "all", "cv" or None
-        How many features to keep; None: 10, or all where there are fewer.
+        How many features to keep, of each kind of column in the mixed model; None: 10, or all
+        where there are fewer.
     threshold : float or None
-        Instead, keep all features whose absolute correlation is above this bound.
+        Instead, keep all features whose absolute correlation (or its equivalent) is above this
+        bound.
     n_folds : int or "loo"
         Folds of the cross-validation, or one case (or group) at a time.
     n_repeats : int or None
@@ -41,6 +43,9 @@ class Options:
         Draws folds and breaks ties.
     n_jobs : int
         Folds at work at once.
+    model : {"mixed", "binary"}
+        "mixed": numbers stay numbers, text columns are categories. "binary": numbers are cut at
+        their median, and each level of a text column is a yes-or-no feature.
     """
 
     n_features: int | Literal["all", "cv"] | None = None
@@ -52,6 +57,7 @@ class Options:
     path: bool | None = None
     seed: int = 0
     n_jobs: int = 1
+    model: Literal["mixed", "binary"] = "mixed"
 
     def __post_init__(self) -> None:
         """Refuse what means nothing before any work is done."""
@@ -63,6 +69,9 @@ class Options:
             raise ValueError(msg)
         if self.n_folds != "loo" and self.n_folds < 2:
             msg = f"n_folds={self.n_folds} is not 2 or more, or 'loo'."
+            raise ValueError(msg)
+        if self.model not in ("mixed", "binary"):
+            msg = f"model={self.model!r} is not 'mixed' or 'binary'."
             raise ValueError(msg)
 
     def repeats(self, n_cases: int, n_cells: int) -> int:

@@ -91,9 +91,10 @@ def pictures(report: Report) -> dict[str, Picture]:
         "reliability-in-use": _reliability_in_use,
         "errors": _errors,
         "scatter": _scatter,
-        "posterior": _posterior,
         "benefit": _benefit,
     }
+    if report.posterior is not None:
+        drawings["posterior"] = _posterior
     if report.paths:
         drawings["path"] = _path
     result = {}
@@ -241,6 +242,7 @@ def _plain_label(text: str) -> str:
 def _posterior(report: Report) -> tuple[Figure, str]:
     figure, ax = _axes(5.6, 3.6)
     posterior = report.posterior
+    assert posterior is not None  # else it is not drawn
     AlphaPosteriorDisplay(posterior.log_alpha, posterior.by_method).plot(ax)
     peaks = {
         name: float(posterior.log_alpha[np.argmax(density)])
@@ -298,4 +300,6 @@ def _path(report: Report) -> tuple[Figure, str]:
             f"{name} is best by log score with {path.n_features[best]:,} features "
             f"({number(float(path.log_score[best]), 3)})"
         )
-    return figure, f"Error rates and log scores by number of features: {'; '.join(words)}."
+    of_each = " of each kind" if len(report.races) > 1 else ""
+    alt = f"Error rates and log scores by number of features{of_each}: {'; '.join(words)}."
+    return figure, alt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class DataSummary:
     n_binary, n_real, n_categorical : int
         Columns of each kind that became features.
     n_features : int
-        Features: a categorical column becomes one for each level.
+        Features: in the binary model a categorical column becomes one for each level.
     n_missing : int
         Missing cells among the features.
     kept_by_design, ignored : tuple of str
@@ -99,7 +99,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class KeptFeature:
-    """One feature of the model, and what it says.
+    """One binary feature of the model, and what it says.
 
     Attributes
     ----------
@@ -131,18 +131,91 @@ class KeptFeature:
     evidence_if_one: float
     evidence_if_zero: float
     selected: float
+    kind: Literal["binary"] = "binary"
+
+
+@dataclass(frozen=True, slots=True)
+class RealFeature:
+    """One real-valued feature of the model, and what it says.
+
+    Attributes
+    ----------
+    name, column : str
+        The feature, and the column it comes from.
+    by_design : bool
+        Whether the user kept it.
+    correlation : float
+        With the positive class, on all cases.
+    centre_negative, centre_positive : float
+        Where the values of each class lie, shrunk towards each other.
+    spread : float
+        Typical deviation within a class.
+    idle : float
+        Probability that the feature tells nothing.
+    selected : float
+        Share of the folds that kept it.
+    """
+
+    name: str
+    column: str
+    by_design: bool
+    correlation: float
+    centre_negative: float
+    centre_positive: float
+    spread: float
+    idle: float
+    selected: float
+    kind: Literal["real"] = "real"
+
+
+@dataclass(frozen=True, slots=True)
+class CategoricalFeature:
+    """One categorical feature of the model, and what it says.
+
+    Attributes
+    ----------
+    name, column : str
+        The feature, and the column it comes from.
+    by_design : bool
+        Whether the user kept it.
+    correlation : float
+        The correlation of a yes-or-no feature that would be as surprising.
+    levels : tuple of str
+        Its levels, in sorted order.
+    p_negative, p_positive : tuple of float
+        Probability of each level in each class.
+    evidence : tuple of float
+        What each level adds to the log-odds of the positive class.
+    selected : float
+        Share of the folds that kept it.
+    """
+
+    name: str
+    column: str
+    by_design: bool
+    correlation: float
+    levels: tuple[str, ...]
+    p_negative: tuple[float, ...]
+    p_positive: tuple[float, ...]
+    evidence: tuple[float, ...]
+    selected: float
+    kind: Literal["categorical"] = "categorical"
+
+
+AnyFeature = KeptFeature | RealFeature | CategoricalFeature
 
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """What selection kept and what it threw away.
+    """What selection kept and what it threw away, of one kind of feature or of all.
 
     Attributes
     ----------
     rule : str
         In words.
     bound : float
-        Absolute correlation below which features were discarded.
+        Absolute correlation below which features were discarded; NaN for several kinds, each of
+        which has its own.
     n_kept, n_by_design, n_discarded, n_constant : int
         Features kept, kept by design, discarded, and, among these, constant.
     n_tied_kept, n_tied_discarded : int
@@ -151,6 +224,8 @@ class Race:
         The strongest discarded features and their correlations.
     slope : float
         The factor on the evidence.
+    kind : {"binary", "categorical", "real", "all"}
+        Which features ran. The binary model has one race only.
     """
 
     rule: str
@@ -163,6 +238,7 @@ class Race:
     n_tied_discarded: int
     just_missed: tuple[tuple[str, float], ...]
     slope: float
+    kind: Literal["binary", "categorical", "real", "all"] = "binary"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,10 +310,12 @@ class Report:
         Claims and facts of the uncorrected model and the one in use.
     race : Race
         What was kept and discarded.
-    features : tuple of KeptFeature
+    races : tuple of Race
+        The same for each kind of feature, where the model has kinds.
+    features : tuple of KeptFeature, RealFeature or CategoricalFeature
         What the kept features say.
-    posterior : Densities
-        Of log(alpha), with and without the correction.
+    posterior : Densities or None
+        Of log(alpha), with and without the correction; the binary model alone has it.
     paths : dict of name to NumberPath
         Performance by number of features; empty where it was not asked for.
     thresholds : ThresholdTable
@@ -259,8 +337,9 @@ class Report:
     reliability: dict[str, ReliabilityCurve]
     calibration: dict[str, CalibrationTable]
     race: Race
-    features: tuple[KeptFeature, ...]
-    posterior: Densities
+    races: tuple[Race, ...]
+    features: tuple[AnyFeature, ...]
+    posterior: Densities | None
     paths: dict[str, NumberPath]
     thresholds: ThresholdTable
     cases: Cases

@@ -21,8 +21,7 @@ from honestbayes.tables.errors import InputError, shown
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 MAX_LEVELS = 100
-"""Levels of a text column, at most: each becomes a feature, and a level with few cases says
-little."""
+"""Levels of a text column, at most: a level with few cases says little."""
 
 FEW_LEVELS = 10
 """Up to so many levels, a text column is never an identifier: a small table has few rows."""

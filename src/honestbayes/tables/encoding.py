@@ -1,4 +1,4 @@
-"""Features made of columns: a number as it is, or 1 where a column has a level."""
+"""Features made of columns: a number as it is, 1 where a column has a level, or a level's code."""
 
 from __future__ import annotations
 
@@ -31,11 +31,15 @@ class Feature:
     level : str or None
         None: the number in the column. A text: 1 where the column holds it, 0 where it holds
         another level that is known, missing elsewhere.
+    coded : bool
+        Instead of both, the place of the column's level among its known levels in sorted order,
+        from 0; missing elsewhere.
     """
 
     name: str
     column: str
     level: str | None = None
+    coded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,12 @@ class Encoding:
         code = {text: position for position, text in enumerate(texts)}
         observed = is_known[codes]
         for j in places:
+            if self.features[j].coded:
+                rank = {level: place for place, level in enumerate(self.levels[name])}
+                values[:, j] = np.array([rank.get(text, np.nan) for text in texts] + [np.nan])[
+                    codes
+                ]
+                continue
             level = self.features[j].level
             ones = codes == code.get(level, -2)
             values[:, j] = np.where(observed, ones, np.nan)
@@ -149,20 +159,22 @@ class Encoding:
         return tuple(strange[:MAX_UNKNOWN])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for a file."""
+        """Return plain data for a file; which features are codes, only where some are."""
+        coded = [feature.coded for feature in self.features]
         return {
             "names": [feature.name for feature in self.features],
             "columns": [feature.column for feature in self.features],
             "of_level": [feature.level for feature in self.features],
             "levels": {column: list(known) for column, known in self.levels.items()},
+            **({"coded": coded} if any(coded) else {}),
         }
 
     @classmethod
     def from_dict(cls, data: Any) -> Encoding:
         """Return the encoding that plain data describe; ValueError where they are odd."""
         keys = {"names", "columns", "of_level", "levels"}
-        if not isinstance(data, dict) or set(data) != keys:
-            msg = f"an encoding must hold {sorted(keys)} and nothing else."
+        if not isinstance(data, dict) or set(data) - {"coded"} != keys:
+            msg = f"an encoding must hold {sorted(keys)} and nothing else but 'coded'."
             raise ValueError(msg)
         names, columns, of_level = (data[key] for key in ("names", "columns", "of_level"))
         _check_texts(names, "names")
@@ -173,18 +185,27 @@ class Encoding:
         if len(set(names)) < len(names):
             msg = "an encoding must not hold a name twice."
             raise ValueError(msg)
+        coded = data.get("coded", [False] * len(names))
+        if (
+            not isinstance(coded, list)
+            or len(coded) != len(names)
+            or not all(isinstance(word, bool) for word in coded)
+        ):
+            msg = "an encoding must say of each feature whether it is a code, or of none."
+            raise ValueError(msg)
         levels = _checked_levels(data["levels"])
         if set(levels) - set(columns):
             msg = "an encoding must not hold levels of columns without features."
             raise ValueError(msg)
-        for column, level in zip(columns, of_level, strict=True):
-            if (level is None) != (column not in levels) or (
-                level is not None and level not in levels[column]
+        for column, level, code in zip(columns, of_level, coded, strict=True):
+            has_levels = column in levels
+            if has_levels != (code or level is not None) or (
+                level is not None and (code or level not in levels[column])
             ):
                 msg = f"an encoding holds a level of column {shown(column)} that it cannot have."
                 raise ValueError(msg)
-        triples = zip(names, columns, of_level, strict=True)
-        return cls(tuple(Feature(*triple) for triple in triples), levels)
+        parts = zip(names, columns, of_level, coded, strict=True)
+        return cls(tuple(Feature(*part) for part in parts), levels)
 
 
 def _check_texts(values: Any, what: str) -> None:
@@ -216,11 +237,19 @@ def _checked_levels(data: Any) -> dict[str, tuple[str, ...]]:
     return {column: tuple(known) for column, known in data.items()}
 
 
-def encoding_of(columns: Sequence[Column]) -> Encoding:
+def encoding_of(columns: Sequence[Column], *, coded: bool = False) -> Encoding:
     """Return the encoding of all columns that are not left out.
 
     Numbers keep the name of their column. A text column with two levels becomes the feature
     "column=second level in sorted order", one with more a feature "column=level" per level.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The columns.
+    coded : bool, default=False
+        Whether a text column with more than two levels is one feature instead, the code of its
+        level, under the name of the column.
     """
     features: list[Feature] = []
     levels: dict[str, tuple[str, ...]] = {}
@@ -231,6 +260,9 @@ def encoding_of(columns: Sequence[Column]) -> Encoding:
             features.append(Feature(column.name, column.name))
             continue
         levels[column.name] = column.levels
+        if coded and len(column.levels) > 2:
+            features.append(Feature(column.name, column.name, coded=True))
+            continue
         used = column.levels[1:] if len(column.levels) == 2 else column.levels
         features.extend(Feature(f"{column.name}={level}", column.name, level) for level in used)
     seen: dict[str, Feature] = {}

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.models.mixed_nb import SelectiveMixedNB
 from honestbayes.storage import ModelFileError, write_archive
 from honestbayes.storage.entries import Entries, Plain, nested
 from honestbayes.tables.encoding import Encoding
@@ -22,6 +23,14 @@ from honestbayes.types import AnyArray, FloatArray
 
 KIND = "table model"
 
+Estimator = SelectiveBernoulliNB | SelectiveMixedNB
+"""What a table model may hold."""
+
+_ESTIMATORS: dict[str, type[Estimator]] = {
+    kind.__name__: kind for kind in (SelectiveBernoulliNB, SelectiveMixedNB)
+}
+"""By the name that a file has for them; files without a name are of the first."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableModel:
@@ -29,7 +38,7 @@ class TableModel:
 
     Attributes
     ----------
-    estimator : SelectiveBernoulliNB
+    estimator : SelectiveMixedNB or SelectiveBernoulliNB
         Fitted, on the kept features alone; class 1 is the positive class.
     encoding : Encoding
         How columns become the kept features, in their order.
@@ -39,17 +48,17 @@ class TableModel:
         The negative and the positive class.
     """
 
-    estimator: SelectiveBernoulliNB
+    estimator: Estimator
     encoding: Encoding
     target: str
     labels: tuple[str, str]
 
     @classmethod
-    def of_training(cls, estimator: SelectiveBernoulliNB, table: TrainingTable) -> Self:
+    def of_training(cls, estimator: Estimator, table: TrainingTable) -> Self:
         """Join a model that was fitted to ``table.X`` and ``table.y`` with the table's ways."""
         return cls(
             estimator.on_kept_columns(),
-            table.encoding.take(estimator.selection_.columns),
+            table.encoding.take(kept_columns(estimator)),
             table.target,
             table.labels,
         )
@@ -174,6 +183,8 @@ class TableModel:
 
     def _to_plain(self) -> Plain:
         content, arrays = nested("estimator", self.estimator._to_plain())
+        if not isinstance(self.estimator, SelectiveBernoulliNB):
+            content["estimator_kind"] = type(self.estimator).__name__
         content |= {
             "encoding": self.encoding.to_dict(),
             "target": self.target,
@@ -199,7 +210,11 @@ class TableModel:
             "labels",
             "are not two different texts",
         )
-        estimator = SelectiveBernoulliNB._from_plain(*entries.section("estimator").plain())
+        kind = SelectiveBernoulliNB.__name__
+        if "estimator_kind" in content:
+            kind = entries.value("estimator_kind")
+        entries.check(isinstance(kind, str) and kind in _ESTIMATORS, "estimator_kind", "is unknown")
+        estimator = _ESTIMATORS[kind]._from_plain(*entries.section("estimator").plain())
         entries.finish()
         names = tuple(str(name) for name in estimator.get_feature_names_out())
         if not estimator._kept_columns_only or names != encoding.names:
@@ -209,6 +224,13 @@ class TableModel:
             msg = "the model's classes are not 0 and 1"
             raise ModelFileError(msg)
         return cls(estimator, encoding, target, (labels[0], labels[1]))
+
+
+def kept_columns(estimator: Estimator) -> tuple[int, ...]:
+    """Return the places of the kept features in the training table, in the model's order."""
+    if isinstance(estimator, SelectiveBernoulliNB):
+        return estimator.selection_.columns
+    return tuple(np.concatenate(estimator._kept_columns()).tolist())
 
 
 def as_arrow(table: Any, columns: tuple[str, ...]) -> pa.Table:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from honestbayes.screening.kinds import Kind
 from honestbayes.tables.columns import Column, classify_columns
 from honestbayes.tables.encoding import Encoding, encoding_of
 from honestbayes.tables.errors import InputError, listed, shown
@@ -31,6 +32,8 @@ class TrainingTable:
     X : DataFrame of shape (n, p)
         Encoded features, one NumPy block; int8 where all are 0/1 and complete, else float64 with
         NaN where missing.
+    kinds : tuple of {"binary", "categorical", "real"}
+        What each feature holds: at most two different numbers, codes of levels, other numbers.
     y : ndarray of shape (n,)
         1 for the positive class, 0 for the negative one.
     labels : tuple of str
@@ -56,6 +59,7 @@ class TrainingTable:
     """
 
     X: pd.DataFrame
+    kinds: tuple[Kind, ...]
     y: IntArray
     labels: tuple[str, str]
     target: str
@@ -78,6 +82,7 @@ def read_training(
     keep: Collection[str] = (),
     groups: str | None = None,
     ids: str | None = None,
+    coded: bool = False,
 ) -> TrainingTable:
     """Read a table and encode it for training.
 
@@ -97,6 +102,9 @@ def read_training(
         Column that says which cases belong together.
     ids : str, optional
         Column that names the rows.
+    coded : bool, default=False
+        Whether a text column with more than two levels is one feature, the code of its level, or
+        a 0/1 feature for each level.
 
     Raises
     ------
@@ -117,13 +125,14 @@ def read_training(
         table = table.take(pa.array(row_numbers - 1))
     candidates = table.select(wanted)
     columns = classify_columns(candidates, keep=keep, decimal=file.decimal, row_numbers=row_numbers)
-    encoding = encoding_of(columns)
+    encoding = encoding_of(columns, coded=coded)
     if not encoding.features:
         raise _nothing_left(file, columns)
     values, _ = encoding.apply(candidates, row_numbers=row_numbers)
     lost = classes.has_class.size - row_numbers.size
     return TrainingTable(
         X=pd.DataFrame(values, columns=list(encoding.names), copy=False),
+        kinds=_kinds(encoding, columns, values),
         y=classes.positive,
         labels=classes.labels,
         target=target,
@@ -135,6 +144,16 @@ def read_training(
         keep=tuple(f.name for f in encoding.features if f.column in keep),
         ignored=tuple(name for name in file.columns if name in ignore),
         notes=(*file.notes, *_row_notes(lost, target), *_column_notes(columns)),
+    )
+
+
+def _kinds(encoding: Encoding, columns: tuple[Column, ...], values: AnyArray) -> tuple[Kind, ...]:
+    """Say what each feature holds; one number only is binary, as two are."""
+    real = {column.name for column in columns if column.kind == "real"}
+    varies = np.fmin.reduce(values, axis=0) < np.fmax.reduce(values, axis=0)
+    return tuple(
+        "categorical" if feature.coded else "real" if feature.column in real and more else "binary"
+        for feature, more in zip(encoding.features, varies.tolist(), strict=True)
     )
 
 

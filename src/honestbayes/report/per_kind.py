@@ -1,0 +1,167 @@
+"""scikit-learn's naive Bayes on the features that correlate best, kind by kind.
+
+What a user of scikit-learn would put together: columns cut at the median, or each kind of column
+with the naive Bayes that is made for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.feature_selection import SelectKBest, f_classif
+from sklearn.impute import SimpleImputer
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from honestbayes.screening import Binarization, Source, as_source
+from honestbayes.screening.binarization import learn_binarization
+from honestbayes.screening.categories import count_categories
+from honestbayes.screening.kinds import Kind
+from honestbayes.screening.levels import category_table
+from honestbayes.selection.association import strength_of
+from honestbayes.types import AnyArray, BoolArray, FloatArray
+
+Score = Callable[[AnyArray, AnyArray], tuple[FloatArray, FloatArray]]
+
+
+def f_values(X: AnyArray, y: AnyArray) -> tuple[FloatArray, FloatArray]:
+    """F values, 0 where a column is constant and F is undefined."""
+    scores, varies = np.zeros(X.shape[1]), np.asarray(X.max(axis=0) > X.min(axis=0))
+    if varies.any():
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = f_classif(X[:, varies], y)[0]
+        scores[varies] = np.nan_to_num(values, posinf=np.finfo(float).max)
+    return scores, np.ones(X.shape[1])
+
+
+def association(X: AnyArray, y: AnyArray) -> tuple[FloatArray, FloatArray]:
+    """F values that would be as surprising as the association of a column of codes."""
+    classes, codes = np.unique(y, return_inverse=True)
+    r2 = strength_of(count_categories(category_table(X), codes, classes))[0]
+    with np.errstate(divide="ignore"):
+        scores = (len(y) - 2) * r2 / (1 - r2)
+    return np.minimum(scores, np.finfo(float).max), np.ones(X.shape[1])
+
+
+class SelectAbove(SelectKBest):
+    """Select columns whose absolute correlation with the class is above a bound."""
+
+    def __init__(self, bound: float, score: Score = f_values) -> None:
+        super().__init__(score)
+        self.bound = bound
+        self.score = score
+
+    def fit(self, X: AnyArray, y: AnyArray) -> Self:
+        """Count the columns above the bound; one at least is kept."""
+        scores = self.score(X, y)[0]
+        r2 = scores / (scores + len(y) - 2)
+        self.k = max(1, int(np.sum(np.sqrt(r2) > self.bound)))
+        super().fit(X, y)
+        return self
+
+
+class CutAtMedian(TransformerMixin, BaseEstimator):
+    """Turn columns into 0/1 as the models of honestbayes do; a missing cell is the usual value."""
+
+    binarization_: Binarization
+    usual_: AnyArray
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the cut of each column."""
+        del y
+        source = as_source(X)
+        self.n_features_in_ = source.shape[1]
+        self.binarization_ = learn_binarization(source, "auto", _name)
+        ones, missing = self._cut(source)
+        hidden = np.zeros(ones.shape, dtype=bool) if missing is None else missing
+        known = (~hidden).sum(axis=0)
+        self.usual_ = (2 * (ones * ~hidden).sum(axis=0) > known).astype(np.uint8)
+        return self
+
+    def transform(self, X: Any) -> AnyArray:
+        """Cut."""
+        check_is_fitted(self)
+        ones, missing = self._cut(as_source(X))
+        return ones if missing is None else np.where(missing, self.usual_, ones)
+
+    def _cut(self, source: Source) -> tuple[AnyArray, BoolArray | None]:
+        return self.binarization_.cut_values(source.take(np.arange(source.shape[1])))
+
+
+def _name(position: int) -> str:
+    return f"column {position}"
+
+
+class PerKindNB(ClassifierMixin, BaseEstimator):
+    """Gaussian, Bernoulli and categorical naive Bayes, each on its best columns, added up.
+
+    Parameters
+    ----------
+    kinds : sequence of {"binary", "categorical", "real"}
+        The kind of each column.
+    k : int or "all", default=10
+        How many columns of each kind are kept, or all where a kind has fewer.
+    threshold : float, optional
+        Instead, a bound on the absolute correlation, or its equivalent.
+    """
+
+    def __init__(
+        self, kinds: Sequence[Kind], *, k: int | str = 10, threshold: float | None = None
+    ) -> None:
+        self.kinds = kinds
+        self.k = k
+        self.threshold = threshold
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Select and fit each kind of column by itself."""
+        table, kinds = np.asarray(X, dtype=float), np.array(self.kinds)
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.log_prior_: FloatArray = np.log(counts / counts.sum())
+        self.parts_ = []
+        for kind in np.unique(kinds):
+            columns = np.flatnonzero(kinds == kind)
+            steps = self._steps(kind, columns.size).fit(table[:, columns], y)
+            self.parts_.append((columns, steps))
+        return self
+
+    def _steps(self, kind: Kind, width: int) -> Any:
+        """Return the pipeline of one kind: fill missing cells, select, fit."""
+        usual = partial(SimpleImputer, keep_empty_features=True)
+        select = self._select(width, association if kind == "categorical" else f_values)
+        if kind == "real":
+            # Standardised: GaussianNB adds to all variances a share of the largest one.
+            return make_pipeline(usual(strategy="median"), StandardScaler(), select, GaussianNB())
+        if kind == "binary":
+            return make_pipeline(CutAtMedian(), select, BernoulliNB())
+        # Levels of the training rows; another one is missing.
+        codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+        return make_pipeline(codes, usual(strategy="most_frequent"), select, CategoricalNB())
+
+    def _select(self, width: int, score: Score) -> SelectKBest:
+        if self.threshold is not None:
+            return SelectAbove(self.threshold, score)
+        # It cannot do without any, where others have those that are kept by design.
+        return SelectKBest(
+            score, k=self.k if isinstance(self.k, str) else min(max(1, self.k), width)
+        )
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(class | x), shape (n, 2): log likelihoods of the kinds add up."""
+        check_is_fitted(self)
+        table = np.asarray(X, dtype=float)
+        total = np.zeros((table.shape[0], self.classes_.size)) + self.log_prior_
+        for columns, steps in self.parts_:
+            total += steps.predict_log_proba(table[:, columns]) - self.log_prior_
+        return np.asarray(np.exp(log_softmax(total, axis=1)))
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the more probable class."""
+        result: AnyArray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        return result

@@ -1,0 +1,184 @@
+"""The report of a table with measurements, categories and flags, by the mixed model."""
+
+import json
+
+import numpy as np
+import pytest
+from hostile_table import HOSTILE
+from mixed_table import STAGES, clinic, mixed_frame
+
+import honestbayes
+from honestbayes import SelectiveMixedNB
+from honestbayes.evaluation import cross_validate
+from honestbayes.report.analysis import analyse, fit_model
+from honestbayes.report.contenders import CORRECTED_SLOPE, UNCORRECTED, contenders
+from honestbayes.report.html import limits, render
+from honestbayes.report.kept import kept_features
+from honestbayes.report.notebook import make_report
+from honestbayes.report.options import Options
+from honestbayes.tables import read_training
+from honestbayes.tables.memory import frame_table
+from honestbayes.tables.model import TableModel
+
+
+def read(frame, **words):
+    return read_training(frame_table(frame, "t"), target="state", coded=True, **words)
+
+
+def test_held_out_results_are_those_of_the_mixed_estimator(mixed, mixed_table):
+    model = SelectiveMixedNB(kinds=mixed_table.kinds, n_features_to_select=5, random_state=0)
+    direct = cross_validate(model, mixed_table.X, mixed_table.y, cv=3, n_repeats=2, random_state=0)
+    report = mixed.report
+    assert report.in_use == CORRECTED_SLOPE
+    assert report.cases.held_out == pytest.approx(direct.proba.mean(axis=0))
+    assert report.method(CORRECTED_SLOPE).summary.log_score == direct.summary().log_score
+    frequency = dict(zip(mixed_table.X.columns, direct.selected_frequency, strict=True))
+    assert [f.selected for f in report.features] == [frequency[f.name] for f in report.features]
+
+
+def test_probabilities_are_those_of_the_estimator_on_the_frame_itself():
+    frame = clinic()
+    table = read(frame)
+    ours = fit_model(table, Options(n_features=4))
+    # A text with two levels is 0/1 in a report, and would be a category for the estimator.
+    smoker = frame["smoker"].map({"yes": 1.0, "no": 0.0})
+    plain = frame.drop(columns="state").assign(smoker=smoker)
+    direct = SelectiveMixedNB(n_features_to_select=4, random_state=0)
+    direct.fit(plain, (frame["state"] == "ill").astype(int))
+    assert direct.kinds_ == table.kinds
+    assert ours.predict_proba(table.X) == pytest.approx(direct.predict_proba(plain), abs=1e-12)
+
+
+def test_each_kind_has_a_race_of_its_own(mixed, mixed_table):
+    report = mixed.report
+    races = {race.kind: race for race in report.races}
+    assert [races[kind].n_kept for kind in ("binary", "categorical", "real")] == [2, 2, 5]
+    assert races["real"].n_discarded == mixed_table.kinds.count("real") - 5
+    assert races["real"].bound == pytest.approx(mixed.model.selections_["real"].gamma)
+    assert races["real"].just_missed[0][1] <= races["real"].bound
+    assert report.race.n_kept == 9
+    assert report.race.n_discarded == races["real"].n_discarded
+    assert report.race.rule == (
+        "of each kind the features that correlate best are kept: 2 of 2 binary, 2 of 2 "
+        "categorical, 5 of 44 real-valued"
+    )
+
+
+def test_features_are_described_by_their_kind(mixed):
+    by_column = {feature.column: feature for feature in mixed.report.features}
+    y = mixed_frame()
+    for name in HOSTILE:
+        feature = by_column[name]
+        assert feature.kind == "real"
+        assert feature.centre_positive > feature.centre_negative
+        assert feature.correlation > 0
+        # Shrunk towards each other, and about where the values are.
+        values = y.groupby("<svg onload=alert(3)>")[name].mean().sort_values()
+        gap = feature.centre_positive - feature.centre_negative
+        assert 0.5 < gap / (values.iloc[1] - values.iloc[0]) <= 1
+    stage = by_column["stage <u>"]
+    assert stage.kind == "categorical"
+    assert stage.levels == tuple(sorted(STAGES))
+    assert sum(stage.p_positive) == pytest.approx(1)
+    assert (
+        np.sign(stage.evidence).tolist()
+        == np.sign(np.log(stage.p_positive) - np.log(stage.p_negative)).tolist()
+    )
+    assert by_column["flag"].kind == "binary"
+
+
+def test_the_evidence_of_categories_is_what_they_add_to_the_log_odds():
+    table = read(clinic(), ignore=[f"lab{j}" for j in range(12)])
+    model = fit_model(table, Options(n_features=1))
+    stage = next(f for f in kept_features(table, model, None) if f.kind == "categorical")
+    assert stage.column == "stage"
+    rows = table.X.iloc[:5].copy()
+    rows.loc[:, :] = np.nan
+    rows["stage"] = [np.nan, 0, 1, 2, 3]
+    log_p = model.predict_log_proba(rows)
+    log_odds = log_p[:, 1] - log_p[:, 0]
+    assert log_odds[1:] - log_odds[0] == pytest.approx(stage.evidence)
+
+
+def test_the_page_speaks_of_cuts_only_where_there_are_any(mixed, analysis):
+    assert "cut at the median" not in render(mixed.report)
+    assert any("cut at the median" in limit for limit in limits(analysis.report))
+    assert any("normally distributed" in limit for limit in limits(mixed.report))
+
+
+def test_the_saved_model_gives_the_fitted_probabilities_bit_for_bit(mixed_folder, mixed):
+    model = honestbayes.load(mixed_folder / "model.honestbayes")
+    assert isinstance(model, TableModel)
+    assert np.array_equal(model.predict_proba(mixed_frame())[:, 1], mixed.report.cases.fitted)
+
+
+def test_the_json_file_holds_every_kind_of_feature(mixed_folder):
+    data = json.loads((mixed_folder / "report.json").read_text("ascii"))
+    kinds = [feature["kind"] for feature in data["features"]]
+    assert [kinds.count(kind) for kind in ("binary", "categorical", "real")] == [2, 2, 5]
+    assert data["posterior"] is None
+    assert data["settings"]["model"] == "mixed"
+
+
+def test_a_frame_in_memory_is_given_to_the_mixed_model_by_default(mixed, mixed_folder, tmp_path):
+    report = make_report(
+        mixed_frame().drop(columns="name"),
+        "<svg onload=alert(3)>",
+        folder=tmp_path / "out",
+        n_features=5,
+        n_folds=3,
+        n_repeats=2,
+    )
+    assert report.verdict == mixed.report.verdict
+    model = (tmp_path / "out" / "model.honestbayes").read_bytes()
+    assert model == (mixed_folder / "model.honestbayes").read_bytes()
+
+
+def test_a_table_of_codes_is_refused_by_the_binary_model():
+    with pytest.raises(ValueError, match="needs a feature for each level"):
+        fit_model(read(clinic()), Options(model="binary"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"n_features": "all"},
+        {"n_features": "cv"},
+        {"threshold": 0.2},
+        {"threshold": 0.99},
+        {"n_features": 1, "n_folds": "loo"},
+    ],
+)
+def test_every_way_to_select_gives_a_report(words, tmp_path):
+    n = 24 if "n_folds" in words else 60
+    table = read(clinic(n), keep=["answer", "ward"])
+    options = Options(**{"n_folds": 2, "n_repeats": 1, "path": False} | words)
+    found = analyse(table, options, name="t")
+    assert render(found.report)
+    by_design = {f.column for f in found.report.features if f.by_design}
+    assert by_design == {"answer", "ward"}
+    assert found.report.race.rule.endswith(" real-valued, 2 by design")
+    model = TableModel.of_training(found.model, table)
+    model.save(tmp_path / "m")
+    again = honestbayes.load(tmp_path / "m")
+    assert np.array_equal(again.predict_proba(clinic(n))[:, 1], found.report.cases.fitted)
+    if words == {"n_features": "cv"}:
+        assert "chosen by cross-validation" in found.report.race.rule
+
+
+def test_the_uncorrected_model_is_the_same_without_the_correction():
+    found = contenders(
+        n_features=3,
+        threshold=None,
+        always_keep=None,
+        n_racing=12,
+        seed=0,
+        kinds=["real", "binary"],
+    )
+    assert found[UNCORRECTED].correction is None
+    assert found[UNCORRECTED].recalibrate is None
+    assert found[CORRECTED_SLOPE].get_params() == (
+        SelectiveMixedNB(
+            kinds=["real", "binary"], n_features_to_select=3, random_state=0
+        ).get_params()
+    )
