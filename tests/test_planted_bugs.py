@@ -23,7 +23,7 @@ from planted_features import distance_to_common_alpha, draw_features, learn
 from scipy.special import expit, logit
 
 from honestbayes import quadrature
-from honestbayes.correction import beta_binomial, counts, discard, learned_prior
+from honestbayes.correction import beta_binomial, counts, discard, learned_alpha, learned_prior
 from honestbayes.models import bernoulli_core, common_alpha, intervals
 from honestbayes.models.predictive import PredictiveTable
 from honestbayes.quadrature import AlphaPrior, ThetaRule
@@ -391,7 +391,7 @@ def interval_with_theta_from_its_prior(patch):
 
 
 def common_alpha_given_no_weight(patch):
-    patch.setattr(learned_prior, "expit", lambda _log_odds: 1.0)
+    patch.setattr(learned_alpha, "expit", lambda _log_odds: 1.0)
 
 
 def common_alpha_given_all_weight(patch):
@@ -399,8 +399,8 @@ def common_alpha_given_all_weight(patch):
         values = multiplicity @ np.log(likelihood)
         return np.eye(log_alpha.size)[np.argmax(values)], float(values.max())
 
-    patch.setattr(learned_prior, "_family", wrong)
-    patch.setattr(learned_prior, "expit", lambda _log_odds: 0.0)
+    patch.setattr(learned_alpha, "_family", wrong)
+    patch.setattr(learned_alpha, "expit", lambda _log_odds: 0.0)
 
 
 def theta_not_learned(patch):
@@ -411,12 +411,13 @@ def theta_not_learned(patch):
 
 
 def multiplicity_of_counts_forgotten(patch):
-    right = learned_prior.em_weights
+    right = learned_alpha.em_weights
 
     def wrong(likelihood, multiplicity, pseudo_counts, start, **options):
         return right(likelihood, np.ones_like(multiplicity), pseudo_counts, start, **options)
 
-    patch.setattr(learned_prior, "em_weights", wrong)
+    for module in (learned_alpha, learned_prior):
+        patch.setattr(module, "em_weights", wrong)
 
 
 MISTAKES = [

@@ -15,7 +15,7 @@ from planted_features import (
 )
 from scipy import optimize, special, stats
 
-from honestbayes.correction.learned_prior import em_weights
+from honestbayes.correction.learned_alpha import em_weights
 
 # --------------------------------------------------------------------------------------------- EM
 

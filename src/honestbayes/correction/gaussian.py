@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import digamma, polygamma
 
-from honestbayes.correction.learned_prior import learn_distribution
+from honestbayes.correction.learned_alpha import learn_distribution
 from honestbayes.types import FloatArray, IntArray
 
 LARGEST_RATIO = 100.0

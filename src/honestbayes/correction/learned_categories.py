@@ -15,17 +15,15 @@ import numpy as np
 
 from honestbayes.correction.categorical import log_marginal, table_likelihood
 from honestbayes.correction.counts import DistinctCounts, distinct_counts
-from honestbayes.correction.learned_prior import (
+from honestbayes.correction.learned_alpha import (
     COARSE_SPACING,
-    LearnedPrior,
     LearntAlpha,
     alpha_atoms,
     em_weights,
     learn_alpha,
-    learn_theta,
-    most_cases,
     prior_mass,
 )
+from honestbayes.correction.learned_prior import LearnedPrior, learn_theta, most_cases
 from honestbayes.quadrature import AlphaPrior
 from honestbayes.types import FloatArray, IntArray
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.correction.learned_alpha import LearntAlpha, LearntDistribution
 from honestbayes.correction.learned_categories import LearnedCategories
-from honestbayes.correction.learned_prior import LearntAlpha, LearntDistribution
 from honestbayes.models.block_file import (
     increasing_alpha,
     posterior_from_plain,

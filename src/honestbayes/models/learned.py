@@ -9,12 +9,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes.correction.counts import GivenMargin
-from honestbayes.correction.learned_prior import (
-    ALPHA_TOLERANCE,
-    LearnedPrior,
-    LearntDistribution,
-    feature_likelihood,
-)
+from honestbayes.correction.learned_alpha import ALPHA_TOLERANCE, LearntDistribution
+from honestbayes.correction.learned_prior import LearnedPrior, feature_likelihood
 from honestbayes.models.alpha_posterior import AlphaPosterior
 from honestbayes.models.common_alpha import FeatureBlock
 from honestbayes.models.predictive import PredictiveTable
