@@ -52,21 +52,21 @@ def test_the_mean_is_the_probability(kind, estimator, words, n_classes):
     tables, y = draw(n_classes=n_classes)
     X = tables[kind]
     model = estimator(n_features_to_select=4, recalibrate=None, **words).fit(X, y)
-    found, error = mean_of_draws(model, X[:12], 4000)
-    score = (found - model.predict_proba(X[:12])) / (error + 1e-4)
+    found, error = mean_of_draws(model, X[:8], 3000)
+    score = (found - model.predict_proba(X[:8])) / (error + 1e-4)
     assert np.abs(score).max() < 5
-    assert error.max() < 0.02
+    assert error.max() < 0.025
 
 
 def test_two_classes_have_the_shape_and_nearly_the_bounds_of_the_binary_model():
     tables, y = draw(n_classes=2)
     X = tables["binary"]
     words = {"n_features_to_select": 5, "recalibrate": None, "random_state": 0}
-    expected = SelectiveBernoulliNB(**words).fit(X, y).predict_proba_interval(X, n_draws=20_000)
+    expected = SelectiveBernoulliNB(**words).fit(X, y).predict_proba_interval(X, n_draws=8000)
     for estimator in (SelectiveCategoricalNB, SelectiveMixedNB):
-        found = estimator(**words).fit(X, y).predict_proba_interval(X, n_draws=20_000)
+        found = estimator(**words).fit(X, y).predict_proba_interval(X, n_draws=8000)
         assert found.shape == (30, 2)
-        np.testing.assert_allclose(found, expected, atol=0.02)
+        np.testing.assert_allclose(found, expected, atol=0.03)
 
 
 def test_bounds_are_in_order_and_rows_do_not_matter():
@@ -104,7 +104,7 @@ def test_coverage_over_the_prior():
     """Of data from the Gaussian model itself: nine of ten true probabilities are inside."""
     generator = np.random.default_rng(1)
     inside = []
-    for _ in range(40):
+    for _ in range(30):
         y = np.arange(24) % 2
         sd = np.sqrt(1 / generator.gamma(4, 1 / 4, 60))
         ratio = np.where(generator.random(60) < 0.3, 1.0, 0.0)
@@ -113,7 +113,7 @@ def test_coverage_over_the_prior():
         Z = mu[generator.integers(0, 2, 5)] + sd * generator.normal(size=(5, 60))
         model = SelectiveGaussianNB(n_features_to_select="all", recalibrate=None)
         model.fit(X, y)
-        low, high = model.predict_proba_interval(Z, class_prior=[0.5, 0.5]).T
+        low, high = model.predict_proba_interval(Z, class_prior=[0.5, 0.5], n_draws=400).T
         log_odds = np.sum(((Z - mu[0]) ** 2 - (Z - mu[1]) ** 2) / (2 * sd**2), axis=1)
         truth = 1 / (1 + np.exp(-log_odds))
         inside.append(((low <= truth) & (truth <= high)).mean())

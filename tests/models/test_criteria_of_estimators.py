@@ -136,6 +136,14 @@ def test_criteria_without_meaning_are_refused(estimator, words, error, message):
         estimator(**{"n_features_to_select": 5, **words}).fit(X, y)
 
 
+def test_many_levels_are_not_simulated():
+    X, y = levels(n_levels=12, n=120)
+    model = SelectiveCategoricalNB(n_features_to_select=3, random_state=0, **EVENT)
+    with pytest.raises(ValueError, match="features of 12 levels.*use correction='counts'"):
+        model.fit(X, y)
+    model.set_params(correction="counts").fit(X, y)
+
+
 def test_t_is_for_two_classes():
     X, y = real(n_classes=3)
     with pytest.raises(ValueError, match="two classes, and there are 3"):

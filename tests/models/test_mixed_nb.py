@@ -175,6 +175,26 @@ def test_columns_of_other_types_are_named():
         SelectiveMixedNB(kinds={"gene0": "binary"}).fit(frame()[0], np.arange(N) % 3)
 
 
+def test_texts_that_look_like_numbers_stay_texts():
+    y = np.arange(N) % 2
+    X = np.empty((N, 2), dtype=object)
+    X[:, 0] = np.where(y == 1, "01", "x")
+    X[:, 1] = np.random.default_rng(0).normal(size=N)
+    model = SelectiveMixedNB(random_state=0).fit(X, y)
+    whole = model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(X[1:2]), whole[1:2])
+    codes = np.array([["01"], ["1"], ["2"]] * 20, dtype=object)
+    assert SelectiveMixedNB(random_state=0).fit(codes, y)._parts[0].levels.n_levels.tolist() == [3]
+
+
+@pytest.mark.parametrize("dtype", [pl.Date, pl.List(pl.Int64)])
+def test_polars_columns_that_are_neither_texts_nor_numbers_are_refused(dtype):
+    column = pl.Series("when", [None] * N, dtype=dtype)
+    table = pl.DataFrame({"a": np.arange(N)}).with_columns(column)
+    with pytest.raises(ValueError, match="column 'when' has dtype"):
+        SelectiveMixedNB().fit(table, np.arange(N) % 2)
+
+
 def test_nullable_columns_may_be_missing():
     table, y = frame()
     table["smoker"] = table["smoker"].mask(np.arange(N) == 3)

@@ -7,7 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -141,14 +141,18 @@ def predict(
             msg = f"{out.name} exists and holds no predictions; choose another --out."
             raise InputError(msg)
     unknown: dict[str, set[str]] = {}
-    with progress(quiet=quiet or out is None) as bars, _csv_output(out) as stream:
+    with (
+        progress(quiet=quiet or out is None) as bars,
+        _csv_output(out) as stream,
+        closing(fitted.batches(file, more)) as parts,
+    ):
         step = bars("Predicting", 0)
         writer = csv.writer(stream, lineterminator="\n")
         names = [] if row_names is None else ["identifier"]
         bounds = [] if interval is None else ["low", "high"]
         writer.writerow(["row", *names, "predicted", "probability", *bounds])
         row = 1
-        for features, rows, strange in fitted.batches(file, more):
+        for features, rows, strange in parts:
             values = _predictions(fitted, features, prevalence, interval)
             identifiers = None if row_names is None else rows[row_names].to_pylist()
             writer.writerows(_lines(fitted, values, identifiers, row))
@@ -241,14 +245,14 @@ def evaluate(
         msg = f"{file.name} has no row with a class in column {shown(name)}."
         raise InputError(msg)
     unknown: dict[str, set[str]] = {}
-    parts = []
-    with progress(quiet=as_json) as bars:
+    found = []
+    with progress(quiet=as_json) as bars, closing(fitted.batches(file)) as parts:
         step = bars("Predicting", 0)
-        for features, _, strange in fitted.batches(file):
-            parts.append(_predictions(fitted, features, prevalence, None)[:, 0])
+        for features, _, strange in parts:
+            found.append(_predictions(fitted, features, prevalence, None)[:, 0])
             _add_unknown(unknown, strange)
             step()
-    p = np.concatenate(parts)[has_class]
+    p = np.concatenate(found)[has_class]
     together = None if groups is None else _groups(file, groups, has_class)
     summary = summarise(y, p, pos_label=1, groups=together)
     counted = claims(y, p, at_least=SURE, pos_label=1, groups=together)

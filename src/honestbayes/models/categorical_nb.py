@@ -57,7 +57,7 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
         classes the one that would be as surprising, so that features of different numbers of
         levels are comparable. A function gets one column of level codes 0, 1, ... without its
         missing cells and the classes of its cases, and returns a number, larger for features to
-        keep; it must not depend on the order of cases.
+        keep; it must not depend on the order of cases. A model with a function cannot be saved.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.
 

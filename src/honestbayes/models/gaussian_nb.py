@@ -52,7 +52,8 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         What features are ranked by. The three names are one race. A function gets one column
         without its missing cells and the classes of its cases, and returns a number, larger for
         features to keep; it must depend neither on the order of cases nor on the column's origin
-        and unit. With correction="selection" its probability of discarding is simulated.
+        and unit. With correction="selection" its probability of discarding is simulated. A model
+        with a function cannot be saved.
 
     Attributes
     ----------

@@ -136,7 +136,7 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
             Prevalences where the model is used.
         """
         check_is_fitted(self)
-        X = as_table(X)
+        X = as_table(X, may_be_empty=self.n_features_in_ == 0)
         values = self._read(X)
         given = self.class_prior if class_prior is None else class_prior
         log_prior = check_prevalences(given, self.classes_.size)
@@ -175,8 +175,9 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         class_prior : array-like of shape (n_classes,), optional
             Prevalences where the model is used.
         n_draws : int, default=1000
-            Draws of the parameters for each class; from a fixed seed, so that the same rows give
-            the same intervals.
+            Draws of the parameters for each class; from a fixed seed, so that the same table
+            gives the same intervals. In another table a row's bounds differ by the error of the
+            draws.
 
         Returns
         -------
@@ -185,7 +186,7 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         """
         check_level_and_draws(level, n_draws)
         check_is_fitted(self)
-        X = as_table(X)
+        X = as_table(X, may_be_empty=self.n_features_in_ == 0)
         values = self._read(X)
         given = self.class_prior if class_prior is None else class_prior
         log_prior = check_prevalences(given, self.classes_.size)
@@ -210,6 +211,8 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
     def _read(self, X: Any) -> list[tuple[FittedPart, Any]]:
         """Return each part that kept any columns, with their values."""
         width = X.shape[1]
+        if width == self.n_features_in_ == 0:
+            return []
         names = self.get_feature_names_out()
         validate_data(self, X, reset=False, skip_check_array=True)
         if width != self.n_features_in_:

@@ -177,7 +177,7 @@ def model_from_plain(
     entries.check(len(counts) == 1, "parts", "have other numbers of cases")
     n_features_in = entries.value("n_features_in")
     entries.check(
-        type(n_features_in) is int and 1 <= n_features_in <= MOST_FEATURES,
+        type(n_features_in) is int and 0 <= n_features_in <= MOST_FEATURES,
         "n_features_in",
         f"is {quoted(n_features_in)}",
     )
@@ -341,8 +341,10 @@ def _check_parameters(kind: str, given: Mapping[str, Any], n_classes: int, n_fea
     """Apply the constructor's own checks; those of sizes without a mask of all features."""
     number = given["n_features_to_select"]
     numbers = list(number.values()) if isinstance(number, dict) else [number]
+    # The mixed model keeps all features of a kind that has fewer.
+    most = MOST_FEATURES if kind == "SelectiveMixedNB" else n_features
     for value in numbers:
-        if type(value) in (int, float) and not (0 <= value <= n_features and value == int(value)):
+        if type(value) in (int, float) and not (0 <= value <= most and value == int(value)):
             msg = f"n_features_to_select is {quoted(value)}"
             raise ValueError(msg)
     if given["recalibrate"] not in (None, "slope"):

@@ -111,7 +111,12 @@ def _checked(kind: Any) -> Kind:
 
 
 def _numbers_where_possible(values: AnyArray) -> AnyArray:
-    """Return objects that are all numbers or missing as floats, others as they are."""
+    """Return objects that are all numbers or missing as floats, others as they are.
+
+    A text that looks like a number stays a text.
+    """
+    if any(isinstance(value, str) for value in values.ravel()):
+        return values
     try:
         return np.array([[np.nan if v is None else float(v) for v in row] for row in values])
     except (TypeError, ValueError):

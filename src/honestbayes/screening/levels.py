@@ -94,8 +94,11 @@ class Columns:
         return f"column {self.feature_names[position]!r}"
 
 
-def as_table(X: Any) -> Any:
-    """Return a table that knows its shape, or say that it is none."""
+def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
+    """Return a table that knows its shape, or say that it is none.
+
+    Only a model that kept no feature takes a table without columns.
+    """
     table = X if hasattr(X, "shape") else np.asarray(X)
     shape = tuple(table.shape)
     if len(shape) != 2:
@@ -104,7 +107,7 @@ def as_table(X: Any) -> Any:
             "row for each case, one column for each feature."
         )
         raise ValueError(msg)
-    if min(shape) == 0:
+    if shape[0] == 0 or (shape[1] == 0 and not may_be_empty):
         msg = (
             f"Found array with {shape[0]} sample(s) and {shape[1]} feature(s) (shape={shape}) "
             "while a minimum of 1 is required."
@@ -155,8 +158,11 @@ def _frame_column(column: Any, module: str) -> AnyArray:
         values: AnyArray = column.astype(object).to_numpy(dtype=object, copy=True)
         values[missing] = None
         return values
-    if numeric:
+    if numeric or kind.startswith("decimal"):
         return np.asarray(column.cast(float).to_numpy(), dtype=float)
+    if not kind.startswith(("str", "utf8", "categorical", "enum", "null")):
+        msg = f"column {column.name!r} has dtype {column.dtype}; give texts or numbers."
+        raise ValueError(msg)
     return np.array(column.cast(str).to_list(), dtype=object)
 
 
@@ -266,8 +272,8 @@ def _check_whole(numbers: AnyArray, missing: BoolArray, name: str) -> None:
         )
         msg = (
             f"{name} holds {value:g}, which is {kind}: Negative values in data and fractions are "
-            "not categories. Give texts or whole numbers from 0, or use SelectiveGaussianNB or "
-            "SelectiveMixedNB for measurements."
+            "not categories. Give texts or whole numbers from 0; measurements are for "
+            "SelectiveGaussianNB, or for the real columns of SelectiveMixedNB."
         )
         raise ValueError(msg)
 

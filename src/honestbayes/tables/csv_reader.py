@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ class CsvReader:
 
     def batches(
         self, columns: Sequence[str], *, limit: int | None, whole: bool
-    ) -> Iterator[pa.Table]:
+    ) -> Generator[pa.Table, None, None]:
         """Yield the rows in order; a record longer than a block starts over with larger ones.
 
         The limit holds for all bytes, or for one record where a file that is not packed is
@@ -76,7 +76,9 @@ class CsvReader:
             else:
                 return
 
-    def _pass(self, columns: Sequence[str], limit: int | None, block: int) -> Iterator[pa.Table]:
+    def _pass(
+        self, columns: Sequence[str], limit: int | None, block: int
+    ) -> Generator[pa.Table, None, None]:
         names = list(self.columns)
         # A quote that is never closed swallows the rest of the file into the last column.
         wanted = list(dict.fromkeys([*columns, names[-1]]))
@@ -94,7 +96,7 @@ class CsvReader:
             stream.push_back(first)
             last = None
             try:
-                reader = pa.csv.open_csv(
+                opened = pa.csv.open_csv(
                     pa.PythonFile(stream, mode="r"),
                     read_options=pa.csv.ReadOptions(
                         # One thread: pyarrow numbers the rows in its errors, and is no slower.
@@ -115,9 +117,11 @@ class CsvReader:
                         strings_can_be_null=True,
                     ),
                 )
-                for batch in reader:
-                    last = batch if batch.num_rows else last
-                    yield pa.Table.from_batches([batch]).select(list(columns))
+                # Closed here, not at the interpreter's end, while pyarrow may still read ahead.
+                with opened as reader:
+                    for batch in reader:
+                        last = batch if batch.num_rows else last
+                        yield pa.Table.from_batches([batch]).select(list(columns))
             except pa.ArrowInvalid as error:
                 if bad:
                     raise self._ragged(bad[0]) from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -37,7 +38,7 @@ class Reader(Protocol):
 
     def batches(
         self, columns: Sequence[str], *, limit: int | None, whole: bool
-    ) -> Iterator[pa.Table]:
+    ) -> Generator[pa.Table, None, None]:
         """Yield the rows in order."""
 
 
@@ -109,7 +110,9 @@ class TableFile:
             arrays[name] = column
         return pa.table(arrays)
 
-    def batches(self, columns: Sequence[str], text: Collection[str] = ()) -> Iterator[pa.Table]:
+    def batches(
+        self, columns: Sequence[str], text: Collection[str] = ()
+    ) -> Generator[pa.Table, None, None]:
         """Read the rows in order, some at a time, with bounded memory.
 
         Parameters
@@ -131,16 +134,18 @@ class TableFile:
             wanted = self.columns[:1]
             text = {*text, *wanted}
         row = 1
-        for batch in self.reader.batches(wanted, limit=self.max_bytes, whole=False):
-            arrays = {}
-            for name in wanted:
-                if name in text:
-                    arrays[name] = to_text(batch[name], name)
-                else:
-                    values = to_numbers(batch[name], name, decimal=self.decimal, first_row=row)
-                    arrays[name] = pa.array(values, from_pandas=True)
-            yield pa.table(arrays)
-            row += batch.num_rows
+        # Closed at once where a cell is refused: pyarrow may be reading ahead in a thread.
+        with closing(self.reader.batches(wanted, limit=self.max_bytes, whole=False)) as batches:
+            for batch in batches:
+                arrays = {}
+                for name in wanted:
+                    if name in text:
+                        arrays[name] = to_text(batch[name], name)
+                    else:
+                        values = to_numbers(batch[name], name, decimal=self.decimal, first_row=row)
+                        arrays[name] = pa.array(values, from_pandas=True)
+                yield pa.table(arrays)
+                row += batch.num_rows
 
     def require(self, columns: Sequence[str]) -> None:
         """Raise InputError where a column is not there, with names that are close."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ class MemoryReader:
 
     def batches(
         self, columns: Sequence[str], *, limit: int | None, whole: bool
-    ) -> Iterator[pa.Table]:
+    ) -> Generator[pa.Table, None, None]:
         """Yield the rows, all at once: they are in memory already."""
         del limit, whole
         yield self.table.select(list(columns))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -140,7 +141,7 @@ class TableModel:
 
     def batches(
         self, file: TableFile, more: tuple[str, ...] = ()
-    ) -> Iterator[tuple[Any, pa.Table, dict[str, tuple[str, ...]]]]:
+    ) -> Generator[tuple[Any, pa.Table, dict[str, tuple[str, ...]]], None, None]:
         """Encode a file part by part.
 
         Parameters
@@ -162,10 +163,11 @@ class TableModel:
         self.check_columns(file)
         wanted = tuple(dict.fromkeys((*self.columns, *more)))
         first_row = 1
-        for rows in file.batches(wanted, text={*self.encoding.text_columns, *more}):
-            features, unknown = self.encode(rows, first_row=first_row, decimal=file.decimal)
-            yield self.frame(features), rows, unknown
-            first_row += rows.num_rows
+        with closing(file.batches(wanted, text={*self.encoding.text_columns, *more})) as parts:
+            for rows in parts:
+                features, unknown = self.encode(rows, first_row=first_row, decimal=file.decimal)
+                yield self.frame(features), rows, unknown
+                first_row += rows.num_rows
 
     def check_columns(self, file: TableFile) -> None:
         """Refuse a file without the model's columns, naming those that are not there."""

@@ -6,7 +6,7 @@ import ast
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -52,7 +52,7 @@ class NpzReader:
 
     def batches(
         self, columns: Sequence[str], *, limit: int | None, whole: bool
-    ) -> Iterator[pa.Table]:
+    ) -> Generator[pa.Table, None, None]:
         """Yield the rows in order. The arrays are read as a whole: the format knows no parts."""
         arrays = _load(self.path, ("X", "y"), limit)
         X = arrays["X"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ class ParquetReader:
 
     def batches(
         self, columns: Sequence[str], *, limit: int | None, whole: bool
-    ) -> Iterator[pa.Table]:
+    ) -> Generator[pa.Table, None, None]:
         """Yield the rows in order; the limit holds for all of them, or for one batch."""
         names = list(columns)
         total = 0
