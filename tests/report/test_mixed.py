@@ -1,6 +1,7 @@
 """The report of a table with measurements, categories and flags, by the mixed model."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -182,3 +183,19 @@ def test_the_uncorrected_model_is_the_same_without_the_correction():
             kinds=["real", "binary"], n_features_to_select=3, random_state=0
         ).get_params()
     )
+
+
+def test_of_many_levels_the_page_shows_those_that_say_most(mixed):
+    feature = next(f for f in mixed.report.features if f.kind == "categorical")
+    number = 40
+    many = replace(
+        feature,
+        levels=tuple(f"level {v}" for v in range(number)),
+        p_negative=(1 / number,) * number,
+        p_positive=(1 / number,) * number,
+        evidence=tuple(0.01 * v for v in range(number)),
+    )
+    page = render(replace(mixed.report, features=(many,)))
+    assert "level 39<" in page
+    assert "level 27<" not in page
+    assert "and 28 more levels that say less" in page

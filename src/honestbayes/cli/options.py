@@ -131,10 +131,11 @@ def check_fits(options: Options, table: TrainingTable) -> None:
     number, racing = options.n_features, largest_race(table, options)
     if isinstance(number, int) and number > racing:
         several = options.model == "mixed" and len(set(table.kinds)) > 1
-        of_a_kind = " of any kind" if several else ""
+        words = "feature" if racing == 1 else "features"
+        words += " of any kind" if several else ""
         msg = (
-            f"--features {number:,} is more than the {racing:,} features{of_a_kind} to select "
-            "from; give a smaller number, or 'all'."
+            f"--features {number:,} is more than the {racing:,} {words} to select from; give a "
+            "smaller number, or 'all'."
         )
         raise InputError(msg)
     if number == 0 and not table.keep:

@@ -201,6 +201,11 @@ class CategoricalFeature:
     selected: float
     kind: Literal["categorical"] = "categorical"
 
+    def strongest_levels(self, most: int = 12) -> list[int]:
+        """Return positions of the levels that say most, in their order, for a page."""
+        order = sorted(range(len(self.levels)), key=lambda v: -abs(self.evidence[v]))
+        return sorted(order[:most])
+
 
 AnyFeature = KeptFeature | RealFeature | CategoricalFeature
 
