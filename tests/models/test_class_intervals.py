@@ -118,3 +118,19 @@ def test_coverage_over_the_prior():
         truth = 1 / (1 + np.exp(-log_odds))
         inside.append(((low <= truth) & (truth <= high)).mean())
     assert 0.8 < np.mean(inside) < 0.98
+
+
+def test_a_case_far_out_widens_its_own_posterior():
+    """With few cases x* itself says much of the variance: the mean shows whether it counted."""
+    generator = np.random.default_rng(2)
+    y = np.arange(8) % 2
+    scale = np.exp(1.5 * generator.normal(size=60))  # so that the prior of variances is wide
+    X = scale * (generator.normal(size=(8, 60)) + y[:, None])
+    model = SelectiveGaussianNB(n_features_to_select=3, recalibrate=None).fit(X, y)
+    assert model.variance_prior_.shape < 2
+    kept = list(model.selection_.kept)
+    new = np.full((4, 60), np.nan)
+    new[:, kept] = X[:4, kept] + scale[kept] * np.array([[3.0], [-3.0], [1.5], [-1.5]])
+    found, error = mean_of_draws(model, new, 40_000)
+    score = (found - model.predict_proba(new)) / error
+    assert np.abs(score).max() < 4
