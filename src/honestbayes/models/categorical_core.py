@@ -21,7 +21,13 @@ from honestbayes.models.alpha_posterior import AlphaPosterior
 from honestbayes.models.common_alpha import feature_block, scan_range
 from honestbayes.models.discarded_categories import DiscardedCategories
 from honestbayes.models.learned import as_posterior, fit_learned
-from honestbayes.quadrature import AlphaPrior, Nodes, finite_alpha, integrate_log_alpha
+from honestbayes.quadrature import (
+    AlphaPrior,
+    LineRule,
+    Nodes,
+    finite_alpha,
+    integrate_log_alpha,
+)
 from honestbayes.screening.categories import CategoryCounts
 from honestbayes.selection import Selection
 from honestbayes.selection.association import strength_of
@@ -315,25 +321,28 @@ def _fit_common(
     rule = integrate_log_alpha(
         evaluate, scan_range(settings.alpha_prior), tolerance=settings.tolerance
     )
-    if rule.error > settings.tolerance:
+    posterior = _posterior(rule, settings.tolerance)
+    by_feature, log_prob = _predictive_at(posterior.alpha, kept, columns.size)
+    return CategoricalBlock(posterior, by_feature, rule.log_weight, log_prob, None)
+
+
+def _posterior(rule: LineRule, tolerance: float) -> AlphaPosterior:
+    """Return the posterior of alpha on the nodes of a rule; warn where these are too few."""
+    if rule.error > tolerance:
         warnings.warn(
             f"the integral over alpha reached an estimated error of {rule.error:.1e}, not the "
-            f"tolerance {settings.tolerance:.1e}; probabilities may be off by that much in "
-            "log-odds.",
+            f"tolerance {tolerance:.1e}; probabilities may be off by that much in log-odds.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    alpha = finite_alpha(rule.log_alpha)
-    posterior = AlphaPosterior(
-        alpha,
+    return AlphaPosterior(
+        finite_alpha(rule.log_alpha),
         rule.weight,
         np.array([value[0] for value in rule.values]),
         rule.log_density,
         rule.error,
-        settings.tolerance,
+        tolerance,
     )
-    by_feature, log_prob = _predictive_at(alpha, kept, columns.size)
-    return CategoricalBlock(posterior, by_feature, rule.log_weight, log_prob, None)
 
 
 def _predictive_at(
