@@ -37,7 +37,7 @@ def folder_state(folder):
     names = {entry.name for entry in folder.iterdir()}
     assert names == {"report.html", "report.json", "predictions.csv", "model.honestbayes"}, names
     report = json.loads((folder / "report.json").read_text())
-    positive = report["data"]["positive"]
+    positive = report["data"]["labels"][1]
     classes = {row["class"] for row in rows_of(folder / "predictions.csv")}
     model = honestbayes.load(folder / "model.honestbayes")
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def alternate(folder):
     model = TableModel.of_training(found.model, table)
     runs = []
     for label in ("well", "wild"):
-        report = replace(found.report, data=replace(found.report.data, positive=label))
+        report = replace(found.report, data=replace(found.report.data, labels=("ill", label)))
         runs.append((report, replace(model, labels=("ill", label))))
     # Pictures take a second to draw, in which nothing is written; as long as before, but quick.
     folders.render = lambda report: f"<p>{report.data.positive}</p>{' ' * 600_000}</html>"

@@ -39,3 +39,23 @@ def mixed_frame(n=60, seed=0):
     frame.insert(3, "flag", generator.integers(0, 2, n))
     frame.loc[7, "stage <u>"] = None
     return frame
+
+
+SPECIES = ("<b>ant</b>", "=bee()", "cat, big")
+"""Three classes whose names try to be more than names."""
+
+
+def species(n=90, seed=0):
+    """A table of three classes: numbers, texts with two and with more levels, flags."""
+    generator = np.random.default_rng(seed)
+    kind = generator.permutation(np.arange(n) % 3)
+    frame = pd.DataFrame(
+        {f"size{j}": generator.normal(kind * (j < 2), 1, n).round(3) for j in range(8)}
+    )
+    known = generator.random(n) < 0.6
+    frame["colour"] = np.where(known, np.array(["red", "blue", "grey"])[kind], "grey")
+    frame["spots"] = np.where(generator.random(n) < np.array([0.2, 0.5, 0.9])[kind], "yes", "no")
+    frame["bit"] = generator.integers(0, 2, n)
+    frame.loc[3, ["size0", "colour", "bit"]] = [np.nan, None, np.nan]
+    frame.insert(0, "kind", np.array(SPECIES, dtype=object)[kind])
+    return frame

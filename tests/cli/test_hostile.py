@@ -67,7 +67,7 @@ def test_json_is_strict_ascii_and_keeps_the_names(hostile, run):
     report = report_json(folder / "out")
     names = {feature["column"] for feature in report["features"]}
     assert {*HOSTILE, RED} <= names
-    assert {report["data"]["negative"], report["data"]["positive"]} == set(CLASSES)
+    assert set(report["data"]["labels"]) == set(CLASSES)
     printed = run("inspect", "out/model.honestbayes", "--json", cwd=folder).done()
     assert printed.isascii()
     assert RED in strict_json(printed)["columns"]

@@ -105,4 +105,19 @@ def test_the_old_model_is_there_on_request(place, run):
 
 def test_more_features_than_any_kind_has_are_refused(place, run):
     words = run("report", "clinic.csv", *TARGET, "-k", 13, cwd=place).refused()
-    assert "--features 13 is more than the 12 features of any kind to select from" in words
+    assert words == (
+        "--features 13 is more than the 12 features of any kind to select from; give 12 or fewer, "
+        "or 'all'."
+    )
+    run("fit", "clinic.csv", *TARGET, "-k", 12, "-q", "--out", "twelve", cwd=place).done()
+    model = honestbayes.load(place / "twelve")
+    kept = {kind: len(found.kept) for kind, found in model.estimator.selections_.items()}
+    assert kept == {"binary": 3, "categorical": 2, "real": 12}
+
+
+def test_one_feature_alone_is_counted_as_one(place, run):
+    kept = [word for j in range(1, 12) for word in ("--keep", f"lab{j}")]
+    others = ("stage", "ward", "smoker", "flag", "answer")
+    ignored = [word for name in others for word in ("--ignore", name)]
+    words = run("fit", "clinic.csv", *TARGET, *kept, *ignored, "-k", 2, cwd=place).refused()
+    assert words == "--features 2 is more than the 1 feature to select from; give 1, or 'all'."

@@ -186,7 +186,7 @@ def test_evaluate_with_other_classes_with_one_and_with_none(model, new, folder, 
     assert run("evaluate", model, "State.csv", "--target", "State", cwd=folder).code == 0
     ended = run("evaluate", model, "well.csv", cwd=folder)
     assert ended.code == 0
-    assert "all cases are of class 'well'; AUC and calibration need both" in ended.err
+    assert "all cases are of class 'well'; AUC and calibration need all" in ended.err
     assert "actual error" in ended.out
     assert "nan" not in ended.out
     assert "inf" not in ended.out

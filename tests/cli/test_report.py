@@ -85,7 +85,7 @@ def test_positive_and_prevalence_turn_and_shift_the_probabilities(place, base, r
     more = ("--positive", "ill", "--prevalence", "0.2", "--id", "patient", "--out", "turned")
     printed = run("report", "patients.csv", *TARGET, *SHORT, *more, "--json", cwd=place).done()
     turned = report_json(place / "turned")
-    assert turned["data"]["positive"] == "ill"
+    assert turned["data"]["labels"] == ["well", "ill"]
     held_out = np.array(turned["cases"]["held_out"])
     np.testing.assert_allclose(held_out, 1 - np.array(base["cases"]["held_out"]), atol=1e-9)
     # Half of the table is ill: the log-odds of all fitted probabilities move by logit(0.2).

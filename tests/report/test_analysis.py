@@ -85,7 +85,7 @@ def test_the_json_file_is_strict_json_and_holds_the_names_as_they_are(folder, an
 
     data = json.loads((folder / "report.json").read_text("ascii"), parse_constant=refuse)
     assert {feature["column"] for feature in data["features"]} >= set(HOSTILE)
-    assert data["data"]["positive"] == LABELS[1]
+    assert data["data"]["labels"] == list(LABELS)
     assert data["verdict"]["remaining"] == analysis.report.verdict.remaining
     assert len(data["cases"]["held_out"]) == 60
 

@@ -71,20 +71,18 @@ def test_features_are_described_by_their_kind(mixed):
     for name in HOSTILE:
         feature = by_column[name]
         assert feature.kind == "real"
-        assert feature.centre_positive > feature.centre_negative
+        assert feature.centre[1] > feature.centre[0]
         assert feature.correlation > 0
         # Shrunk towards each other, and about where the values are.
         values = y.groupby("<svg onload=alert(3)>")[name].mean().sort_values()
-        gap = feature.centre_positive - feature.centre_negative
+        gap = feature.centre[1] - feature.centre[0]
         assert 0.5 < gap / (values.iloc[1] - values.iloc[0]) <= 1
     stage = by_column["stage <u>"]
     assert stage.kind == "categorical"
     assert stage.levels == tuple(sorted(STAGES))
-    assert sum(stage.p_positive) == pytest.approx(1)
-    assert (
-        np.sign(stage.evidence).tolist()
-        == np.sign(np.log(stage.p_positive) - np.log(stage.p_negative)).tolist()
-    )
+    negative, positive = stage.probability
+    assert sum(positive) == pytest.approx(1)
+    assert np.sign(stage.evidence).tolist() == np.sign(np.log(positive) - np.log(negative)).tolist()
     assert by_column["flag"].kind == "binary"
 
 
@@ -191,11 +189,26 @@ def test_of_many_levels_the_page_shows_those_that_say_most(mixed):
     many = replace(
         feature,
         levels=tuple(f"level {v}" for v in range(number)),
-        p_negative=(1 / number,) * number,
-        p_positive=(1 / number,) * number,
+        probability=((1 / number,) * number,) * 2,
         evidence=tuple(0.01 * v for v in range(number)),
     )
     page = render(replace(mixed.report, features=(many,)))
     assert "level 39<" in page
     assert "level 27<" not in page
     assert "and 28 more levels that say less" in page
+
+
+def test_a_table_of_flags_alone_has_the_posterior_of_alpha_in_either_model():
+    generator = np.random.default_rng(0)
+    frame = clinic()[["state"]]
+    ill = (frame["state"] == "ill").to_numpy()
+    for j in range(30):
+        frame[f"flag{j}"] = (generator.random(80) < 0.4 + 0.3 * ill * (j < 3)).astype(int)
+    found = {
+        model: make_report(frame, "state", n_folds=2, n_repeats=1, path=False, model=model)
+        for model in ("mixed", "binary")
+    }
+    densities = [report.posterior for report in found.values()]
+    np.testing.assert_allclose(densities[0].log_alpha, densities[1].log_alpha)
+    for name, density in densities[0].by_method.items():
+        np.testing.assert_allclose(density, densities[1].by_method[name])

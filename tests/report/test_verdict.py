@@ -25,6 +25,7 @@ def drawn(n, spread, seed=0):
 def say(y, corrected, factor=3.0, recalibrated=None, **words):
     """The verdict where the uncorrected model is `factor` times too sure."""
     return verdict(
+        ("no", "yes"),
         judged(y, factor * corrected),
         judged(y, corrected),
         judged(y, corrected if recalibrated is None else recalibrated),
@@ -120,7 +121,7 @@ def test_recalibration_that_stays_too_careful_is_said_to():
 def test_another_prevalence_is_called_a_shift_and_not_honest():
     y, z = drawn(3000, 2.0)
     p = expit(z + 2)
-    text = external_verdict(summarise(y, p), claims(y, p))
+    text = external_verdict(summarise(y, p), claims(y, p), ("no", "yes"))
     assert "too high on average" in text
     assert "consistent with honest" not in text
     assert "--prevalence moves the probabilities" in text
@@ -129,7 +130,7 @@ def test_another_prevalence_is_called_a_shift_and_not_honest():
 def test_numbers_in_the_words_are_those_of_the_claims():
     y = np.array([1] * 20 + [0] * 20 + [1])
     p = np.array([0.99] * 20 + [0.01] * 20 + [0.02])
-    text = external_verdict(summarise(y, p), claims(y, p))
+    text = external_verdict(summarise(y, p), claims(y, p), ("no", "yes"))
     assert "95% or more for 41 of 41 cases" in text
     assert "0.42 of them would be wrong (1%); 1 was: 2.4%" in text
 

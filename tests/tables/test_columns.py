@@ -32,7 +32,7 @@ NORMAL = np.random.default_rng(0).normal(size=40)
         ([1, None, 1], "binary"),
         ([2, None, 1], "binary"),
         ([0.0, float("nan"), 1.0], "binary"),
-        ([7, 7, 7], "real"),
+        ([7, 7, 7], "binary"),
         ([0, 1, 2], "real"),
         (NORMAL, "real"),
         ([float("inf"), 1.0, 2.0], "real"),
@@ -104,6 +104,19 @@ def test_numbers_that_count_the_rows_are_left_out_under_any_name() -> None:
     assert classify(np.append(0, np.arange(1, 50) * 9.5), "id").kind == "real"
 
 
+@pytest.mark.parametrize("first", [10**19, -(10**17), 2**60])
+def test_identifiers_of_more_digits_than_a_float_holds_are_left_out(first: int) -> None:
+    values = pa.array([float(first + i) for i in range(40)])
+    assert len(set(values.to_pylist())) < 10
+    column = classify(values, "tweet_id")
+    assert (column.kind, column.reason) == (
+        "left out",
+        "identifier-like: numbers of 16 digits or more",
+    )
+    assert classify(values, "tweet_id", keep={"tweet_id"}).kind in ("binary", "real")
+    assert classify(values, "photons").kind in ("binary", "real")
+
+
 def test_an_identifier_whose_numbers_repeat_is_real() -> None:
     assert classify([5, 5, *range(100, 150)], "id").kind == "real"
 
@@ -117,6 +130,14 @@ def test_numbers_with_a_stray_text_name_the_cell(stray: str) -> None:
     assert column.reason == (f"mostly numbers, but row 17 holds '{stray}', which is not a number")
     rows = np.arange(101, 141)
     assert "row 117 " in classify(words, row_numbers=rows).reason
+
+
+@pytest.mark.parametrize("form", ["{:.2f}%", "{:.1f} %", "${:.3f}", "{:.3f} €"])
+def test_numbers_with_a_unit_are_named(form: str) -> None:
+    words = [form.format(abs(x)) for x in NORMAL]
+    column = classify(words)
+    assert column.kind == "left out"
+    assert column.reason == f"mostly numbers, but row 1 holds '{words[0]}', which is not a number"
 
 
 def test_decimal_commas_in_a_file_with_points_are_named() -> None:
@@ -134,6 +155,33 @@ def test_few_levels_that_are_mostly_numbers_are_used_with_a_remark() -> None:
 
 def test_numbers_stored_as_text_are_named() -> None:
     assert classify([f"{x:.3f}" for x in NORMAL]).reason.startswith("numbers stored as text")
+
+
+def test_codes_with_leading_zeros_are_text_and_say_so() -> None:
+    zeros = "holds '01067', a code by its leading zero"
+    few = classify(["20095", "01067", "80331"] * 5)
+    assert few == Column("v", "categorical", f"row 2 {zeros}", ("01067", "20095", "80331"))
+    many = [str(20000 + i) for i in range(300)]
+    some = classify(["01067", *many[:40]] * 3)
+    assert (some.kind, some.reason) == ("categorical", f"row 1 {zeros}")
+    reason = f"text with 301 different values; row 301 {zeros}"
+    assert classify([*many, "01067"] * 3).reason == reason
+    reason = f"identifier-like: 41 different values in 41 rows; row 41 {zeros}"
+    assert classify([*many[:40], "01067"]).reason == reason
+    assert classify(["20095", "01067"], decimal=",", row_numbers=np.array([3, 9])).reason == (
+        f"row 9 {zeros}"
+    )
+    assert classify(["007", None, "007"]).reason == "one value only: '007'"
+
+
+def test_a_stray_text_among_codes_is_one_of_them() -> None:
+    column = classify([f"{i:02}" for i in range(1, 13)] * 4 + ["unknown"])
+    assert column.kind == "categorical"
+    assert column.reason == "row 1 holds '01', a code by its leading zero"
+
+
+def test_text_that_is_not_of_numbers_says_nothing_of_leading_zeros() -> None:
+    assert classify(["01a", "02b", "03"] * 5).reason == ""
 
 
 def test_reasons_are_printable_whatever_the_data_hold() -> None:
@@ -158,6 +206,12 @@ def test_the_users_word_wins_where_a_column_can_be_encoded() -> None:
 def test_a_numeric_column_without_values_cannot_be_kept() -> None:
     with pytest.raises(InputError, match="column 'v' cannot be kept: no values"):
         classify(pa.array([None, None], pa.float64()), keep={"v"})
+
+
+def test_constant_numbers_stay_because_the_correction_counts_them() -> None:
+    table = pa.table({f"g{j}": np.full(20, float(j)) for j in range(10_000)})
+    columns = classify_columns(table, keep={"g7"})
+    assert {(column.kind, column.reason) for column in columns} == {("binary", "")}
 
 
 def test_an_empty_table_has_no_kinds() -> None:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from honestbayes.tables import InputError, open_table
+from honestbayes.tables.conversion import is_text
 from honestbayes.tables.csv_reader import CsvReader
 
 
@@ -89,6 +90,53 @@ def test_true_and_false_are_booleans(write: Any) -> None:
     }
     (batch,) = open_table(path).batches(["a", "b"])
     assert batch.to_pydict() == {"a": [1.0, 0.0, None], "b": [1.0, 1.0, 0.0]}
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_code"),
+    [
+        (("01067", "20095"), True),
+        (("20095", " 007 "), True),
+        (("00", "1"), True),
+        (("008.45", "250.1"), True),
+        (("", "01"), True),
+        (("0", "0.7"), False),
+        (("0", "10"), False),
+        (("0.07", "1e05"), False),
+        (("-0.5", "0e1"), False),
+        ((".05", "0."), False),
+    ],
+)
+def test_numbers_with_leading_zeros_are_codes(
+    write: Any, cells: tuple[str, str], is_code: bool
+) -> None:
+    rows = "".join(f"{cell},1\n" for cell in cells)
+    column = open_table(write(f"v,w\n{rows}")).read()["v"]
+    assert is_text(column.type) is is_code
+    if is_code:
+        assert column.to_pylist() == [cell.strip() or None for cell in cells]
+
+
+def test_leading_zeros_are_found_in_files_with_decimal_commas(write: Any) -> None:
+    table = open_table(write("a;b;c\n0,5;01067;01,5\n1;20095;2\n")).read()
+    assert table.to_pydict() == {"a": [0.5, 1], "b": ["01067", "20095"], "c": ["01,5", "2"]}
+
+
+def test_leading_zeros_are_numbers_where_a_stream_needs_numbers(write: Any) -> None:
+    file = open_table(write("v\n007\n8\n"))
+    (numbers,) = file.batches(["v"])
+    assert numbers["v"].to_pylist() == [7, 8]
+    (text,) = file.batches(["v"], text={"v"})
+    assert text["v"].to_pylist() == ["007", "8"]
+
+
+@pytest.mark.parametrize("cell", ["1.1e100", "-3e200"])
+def test_numbers_too_large_to_be_squared_are_refused(write: Any, cell: str) -> None:
+    file = open_table(write(f"v\n1e100\n{cell}\n"))
+    with pytest.raises(
+        InputError, match=r"column 'v' holds .*e\+\d+, which is too large, in row 2"
+    ):
+        list(file.batches(["v"]))
 
 
 def test_columns_can_stay_text(write: Any) -> None:

@@ -102,8 +102,8 @@ def test_columns_that_are_not_there_are_named(fitted, tmp_path):
 
 
 CORRUPTIONS = [
-    (lambda c: c.update(labels=["a", "a"]), "labels are not two different texts"),
-    (lambda c: c.update(labels=["a"]), "labels are not two different texts"),
+    (lambda c: c.update(labels=["a", "a"]), "labels are not two or more different texts"),
+    (lambda c: c.update(labels=["a"]), "labels are not two or more different texts"),
     (lambda c: c.update(target=3), "target is not a text"),
     (lambda c: c.pop("encoding"), "encoding is missing"),
     (lambda c: c["encoding"]["names"].reverse(), "do not fit together"),

@@ -172,10 +172,19 @@ def test_the_class_of_a_numpy_archive_is_y(tmp_path: Path) -> None:
             "given as a column to ignore and as a column to keep",
         ),
         ({}, {"positive": "yes"}, "column 'tumor' has no class 'yes'; its classes are '0', '1'."),
-        ({}, {"target": "x"}, "has 13 different numbers; give a column with two classes"),
-        ({}, {"target": "stage"}, "has 3 classes ('A', 'B', 'C'); two classes are needed"),
+        ({}, {"target": "x"}, "has 13 different numbers; give a column of classes"),
+        (
+            {},
+            {"target": "stage", "positive": "B"},
+            "has 3 classes, and the probability of each is given; a positive class is for two",
+        ),
+        (
+            {"tumor": [f"t{i % 21}" for i in range(40)]},
+            {},
+            "has 21 classes ('t0', 't1', 't10', 't11', 't12' and 16 more); 20 are the most",
+        ),
         ({}, {"target": "id"}, "has 40 classes ('p0', 'p1', 'p10', 'p11', 'p12' and 35 more)"),
-        ({"tumor": ["a"] * 40}, {}, "holds one class only, 'a'; two classes are needed"),
+        ({"tumor": ["a"] * 40}, {}, "holds one class only, 'a'; two or more are needed"),
         ({"tumor": [""] * 40}, {}, "'tumor' has no values"),
         ({"tumor": [0] * 39 + [1]}, {}, "class '1' of column 'tumor' has 1 case; at least 2 cases"),
         ({"ward": ["a"] * 39 + [""]}, {"groups": "ward"}, "'ward' has no value in row 40"),
@@ -204,7 +213,7 @@ def test_a_table_without_rows_is_refused(train: Any) -> None:
 
 
 def test_labels_with_control_characters_stay_out_of_messages(train: Any) -> None:
-    classes = [f"\x1b[3{i % 3}m<b>" for i in range(40)]
+    classes = [f"\x1b[3{i % 21}m<b>" for i in range(40)]
     with pytest.raises(InputError) as caught:
         train(text_of(tumor=classes))
     assert "\x1b" not in str(caught.value)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import typer
 
 from honestbayes.cli import options as given
@@ -20,54 +22,100 @@ from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.kept import level_texts, means_one, mixed_feature_table
 from honestbayes.report.record import plain_data
 from honestbayes.screening import Binarization
+from honestbayes.selection import Selection
 from honestbayes.tables import Feature
-from honestbayes.tables.model import TableModel
+from honestbayes.tables.model import Estimator, TableModel
+from honestbayes.types import FloatArray
+
+MOST_LEVELS = 12
+"""Levels of a feature that are printed, as on the page of a report; JSON holds all."""
+
+_CORRECTIONS = {
+    "counts": "counts of all features",
+    "selection": "event of the selection",
+    None: "none",
+}
 
 
 @one_line_errors
 def inspect(model: given.Model, as_json: given.AsJson = False) -> None:
     """Show what a model file holds."""
     fitted = loaded(model)
+    if as_json:
+        typer.echo(json.dumps(plain_data(_contents(fitted)), allow_nan=False, indent=1))
+        return
+    labels = tuple(word(label) for label in fitted.labels)
+    ones = _ones(fitted)
+    for line in (*_summary(fitted, labels), "", *ones, *([""] if ones else [])):
+        say(line, wrap=False)
+    say(_printable_table(fitted, labels), wrap=False)
+
+
+def _selections(fitted: TableModel) -> dict[str, Selection]:
+    """Return what each race kept."""
+    estimator = fitted.estimator
+    if isinstance(estimator, SelectiveBernoulliNB):
+        return {"binary": estimator.selection_}
+    return estimator.selections_
+
+
+def _contents(fitted: TableModel) -> dict[str, Any]:
+    """Return all that is shown, and more, as plain data."""
     estimator = fitted.estimator
     binary = isinstance(estimator, SelectiveBernoulliNB)
-    selections = {"binary": estimator.selection_} if binary else estimator.selections_
-    if as_json:
-        chosen = {kind: selection.to_dict() for kind, selection in selections.items()}
-        result = {
-            "target": fitted.target,
-            "negative": fitted.labels[0],
-            "positive": fitted.labels[1],
-            "columns": fitted.columns,
-            "features": (estimator.feature_table() if binary else _mixed_table(fitted)).to_dict(),
-            "selection": chosen["binary"] if binary else chosen,
-            "slope": estimator.slope_,
-            "parameters": estimator.get_params(),
-        }
-        typer.echo(json.dumps(plain_data(result), allow_nan=False, indent=1))
-        return
+    chosen = {kind: selection.to_dict() for kind, selection in _selections(fitted).items()}
+    two = len(fitted.labels) == 2
+    return {
+        "target": fitted.target,
+        "labels": fitted.labels,
+        **(dict(zip(("negative", "positive"), fitted.labels, strict=True)) if two else {}),
+        "columns": fitted.columns,
+        "features": (estimator.feature_table() if binary else _mixed_table(fitted)).to_dict(),
+        "selection": chosen["binary"] if binary else chosen,
+        "slope": estimator.slope_,
+        "parameters": estimator.get_params(),
+    }
+
+
+def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
+    estimator = fitted.estimator
+    selections = _selections(fitted)
     counts = next(iter(selections.values())).class_counts
-    labels = (word(fitted.labels[0]), word(fitted.labels[1]))
-    say(f"P({word(fitted.target)} = {labels[1]}), naive Bayes after selection", wrap=False)
-    say(f"trained on          {sum(counts):,} cases, {counts[1]:,} of them {labels[1]}")
+    target = word(fitted.target)
+    if len(labels) == 2:
+        title, cases = f"P({target} = {labels[1]})", f", {counts[1]:,} of them {labels[1]}"
+    else:
+        title, cases = f"P({target}), {len(labels):,} classes", f": {_by_class(labels, counts)}"
+    lines = [
+        f"{title}, naive Bayes after selection",
+        f"trained on          {sum(counts):,} cases{cases}",
+    ]
+    binary = isinstance(estimator, SelectiveBernoulliNB)
     for kind, selection in selections.items():
         of_kind = "" if binary else f" {KIND_WORDS[kind]}"
         n_kept = len(selection.columns)
-        say(f"features            {n_kept:,} of {selection.n_features_in:,}{of_kind}")
+        lines.append(f"features            {n_kept:,} of {selection.n_features_in:,}{of_kind}")
+    lines.append(f"correction          {_CORRECTIONS[_correction(estimator)]}")
     if isinstance(estimator, SelectiveBernoulliNB):
-        say(f"correction          {estimator.correction_ or 'none'}")
-        say(f"prior of features   {estimator.feature_prior_}")
-    else:
-        say(f"correction          {estimator.correction or 'none'}")
-    say(f"slope               {estimator.slope_:.3f}")
-    if estimator.class_prior is not None:
-        say(f"prevalence of use   {estimator.class_prior[1]:g}")
-    say()
-    ones = _ones(fitted)
-    for line in ones:
-        say(line, wrap=False)
-    if ones:
-        say()
-    say(_printable_table(fitted, labels), wrap=False)
+        lines.append(f"prior of features   {estimator.feature_prior_}")
+    lines.append(f"slope               {estimator.slope_:.3f}")
+    prior = estimator.class_prior
+    if prior is not None:
+        shares = f"{prior[1]:g}" if len(labels) == 2 else _by_class(labels, prior)
+        lines.append(f"prevalence of use   {shares}")
+    return lines
+
+
+def _by_class(labels: tuple[str, ...], values: Iterable[float]) -> str:
+    return ", ".join(f"{label} {value:,.10g}" for label, value in zip(labels, values, strict=True))
+
+
+def _correction(estimator: Estimator) -> str | None:
+    """Return the correction in use."""
+    if isinstance(estimator, SelectiveBernoulliNB):
+        return estimator.correction_
+    # What the estimators of one kind make of it, whose other words a mixed model leaves alone.
+    return "counts" if estimator.correction == "auto" else estimator.correction
 
 
 def _ones(fitted: TableModel) -> list[str]:
@@ -108,16 +156,36 @@ def _mixed_table(fitted: TableModel) -> MixedFeatureTable:
     return MixedFeatureTable(parts)
 
 
-def _printable_table(fitted: TableModel, labels: tuple[str, str]) -> Any:
+def _printable_table(fitted: TableModel, labels: tuple[str, ...]) -> Any:
     """Return the table of the kept features without anything that a terminal might obey."""
     if isinstance(fitted.estimator, SelectiveBernoulliNB):
         rows = fitted.estimator.feature_table()
-        return replace(rows, name=tuple(word(name) for name in rows.name), classes=labels)
+        return replace(
+            rows, name=tuple(word(name) for name in rows.name), classes=(labels[0], labels[1])
+        )
     parts: dict[str, Any] = {}
     for kind, part in _mixed_table(fitted).parts.items():
-        names = tuple(word(name) for name in part.name)
-        parts[kind] = replace(part, name=names, classes=labels)
+        words: dict[str, Any] = {
+            "name": tuple(word(name) for name in part.name),
+            "classes": labels,
+        }
         if isinstance(part, CategoricalFeatureTable):
-            levels = tuple(tuple(word(level) for level in each) for each in part.levels)
-            parts[kind] = replace(parts[kind], levels=levels)
+            pairs = zip(part.levels, part.probability, strict=True)
+            levels, probability = zip(*(_strongest(*pair) for pair in pairs), strict=True)
+            words |= {"levels": levels, "probability": probability}
+        parts[kind] = replace(part, **words)
     return MixedFeatureTable(parts)
+
+
+def _strongest(
+    levels: tuple[str, ...], probability: FloatArray
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Return the levels that say most, in their order, and the others as one."""
+    words = tuple(word(level) for level in levels)
+    if len(words) <= MOST_LEVELS:
+        return words, probability
+    says = np.ptp(np.log(probability), axis=0)
+    shown = np.sort(np.argsort(-says, kind="stable")[:MOST_LEVELS])
+    rest = np.delete(probability, shown, axis=1).sum(axis=1, keepdims=True)
+    others = f"({len(words) - MOST_LEVELS:,} more)"
+    return (*(words[v] for v in shown), others), np.hstack([probability[:, shown], rest])

@@ -16,19 +16,20 @@ import typer
 
 from honestbayes.cli import options as given
 from honestbayes.cli.messages import bad_input, one_line_errors, progress, say, tell, word
-from honestbayes.cli.report import stem
+from honestbayes.cli.report import cases_in_words, stem
 from honestbayes.loading import load
 from honestbayes.metrics import claims, summarise
+from honestbayes.metrics.per_case import top_class
 from honestbayes.report.analysis import SURE, fit_model
 from honestbayes.report.folder import safe_cell
 from honestbayes.report.options import Options
 from honestbayes.report.record import plain_data
-from honestbayes.report.verdict import external_verdict
+from honestbayes.report.verdict import class_counts, external_verdict
 from honestbayes.storage import ModelFileError, read_archive, whole_file
 from honestbayes.tables import InputError, TableFile, read_training
 from honestbayes.tables.errors import listed, shown
 from honestbayes.tables.model import TableModel
-from honestbayes.tables.target import known_classes
+from honestbayes.tables.target import known_classes, prevalences
 from honestbayes.types import BoolArray, FloatArray
 
 _HEADER = b"row,"
@@ -57,14 +58,14 @@ def fit(
 ) -> None:
     """Fit a model on all rows of a table and save it, without an evaluation."""
     given.check_selection(features, threshold)
-    given.check_prevalence(prevalence)
+    shares = given.prevalence_of(prevalence)
     place = Path(f"{stem(table)}.honestbayes") if out is None else out
     _check_replaceable(place)
     file = given.opened(table, delimiter, max_size)
     chosen = Options(
         n_features=given.number_of_features(features),
         threshold=threshold,
-        prevalence=prevalence,
+        prevalence=shares,
         recalibrate=recalibrate,
         seed=seed,
         model=model.value,
@@ -84,12 +85,13 @@ def fit(
         bars("Fitting", 0)
         with bad_input():
             fitted = TableModel.of_training(fit_model(data, chosen), data)
-    fitted.save(place)
+            fitted.save(place)
     if not quiet:
         for note in data.notes:
             say(f"Note: {note}")
+        counts = tuple(np.bincount(data.y, minlength=len(data.labels)).tolist())
         say(
-            f"{len(data.y):,} cases, {int(data.y.sum()):,} of them {word(data.labels[1])}; "
+            f"{cases_in_words(data.labels, counts)}; "
             f"{len(fitted.encoding.features):,} of {data.X.shape[1]:,} features kept; slope "
             f"{fitted.estimator.slope_:.2f}"
         )
@@ -126,8 +128,9 @@ def predict(
     quiet: given.Quiet = False,
 ) -> None:
     """Predict a table of any length, part by part; the result is CSV."""
-    given.check_prevalence(prevalence)
+    shares = given.prevalence_of(prevalence)
     fitted = loaded(model)
+    prior = prevalences(shares, fitted.labels)
     file = given.opened(table, delimiter, max_size)
     fitted.check_columns(file)
     more = () if row_names is None else (row_names,)
@@ -149,21 +152,22 @@ def predict(
         step = bars("Predicting", 0)
         writer = csv.writer(stream, lineterminator="\n")
         names = [] if row_names is None else ["identifier"]
-        bounds = [] if interval is None else ["low", "high"]
-        writer.writerow(["row", *names, "predicted", "probability", *bounds])
+        writer.writerow(["row", *names, "predicted", *_titles(fitted.labels, interval)])
         row = 1
         for features, rows, strange in parts:
-            values = _predictions(fitted, features, prevalence, interval)
+            proba, bounds = _predictions(fitted, features, prior, interval)
             identifiers = None if row_names is None else rows[row_names].to_pylist()
-            writer.writerows(_lines(fitted, values, identifiers, row))
-            row += len(values)
+            writer.writerows(_lines(fitted.labels, proba, bounds, identifiers, row))
+            row += len(proba)
             _add_unknown(unknown, strange)
             step()
     if not quiet:
         tell_unknown(unknown)
         if out is not None:
-            label = shown(fitted.labels[1])
-            tell(f"{row - 1:,} rows; 'probability' is that of {fitted.target} = {label}.")
+            of_what = ""
+            if len(fitted.labels) == 2:
+                of_what = f"; 'probability' is that of {fitted.target} = {shown(fitted.labels[1])}"
+            tell(f"{row - 1:,} rows{of_what}.")
 
 
 def _holds_predictions(place: Path) -> bool:
@@ -174,26 +178,43 @@ def _holds_predictions(place: Path) -> bool:
 
 
 def _predictions(
-    fitted: TableModel, features: Any, prevalence: float | None, interval: float | None
-) -> FloatArray:
-    """Return P(positive) of each row, and the bounds of its interval where asked for."""
-    prior = None if prevalence is None else (1 - prevalence, prevalence)
+    fitted: TableModel, features: Any, prior: tuple[float, ...] | None, interval: float | None
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return the probability of each class, and the bounds of intervals where asked for."""
     with bad_input():
-        positive = fitted.estimator.predict_proba(features, class_prior=prior)[:, 1:]
+        proba = fitted.estimator.predict_proba(features, class_prior=prior)
         if interval is None:
-            return positive
+            return proba, None
         bounds = fitted.estimator.predict_proba_interval(features, interval, class_prior=prior)
-        return np.concatenate([positive, bounds], axis=1)
+        return proba, bounds
+
+
+def _titles(labels: tuple[str, ...], interval: float | None) -> list[str]:
+    """Name the columns of probabilities: of the positive class, or of each of several."""
+    titles = ["probability"] if interval is None else ["probability", "low", "high"]
+    if len(labels) == 2:
+        return titles
+    return [safe_cell(f"{title}: {label}") for label in labels for title in titles]
 
 
 def _lines(
-    fitted: TableModel, values: FloatArray, identifiers: list[str | None] | None, first: int
+    labels: tuple[str, ...],
+    proba: FloatArray,
+    bounds: FloatArray | None,
+    identifiers: list[str | None] | None,
+    first: int,
 ) -> Iterator[list[Any]]:
-    labels = [safe_cell(label) for label in fitted.labels]
-    for position, numbers in enumerate(values.tolist()):
+    """Yield the cells of each row, in the order of `_titles`."""
+    shown_labels = [safe_cell(label) for label in labels]
+    chosen = top_class(proba).tolist()
+    columns = proba[:, 1:] if len(labels) == 2 else proba
+    if bounds is not None:
+        by_class = bounds[:, None] if len(labels) == 2 else bounds
+        columns = np.concatenate([columns[:, :, None], by_class], axis=2).reshape(len(proba), -1)
+    for position, numbers in enumerate(columns.tolist()):
         names = [] if identifiers is None else [safe_cell(identifiers[position] or "")]
-        label = labels[numbers[0] >= 0.5]
-        yield [first + position, *names, label, *(f"{number:.12g}" for number in numbers)]
+        cells = (f"{number:.12g}" for number in numbers)
+        yield [first + position, *names, shown_labels[chosen[position]], *cells]
 
 
 @contextmanager
@@ -235,8 +256,9 @@ def evaluate(
     as_json: given.AsJson = False,
 ) -> None:
     """Judge a model on a table that it was not trained on (external validation)."""
-    given.check_prevalence(prevalence)
+    shares = given.prevalence_of(prevalence)
     fitted = loaded(model)
+    prior = prevalences(shares, fitted.labels)
     file = given.opened(table, delimiter, max_size)
     fitted.check_columns(file)
     name = fitted.target if target is None else target
@@ -249,32 +271,38 @@ def evaluate(
     with progress(quiet=as_json) as bars, closing(fitted.batches(file)) as parts:
         step = bars("Predicting", 0)
         for features, _, strange in parts:
-            found.append(_predictions(fitted, features, prevalence, None)[:, 0])
+            found.append(_predictions(fitted, features, prior, None)[0])
             _add_unknown(unknown, strange)
             step()
-    p = np.concatenate(found)[has_class]
+    proba = np.concatenate(found)[has_class]
     together = None if groups is None else _groups(file, groups, has_class)
-    summary = summarise(y, p, pos_label=1, groups=together)
-    counted = claims(y, p, at_least=SURE, pos_label=1, groups=together)
+    classes = np.arange(len(fitted.labels))
+    summary = summarise(y, proba, classes=classes, groups=together)
+    counted = claims(y, proba, at_least=SURE, classes=classes, groups=together)
     tell_unknown(unknown)
     lost = int(np.sum(~has_class))
     if lost:
         rows = "1 row has" if lost == 1 else f"{lost:,} rows have"
         tell(f"warning: {rows} no class and took no part.")
-    both = 0 < y.sum() < y.size
-    if not both:
-        only = shown(fitted.labels[int(y[0])])
-        tell(f"warning: all cases are of class {only}; AUC and calibration need both classes.")
+    absent = [label for label, n in zip(fitted.labels, class_counts(summary), strict=True) if not n]
+    if absent:
+        who = f"no case is of class {listed(absent)}"
+        if len(absent) == len(fitted.labels) - 1:
+            who = f"all cases are of class {shown(fitted.labels[int(y[0])])}"
+        tell(f"warning: {who}; AUC and calibration need all classes.")
     if as_json:
         result = {"summary": summary, "claims": counted, "labels": fitted.labels}
         typer.echo(json.dumps(plain_data(result), allow_nan=False, indent=1))
         return
-    say(f"{word(file.name)}; class 1 is {shown(fitted.labels[1])}")
+    of_labels = f"class 1 is {shown(fitted.labels[1])}"
+    if len(fitted.labels) > 2:
+        of_labels = f"classes are {', '.join(shown(label) for label in fitted.labels)}"
+    say(f"{word(file.name)}; {of_labels}")
     lines = str(summary).splitlines()
-    needs_both = () if both else ("AUC", "calibration")
-    say("\n".join(line for line in lines if not line.startswith(needs_both)), wrap=False)
+    needs_all = ("AUC", "calibration") if absent else ()
+    say("\n".join(line for line in lines if not line.startswith(needs_all)), wrap=False)
     say()
-    say(external_verdict(summary, counted))
+    say(external_verdict(summary, counted, fitted.labels))
 
 
 def _column(file: TableFile, name: str) -> Any:

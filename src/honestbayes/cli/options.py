@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import typer
 
 from honestbayes.report.analysis import largest_race
@@ -74,7 +75,12 @@ RowNames = Annotated[
     str | None, typer.Option("--id", help="Column of row identifiers to show; none by default.")
 ]
 Prevalence = Annotated[
-    float | None, typer.Option(help="Share of the positive class where the model is used.")
+    list[str] | None,
+    typer.Option(
+        metavar="SHARE or CLASS=SHARE",
+        help="Share of the positive class where the model is used; with more classes, once for "
+        "each of them.",
+    ),
 ]
 Recalibrate = Annotated[
     bool, typer.Option(help="Multiply the evidence by a slope learnt from held-out cases.")
@@ -119,11 +125,35 @@ def check_selection(features: str | None, threshold: float | None) -> None:
         raise typer.BadParameter(msg, param_hint="--threshold")
 
 
-def check_prevalence(prevalence: float | None) -> None:
-    """Refuse a prevalence that is none."""
-    if prevalence is not None and not 0 < prevalence < 1:
-        msg = f"{prevalence:g} is not a share between 0 and 1."
+def prevalence_of(words: list[str] | None) -> float | dict[str, float] | None:
+    """Return what --prevalence asks for: a share, or one for each class.
+
+    >>> prevalence_of(["0.3"]), prevalence_of(["a=0.2", "b=0.8"])
+    (0.3, {'a': 0.2, 'b': 0.8})
+    """
+    if not words:
+        return None
+    if len(words) == 1 and "=" not in words[0]:
+        return _share(words[0], words[0])
+    pairs = [word.rpartition("=") for word in words]
+    shares = {
+        label: _share(share, word) for (label, _, share), word in zip(pairs, words, strict=True)
+    }
+    if "" in shares or len(shares) < len(words):
+        msg = "give one share, or CLASS=SHARE once for each class."
         raise typer.BadParameter(msg, param_hint="--prevalence")
+    return shares
+
+
+def _share(text: str, word: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1:
+        msg = f"{word} is not a share between 0 and 1."
+        raise typer.BadParameter(msg, param_hint="--prevalence")
+    return share
 
 
 def check_fits(options: Options, table: TrainingTable) -> None:
@@ -133,9 +163,10 @@ def check_fits(options: Options, table: TrainingTable) -> None:
         several = options.model == "mixed" and len(set(table.kinds)) > 1
         words = "feature" if racing == 1 else "features"
         words += " of any kind" if several else ""
+        most = f"{racing:,} or fewer" if racing > 1 else f"{racing}"
         msg = (
-            f"--features {number:,} is more than the {racing:,} {words} to select from; give a "
-            "smaller number, or 'all'."
+            f"--features {number:,} is more than the {racing:,} {words} to select from; give "
+            f"{most}, or 'all'."
         )
         raise InputError(msg)
     if number == 0 and not table.keep:
@@ -145,8 +176,7 @@ def check_fits(options: Options, table: TrainingTable) -> None:
 
 def check_evaluation(options: Options, table: TrainingTable) -> None:
     """Refuse more folds than a class has cases, or than there are groups."""
-    events = int(table.y.sum())
-    counts = (len(table.y) - events, events)
+    counts = np.bincount(table.y, minlength=len(table.labels)).tolist()
     if options.n_features == "cv" and max(counts) < ENOUGH_FOR_AUTO:
         msg = (
             f"--features auto needs {ENOUGH_FOR_AUTO} cases of a class, and there are "
@@ -155,7 +185,7 @@ def check_evaluation(options: Options, table: TrainingTable) -> None:
         raise InputError(msg)
     if options.n_folds == "loo":
         return
-    smaller = 0 if counts[0] <= counts[1] else 1
+    smaller = counts.index(min(counts))
     most, what = counts[smaller], f"class {shown(table.labels[smaller])} has"
     unit = "cases"
     if table.groups is not None:

@@ -63,14 +63,14 @@ def report(
 ) -> None:
     """Evaluate honestly, fit, and write a folder with the report, predictions and the model."""
     given.check_selection(features, threshold)
-    given.check_prevalence(prevalence)
+    shares = given.prevalence_of(prevalence)
     given.check_jobs(jobs)
     chosen = Options(
         n_features=given.number_of_features(features),
         threshold=threshold,
         n_folds="loo" if leave_one_out else folds,
         n_repeats=repeats,
-        prevalence=prevalence,
+        prevalence=shares,
         recalibrate=recalibrate,
         path=path,
         seed=seed,
@@ -146,9 +146,8 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     kept = found.race.n_kept + found.race.n_by_design
     by_kind = f" ({races_in_words(found.races)})" if found.races else ""
     say(
-        f"{word(data.name)}: {data.n_cases:,} cases, {data.n_events:,} of them "
-        f"{word(data.positive)}; {data.n_features:,} "
-        f"feature{'' if data.n_features == 1 else 's'}, {kept:,} kept{by_kind}"
+        f"{word(data.name)}: {cases_in_words(data.labels, data.class_counts)}; "
+        f"{data.n_features:,} feature{'' if data.n_features == 1 else 's'}, {kept:,} kept{by_kind}"
     )
     for note in (*data.notes, *found.warnings):
         say(f"Note: {note}")
@@ -158,6 +157,21 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     Console(highlight=False).print(comparison(found))
     say()
     say(f"Report: {folder / PAGE}", wrap=False)
+
+
+def cases_in_words(labels: tuple[str, ...], counts: tuple[int, ...]) -> str:
+    """Say how many cases there are, and of which classes.
+
+    >>> cases_in_words(("ALL", "AML"), (27, 11))
+    '38 cases, 11 of them AML'
+    >>> cases_in_words(("a", "b", "c"), (3, 4, 5))
+    '12 cases (3 a, 4 b, 5 c)'
+    """
+    total = f"{sum(counts):,} cases"
+    if len(labels) == 2:
+        return f"{total}, {counts[1]:,} of them {word(labels[1])}"
+    each = (f"{count:,} {word(label)}" for label, count in zip(labels, counts, strict=True))
+    return f"{total} ({', '.join(each)})"
 
 
 def comparison(found: Report) -> Grid:

@@ -14,12 +14,15 @@ import numpy as np
 from honestbayes.evaluation import Evaluation, compare, cross_validate
 from honestbayes.metrics import (
     Estimate,
+    ThresholdTable,
     calibration_table,
     claims,
     reliability,
     threshold_table,
 )
+from honestbayes.metrics.per_case import top_class
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.models.mixed_nb import SelectiveMixedNB
 from honestbayes.models.number import number_grid
 from honestbayes.report.contenders import (
     CORRECTED,
@@ -32,8 +35,10 @@ from honestbayes.report.kept import kept_features
 from honestbayes.report.options import Options
 from honestbayes.report.record import Cases, Densities, Method, NumberPath, Report
 from honestbayes.report.verdict import Judged, Verdict, verdict
-from honestbayes.tables import TrainingTable
+from honestbayes.tables import InputError, TrainingTable
+from honestbayes.tables.errors import shown
 from honestbayes.tables.model import Estimator
+from honestbayes.tables.target import prevalences
 from honestbayes.types import FloatArray
 
 SURE = 0.95
@@ -96,6 +101,7 @@ def analyse(
     progress : callable
         Told how far the work is.
     """
+    prevalences(options.prevalence, table.labels)  # refused before any work
     size = (table.X.shape[0], table.X.shape[0] * table.X.shape[1])
     n_repeats = options.repeats(*size)
     in_use = CORRECTED_SLOPE if options.recalibrate else CORRECTED
@@ -112,15 +118,13 @@ def analyse(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = _final_model(estimators[in_use], table, options)
-        posterior = None
-        if isinstance(model, SelectiveBernoulliNB):
-            posterior = _posterior(estimators[UNCORRECTED], table, len(model.selection_.kept))
+        posterior = _posterior(model, table)
     kept = kept_features(table, model, evaluations[in_use].selected_frequency)
     by_kind = () if isinstance(model, SelectiveBernoulliNB) else races(table, model)
     methods = _methods(evaluations, in_use)
     report = Report(
         data=data_summary(table, name),
-        verdict=_verdict(methods, n_repeats, len(kept), options),
+        verdict=_verdict(table.labels, methods, n_repeats, len(kept), options),
         in_use=in_use,
         methods=methods,
         reliability={
@@ -140,9 +144,8 @@ def analyse(
         features=kept,
         posterior=posterior,
         paths=paths,
-        thresholds=threshold_table(
-            table.y, evaluations[in_use].proba, prevalence=options.prevalence
-        ),
+        thresholds=_thresholds(table, options, evaluations[in_use]),
+        confusion=_confusion(evaluations[in_use]),
         cases=_cases(table, model, evaluations[UNCORRECTED], evaluations[in_use]),
         settings=options.to_dict() | {"n_repeats": n_repeats},
         versions=_versions(),
@@ -167,6 +170,12 @@ def fit_model(table: TrainingTable, options: Options) -> Estimator:
 def _estimators(
     table: TrainingTable, options: Options, n_features: Any, threshold: float | None = None
 ) -> dict[str, Any]:
+    if options.model == "binary" and len(table.labels) > 2:
+        msg = (
+            f"the binary model is for two classes, and column {shown(table.target)} has "
+            f"{len(table.labels)}; use the mixed one."
+        )
+        raise InputError(msg)
     if options.model == "binary" and "categorical" in table.kinds:
         msg = "the binary model needs a feature for each level; read the table with coded=False."
         raise ValueError(msg)
@@ -215,8 +224,9 @@ def _evaluate(
 
 
 def _final_model(estimator: Estimator, table: TrainingTable, options: Options) -> Estimator:
-    if options.prevalence is not None:
-        estimator = estimator.set_params(class_prior=(1 - options.prevalence, options.prevalence))
+    prior = prevalences(options.prevalence, table.labels)
+    if prior is not None:
+        estimator = estimator.set_params(class_prior=prior)
     return estimator.fit(table.X, table.y, groups=table.groups)
 
 
@@ -244,7 +254,13 @@ def _negative(estimate: Estimate) -> Estimate:
     return Estimate(-estimate.value, estimate.standard_error, (-high, -low), estimate.level)
 
 
-def _verdict(methods: tuple[Method, ...], n_repeats: int, n_kept: int, options: Options) -> Verdict:
+def _verdict(
+    labels: tuple[str, ...],
+    methods: tuple[Method, ...],
+    n_repeats: int,
+    n_kept: int,
+    options: Options,
+) -> Verdict:
     judged = {method.name: Judged(method.summary, method.claims) for method in methods}
     better = {
         method.name: method.log_score_difference
@@ -252,6 +268,7 @@ def _verdict(methods: tuple[Method, ...], n_repeats: int, n_kept: int, options: 
         if method.log_score_difference is not None and method.log_score_difference.interval[1] < 0
     }
     return verdict(
+        labels,
         judged[UNCORRECTED],
         judged[CORRECTED],
         judged[CORRECTED_SLOPE],
@@ -285,20 +302,54 @@ def _paths(
     return {name: NumberPath(grid, *np.array(values).T) for name, values in rows.items()}
 
 
-def _posterior(uncorrected: SelectiveBernoulliNB, table: TrainingTable, n_kept: int) -> Densities:
-    """Posterior densities of an alpha that all features share, from the kept and from all."""
-    words = uncorrected.get_params()
-    if words["n_features_to_select"] == "cv":
-        words["n_features_to_select"] = n_kept
-    posteriors = {
-        UNCORRECTED: SelectiveBernoulliNB(**words).fit(table.X, table.y).posterior_,
-        CORRECTED: SelectiveBernoulliNB(**words | {"correction": "counts"})
-        .fit(table.X, table.y)
-        .posterior_,
+def _posterior(model: Estimator, table: TrainingTable) -> Densities | None:
+    """Posterior densities of an alpha that all features share, from the kept and from all.
+
+    None where not all features are binary, or there are more than two classes.
+    """
+    if isinstance(model, SelectiveMixedNB):
+        if model.part_kinds_ != ("binary",) or len(table.labels) > 2:
+            return None
+        n_kept = len(model.selections_["binary"].kept)
+    else:
+        n_kept = len(model.selection_.kept)
+    words: dict[str, Any] = {
+        "n_features_to_select": n_kept if model.threshold is None else None,
+        "threshold": model.threshold,
+        "always_keep": model.always_keep,
+        "random_state": model.random_state,
+        "feature_prior": "uniform",
+        "recalibrate": None,
     }
+    models = {
+        UNCORRECTED: SelectiveBernoulliNB(correction=None, **words),
+        CORRECTED: SelectiveBernoulliNB(correction="counts", **words),
+    }
+    posteriors = {name: m.fit(table.X, table.y).posterior_ for name, m in models.items()}
     ends = [posterior.quantile(np.array([5e-4, 1 - 5e-4])) for posterior in posteriors.values()]
     grid = np.linspace(np.min(ends), np.max(ends), _POINTS)
     return Densities(grid, {name: p.density(grid) for name, p in posteriors.items()})
+
+
+def _thresholds(
+    table: TrainingTable, options: Options, evaluation: Evaluation
+) -> ThresholdTable | None:
+    if len(table.labels) > 2:
+        return None
+    prior = prevalences(options.prevalence, table.labels)
+    share = None if prior is None else prior[1]
+    return threshold_table(table.y, evaluation.proba, prevalence=share)
+
+
+def _confusion(evaluation: Evaluation) -> FloatArray | None:
+    """Count held-out cases by actual and most probable class, per repeat."""
+    n_classes = evaluation.classes.size
+    if n_classes == 2:
+        return None
+    chosen = top_class(evaluation.proba)
+    pairs = (evaluation.y * n_classes + chosen).ravel()
+    counts = np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes)
+    return np.asarray(counts / chosen.shape[0])
 
 
 def _cases(
@@ -306,18 +357,19 @@ def _cases(
 ) -> Cases:
     held_out = in_use.proba
     draws = int(np.clip(INTERVAL_DRAWS // table.y.size, *FEWEST_AND_MOST_DRAWS))
+    fitted = model.predict_proba(table.X)
     interval: FloatArray = model.predict_proba_interval(table.X, INTERVAL_LEVEL, n_draws=draws)
     return Cases(
         row=table.row_numbers,
         identifier=None if table.ids is None else tuple(str(name) for name in table.ids),
-        is_positive=table.y == 1,
+        actual=table.y,
         held_out=held_out.mean(axis=0),
         held_out_low=held_out.min(axis=0),
         held_out_high=held_out.max(axis=0),
         held_out_uncorrected=uncorrected.proba.mean(axis=0),
-        fitted=model.predict_proba(table.X)[:, 1],
-        fitted_low=interval[:, 0],
-        fitted_high=interval[:, 1],
+        fitted=fitted[:, 1] if len(table.labels) == 2 else fitted,
+        fitted_low=interval[..., 0],
+        fitted_high=interval[..., 1],
     )
 
 

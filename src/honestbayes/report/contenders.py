@@ -21,6 +21,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -103,7 +104,8 @@ def contenders(
 class L1Logistic(ClassifierMixin, BaseEstimator):
     """L1 logistic regression on standardised columns, its penalty tuned by log score.
 
-    A categorical column becomes one column for each level.
+    A categorical column becomes one column for each level. More than two classes have a model each,
+    of that class against the others, whose probabilities are made to sum to 1.
     """
 
     def __init__(self, *, cv: Any = 5, seed: int = 0, kinds: Sequence[Kind] | None = None) -> None:
@@ -117,7 +119,7 @@ class L1Logistic(ClassifierMixin, BaseEstimator):
         self.prepare_ = make_pipeline(self._as_numbers(), StandardScaler())
         columns = self.prepare_.fit_transform(X)
         strongest = _strongest_penalty(columns, y)
-        self.model_ = LogisticRegressionCV(
+        model = LogisticRegressionCV(
             Cs=strongest * WEAKER_PENALTIES,
             cv=self.cv,
             solver="liblinear",
@@ -128,7 +130,10 @@ class L1Logistic(ClassifierMixin, BaseEstimator):
             max_iter=300,
             random_state=self.seed,
             **_l1_words(),
-        ).fit(columns, y)
+        )
+        if self.classes_.size > 2:  # what liblinear fits is of two classes
+            model = OneVsRestClassifier(model)
+        self.model_ = model.fit(columns, y)
         return self
 
     def _as_numbers(self) -> Any:
@@ -146,7 +151,7 @@ class L1Logistic(ClassifierMixin, BaseEstimator):
         )
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return P(class | x), shape (n, 2)."""
+        """Return P(class | x), shape (n, C)."""
         result: FloatArray = self.model_.predict_proba(self.prepare_.transform(X))
         return result
 
@@ -220,7 +225,7 @@ class InnerFolds(ClassifierMixin, BaseEstimator):
         self.seed = seed
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Draw the folds and fit; class frequencies, where no folds keep both classes in."""
+        """Draw the folds and fit; class frequencies, where no folds keep all classes in."""
         labels = np.asarray(y)
         self.classes_ = np.unique(labels)
         folds = self._folds(labels, groups)
@@ -231,7 +236,7 @@ class InnerFolds(ClassifierMixin, BaseEstimator):
         return self
 
     def _folds(self, labels: AnyArray, groups: Any) -> list[tuple[AnyArray, AnyArray]] | None:
-        """Return as many folds as possible, up to ``n_folds``, with both classes outside each."""
+        """Return as many folds as possible, up to ``n_folds``, with all classes outside each."""
         smallest = int(np.unique(labels, return_counts=True)[1].min())
         kind: Any = StratifiedKFold
         if groups is not None:
@@ -239,7 +244,10 @@ class InnerFolds(ClassifierMixin, BaseEstimator):
         for n_folds in range(min(self.n_folds, smallest), 1, -1):
             splitter = kind(n_folds, shuffle=True, random_state=self.seed)
             splits = list(splitter.split(np.zeros(labels.size), labels, groups))
-            if all(test.size and np.unique(labels[train]).size == 2 for train, test in splits):
+            if all(
+                test.size and np.unique(labels[train]).size == self.classes_.size
+                for train, test in splits
+            ):
                 return splits
         return None
 
@@ -250,6 +258,6 @@ class InnerFolds(ClassifierMixin, BaseEstimator):
         return result
 
     def predict(self, X: Any) -> AnyArray:
-        """Return the more probable class."""
+        """Return the most probable class."""
         result: AnyArray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return result

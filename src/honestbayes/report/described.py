@@ -36,10 +36,9 @@ def data_summary(table: TrainingTable, name: str) -> DataSummary:
     return DataSummary(
         name=name,
         target=table.target,
-        negative=table.labels[0],
-        positive=table.labels[1],
+        labels=table.labels,
         n_cases=int(table.y.size),
-        n_events=int(table.y.sum()),
+        class_counts=tuple(np.bincount(table.y, minlength=len(table.labels)).tolist()),
         n_groups=None if table.groups is None else int(np.unique(table.groups).size),
         n_binary=kinds("binary"),
         n_real=kinds("real"),
@@ -112,7 +111,7 @@ def races(table: TrainingTable, model: SelectiveMixedNB) -> tuple[Race, ...]:
     for kind, selection in model.selections_.items():
         columns = np.flatnonzero(np.array(table.kinds) == kind)
         part = table.X.iloc[:, columns]
-        strength = _strength(part, table.y, kind)
+        strength = _strength(part, table.y, len(table.labels), kind)
         order = np.argsort(-np.abs(strength), kind="stable")
         discarded = order[~selection.support()[order]][:N_JUST_MISSED]
         values = part.to_numpy()
@@ -135,20 +134,25 @@ def races(table: TrainingTable, model: SelectiveMixedNB) -> tuple[Race, ...]:
     return tuple(result)
 
 
-def _strength(part: pd.DataFrame, y: IntArray, kind: str) -> FloatArray:
-    """Return the correlation of each feature with the class; without a sign for categories."""
-    if kind == "binary":
+def _strength(part: pd.DataFrame, y: IntArray, n_classes: int, kind: str) -> FloatArray:
+    """Return the correlation of each feature with the class.
+
+    It has no sign for categories, and where there are more than two classes.
+    """
+    if kind == "binary" and n_classes == 2:
         return screen(part, y).correlation()
     if kind == "real":
-        moments = screen_moments(as_source(part), y, np.arange(2))
-        return signed_correlation(moments)
-    counts = count_categories(category_table(part), y, np.arange(2))
+        return correlation_with(screen_moments(as_source(part), y, np.arange(n_classes)))
+    counts = count_categories(category_table(part), y, np.arange(n_classes))
     return np.asarray(np.sqrt(strength_of(counts)[0]))
 
 
-def signed_correlation(moments: Moments) -> FloatArray:
-    """Return the correlation of real-valued features with the second of two classes."""
-    return np.asarray(np.sign(moments.mean[1] - moments.mean[0]) * np.sqrt(moments.r_squared()))
+def correlation_with(moments: Moments) -> FloatArray:
+    """Return the correlation of real-valued features with the class; its sign, of two classes."""
+    size = np.sqrt(moments.r_squared())
+    if moments.mean.shape[0] > 2:
+        return np.asarray(size)
+    return np.asarray(np.sign(moments.mean[1] - moments.mean[0]) * size)
 
 
 def _kind_in_words(kind: str, kept: int, discarded: int) -> str:

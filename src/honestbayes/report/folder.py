@@ -96,8 +96,11 @@ def write_folder(
 
 
 def write_predictions(report: Report, path: Path) -> None:
-    """Write the predictions of all cases, held out and fitted apart, as CSV."""
-    cases, labels = report.cases, (report.data.negative, report.data.positive)
+    """Write the predictions of all cases, held out and fitted apart, as CSV.
+
+    Probabilities of the positive class; with more than two classes a column for each of them.
+    """
+    cases, labels = report.cases, report.data.labels
     numbers = {
         "held_out": cases.held_out,
         "held_out_low": cases.held_out_low,
@@ -107,13 +110,19 @@ def write_predictions(report: Report, path: Path) -> None:
         "fitted_low": cases.fitted_low,
         "fitted_high": cases.fitted_high,
     }
+    if len(labels) > 2:
+        numbers = {
+            safe_cell(f"{name}: {label}"): column[:, c]
+            for name, column in numbers.items()
+            for c, label in enumerate(labels)
+        }
     names = [] if cases.identifier is None else ["identifier"]
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["row", *names, "class", *numbers])
         for i in range(cases.row.size):
             identifier = [] if cases.identifier is None else [safe_cell(cases.identifier[i])]
-            label = safe_cell(labels[int(cases.is_positive[i])])
+            label = safe_cell(labels[cases.actual[i]])
             values = [f"{float(column[i]):.12g}" for column in numbers.values()]
             writer.writerow([int(cases.row[i]), *identifier, label, *values])
 

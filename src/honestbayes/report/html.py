@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -15,7 +17,7 @@ from honestbayes.report import wording
 from honestbayes.report.contenders import FREQUENCIES
 from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.pictures import MOST_DOTS, pictures
-from honestbayes.report.record import AnyFeature, DataSummary, Report
+from honestbayes.report.record import AnyFeature, Cases, DataSummary, Report
 
 MOST_CASES = 20_000
 """Cases in the page's table; more would make it slow to open."""
@@ -48,6 +50,7 @@ def render(report: Report) -> str:
         "signed": _signed,
         "plus": _plus,
         "short": _short,
+        "prevalence": prevalence_in_words,
     }
     return environment.get_template("report.html.jinja").render(
         report=report,
@@ -56,9 +59,12 @@ def render(report: Report) -> str:
         limits=limits(report),
         pictures=pictures(report),
         many_dots=report.data.n_cases > MOST_DOTS,
+        two=report.data.positive is not None,
+        claimed_of=report.data.positive or "the most probable class",
         repeats=report.settings["n_repeats"],
         frequencies=FREQUENCIES,
         kept_by_kind=_by_kind(report.features[:MOST_FEATURES]),
+        has_binary=any(race.kind == "binary" for race in report.races),
         n_shown=min(MOST_FEATURES, len(report.features)),
         races=report.races or (report.race,),
         kind_words=KIND_WORDS,
@@ -120,33 +126,53 @@ def _case_columns(report: Report) -> list[dict[str, Any]]:
     titles: list[tuple[str, int | None]] = [("row", None)]
     if report.cases.identifier is not None:
         titles.append(("identifier", None))
-    positive = f"P({report.data.positive})"
-    titles += [
-        (report.data.target, None),
-        (f"{positive}, held out", 3),
-        ("uncorrected, held out", 3),
-        (f"{positive}, fitted", 3),
-        ("fitted, low", 3),
-        ("fitted, high", 3),
-    ]
+    titles.append((report.data.target, None))
+    if report.data.positive is None:
+        titles += [("most probable, held out", None), ("its probability", 3)]
+        titles += [("P(actual class), held out", 3), ("the same, uncorrected", 3)]
+        titles += [(f"P({label}), held out", 3) for label in report.data.labels]
+    else:
+        positive = f"P({report.data.positive})"
+        titles += [(f"{positive}, held out", 3), ("uncorrected, held out", 3)]
+        titles += [(f"{positive}, fitted", 3), ("fitted, low", 3), ("fitted, high", 3)]
     return [{"title": title, "digits": digits} for title, digits in titles]
 
 
 def _case_rows(report: Report) -> list[list[Any]]:
-    cases, labels = report.cases, (report.data.negative, report.data.positive)
+    cases, labels = report.cases, report.data.labels
     rows = []
     for i in range(min(cases.row.size, MOST_CASES)):
         names = [] if cases.identifier is None else [cases.identifier[i]]
-        numbers = (
-            cases.held_out[i],
-            cases.held_out_uncorrected[i],
-            cases.fitted[i],
-            cases.fitted_low[i],
-            cases.fitted_high[i],
-        )
-        label = labels[int(cases.is_positive[i])]
-        rows.append([int(cases.row[i]), *names, label, *(round(float(p), 6) for p in numbers)])
+        numbers = _case_cells(cases, i) if len(labels) == 2 else _case_of_many(cases, labels, i)
+        rows.append([int(cases.row[i]), *names, labels[cases.actual[i]], *numbers])
     return rows
+
+
+def _case_cells(cases: Cases, i: int) -> list[Any]:
+    numbers = (
+        cases.held_out[i],
+        cases.held_out_uncorrected[i],
+        cases.fitted[i],
+        cases.fitted_low[i],
+        cases.fitted_high[i],
+    )
+    return [_rounded(p) for p in numbers]
+
+
+def _case_of_many(cases: Cases, labels: tuple[str, ...], i: int) -> list[Any]:
+    """Return what the page shows of a case where there are more than two classes."""
+    top, actual = int(np.argmax(cases.held_out[i])), cases.actual[i]
+    numbers = (
+        cases.held_out[i, top],
+        cases.held_out[i, actual],
+        cases.held_out_uncorrected[i, actual],
+        *cases.held_out[i],
+    )
+    return [labels[top], *(_rounded(p) for p in numbers)]
+
+
+def _rounded(p: float) -> float:
+    return round(float(p), 6)
 
 
 def _cell(value: Any, column: dict[str, Any]) -> str:
@@ -178,11 +204,12 @@ def limits(report: Report) -> list[str]:
         )
     )
     prevalence = report.settings["prevalence"]
-    share = wording.percent(data.n_events / data.n_cases)
+    shares = [count / data.n_cases for count in data.class_counts]
+    here = wording.percent(shares[1]) if len(shares) == 2 else _shares(data.labels, shares)
     result.append(
-        f"Held-out probabilities and scores are at the prevalence of this table ({share}). "
+        f"Held-out probabilities and scores are at the prevalence of this table ({here}). "
         + (
-            f"Fitted probabilities and the saved model are at {wording.percent(prevalence)}."
+            f"Fitted probabilities and the saved model are at {prevalence_in_words(prevalence)}."
             if prevalence is not None
             else "Where the model will be used at another prevalence, say so with --prevalence."
         )
@@ -213,7 +240,7 @@ def _limits_of_mixed(report: Report) -> list[str]:
     if any(race.kind == "real" for race in report.races):
         result.append(
             "In each class the values of a real-valued feature are taken for normally distributed "
-            "around a centre of that class, with one spread for both. A class that differs in its "
+            "around a centre of that class, with one spread for all. A class that differs in its "
             "spread alone is not seen; measurements with a long tail may do better as logarithms."
         )
     if len(report.races) > 1:
@@ -222,6 +249,18 @@ def _limits_of_mixed(report: Report) -> list[str]:
             "for each kind."
         )
     return result
+
+
+def prevalence_in_words(prevalence: float | Mapping[str, float]) -> str:
+    """Return the shares of classes where the model will be used."""
+    if isinstance(prevalence, Mapping):
+        return _shares(prevalence.keys(), prevalence.values())
+    return wording.percent(prevalence)
+
+
+def _shares(labels: Iterable[str], shares: Iterable[float]) -> str:
+    pairs = zip(labels, shares, strict=True)
+    return ", ".join(f"{label} {wording.percent(share)}" for label, share in pairs)
 
 
 def _columns(number: int, kind: str) -> str:
@@ -255,7 +294,7 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
         ("recalibration", "slope" if settings["recalibrate"] else "none"),
         (
             "prevalence of use",
-            "as in the table" if prevalence is None else wording.percent(prevalence),
+            "as in the table" if prevalence is None else prevalence_in_words(prevalence),
         ),
         ("kept by design", ", ".join(report.data.kept_by_design) or "none"),
         ("seed", str(settings["seed"])),

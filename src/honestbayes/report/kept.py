@@ -14,7 +14,7 @@ from honestbayes.models.gaussian_explain import GaussianFeatureTable
 from honestbayes.models.gaussian_part import GaussianPart
 from honestbayes.models.mixed_explain import MixedFeatureTable, feature_table
 from honestbayes.models.mixed_nb import SelectiveMixedNB
-from honestbayes.report.described import signed_correlation
+from honestbayes.report.described import correlation_with
 from honestbayes.report.record import AnyFeature, CategoricalFeature, KeptFeature, RealFeature
 from honestbayes.screening import Binarization
 from honestbayes.tables import Encoding, Feature, TrainingTable
@@ -45,7 +45,7 @@ def kept_features(
         if isinstance(part, BernoulliPart) and isinstance(found, FeatureTable):
             result += _binary(table, columns, found, part.fit.binarization, selected)
         elif isinstance(part, GaussianPart) and isinstance(found, GaussianFeatureTable):
-            result += _real(table, columns, found, signed_correlation(part.fit.moments), selected)
+            result += _real(table, columns, found, correlation_with(part.fit.moments), selected)
         elif isinstance(found, CategoricalFeatureTable):
             result += _categorical(table, columns, found, model.slope_, selected)
     return tuple(result)
@@ -104,8 +104,7 @@ def _real(
             column=table.encoding.features[column].column,
             by_design=bool(rows.by_design[position]),
             correlation=float(correlation[position]),
-            centre_negative=float(rows.centre[0, position]),
-            centre_positive=float(rows.centre[1, position]),
+            centre=tuple(rows.centre[:, position].tolist()),
             spread=float(rows.spread[position]),
             idle=float(rows.idle[position]),
             selected=selected(column),
@@ -124,7 +123,7 @@ def _categorical(
     result = []
     for position, column in enumerate(columns):
         feature = table.encoding.features[column]
-        negative, positive = rows.probability[position]
+        probability = rows.probability[position]
         result.append(
             CategoricalFeature(
                 name=feature.name,
@@ -132,13 +131,18 @@ def _categorical(
                 by_design=bool(rows.by_design[position]),
                 correlation=float(rows.r[position]),
                 levels=level_texts(feature, table.encoding, rows.levels[position]),
-                p_negative=tuple(negative.tolist()),
-                p_positive=tuple(positive.tolist()),
-                evidence=tuple((slope * (np.log(positive) - np.log(negative))).tolist()),
+                probability=tuple(tuple(of_class) for of_class in probability.tolist()),
+                evidence=tuple((slope * _evidence(probability)).tolist()),
                 selected=selected(column),
             )
         )
     return tuple(result)
+
+
+def _evidence(probability: FloatArray) -> FloatArray:
+    """Return what each level says: of two classes for the second, else between the extremes."""
+    logs = np.log(probability)
+    return np.asarray(logs[1] - logs[0] if len(logs) == 2 else np.ptp(logs, axis=0))
 
 
 def level_texts(feature: Feature, encoding: Encoding, codes: tuple[str, ...]) -> tuple[str, ...]:

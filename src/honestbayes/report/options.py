@@ -33,8 +33,8 @@ class Options:
         Folds of the cross-validation, or one case (or group) at a time.
     n_repeats : int or None
         How often folds are drawn; None: by the size of the table.
-    prevalence : float or None
-        Share of the positive class where the model will be used.
+    prevalence : float, dict or None
+        Share of the positive class where the model will be used; or of each class, by its label.
     recalibrate : bool
         Whether the model multiplies the evidence by a slope learnt from held-out cases.
     path : bool or None
@@ -52,7 +52,7 @@ class Options:
     threshold: float | None = None
     n_folds: int | Literal["loo"] = DEFAULT_FOLDS
     n_repeats: int | None = None
-    prevalence: float | None = None
+    prevalence: float | dict[str, float] | None = None
     recalibrate: bool = True
     path: bool | None = None
     seed: int = 0
@@ -61,7 +61,7 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse what means nothing before any work is done."""
-        if self.prevalence is not None and not 0 < self.prevalence < 1:
+        if isinstance(self.prevalence, float | int) and not 0 < self.prevalence < 1:
             msg = f"prevalence={self.prevalence} is not a share between 0 and 1."
             raise ValueError(msg)
         if self.n_features is not None and self.threshold is not None:

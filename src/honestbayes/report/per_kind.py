@@ -46,7 +46,7 @@ def association(X: AnyArray, y: AnyArray) -> tuple[FloatArray, FloatArray]:
     classes, codes = np.unique(y, return_inverse=True)
     r2 = strength_of(count_categories(category_table(X), codes, classes))[0]
     with np.errstate(divide="ignore"):
-        scores = (len(y) - 2) * r2 / (1 - r2)
+        scores = (len(y) - classes.size) / (classes.size - 1) * r2 / (1 - r2)
     return np.minimum(scores, np.finfo(float).max), np.ones(X.shape[1])
 
 
@@ -61,7 +61,8 @@ class SelectAbove(SelectKBest):
     def fit(self, X: AnyArray, y: AnyArray) -> Self:
         """Count the columns above the bound; one at least is kept."""
         scores = self.score(X, y)[0]
-        r2 = scores / (scores + len(y) - 2)
+        between = np.unique(y).size - 1
+        r2 = between * scores / (between * scores + len(y) - 1 - between)
         self.k = max(1, int(np.sum(np.sqrt(r2) > self.bound)))
         super().fit(X, y)
         return self
@@ -153,7 +154,7 @@ class PerKindNB(ClassifierMixin, BaseEstimator):
         )
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return P(class | x), shape (n, 2): log likelihoods of the kinds add up."""
+        """Return P(class | x), shape (n, C): log likelihoods of the kinds add up."""
         check_is_fitted(self)
         table = np.asarray(X, dtype=float)
         total = np.zeros((table.shape[0], self.classes_.size)) + self.log_prior_
@@ -162,6 +163,6 @@ class PerKindNB(ClassifierMixin, BaseEstimator):
         return np.asarray(np.exp(log_softmax(total, axis=1)))
 
     def predict(self, X: Any) -> AnyArray:
-        """Return the more probable class."""
+        """Return the most probable class."""
         result: AnyArray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         return result

@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from honestbayes.metrics.per_case import top_class
 from honestbayes.plots import (
     AlphaPosteriorDisplay,
     FeaturePathDisplay,
@@ -91,8 +92,9 @@ def pictures(report: Report) -> dict[str, Picture]:
         "reliability-in-use": _reliability_in_use,
         "errors": _errors,
         "scatter": _scatter,
-        "benefit": _benefit,
     }
+    if report.thresholds is not None:
+        drawings["benefit"] = _benefit
     if report.posterior is not None:
         drawings["posterior"] = _posterior
     if report.paths:
@@ -141,14 +143,17 @@ def _reliability(report: Report, name: str, position: int) -> tuple[Figure, str]
     ReliabilityDisplay({name: curve}).plot(ax, first_look=position)
     ax.get_legend().remove()
     ax.set_title(name, fontsize=10.5)
-    ax.set_xlabel(f"claimed probability of {_short(report.data.positive)}")
-    ax.set_ylabel(f"fraction that was {_short(report.data.positive)}")
+    label = report.data.positive
+    what = "the most probable class" if label is None else _short(label)
+    ax.set_xlabel(f"claimed probability of {what}")
+    ax.set_ylabel("fraction that was right" if label is None else f"fraction that was {what}")
     points = ", ".join(
         f"{percent(p)} claimed and {percent(a)} happened"
         for p, a in zip(curve.predicted, curve.actual, strict=True)
     )
     alt = (
-        f"Reliability, {name}: fraction of cases in the positive class against the claimed "
+        f"Reliability, {name}: fraction of cases in "
+        f"{'the most probable' if label is None else 'the positive'} class against the claimed "
         f"probability, with 95% intervals; on the diagonal claims are honest. {points}."
     )
     return figure, alt
@@ -212,21 +217,50 @@ def _errors(report: Report) -> tuple[Figure, str]:
 
 
 def _scatter(report: Report) -> tuple[Figure, str]:
+    """Draw the probabilities of each case with and without the correction.
+
+    Those of the positive class; with more than two classes, of the class that the case is of.
+    """
     figure, ax = _axes(5.0, 4.8)
-    cases = report.cases
+    cases, labels = report.cases, report.data.labels
+    uncorrected, in_use = cases.held_out_uncorrected, cases.held_out
+    if len(labels) > 2:
+        right = top_class(in_use) == cases.actual
+        rows = np.arange(cases.row.size)
+        uncorrected, in_use = uncorrected[rows, cases.actual], in_use[rows, cases.actual]
     chosen = np.arange(cases.row.size)
     if chosen.size > MOST_DOTS:
         chosen = np.random.default_rng(0).choice(chosen.size, MOST_DOTS, replace=False)
     ProbabilityScatterDisplay(
-        cases.is_positive[chosen].astype(int),
-        cases.held_out_uncorrected[chosen],
-        cases.held_out[chosen],
-        classes=(_plain_label(report.data.negative), _plain_label(report.data.positive)),
+        (cases.actual if len(labels) == 2 else right)[chosen].astype(int),
+        uncorrected[chosen],
+        in_use[chosen],
+        classes=(_plain_label(labels[0]), _plain_label(labels[1])),
         names=(UNCORRECTED, report.in_use),
     ).plot(ax)
+    words = None
+    if len(labels) > 2:
+        ax.set_xlabel(f"probability of the actual class, {UNCORRECTED}")
+        ax.set_ylabel(f"probability of the actual class, {plain(report.in_use)}")
+        words = ["another class was more probable", "most probable in use"]
+    handles, names = ax.get_legend_handles_labels()
     # Above the square: inside it the legend would hide cases in the corner.
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, handletextpad=0.3)
-    distance = np.abs(cases.held_out - 0.5) < np.abs(cases.held_out_uncorrected - 0.5)
+    ax.legend(
+        handles,
+        words or names,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=2,
+        frameon=False,
+        handletextpad=0.3,
+    )
+    if len(labels) > 2:
+        lower = percent(float((in_use < uncorrected).mean()))
+        return figure, (
+            f"Probability of the actual class of {cases.row.size:,} held-out cases, uncorrected "
+            f"across and {report.in_use} upwards. The second is lower for {lower} of the cases."
+        )
+    distance = np.abs(in_use - 0.5) < np.abs(uncorrected - 0.5)
     alt = (
         f"Probabilities of {cases.row.size:,} held-out cases, uncorrected across and "
         f"{report.in_use} upwards. The second is closer to one half for "
@@ -255,6 +289,7 @@ def _posterior(report: Report) -> tuple[Figure, str]:
 def _benefit(report: Report) -> tuple[Figure, str]:
     figure, ax = _axes(5.6, 3.6)
     table = report.thresholds
+    assert table is not None  # else it is not drawn
     first, second = look(0), look(1)
     ax.plot(
         table.threshold,

@@ -17,7 +17,7 @@ from honestbayes.metrics import (
     ThresholdTable,
 )
 from honestbayes.report.verdict import Verdict
-from honestbayes.types import BoolArray, FloatArray, IntArray
+from honestbayes.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,14 @@ class DataSummary:
     ----------
     name : str
         Name of the file, without its folder.
-    target, negative, positive : str
-        The column of the class and its two labels.
-    n_cases, n_events : int
-        Cases, and cases of the positive class.
+    target : str
+        The column of the class.
+    labels : tuple of str
+        The classes; of two, the negative and the positive one.
+    n_cases : int
+        Cases.
+    class_counts : tuple of int
+        Cases of each class.
     n_groups : int or None
         Groups of cases that stay together.
     n_binary, n_real, n_categorical : int
@@ -58,10 +62,9 @@ class DataSummary:
 
     name: str
     target: str
-    negative: str
-    positive: str
+    labels: tuple[str, ...]
     n_cases: int
-    n_events: int
+    class_counts: tuple[int, ...]
     n_groups: int | None
     n_binary: int
     n_real: int
@@ -72,6 +75,11 @@ class DataSummary:
     ignored: tuple[str, ...]
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
+
+    @property
+    def positive(self) -> str | None:
+        """The positive class, where there are two."""
+        return self.labels[1] if len(self.labels) == 2 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class KeptFeature:
-    """One binary feature of the model, and what it says.
+    """One binary feature of a model of two classes, and what it says.
 
     Attributes
     ----------
@@ -145,8 +153,9 @@ class RealFeature:
     by_design : bool
         Whether the user kept it.
     correlation : float
-        With the positive class, on all cases.
-    centre_negative, centre_positive : float
+        With the positive class, on all cases; with more than two classes, the multiple
+        correlation with them.
+    centre : tuple of float
         Where the values of each class lie, shrunk towards each other.
     spread : float
         Typical deviation within a class.
@@ -160,8 +169,7 @@ class RealFeature:
     column: str
     by_design: bool
     correlation: float
-    centre_negative: float
-    centre_positive: float
+    centre: tuple[float, ...]
     spread: float
     idle: float
     selected: float
@@ -171,6 +179,8 @@ class RealFeature:
 @dataclass(frozen=True, slots=True)
 class CategoricalFeature:
     """One categorical feature of the model, and what it says.
+
+    With more than two classes, binary features too are of this kind, with two levels.
 
     Attributes
     ----------
@@ -182,10 +192,11 @@ class CategoricalFeature:
         The correlation of a yes-or-no feature that would be as surprising.
     levels : tuple of str
         Its levels, in sorted order.
-    p_negative, p_positive : tuple of float
-        Probability of each level in each class.
+    probability : tuple of tuple of float
+        For each class, the probability of each level.
     evidence : tuple of float
-        What each level adds to the log-odds of the positive class.
+        What each level adds to the log-odds of the positive class; with more than two classes,
+        to those of the class that it speaks for most against the one that it speaks against most.
     selected : float
         Share of the folds that kept it.
     """
@@ -195,8 +206,7 @@ class CategoricalFeature:
     by_design: bool
     correlation: float
     levels: tuple[str, ...]
-    p_negative: tuple[float, ...]
-    p_positive: tuple[float, ...]
+    probability: tuple[tuple[float, ...], ...]
     evidence: tuple[float, ...]
     selected: float
     kind: Literal["categorical"] = "categorical"
@@ -268,26 +278,29 @@ class Densities:
 class Cases:
     """Predictions, one entry of each array a case.
 
+    Probabilities are those of the positive class, shape (n,); with more than two classes, of each
+    class, shape (n, C).
+
     Attributes
     ----------
     row : ndarray of int
         Number of the data row, from 1.
     identifier : tuple of str or None
         Only where the user asked for it.
-    is_positive : ndarray of bool
-        The actual class.
+    actual : ndarray of int
+        The actual class, as its place among the labels.
     held_out, held_out_low, held_out_high : ndarray
-        P(positive) by models that had not seen the case: mean, least and largest over repeats.
+        By models that had not seen the case: mean, least and largest over repeats.
     held_out_uncorrected : ndarray
         The same without the correction: mean over repeats.
     fitted, fitted_low, fitted_high : ndarray
-        P(positive) by the final model, which has seen the case, at the prevalence of use, with
-        its 90% interval.
+        By the final model, which has seen the case, at the prevalence of use, with its 90%
+        interval.
     """
 
     row: IntArray
     identifier: tuple[str, ...] | None
-    is_positive: BoolArray
+    actual: IntArray
     held_out: FloatArray
     held_out_low: FloatArray
     held_out_high: FloatArray
@@ -320,11 +333,14 @@ class Report:
     features : tuple of KeptFeature, RealFeature or CategoricalFeature
         What the kept features say.
     posterior : Densities or None
-        Of log(alpha), with and without the correction; the binary model alone has it.
+        Of log(alpha), with and without the correction, where all features are binary.
     paths : dict of name to NumberPath
         Performance by number of features; empty where it was not asked for.
-    thresholds : ThresholdTable
-        What follows from acting above a threshold.
+    thresholds : ThresholdTable or None
+        What follows from acting above a threshold; None with more than two classes.
+    confusion : ndarray of shape (C, C), or None
+        Held-out cases by actual (rows) and most probable class (columns), the average over
+        repeats; None with two classes.
     cases : Cases
         The predictions.
     settings, versions : dict
@@ -346,7 +362,8 @@ class Report:
     features: tuple[AnyFeature, ...]
     posterior: Densities | None
     paths: dict[str, NumberPath]
-    thresholds: ThresholdTable
+    thresholds: ThresholdTable | None
+    confusion: FloatArray | None
     cases: Cases
     settings: dict[str, Any]
     versions: dict[str, str]

@@ -7,8 +7,11 @@ these stands whether anything can be predicted at all.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from scipy.special import ndtri
 
 from honestbayes.metrics import CalibrationFit, Claims, Estimate, Summary
 from honestbayes.report.wording import count, interval, number, percent, percent_with_interval
@@ -75,6 +78,7 @@ class Verdict:
 
 
 def verdict(
+    labels: tuple[str, ...],
     uncorrected: Judged,
     corrected: Judged,
     recalibrated: Judged,
@@ -88,6 +92,8 @@ def verdict(
 
     Parameters
     ----------
+    labels : tuple of str
+        The classes.
     uncorrected, corrected, recalibrated : Judged
         Without the correction; with it; with it and the slope.
     better : dict of name to Estimate
@@ -109,7 +115,7 @@ def verdict(
         remains, advice = _nothing_remains(used.summary, n_kept), _nothing_advice(other)
         headline = _nothing(used.summary, found_elsewhere=best is not None)
     else:
-        remains = f"What remains: {_remains(remaining, corrected.summary)}"
+        remains = f"What remains: {_remains(remaining, corrected.summary, labels)}"
         advice = _advice(remaining, recalibrated.summary, other, recalibrate)
         headline = _headline(used.summary, recalibrate)
     return Verdict(
@@ -122,14 +128,14 @@ def verdict(
     )
 
 
-def external_verdict(summary: Summary, claims: Claims) -> str:
+def external_verdict(summary: Summary, claims: Claims, labels: tuple[str, ...]) -> str:
     """Say what a model claimed of cases from elsewhere, and whether that was honest."""
     words = [_claims_in_words("On this table", claims, 1)]
-    if 0 < summary.n_positive < summary.n_cases:
+    if sum(count > 0 for count in class_counts(summary)) > 1:
         remaining = _remaining(summary.calibration)
-        text = _remains(remaining, summary)
+        text = _remains(remaining, summary, labels)
         words.append(f"{text[0].upper()}{text[1:]}")
-        if _shift(summary):
+        if _shift(summary, labels):
             words.append(
                 "Where that is because the class is more or less frequent here than in training, "
                 "--prevalence moves the probabilities."
@@ -139,10 +145,11 @@ def external_verdict(summary: Summary, claims: Claims) -> str:
 
 def _headline(summary: Summary, recalibrate: bool) -> str:
     name = "corrected and recalibrated" if recalibrate else "corrected"
+    pairs = " over pairs of classes" if isinstance(summary.n_positive, tuple) else ""
     return (
         f"The {name} model claims an error rate of {percent(summary.expected_error)}; "
         f"{percent_with_interval(summary.actual_error)} happened. "
-        f"AUC {number(summary.auc.value)} ({interval(summary.auc.interval)})."
+        f"AUC{pairs} {number(summary.auc.value)} ({interval(summary.auc.interval)})."
     )
 
 
@@ -227,7 +234,7 @@ def _remaining(fit: CalibrationFit) -> Remaining:
         return "overconfident"
     if low > 1:
         return "underconfident"
-    if not fit.shift_interval[0] <= 0 <= fit.shift_interval[1]:
+    if _is_shifted(fit):
         return "shifted"
     return "honest" if low >= TWICE_TOO_SURE else "too few cases"
 
@@ -239,21 +246,51 @@ def _slope_in_words(fit: CalibrationFit) -> str:
     return f"the calibration slope is {number(fit.slope)} ({interval((low, high), digits)})"
 
 
-def _shift(summary: Summary) -> str:
-    """Say that probabilities are too high or too low on average, where they are."""
-    low, high = summary.calibration.shift_interval
-    if low <= 0 <= high:
-        return ""
-    happened = summary.n_positive / summary.n_cases
-    return (
-        f"probabilities are too {'high' if high < 0 else 'low'} on average, "
-        f"{percent(summary.mean_probability)} claimed where {percent(happened)} happened"
+def class_counts(summary: Summary) -> tuple[int, ...]:
+    """Return the cases of each class."""
+    if isinstance(summary.n_positive, tuple):
+        return summary.n_positive
+    return (summary.n_cases - summary.n_positive, summary.n_positive)
+
+
+def _is_shifted(fit: CalibrationFit) -> bool:
+    """Whether a class is claimed more or less often than it happens, beyond chance.
+
+    With more than two classes there are several intervals, each wider than for one alone (after
+    Bonferroni), so that one of them misses 0 by chance no more often.
+    """
+    if not isinstance(fit.shift, tuple):
+        low, high = fit.shift_interval
+        return not low <= 0 <= high
+    tail = (1 - fit.level) / 2
+    wider = float(ndtri(tail / len(fit.shift)) / ndtri(tail))
+    return any(
+        not wider * (low - shift) <= -shift <= wider * (high - shift)
+        for shift, (low, high) in zip(fit.shift, fit.shift_interval, strict=True)
+        if math.isfinite(shift)
     )
 
 
-def _remains(remaining: Remaining, summary: Summary) -> str:
+def _shift(summary: Summary, labels: tuple[str, ...]) -> str:
+    """Say that probabilities are too high or too low on average, where they are."""
+    if not _is_shifted(summary.calibration):
+        return ""
+    if isinstance(summary.mean_probability, tuple):
+        claimed = summary.mean_probability
+        happened = [count / summary.n_cases for count in class_counts(summary)]
+        place = max(range(len(claimed)), key=lambda c: abs(claimed[c] - happened[c]))
+        share, fact, whose = claimed[place], happened[place], f" of {labels[place]}"
+    else:
+        share, fact, whose = summary.mean_probability, summary.n_positive / summary.n_cases, ""
+    return (
+        f"probabilities{whose} are too {'high' if share > fact else 'low'} on average, "
+        f"{percent(share)} claimed where {percent(fact)} happened"
+    )
+
+
+def _remains(remaining: Remaining, summary: Summary, labels: tuple[str, ...]) -> str:
     slope = f"{_slope_in_words(summary.calibration)}; 1 is honest, less is too sure"
-    shift = _shift(summary)
+    shift = _shift(summary, labels)
     if remaining == "shifted":
         return f"{shift}; {slope}."
     also = f" Also, {shift}." if shift else ""

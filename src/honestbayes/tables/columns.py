@@ -9,8 +9,10 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from honestbayes.tables.conversion import (
+    code_cells,
     floats,
     is_number,
     is_text,
@@ -50,7 +52,9 @@ _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})([T ].*)?"
     r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
 )
+_WITH_UNIT = r"^[$€£]\s?[\d.,]*\d$|^[+-]?[\d.,]*\d\s?[%$€£]$"
 _BLOCK_CELLS = 1 << 24
+_WHOLE = 2.0**53  # larger whole numbers run into each other
 
 Kind = Literal["binary", "real", "categorical", "left out"]
 
@@ -136,17 +140,18 @@ def _numeric_block(
         high = np.fmax.reduce(values, axis=0)
         missing = np.isnan(values)
         observed = values.shape[0] - missing.sum(axis=0)
-        two_valued = np.all((values == low) | (values == high) | missing, axis=0)
-        zero_one = np.isin(low, (0.0, 1.0)) & np.isin(high, (0.0, 1.0))
-        binary = two_valued & ((high > low) | zero_one)
+        binary = np.all((values == low) | (values == high) | missing, axis=0)
         may_count = (
             (observed >= IDENTIFIER_ROWS)
             & (high - low >= observed - 1)  # else two of them are equal
             & (low == np.floor(low))
         )
+        blurred = np.maximum(-low, high) >= _WHOLE
     for j, name in enumerate(names):
         if observed[j] == 0:
             yield name, Column(name, "left out", "no values")
+        elif blurred[j] and name not in keep and _IDENTIFIER_NAME.fullmatch(name.strip()):
+            yield name, Column(name, "left out", "identifier-like: numbers of 16 digits or more")
         elif binary[j]:
             yield name, Column(name, "binary")
         elif may_count[j] and name not in keep and _counts_rows(values[~missing[:, j], j], name):
@@ -199,49 +204,62 @@ def _text_column(
     observed = int(np.sum(codes >= 0))
     if n_levels == 0:
         return Column(name, "left out", "no values")
-    remark = _stray_text(words, codes, decimal, row_numbers)
     if n_levels == 1:
         return Column(name, "left out", f"one value only: {shown(words[0].as_py())}")
+    code, stray = _look_like_numbers(words, codes, decimal, row_numbers)
     if n_levels <= FEW_LEVELS or (kept and n_levels <= MAX_LEVELS):
         if not kept and _are_dates(words):
             return Column(name, "left out", "date or time")
         levels = tuple(sorted(words.to_pylist()))
-        return Column(name, "binary" if n_levels == 2 else "categorical", remark, levels)
-    if remark:
-        return Column(name, "left out", remark)
+        return Column(name, "binary" if n_levels == 2 else "categorical", code or stray, levels)
+    if stray:
+        return Column(name, "left out", stray)
     if _are_dates(words):
         return Column(name, "left out", "date or time")
+    why = f"; {code}" if code else ""
     if n_levels > IDENTIFIER_SHARE * observed:
-        reason = f"identifier-like: {n_levels:,} different values in {observed:,} rows"
+        reason = f"identifier-like: {n_levels:,} different values in {observed:,} rows{why}"
         return Column(name, "left out", reason)
     if n_levels > MAX_LEVELS:
-        return Column(name, "left out", f"text with {n_levels:,} different values")
-    return Column(name, "categorical", "", tuple(sorted(words.to_pylist())))
+        return Column(name, "left out", f"text with {n_levels:,} different values{why}")
+    return Column(name, "categorical", code, tuple(sorted(words.to_pylist())))
 
 
-def _stray_text(
+def _look_like_numbers(
     words: pa.Array, codes: IntArray, decimal: str, row_numbers: IntArray | None
-) -> str:
-    """Name the first cell that is no number in a column of numbers; empty for other columns."""
+) -> tuple[str, str]:
+    """Say why numbers are text: a code such as 01067, or a cell that is none.
+
+    Returns
+    -------
+    code : str
+        Names the first code; empty where there is none, or where few cells are numbers.
+    stray : str
+        Else names the first cell that is no number; empty for columns that hold few numbers.
+    """
     observed = codes >= 0
 
-    def numbers(mark: str) -> BoolArray:
-        found = np.append(np.asarray(number_cells(words, mark), dtype=bool), False)
-        result: BoolArray = found[codes]
+    def cells(of_word: pa.Array) -> BoolArray:
+        result: BoolArray = np.append(np.asarray(of_word, dtype=bool), False)[codes]
         return result
 
-    # A decimal comma where the file has points: no number here, but meant as one.
-    good = numbers(decimal)
-    if (good | numbers("," if decimal == "." else ".")).sum() < NUMBER_SHARE * observed.sum():
-        return ""
+    def first(found: BoolArray) -> str:
+        position = int(np.argmax(found))
+        row = position + 1 if row_numbers is None else int(row_numbers[position])
+        return f"row {row:,} holds {shown(words[int(codes[position])].as_py())}"
+
+    # A decimal comma where the file has points, or 5%: no number here, but meant as one.
+    good = cells(number_cells(words, decimal))
+    other = cells(number_cells(words, "," if decimal == "." else "."))
+    other |= cells(pc.match_substring_regex(words, _WITH_UNIT))
+    if (good | other).sum() < NUMBER_SHARE * observed.sum():
+        return "", ""
+    coded = cells(code_cells(words)) & good
+    if coded.any():
+        return f"{first(coded)}, a code by its leading zero", ""
     if good.sum() == observed.sum():
-        return "numbers stored as text; store them as numbers"
-    position = int(np.argmax(observed & ~good))
-    row = position + 1 if row_numbers is None else int(row_numbers[position])
-    return (
-        f"mostly numbers, but row {row:,} holds {shown(words[int(codes[position])].as_py())}, "
-        "which is not a number"
-    )
+        return "", "numbers stored as text; store them as numbers"
+    return "", f"mostly numbers, but {first(observed & ~good)}, which is not a number"
 
 
 def _are_dates(words: pa.Array) -> bool:

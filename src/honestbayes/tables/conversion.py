@@ -14,10 +14,14 @@ from honestbayes.types import FloatArray, IntArray
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", ".")
 """Cells that are missing, in text of every format, with or without blanks around them."""
 
+LARGEST = 1e100
+"""Largest absolute number: sums of squares, and what models make of them, stay finite."""
+
 _MISSING_ARRAY = pa.array(MISSING, pa.string())
 _POINT_NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$|^(?i)[+-]?(inf|infinity|nan)$"
 _COMMA_NUMBER = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$|^(?i)[+-]?(inf|infinity|nan)$"
 _BOOLEAN = r"^(?i)(true|false)$"
+_FIRST_CODE, _AFTER_CODES = pa.scalar("00"), pa.scalar("0:")  # in the order of characters
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -60,17 +64,22 @@ def clean_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def infer(column: pa.ChunkedArray, decimal: str = ".") -> pa.ChunkedArray:
-    """Return a text column as numbers or booleans where every cell is one, else as clean text."""
+    """Return a text column as numbers or booleans where every cell is one, else as clean text.
+
+    Numbers of which one is a code, such as 01067, are text.
+    """
     if decimal == ".":
         try:
-            return column.cast(pa.float64())
+            numbers = column.cast(pa.float64())
         except pa.ArrowInvalid:
             pass
+        else:  # no cell has blanks around it
+            return column if _any(code_cells(column)) else numbers
     text = clean_text(column)
     if text.null_count < len(text):
         if _every(pc.match_substring_regex(text, _BOOLEAN)):
             return pc.equal(pc.ascii_lower(text), "true")
-        if not _every(number_cells(text, decimal)):
+        if not _every(number_cells(text, decimal)) or _any(code_cells(text)):
             return text
     try:
         return _cast(text, decimal)
@@ -81,6 +90,11 @@ def infer(column: pa.ChunkedArray, decimal: str = ".") -> pa.ChunkedArray:
 def number_cells(text: pa.ChunkedArray, decimal: str = ".") -> pa.ChunkedArray:
     """Whether each cell of a clean text column is a number; null where it is missing."""
     return pc.match_substring_regex(text, _COMMA_NUMBER if decimal == "," else _POINT_NUMBER)
+
+
+def code_cells(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whether each cell of a clean text column begins with 0 and a digit; null where missing."""
+    return pc.and_(pc.greater_equal(text, _FIRST_CODE), pc.less(text, _AFTER_CODES))
 
 
 def to_numbers(
@@ -98,7 +112,8 @@ def to_numbers(
     Raises
     ------
     InputError
-        Where a cell is no number, or infinite; the message names the column, row and cell.
+        Where a cell is no number, infinite or too large; the message names the column, row and
+        cell.
     """
 
     def row(position: int) -> str:
@@ -117,11 +132,14 @@ def to_numbers(
             "are needed; store it as numbers."
         )
         raise InputError(msg)
-    infinite = np.isinf(values)
-    if infinite.any():
+    large = np.abs(values) > LARGEST
+    if large.any():
+        position = int(np.argmax(large))
+        value = values[position]
+        what = f"{value:.3g}, which is too large," if np.isfinite(value) else "an infinite value"
         msg = (
-            f"column {shown(name)} holds an infinite value in row "
-            f"{row(int(np.argmax(infinite)))}; replace it, or leave the cell empty."
+            f"column {shown(name)} holds {what} in row {row(position)}; replace it, or leave the "
+            "cell empty."
         )
         raise InputError(msg)
     return values
@@ -180,6 +198,11 @@ def _cast(text: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
 def _every(mask: pa.ChunkedArray) -> bool:
     """Whether all values are true; missing ones do not count."""
     return bool(pc.all(mask, min_count=0).as_py())
+
+
+def _any(mask: pa.ChunkedArray) -> bool:
+    """Whether some value is true."""
+    return bool(pc.any(mask, min_count=0).as_py())
 
 
 def to_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:

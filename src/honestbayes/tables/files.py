@@ -87,9 +87,9 @@ class TableFile:
         Returns
         -------
         pyarrow.Table
-            Numbers as float64 and true/false as bool where every cell of a column is one (CSV),
-            or as the file stores them (Parquet, npz); text without blanks around it; null where
-            missing.
+            Numbers as float64 and true/false as bool where every cell of a column is one and none
+            a code such as 007 (CSV), or as the file stores them (Parquet, npz); text without blanks
+            around it; null where missing.
         """
         wanted = self.columns if columns is None else tuple(columns)
         self.require(wanted)

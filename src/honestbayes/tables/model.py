@@ -40,19 +40,19 @@ class TableModel:
     Attributes
     ----------
     estimator : SelectiveMixedNB or SelectiveBernoulliNB
-        Fitted, on the kept features alone; class 1 is the positive class.
+        Fitted, on the kept features alone; its classes are the places of the labels.
     encoding : Encoding
         How columns become the kept features, in their order.
     target : str
         Column of the class.
     labels : tuple of str
-        The negative and the positive class.
+        The classes; of two, the negative and the positive one.
     """
 
     estimator: Estimator
     encoding: Encoding
     target: str
-    labels: tuple[str, str]
+    labels: tuple[str, ...]
 
     @classmethod
     def of_training(cls, estimator: Estimator, table: TrainingTable) -> Self:
@@ -87,13 +87,13 @@ class TableModel:
         return self.encoding.apply(rows, first_row=first_row, decimal=decimal)
 
     def predict_proba(self, table: Any, *, class_prior: Any = None) -> FloatArray:
-        """Return the probabilities of the negative and the positive class, shape (n, 2).
+        """Return the probability of each class, in the order of the labels, shape (n, C).
 
         Parameters
         ----------
         table : pyarrow.Table, pandas or polars frame
             With the model's columns. A level that training did not know is missing.
-        class_prior : array-like of shape (2,), optional
+        class_prior : array-like of shape (C,), optional
             Prevalences where the model is used.
         """
         return self.estimator.predict_proba(self._features(table), class_prior=class_prior)
@@ -103,13 +103,15 @@ class TableModel:
     ) -> FloatArray:
         """Return an interval for the probability of the positive class, shape (n, 2).
 
+        With more than two classes, for that of each, shape (n, C, 2).
+
         Parameters
         ----------
         table : pyarrow.Table, pandas or polars frame
             With the model's columns.
         level : float, default=0.9
             Probability that the interval holds.
-        class_prior : array-like of shape (2,), optional
+        class_prior : array-like of shape (C,), optional
             Prevalences where the model is used.
         """
         features = self._features(table)
@@ -128,9 +130,10 @@ class TableModel:
         return self.frame(values)
 
     def predict(self, table: Any) -> AnyArray:
-        """Return the more probable label of each row."""
-        positive = self.predict_proba(table)[:, 1] >= 0.5
-        result: AnyArray = np.array(self.labels, dtype=object)[positive.astype(int)]
+        """Return the most probable label of each row."""
+        # The last of equal ones: a probability of 1/2 predicts the positive class.
+        from_the_end = self.predict_proba(table)[:, ::-1].argmax(axis=1)
+        result: AnyArray = np.array(self.labels, dtype=object)[::-1][from_the_end]
         return result
 
     def frame(self, features: AnyArray) -> Any:
@@ -181,6 +184,11 @@ class TableModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file of plain data, whole or not at all."""
         content, arrays = self._to_plain()
+        try:  # what could not be read again is not written
+            self._from_plain(content, arrays)
+        except ModelFileError as error:
+            msg = f"the model cannot be saved: {error}."
+            raise ValueError(msg) from None
         write_archive(path, KIND, content, arrays)
 
     def _to_plain(self) -> Plain:
@@ -206,11 +214,11 @@ class TableModel:
         entries.check(isinstance(target, str), "target", "is not a text")
         entries.check(
             isinstance(labels, list)
-            and len(labels) == 2
+            and len(labels) >= 2
             and all(isinstance(label, str) for label in labels)
-            and labels[0] != labels[1],
+            and len(set(labels)) == len(labels),
             "labels",
-            "are not two different texts",
+            "are not two or more different texts",
         )
         kind = SelectiveBernoulliNB.__name__
         if "estimator_kind" in content:
@@ -222,10 +230,10 @@ class TableModel:
         if not estimator._kept_columns_only or names != encoding.names:
             msg = "the encoding and the model do not fit together"
             raise ModelFileError(msg)
-        if estimator.classes_.tolist() != [0, 1]:
-            msg = "the model's classes are not 0 and 1"
+        if estimator.classes_.tolist() != list(range(len(labels))):
+            msg = "the model's classes are not the places of its labels"
             raise ModelFileError(msg)
-        return cls(estimator, encoding, target, (labels[0], labels[1]))
+        return cls(estimator, encoding, target, tuple(labels))
 
 
 def kept_columns(estimator: Estimator) -> tuple[int, ...]:

@@ -1,8 +1,9 @@
-"""The column that holds the class: its two labels, and which of them is the positive one."""
+"""The column that holds the class: its labels, and the class of each row."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,11 @@ from honestbayes.types import BoolArray, IntArray
 MIN_CASES = 2
 """Cases of each class: of one alone, nothing can be learnt."""
 
-_MANY_CLASSES = 10  # a target with more different numbers than this was not meant as a class
+MOST_CLASSES = 20
+MOST_NUMBERS = 10
+"""A column with more different texts, or numbers, was not meant as a class."""
+
+_SUM_TOLERANCE = 1e-3  # shares that a user typed, such as 0.333
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,44 +36,51 @@ class Target:
     Attributes
     ----------
     labels : tuple of str
-        The negative and the positive class.
+        The classes; of two, the negative and the positive one.
     has_class : ndarray of shape (number of rows,)
         Whether the row's class is known.
-    positive : ndarray of shape (number of rows with a class,)
-        1 where the class is the positive one, else 0.
+    codes : ndarray of shape (number of rows with a class,)
+        The place of each row's class among the labels.
     """
 
-    labels: tuple[str, str]
+    labels: tuple[str, ...]
     has_class: BoolArray
-    positive: IntArray
+    codes: IntArray
 
 
 def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Target:
-    """Find the two classes of a column.
+    """Find the classes of a column.
 
-    Labels are sorted, numbers as numbers; the positive class is the second one unless given.
+    Labels are sorted, numbers as numbers; of two classes the second one is the positive one,
+    unless given.
     """
     labels, codes = _labels_and_codes(column, name)
-    _check_two(labels, name, column)
+    _check_number(labels, name, column)
     if positive is not None:
         chosen = _chosen(positive, labels, name, column)
+        if len(labels) > 2:
+            msg = (
+                f"column {shown(name)} has {len(labels)} classes, and the probability of each is "
+                "given; a positive class is for two classes: leave it out, or merge the others."
+            )
+            raise InputError(msg)
         if chosen == 0:
             labels, codes = labels[::-1], np.where(codes >= 0, 1 - codes, -1)
     has_class = codes >= 0
-    ones = codes[has_class].astype(np.int64)
+    known = codes[has_class].astype(np.int64)
     for code, label in enumerate(labels):
-        cases = int(np.sum(ones == code))
+        cases = int(np.sum(known == code))
         if cases < MIN_CASES:
             msg = (
                 f"class {shown(label)} of column {shown(name)} has {cases} case; at least "
                 f"{MIN_CASES} cases of each class are needed."
             )
             raise InputError(msg)
-    return Target((labels[0], labels[1]), has_class, ones)
+    return Target(tuple(labels), has_class, known)
 
 
 def known_classes(
-    column: pa.ChunkedArray, name: str, labels: tuple[str, str]
+    column: pa.ChunkedArray, name: str, labels: tuple[str, ...]
 ) -> tuple[BoolArray, IntArray]:
     """Find the classes of a column whose labels are known from a model.
 
@@ -76,8 +88,8 @@ def known_classes(
     -------
     has_class : ndarray of shape (number of rows,)
         Whether the row's class is known.
-    positive : ndarray of shape (number of rows with a class,)
-        1 where it is the second label.
+    codes : ndarray of shape (number of rows with a class,)
+        Its place among the labels.
     """
     found, codes = _labels_and_codes(column, name)
     strange = [label for label in found if label not in labels]
@@ -90,6 +102,40 @@ def known_classes(
     places = np.array([labels.index(label) for label in found] + [-1], dtype=np.int64)
     known = places[codes]
     return known >= 0, known[known >= 0]
+
+
+def prevalences(
+    given: float | Mapping[str, float] | None, labels: tuple[str, ...]
+) -> tuple[float, ...] | None:
+    """Return the share of each class where a model is used.
+
+    Parameters
+    ----------
+    given : float, mapping or None
+        The share of the positive class of two, or of each class by its label. None: as in
+        training, and so is the result.
+    labels : tuple of str
+        The classes.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        if len(labels) == 2:
+            return (1 - given, given)
+        msg = f"there are {len(labels)} classes; give the prevalence of each: {listed(labels)}."
+        raise InputError(msg)
+    strange = [label for label in given if label not in labels]
+    absent = [label for label in labels if label not in given]
+    if strange or absent:
+        words = f"of {listed(strange)}, which is no class" if strange else ""
+        words = words or f"of all classes but {listed(absent)}"
+        msg = f"prevalences are given {words}; give one for each of {listed(labels)}."
+        raise InputError(msg)
+    shares = tuple(float(given[label]) for label in labels)
+    if not all(0 < share < 1 for share in shares) or abs(sum(shares) - 1) > _SUM_TOLERANCE:
+        msg = f"the prevalences sum to {sum(shares):g}; give shares above 0 that sum to 1."
+        raise InputError(msg)
+    return tuple(share / sum(shares) for share in shares)
 
 
 def _labels_and_codes(column: pa.ChunkedArray, name: str) -> tuple[list[str], IntArray]:
@@ -108,7 +154,7 @@ def _labels_and_codes(column: pa.ChunkedArray, name: str) -> tuple[list[str], In
     if not is_text(column.type):
         msg = (
             f"the target column {shown(name)} holds values of type {shown(str(column.type))}; "
-            "give a column with two classes."
+            "give a column of classes."
         )
         raise InputError(msg)
     words, unsorted = levels_and_codes(column, name)
@@ -119,28 +165,28 @@ def _labels_and_codes(column: pa.ChunkedArray, name: str) -> tuple[list[str], In
     return [texts[place] for place in order], rank[unsorted]
 
 
-def _check_two(labels: list[str], name: str, column: pa.ChunkedArray) -> None:
+def _check_number(labels: list[str], name: str, column: pa.ChunkedArray) -> None:
     target = f"the target column {shown(name)}"
     if len(column) == 0:
         msg = f"{target} has no rows; give a table with rows below its header."
         raise InputError(msg)
     if not labels:
-        msg = f"{target} has no values; give a column with two classes."
+        msg = f"{target} has no values; give a column of classes."
         raise InputError(msg)
     if len(labels) == 1:
-        msg = f"{target} holds one class only, {shown(labels[0])}; two classes are needed."
+        msg = f"{target} holds one class only, {shown(labels[0])}; two or more are needed."
         raise InputError(msg)
-    if len(labels) == 2:
+    if len(labels) <= (MOST_NUMBERS if is_number(column.type) else MOST_CLASSES):
         return
-    if is_number(column.type) and len(labels) > _MANY_CLASSES:
+    if is_number(column.type):
         msg = (
-            f"{target} has {len(labels):,} different numbers; give a column with two classes, for "
+            f"{target} has {len(labels):,} different numbers; give a column of classes, for "
             "example whether the number is above a cut that you choose."
         )
         raise InputError(msg)
     msg = (
-        f"{target} has {len(labels):,} classes ({listed(labels)}); two classes are needed: leave "
-        "out or merge the others."
+        f"{target} has {len(labels):,} classes ({listed(labels)}); {MOST_CLASSES} are the most: "
+        "leave out or merge some."
     )
     raise InputError(msg)
 

@@ -35,9 +35,9 @@ class TrainingTable:
     kinds : tuple of {"binary", "categorical", "real"}
         What each feature holds: at most two different numbers, codes of levels, other numbers.
     y : ndarray of shape (n,)
-        1 for the positive class, 0 for the negative one.
+        The place of each row's class among the labels.
     labels : tuple of str
-        The negative and the positive class, as text.
+        The classes as text; of two, the negative and the positive one.
     target : str
         Column of the class.
     groups : ndarray of str of shape (n,), or None
@@ -61,7 +61,7 @@ class TrainingTable:
     X: pd.DataFrame
     kinds: tuple[Kind, ...]
     y: IntArray
-    labels: tuple[str, str]
+    labels: tuple[str, ...]
     target: str
     groups: AnyArray | None
     ids: AnyArray | None
@@ -93,7 +93,7 @@ def read_training(
     target : str or None
         Column of the class; may be None for a NumPy archive, whose class is ``y``.
     positive : str, optional
-        The positive class; the second of the two in sorted order when not given.
+        Of two classes the positive one; the second in sorted order when not given.
     ignore : collection of str
         Columns to leave out.
     keep : collection of str
@@ -133,7 +133,7 @@ def read_training(
     return TrainingTable(
         X=pd.DataFrame(values, columns=list(encoding.names), copy=False),
         kinds=_kinds(encoding, columns, values),
-        y=classes.positive,
+        y=classes.codes,
         labels=classes.labels,
         target=target,
         groups=_group_names(table, groups, row_numbers),
