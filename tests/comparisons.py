@@ -15,7 +15,7 @@ from scipy.special import logit
 
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.correction import discard
-from honestbayes.models import intervals
+from honestbayes.models.intervals import draw_probabilities
 from honestbayes.quadrature import theta_rule
 from honestbayes.selection import DiscardedGroup, squared_correlation
 
@@ -252,13 +252,18 @@ def published_distance(n0, n1, p, k, *, correction="selection", seed=0, alpha=20
     return float(np.max(np.abs(model.predict_proba(rows)[:, 1] - expected)))
 
 
-def interval_mean_distance(model, rows, n_draws=4000, **given):
+def interval_mean_distance(model, rows, n_draws=4000, log_prior=None):
     """Return (mean of the draws - predict_proba) in standard errors, per row, and its size."""
-    ones, missing = model._zero_one(rows)
-    draws = intervals.probability_draws(
-        model._fit, ones, missing, n_draws, model.class_pseudocounts, **given
-    )
-    difference = draws.mean() - model.predict_proba(rows)[:, 1]
-    spread = (draws.value - draws.mean()[:, None]) * draws.weight
+    draws = probability_draws(model, rows, n_draws, log_prior)
+    mean, value = draws.mean()[:, 0], draws.value[:, 0]
+    difference = mean - model.predict_proba(rows)[:, 1]
+    spread = (value - mean[:, None]) * draws.weight
     error = np.sqrt(np.sum(spread**2, axis=1)) + 1e-12
     return difference / error, np.abs(difference)
+
+
+def probability_draws(model, rows, n_draws, log_prior=None):
+    """Draws of P(class 1 | x, parameters) without a slope."""
+    n_rows, values = model._read(rows)
+    weights = model.class_count_ + model.class_pseudocounts
+    return draw_probabilities(values, n_rows, weights, log_prior, 1.0, n_draws)

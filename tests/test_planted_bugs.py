@@ -24,7 +24,7 @@ from scipy.special import expit, logit
 
 from honestbayes import quadrature
 from honestbayes.correction import beta_binomial, counts, discard, learned_alpha, learned_prior
-from honestbayes.models import bernoulli_core, common_alpha, intervals
+from honestbayes.models import bernoulli_core, bernoulli_draws, common_alpha
 from honestbayes.models.predictive import PredictiveTable
 from honestbayes.quadrature import AlphaPrior, ThetaRule
 from honestbayes.selection import DiscardedGroup
@@ -387,7 +387,7 @@ def interval_with_theta_from_its_prior(patch):
     def wrong(_alpha, _theta, weight, ones, _cases):
         return np.tile(np.log(weight), (ones.shape[1], 1))
 
-    patch.setattr(intervals, "_theta_log_weights", wrong)
+    patch.setattr(bernoulli_draws, "_theta_log_weights", wrong)
 
 
 def common_alpha_given_no_weight(patch):

@@ -10,7 +10,7 @@ from honestbayes import (
     SelectiveMixedNB,
 )
 from honestbayes.correction.categorical import TableLikelihood, draw_theta
-from honestbayes.models.class_intervals import draw_class_probabilities
+from honestbayes.models.intervals import draw_probabilities
 
 
 def draw(seed=0, n=30, p=25, n_classes=3):
@@ -25,11 +25,12 @@ def draw(seed=0, n=30, p=25, n_classes=3):
 
 
 def mean_of_draws(model, X, n_draws):
-    draws = draw_class_probabilities(
-        model._read(X), len(X), model.class_count_ + 1.0, None, model.slope_, n_draws
+    n_rows, values = model._read(X)
+    draws = draw_probabilities(
+        values, n_rows, model.class_count_ + 1.0, None, model.slope_, n_draws
     )
     assert np.allclose(draws.weight.sum(axis=1), 1)
-    spread = np.einsum("ns,nsc->nc", draws.weight, (draws.value - draws.mean()[:, None]) ** 2)
+    spread = np.einsum("ns,nks->nk", draws.weight, (draws.value - draws.mean()[..., None]) ** 2)
     effective = 1 / np.sum(draws.weight**2, axis=1)
     return draws.mean(), np.sqrt(spread / effective[:, None])
 
@@ -53,7 +54,7 @@ def test_the_mean_is_the_probability(kind, estimator, words, n_classes):
     X = tables[kind]
     model = estimator(n_features_to_select=4, recalibrate=None, **words).fit(X, y)
     found, error = mean_of_draws(model, X[:8], 3000)
-    score = (found - model.predict_proba(X[:8])) / (error + 1e-4)
+    score = (found - model.predict_proba(X[:8])[:, -found.shape[1] :]) / (error + 1e-4)
     assert np.abs(score).max() < 5
     assert error.max() < 0.025
 
@@ -78,6 +79,17 @@ def test_bounds_are_in_order_and_rows_do_not_matter():
     assert (wide[..., 0] <= narrow[..., 0]).all()
     assert (narrow[..., 1] <= wide[..., 1]).all()
     assert (narrow[..., 0] < narrow[..., 1]).all()
+
+
+@pytest.mark.parametrize(("kind", "estimator", "words", "n_classes"), MODELS)
+def test_an_interval_does_not_depend_on_the_other_rows(kind, estimator, words, n_classes):
+    tables, y = draw(n_classes=n_classes)
+    X = tables[kind]
+    model = estimator(n_features_to_select=4, **words).fit(X, y)
+    together = model.predict_proba_interval(X, n_draws=50)
+    for rows in ([7], [20, 3, 11]):
+        alone = model.predict_proba_interval(X[rows], n_draws=50)
+        np.testing.assert_allclose(alone, together[rows], atol=1e-12)
 
 
 def test_meaningless_levels_are_refused():
@@ -132,5 +144,5 @@ def test_a_case_far_out_widens_its_own_posterior():
     new = np.full((4, 60), np.nan)
     new[:, kept] = X[:4, kept] + scale[kept] * np.array([[3.0], [-3.0], [1.5], [-1.5]])
     found, error = mean_of_draws(model, new, 40_000)
-    score = (found - model.predict_proba(new)) / error
+    score = (found[:, 0] - model.predict_proba(new)[:, 1]) / error[:, 0]
     assert np.abs(score).max() < 4

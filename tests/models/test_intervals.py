@@ -5,11 +5,10 @@ import math
 import numpy as np
 import oracles
 import pytest
-from comparisons import interval_mean_distance, kept_patterns, small_table
+from comparisons import interval_mean_distance, kept_patterns, probability_draws, small_table
 from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
-from honestbayes.models import intervals
 
 MODELS = {
     "uniform, selection": {"feature_prior": "uniform", "correction": "selection"},
@@ -46,7 +45,7 @@ def test_the_mean_is_predict_proba_at_another_prevalence(name):
         **MODELS[name],
     ).fit(X, y)
     rows = kept_patterns(model, 30)
-    z, _ = interval_mean_distance(model, rows, log_prior_odds=math.log(0.8 / 0.2))
+    z, _ = interval_mean_distance(model, rows, log_prior=np.log([0.2, 0.8]))
     assert np.max(np.abs(z)) < 4.5
 
 
@@ -107,15 +106,14 @@ def test_the_distribution_agrees_with_importance_sampling_from_the_prior(
         random_state=0,
     ).fit(X, y)
     rows = kept_patterns(model, 5)
-    ones, missing = model._zero_one(rows)
-    draws = intervals.probability_draws(model._fit, ones, missing, 20_000, (1.0, 1.0))
+    draws = probability_draws(model, rows, 20_000)
     expected = brute_force(X, y, list(model.selection_.kept), rows, correction, alpha_prior)
     grid = np.linspace(0.05, 0.95, 19)
     for row, (value, weight) in enumerate(expected):
         effective = 1 / np.sum(weight**2)
         assert effective > 5000
         target = np.array([weight[value <= g].sum() for g in grid])
-        got = np.array([draws.weight[row][draws.value[row] <= g].sum() for g in grid])
+        got = np.array([draws.weight[row][draws.value[row, 0] <= g].sum() for g in grid])
         noise = 4.5 * np.sqrt(0.25 / effective + 0.25 / 20_000)
         # Theta is drawn from the nodes of its rule, which leaves a trace in so small a sample.
         assert np.max(np.abs(got - target)) < noise + 0.005

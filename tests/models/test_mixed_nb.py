@@ -10,6 +10,7 @@ from honestbayes import (
     SelectiveCategoricalNB,
     SelectiveGaussianNB,
     SelectiveMixedNB,
+    load,
 )
 from honestbayes.correction.gaussian import LARGEST_RATIO, ratio_grid
 from honestbayes.models.gaussian_core import SMALLEST_SCALE
@@ -253,3 +254,65 @@ def test_a_table_with_other_columns_is_refused():
         model.predict(table.rename(columns={"gene0": "gene_0"}))
     with pytest.raises(ValueError, match="contains infinity: column 'gene"):
         model.predict(table.assign(gene0=np.inf, gene1=np.inf, gene2=np.inf, gene3=np.inf))
+
+
+# ------------------------------------------------------------------- categories and identifiers
+
+
+def test_any_numbers_are_levels_where_a_frame_calls_them_categories(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    shift = np.where(rng.random(60) < 0.8, y, 1 - y)
+    words = np.array(["low", "none", "high"])[shift + 1 - (rng.random(60) < 0.3)]
+    value = pd.Series(words).map({"low": -1.5, "none": 0.0, "high": 2.5})
+    rest = pd.DataFrame({f"x{j}": rng.normal(size=60) for j in range(5)})
+    numbers = rest.assign(dose=pd.Categorical(value))
+    texts = rest.assign(dose=words)
+    model = SelectiveMixedNB(random_state=0).fit(numbers, y)
+    assert model.kinds_[-1] == "categorical"
+    assert model.feature_table().parts["categorical"].levels == (("-1.5", "0", "2.5"),)
+    expected = SelectiveMixedNB(random_state=0).fit(texts, y).predict_proba(texts)
+    np.testing.assert_allclose(model.predict_proba(numbers), expected, atol=1e-12)
+    # At prediction plain numbers will do, and a file keeps the levels.
+    np.testing.assert_array_equal(
+        model.predict_proba(rest.assign(dose=value)), model.predict_proba(numbers)
+    )
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model").predict_proba(numbers), model.predict_proba(numbers)
+    )
+    with pytest.raises(ValueError, match=r"no whole number|negative"):
+        SelectiveMixedNB(kinds={"dose": "categorical"}).fit(rest.assign(dose=value), y)
+    with pytest.raises(ValueError, match="infinite"):
+        SelectiveMixedNB().fit(rest.assign(dose=pd.Categorical(value.replace(0.0, np.inf))), y)
+
+
+def table_with_identifiers(first, n=60):
+    rng = np.random.default_rng(first)
+    y = np.arange(n) % 2
+    columns = {f"w{j}": rng.choice(["a", "b", "c"], n) for j in range(3)}
+    return pd.DataFrame({"case": [f"case {first + i}" for i in range(n)], **columns}), y
+
+
+@pytest.mark.parametrize("estimator", [SelectiveMixedNB, SelectiveCategoricalNB])
+def test_a_column_of_identifiers_is_named_in_fit_and_not_in_each_prediction(estimator):
+    X, y = table_with_identifiers(0)
+    with pytest.warns(UserWarning, match="column 'case' has another value in each row") as caught:
+        model = estimator(random_state=0).fit(X, y)
+    assert len(caught) == 1
+    assert "case" in model.get_feature_names_out()
+    new, _ = table_with_identifiers(1000)
+    hidden = new.assign(case=None)
+    np.testing.assert_array_equal(model.predict_proba(new), model.predict_proba(hidden))
+    new.loc[:4, "w0"] = "d"
+    new.loc[3:4, "w1"] = "e"
+    message = r"^7 cells are taken for missing: levels not seen in fit, such as '[de]' in column 'w"
+    with pytest.warns(UserWarning, match=message) as caught:
+        model.predict_proba(new)
+    assert len(caught) == 1
+
+
+def test_few_values_may_all_differ_without_a_word():
+    X, y = table_with_identifiers(0)
+    X.loc[5:, "case"] = None
+    SelectiveMixedNB(random_state=0).fit(X, y)

@@ -70,6 +70,11 @@ class BernoulliFit:
     correlation: FloatArray
 
     @property
+    def log_prior(self) -> FloatArray:
+        """Log class probabilities before features are seen, less that of class 0."""
+        return np.array([0.0, self.log_prior_odds])
+
+    @property
     def blocks(self) -> list[CommonAlphaFit | LearnedFit]:
         """The fitted blocks, in the order of ``selection.columns``."""
         return [self.race] if self.by_design is None else [self.race, self.by_design]

@@ -3,53 +3,42 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import expit, log_expit
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import check_random_state
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.models import explain, intervals
-from honestbayes.models.bernoulli_core import BernoulliFit, fit_screening, fit_selection
-from honestbayes.models.bernoulli_file import (
-    BernoulliModel,
-    model_from_plain,
-    model_to_plain,
-    save_model,
-)
-from honestbayes.models.bernoulli_part import BernoulliPart, BernoulliTraining
+from honestbayes.models import explain
+from honestbayes.models.bernoulli_core import BernoulliFit, Settings, fit_screening, fit_selection
+from honestbayes.models.bernoulli_part import BernoulliPart, BernoulliTraining, ZeroOne
 from honestbayes.models.explain import FeaturePath, FeatureTable
 from honestbayes.models.learned import LearnedFit
-from honestbayes.models.leave_one_out import TrainingRows, leave_out_fits
-from honestbayes.models.number import NumberChoice
+from honestbayes.models.leave_one_out import TrainingRows, leave_out_fits, tie_breaker
+from honestbayes.models.naive_bayes import SelectiveNaiveBayes
 from honestbayes.models.parameters import (
-    check_class_prior,
-    check_level_and_draws,
+    check_prevalences,
+    check_recalibrate,
     check_settings,
     group_codes,
-    refuse_arguments,
 )
-from honestbayes.models.parts import TrainingLabels, choose_number, learn_slope
+from honestbayes.models.parts import FittedPart, TrainingLabels
 from honestbayes.models.selected import check_fits, check_is_selection, check_names, renumbered
-from honestbayes.screening import Screening, Source, as_source, encode_classes, screen
+from honestbayes.screening import Screening, as_source, encode_classes, screen
 from honestbayes.screening.binarization import Binarization, BinarizeOption
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.storage.entries import Plain
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
-class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
+class SelectiveBernoulliNB(SelectiveNaiveBayes):
     """Naive Bayes for binary features, selected by correlation and corrected for it.
 
-    Selects the features that correlate best with the class, models features and class jointly,
-    and conditions on what selection threw away, so that the luck of the winners is not mistaken
-    for signal. One factor on the evidence, learnt from held-out cases, repairs what the correction
-    cannot: features that depend on each other.
+    For two classes. Selects the features that correlate best with the class, models features and
+    class jointly, and conditions on what selection threw away, so that the luck of the winners is
+    not mistaken for signal. One factor on the evidence, learnt from held-out cases, repairs what
+    the correction cannot: features that depend on each other.
 
     Parameters
     ----------
@@ -114,6 +103,11 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of features, where X has them.
 
+    Notes
+    -----
+    A model of the kept columns alone (`fit_selected`, `on_kept_columns`) also takes the whole table
+    where that has more columns.
+
     References
     ----------
     Li, Zhang and Neal (2008), A method for avoiding bias from feature selection with application
@@ -128,6 +122,8 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
     >>> model.fit(data.X_train, data.y_train).predict_proba(data.X_test).shape
     (4, 2)
     """
+
+    _kind: ClassVar[str] = "SelectiveBernoulliNB"
 
     def __init__(
         self,
@@ -172,45 +168,28 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, **refused: Any) -> Self:
-        """Select features and fit.
-
-        Parameters
-        ----------
-        X : array, SciPy sparse, pandas or polars frame, of shape (n, p)
-            Training rows; NaN is missing.
-        y : array-like of shape (n,)
-            Class labels of two kinds.
-        groups : array-like of shape (n,), optional
-            Cases of one group (one patient, say) are held out together where the slope is learnt.
-            Nothing else looks at them.
-        **refused
-            ``sample_weight`` is refused: the probability that a feature is discarded needs whole
-            counts of cases. For a different prevalence use ``class_prior``.
-        """
-        refuse_arguments(refused)
-        source = as_source(X)
-        validate_data(self, X, skip_check_array=True)
+    def _encode(self, y: Any) -> tuple[AnyArray, IntArray]:
         classes, is_class_1 = encode_classes(y)
+        return classes, is_class_1.astype(np.int64)
+
+    def _training_parts(self, X: Any, labels: TrainingLabels) -> list[BernoulliTraining]:
+        source = as_source(X)
         settings = self._settings(source.feature_names, source.shape[1])
-        codes = group_codes(groups, is_class_1.size)
-        screening = screen(source, y, binarize=self.binarize)
-        rows = TrainingRows(source, is_class_1, screening, self.binarize, self.random_state, codes)
-        labels = TrainingLabels(
-            classes, is_class_1.astype(np.int64), codes, np.array(settings.class_pseudocounts)
-        )
-        choice: NumberChoice | None = None
-        if self._number_is_to_be_chosen:
-            training = [BernoulliTraining(rows, settings)]
-            choice = choose_number(training, labels, recalibrate=self.recalibrate == "slope")
-            settings = replace(settings, n_features=choice.chosen)
-        fit = fit_screening(screening, settings, check_random_state(self.random_state))
-        self._store(fit, classes, settings.feature_prior, settings.correction)
-        self.number_choice_ = choice
-        if self.recalibrate == "slope":
-            part = BernoulliTraining(rows, settings)
-            self.slope_ = learn_slope([part], [BernoulliPart(fit)], labels)
-        return self
+        self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
+        y = labels.classes[labels.codes]
+        rows = TrainingRows.screened(source, y, self.binarize, self.random_state)
+        return [BernoulliTraining(rows, settings)]
+
+    def _store(self, parts: Sequence[FittedPart]) -> None:
+        (part,) = parts
+        assert isinstance(part, BernoulliPart)
+        fit = part.fit
+        self._fit = fit
+        self._log_prior = fit.log_prior
+        self.selection_: Selection = fit.selection
+        self.posterior_ = fit.race.posterior
+        self.always_posterior_ = None if fit.by_design is None else fit.by_design.posterior
+        self.learned_prior_ = fit.race.prior if isinstance(fit.race, LearnedFit) else None
 
     def fit_selected(self, X: Any, y: Any, selection: Selection) -> Self:
         """Fit features that were screened and selected elsewhere.
@@ -245,12 +224,9 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         screening = screen(source, y, binarize=self.binarize)
         check_fits(selection, screening.class_counts, screening.ones, screening.observed_full())
         fit = fit_selection(screening, renumbered(selection), settings)
-        fit = explain.with_selection(fit, selection)
         validate_data(self, X, skip_check_array=True)
-        self._store(fit, classes, settings.feature_prior, settings.correction)
-        self._kept_columns_only = True
-        self._warn_about_slope()
-        return self
+        fit = replace(fit, selection=selection)
+        return self._without_rows(fit, classes, settings, kept_columns_only=True)
 
     def fit_screening(self, screening: Screening) -> Self:
         """Fit from counts alone: of a table that came in parts, merged.
@@ -266,26 +242,21 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         """
         self._refuse_to_choose("fit_screening")
         settings = self._settings(screening.feature_names, screening.n_features)
-        fit = fit_screening(screening, settings, check_random_state(self.random_state))
+        fit = fit_screening(screening, settings, tie_breaker(self.random_state))
         self.n_features_in_ = screening.n_features
-        if screening.feature_names is not None:
-            self.feature_names_in_ = np.array(screening.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
-            del self.feature_names_in_
-        self._store(fit, screening.classes, settings.feature_prior, settings.correction)
-        self._warn_about_slope()
-        return self
+        self._name_columns(screening.feature_names)
+        return self._without_rows(fit, screening.classes, settings)
 
-    @property
-    def _number_is_to_be_chosen(self) -> bool:
-        return isinstance(self.n_features_to_select, str) and self.n_features_to_select == "cv"
-
-    def _refuse_to_choose(self, method: str) -> None:
-        if self._number_is_to_be_chosen:
-            msg = f"{method} cannot choose the number of features; give n_features_to_select."
-            raise ValueError(msg)
-
-    def _warn_about_slope(self) -> None:
+    def _without_rows(
+        self,
+        fit: BernoulliFit,
+        classes: AnyArray,
+        settings: Settings,
+        *,
+        kept_columns_only: bool = False,
+    ) -> Self:
+        """Become a model for which no slope can be learnt."""
+        self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         if self.recalibrate == "slope":
             warnings.warn(
                 "a slope cannot be learnt here, because selection cannot be repeated without "
@@ -294,228 +265,72 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=3,
             )
+        part = BernoulliPart(fit)
+        return self._become([part], classes, fit.log_prior, kept_columns_only=kept_columns_only)
 
-    def _settings(self, names: tuple[str, ...] | None, p: int, *, only_event: bool = False) -> Any:
+    def _refuse_to_choose(self, method: str) -> None:
+        if self._number_is_to_be_chosen:
+            msg = f"{method} cannot choose the number of features; give n_features_to_select."
+            raise ValueError(msg)
+
+    def _settings(
+        self, names: tuple[str, ...] | None, p: int, *, only_event: bool = False
+    ) -> Settings:
+        check_prevalences(self.class_prior, 2)
+        check_recalibrate(self.recalibrate)
         mask = parse_always_keep(None if only_event else self.always_keep, names, p)
         return check_settings(self.get_params(deep=False), mask, only_event=only_event)
 
-    def _store(
-        self,
-        fit: BernoulliFit,
-        classes: AnyArray,
-        feature_prior: str,
-        correction: str | None,
-    ) -> None:
-        self._fit = fit
-        self._kept_columns_only = False
-        self.classes_ = classes
-        self.class_count_ = np.array(fit.selection.class_counts)
-        self.selection_ = fit.selection
-        self.posterior_ = fit.race.posterior
-        self.always_posterior_ = None if fit.by_design is None else fit.by_design.posterior
-        self.learned_prior_ = fit.race.prior if isinstance(fit.race, LearnedFit) else None
-        self.feature_prior_ = feature_prior
-        self.correction_ = correction
-        self.number_choice_ = None
-        self.slope_ = 1.0
-
     # --------------------------------------------------------------- prediction
 
-    def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
-        """Return P(class | x), shape (n, 2).
-
-        Parameters
-        ----------
-        X : table of shape (n, p)
-            Rows to predict; NaN is missing and integrated out.
-        class_prior : array-like of shape (2,), optional
-            Prevalences where the model is used: an exact offset of the log-odds.
-        """
-        log_odds = self._log_odds(X, class_prior)
-        return np.stack([expit(-log_odds), expit(log_odds)], axis=1)
-
-    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
-        """Return log P(class | x), shape (n, 2), without underflow."""
-        log_odds = self._log_odds(X, class_prior)
-        return np.stack([log_expit(-log_odds), log_expit(log_odds)], axis=1)
-
     def predict(self, X: Any) -> AnyArray:
-        """Return the more probable class of each row."""
-        log_odds = self._log_odds(X, None)
-        result: AnyArray = self.classes_[(log_odds >= 0).astype(int)]
+        """Return the more probable class of each row, the second where both are."""
+        log_proba = self.predict_log_proba(X)
+        result: AnyArray = self.classes_[(log_proba[:, 1] >= log_proba[:, 0]).astype(int)]
         return result
 
-    def predict_proba_interval(
-        self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 2000
-    ) -> FloatArray:
-        """Return an interval for P(class 1 | x), shape (n, 2).
-
-        The interval holds ``level`` of the distribution of P(class 1 | x, parameters) given the
-        training data and x itself; the mean of that distribution is `predict_proba`. With a slope
-        each draw's evidence is multiplied by it, and the mean is `predict_proba` only roughly.
-
-        Parameters
-        ----------
-        X : table of shape (n, p)
-            Rows to predict.
-        level : float, default=0.9
-            Probability that the interval holds.
-        class_prior : array-like of shape (2,), optional
-            Prevalences where the model is used.
-        n_draws : int, default=2000
-            Draws of the parameters; from a fixed seed, so that the same rows give the same
-            intervals.
-        """
-        check_level_and_draws(level, n_draws)
-        ones, missing = self._zero_one(X)
-        prior = self._prior_log_odds(class_prior)
-        return intervals.probability_interval(
-            self._fit, ones, missing, level, n_draws, self._pseudocounts(), prior, self.slope_
-        )
-
-    def _pseudocounts(self) -> tuple[float, float]:
-        first, second = self.class_pseudocounts
-        return float(first), float(second)
-
-    def _log_odds(self, X: Any, class_prior: Any) -> FloatArray:
-        ones, missing = self._zero_one(X)
-        prior = self._prior_log_odds(class_prior)
-        if prior is None:
-            prior = self._fit.log_prior_odds
-        result: FloatArray = prior + self.slope_ * self._fit.evidence(ones, missing)
-        return result
-
-    def _prior_log_odds(self, class_prior: Any) -> float | None:
-        """Log-odds of a given prevalence, or None where the training data's holds."""
-        check_is_fitted(self)
-        given = self.class_prior if class_prior is None else class_prior
-        return check_class_prior(given)
-
-    def _zero_one(self, X: Any) -> tuple[AnyArray, BoolArray | None]:
-        """Return the kept columns as 0/1, and where they are missing."""
-        check_is_fitted(self)
-        source = as_source(X)
-        columns = np.array(self.selection_.columns, dtype=np.int64)
-        width = source.shape[1]
-        if self._kept_columns_only and width == columns.size:
-            columns = np.arange(width)
-        elif self._kept_columns_only and width == self.selection_.n_features_in:
-            names = source.feature_names
+    def _columns_in(self, X: Any) -> list[IntArray]:
+        """Find the kept columns also in the whole table, where the model takes them alone."""
+        selection = self.selection_
+        if self._kept_columns_only and X.shape[1] == selection.n_features_in != self.n_features_in_:
+            columns = np.array(selection.columns, dtype=np.int64)
+            names = as_source(X).feature_names
             if names is not None:
-                check_names(self.selection_, tuple(names[column] for column in columns))
-            return self._binarized(source, columns)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        if width != self.n_features_in_:
-            msg = (
-                f"X has {width} features, but SelectiveBernoulliNB is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-            raise ValueError(msg)
-        return self._binarized(source, columns)
+                check_names(selection, tuple(names[column] for column in columns))
+            return [columns]
+        return super()._columns_in(X)
 
-    def _binarized(self, source: Source, columns: IntArray) -> tuple[AnyArray, BoolArray | None]:
-        names = self.get_feature_names_out()
-        return self._fit.binarization.apply(
-            source.take(columns), lambda position: f"column {names[position]!r}"
-        )
-
-    # ------------------------------------------------------------- copies and files
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of plain data, whole or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            Any name; ``.honestbayes`` is the usual suffix. `honestbayes.load` reads it.
-
-        Notes
-        -----
-        A ``RandomState`` in ``random_state`` is stored as None; it is not needed to predict.
-        """
-        save_model(self._model(), path)
-
-    def on_kept_columns(self) -> Self:
-        """Return a fitted copy that takes the kept columns only.
-
-        Returns
-        -------
-        SelectiveBernoulliNB
-            As after `fit_selected`: it takes the columns ``selection_.columns``, in this order,
-            and still a whole table where that has more columns. Its probabilities are the same.
-            It holds nothing of the size of the whole table: an ``always_keep`` by numbers or
-            mask becomes the numbers among the kept columns.
-        """
-        check_is_fitted(self)
-        copy: Self = clone(self)
-        model = self._model()
-        if not model.kept_columns_only:
-            names = None
-            if model.feature_names is not None:
-                names = tuple(str(name) for name in self.get_feature_names_out())
-            model = replace(model, kept_columns_only=True, feature_names=names)
-            k, width = len(self.selection_.kept), len(self.selection_.columns)
-            if self.always_keep is not None and not _are_names(self.always_keep):
-                copy.set_params(always_keep=list(range(k, width)))
-        return copy._restore(model)
-
-    def _model(self) -> BernoulliModel:
-        """Return all that the fitted model is, in one record."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return BernoulliModel(
-            self.get_params(deep=False),
-            self._fit,
-            self.classes_,
-            self.feature_prior_,
-            self.correction_,
-            self.slope_,
-            self.number_choice_,
-            self._kept_columns_only,
-            None if names is None else tuple(names.tolist()),
-        )
-
-    def _restore(self, model: BernoulliModel) -> Self:
-        """Become the fitted model of a record."""
-        self._store(model.fit, model.classes, model.feature_prior, model.correction)
-        self.slope_ = model.slope
-        self.number_choice_ = model.number_choice
-        self._kept_columns_only = model.kept_columns_only
-        self.n_features_in_ = model.n_features_in
-        if model.feature_names is not None:
-            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
-        return self
-
-    def _to_plain(self) -> Plain:
-        """Return the model as plain data, for a file that holds more than the model."""
-        return model_to_plain(self._model())
-
-    @classmethod
-    def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the model that a file describes."""
-        model = model_from_plain(content, arrays)
-        return cls(**model.parameters)._restore(model)
+    def _zero_one(self, X: Any) -> ZeroOne:
+        """Return the kept columns as 0/1, and where they are missing."""
+        n_rows, values = self._read(X)
+        if not values:
+            return np.zeros((n_rows, 0), dtype=np.uint8), None
+        ((_, zero_one),) = values
+        result: ZeroOne = zero_one
+        return result
 
     # --------------------------------------------------------------- explanation
 
     def get_support(self, indices: bool = False) -> BoolArray | IntArray:
-        """Return the mask of the kept features, or their indices."""
+        """Return the mask of the kept features in the table that was screened, or their indices."""
         check_is_fitted(self)
         mask = self.selection_.support()
         return np.flatnonzero(mask) if indices else mask
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
-        """Return the names of the kept features, strongest first, then those kept by design."""
+        """Return the names of the kept features, strongest first, then those kept by design.
+
+        Without names, the numbers of their columns in the table that was screened.
+        """
         check_is_fitted(self)
-        columns = np.array(self.selection_.columns, dtype=np.int64)
-        if self.selection_.kept_names is not None:
-            known = self.selection_.kept_names + (self.selection_.always_kept_names or ())
+        selection = self.selection_
+        if selection.kept_names is not None:
+            known = selection.kept_names + (selection.always_kept_names or ())
             return np.array(known, dtype=object)
-        names = getattr(self, "feature_names_in_", input_features)
-        if names is None:
-            return np.array([f"x{column}" for column in columns], dtype=object)
-        names = np.asarray(names, dtype=object)
-        return names if self._kept_columns_only else names[columns]
+        named = hasattr(self, "feature_names_in_") or input_features is not None
+        if self._kept_columns_only and not named:
+            return np.array([f"x{column}" for column in selection.columns], dtype=object)
+        return super().get_feature_names_out(input_features)
 
     def kept_binarization(self) -> Binarization:
         """Return the cuts of the kept features, in the order of ``selection_.columns``."""
@@ -548,7 +363,10 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         """
         ones, missing = self._zero_one(X)
         _, is_class_1 = encode_classes(y, self.classes_)
-        prior = self._prior_log_odds(None)
+        log_prior = self._given_log_prior(None)
+        if log_prior is None:
+            log_prior = self._log_prior
+        prior = float(log_prior[1] - log_prior[0])
         return explain.feature_path(self._fit, ones, missing, is_class_1, prior)
 
     def leave_one_out(self, X: Any, y: Any, *, groups: Any = None) -> FloatArray:
@@ -567,21 +385,16 @@ class SelectiveBernoulliNB(ClassifierMixin, BaseEstimator):
         """
         self._refuse_to_choose("leave_one_out")
         source = as_source(X)
-        _, is_class_1 = encode_classes(y)
         settings = self._settings(source.feature_names, source.shape[1])
-        whole = screen(source, y, binarize=self.binarize)
-        n = is_class_1.size
+        training = TrainingRows.screened(source, y, self.binarize, self.random_state)
+        n = source.shape[0]
         codes = group_codes(groups, n)
         inverse = np.arange(n) if codes is None else codes
         folds = [np.flatnonzero(inverse == group) for group in range(inverse.max() + 1)]
+        given = check_prevalences(self.class_prior, 2)
         log_odds = np.empty(n)
-        given = check_class_prior(self.class_prior)
-        training = TrainingRows(source, is_class_1, whole, self.binarize, self.random_state)
         for rows, fit, evidence in leave_out_fits(training, folds, settings):
-            log_odds[rows] = evidence + (fit.log_prior_odds if given is None else given)
+            before = fit.log_prior if given is None else given
+            log_odds[rows] = evidence + before[1] - before[0]
         result: FloatArray = expit(log_odds)
         return result
-
-
-def _are_names(always_keep: Any) -> bool:
-    return np.asarray(always_keep).dtype.kind not in "biuf"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from honestbayes.models.bernoulli_core import BernoulliFit, Settings
-from honestbayes.models.intervals import evidence_draws
+from honestbayes.models.bernoulli_draws import draw_binary_evidence
 from honestbayes.models.learned import LearnedFit
 from honestbayes.models.leave_one_out import TrainingRows
 from honestbayes.models.parts import Describe, FittedPart, with_numbers
@@ -51,8 +51,8 @@ class BernoulliPart:
         self, values: ZeroOne, n_draws: int, generator: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
         """Draw the evidence of each row, for intervals."""
-        ratio, log_weight = evidence_draws(generator, self.fit, *values, n_draws)
-        return np.stack([np.zeros_like(ratio), ratio], axis=-1), log_weight
+        ratio, log_weight = draw_binary_evidence(self.fit, *values, n_draws, generator)
+        return ratio[..., None], log_weight
 
 
 @dataclass(frozen=True, slots=True)

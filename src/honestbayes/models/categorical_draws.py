@@ -6,13 +6,13 @@ import numpy as np
 
 from honestbayes.correction.categorical import draw_theta, log_marginal
 from honestbayes.correction.learned_categories import LearnedCategories, is_binary
+from honestbayes.models.bernoulli_draws import draw_alpha_theta, systematic
 from honestbayes.models.categorical_core import (
     CategoricalBlock,
     CategoricalFit,
     node_log_likelihood,
 )
 from honestbayes.models.common_alpha import feature_block
-from honestbayes.models.intervals import draw_alpha_theta, systematic
 from honestbayes.models.learned import fit_learned
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
@@ -23,22 +23,23 @@ def draw_categorical_evidence(
     """Draw log P(x | class, parameters) given the training data, x, and each y*.
 
     With x_j as one more case of class y*, the table of a feature has one of C V forms; draws for
-    each are made once and serve every row.
+    each are made once and serve every row. Each form has its own random numbers, because only
+    those that occur are drawn.
 
     Returns
     -------
-    evidence : ndarray of shape (C, n, S, C)
+    evidence : ndarray of shape (C, n, S, C - 1)
     log_weight : ndarray of shape (C, n, S)
     """
     n_classes = len(fit.selection.class_counts)
-    evidence = np.zeros((n_classes, codes.shape[0], n_draws, n_classes))
+    evidence = np.zeros((n_classes, codes.shape[0], n_draws, n_classes - 1))
     log_weight = np.zeros((n_classes, codes.shape[0], n_draws))
+    seed = int(generator.integers(1 << 32))
     first = 0
     for block in fit.blocks:
-        columns = codes[:, first : first + len(block.tables)]
-        first += len(block.tables)
         if not block.tables:
             continue
+        columns = codes[:, first : first + len(block.tables)]
         alpha = None
         if block.prior is None:
             node = systematic(generator, np.exp(block.log_weight), n_draws)
@@ -51,8 +52,10 @@ def draw_categorical_evidence(
                 for label in range(n_classes):
                     more = table.copy()
                     more[label, level] += 1
-                    drawn = _draw_log_phi(block, table, more, level, alpha, n_draws, generator)
-                    evidence[label, rows] += drawn
+                    own = np.random.default_rng((seed, first + j, level, label))
+                    drawn = _draw_log_phi(block, table, more, level, alpha, n_draws, own)
+                    evidence[label, rows] += drawn[:, 1:] - drawn[:, :1]
+        first += len(block.tables)
     return evidence, log_weight
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from honestbayes.models.categorical_core import CategoricalFit
-from honestbayes.screening.levels import Levels
+from honestbayes.screening.levels import Levels, number_text
 from honestbayes.selection.association import equivalent_r_squared
 from honestbayes.types import BoolArray, FloatArray
 
@@ -103,7 +103,7 @@ def feature_table(
 
 
 def _word(value: Any) -> str:
-    """Return a level as text: a text, a whole number, or one that was never seen."""
+    """Return a level as text: a text, a number, or one that was never seen."""
     if isinstance(value, str):
         return value
-    return UNSEEN if value is None or value != value else f"{value:.0f}"
+    return UNSEEN if value is None or value != value else number_text(value)

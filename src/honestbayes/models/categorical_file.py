@@ -90,8 +90,7 @@ def _levels_from_plain(entries: Entries, n_columns: int) -> Levels:
             numbers = np.where(seen[part.start : part.stop], number[part.start : part.stop], np.nan)
             values.append(numbers)
             present = numbers[seen[part.start : part.stop]].tolist()
-            good = all(value >= 0 and value == np.rint(value) < 2**63 for value in present)
-            entries.check(good, "number", "is no whole number")
+            entries.check(np.all(np.isfinite(present)), "number", "is not finite")
         entries.check(len(set(present)) == len(present), "word", "or number names a level twice")
     return Levels(tuple(values))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from honestbayes.models.alpha_posterior import AlphaPosterior
 from honestbayes.models.categorical_explain import CategoricalFeatureTable, feature_table
@@ -88,8 +88,9 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
 
     Notes
     -----
-    A level is a text or a whole number from 0. At prediction a level that was not seen in `fit` is
-    taken for missing, with a warning.
+    A level is a text or a whole number from 0, or any number in a column that a frame calls a
+    category. At prediction a level that was not seen in `fit` is taken for missing, with a warning.
+    A column in which no value occurs twice is named in a warning of `fit` instead.
 
     Examples
     --------
@@ -102,6 +103,8 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
     >>> model.predict_proba(X[:2]).shape
     (2, 3)
     """
+
+    _kind: ClassVar[str] = "SelectiveCategoricalNB"
 
     def __init__(
         self,

@@ -17,10 +17,13 @@ from honestbayes.models.categorical_core import (
 from honestbayes.models.categorical_draws import draw_categorical_evidence
 from honestbayes.models.leave_one_out import tie_breaker
 from honestbayes.models.parts import Describe, FittedPart, TrainingLabels, with_numbers
-from honestbayes.screening.categories import count_categories
-from honestbayes.screening.levels import CategoryTable, Levels, encode_columns
+from honestbayes.screening.categories import CategoryCounts, count_categories
+from honestbayes.screening.levels import CategoryTable, Levels, encode_columns, number_text
 from honestbayes.selection import Selection
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.types import BoolArray, FloatArray, IntArray
+
+_MANY = 10
+"""Fewer values may well be different by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +47,21 @@ class CategoricalPart:
         return self.fit.selection
 
     def read(self, X: Any, describe: Describe) -> IntArray:
-        """Return codes of the kept columns; unknown levels are missing, with a warning."""
+        """Return codes of the kept columns; unknown levels are missing, with a warning.
+
+        Of a column whose values are all different nothing else can be expected.
+        """
         codes, unknown = encode_columns(X, self.levels, describe)
+        tables = [table for block in self.fit.blocks for table in block.tables]
+        unknown = [found for found in unknown if not _all_different(tables[found[0]])]
         if unknown:
-            position, value, number = unknown[0]
-            cells = "1 cell is" if number == 1 else f"{number} cells are"
-            more = f", and {len(unknown) - 1} more columns like it" if len(unknown) > 1 else ""
+            position, value, _ = unknown[0]
+            total = sum(number for _, _, number in unknown)
+            cells = "1 cell is" if total == 1 else f"{total} cells are"
+            shown = repr(value) if isinstance(value, str) else number_text(value)
             warnings.warn(
-                f"{describe(position)} holds {_shown(value)}, which was not seen in fit: {cells} "
-                f"taken for missing{more}.",
+                f"{cells} taken for missing: levels not seen in fit, such as {shown} in "
+                f"{describe(position)}.",
                 UserWarning,
                 stacklevel=5,
             )
@@ -73,8 +82,10 @@ class CategoricalPart:
         return draw_categorical_evidence(self.fit, values, n_draws, generator)
 
 
-def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else f"{value:.0f}"
+def _all_different(tables: IntArray) -> BoolArray:
+    """Whether features with these counts, shape (..., C, V), had no value twice in many rows."""
+    by_level = tables.sum(axis=-2)
+    return np.asarray((by_level.sum(axis=-1) >= _MANY) & (by_level.max(axis=-1) == 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +109,7 @@ class CategoricalTraining:
     def fit(self) -> CategoricalPart:
         """Fit all rows."""
         counts = count_categories(self.table, self.labels.codes, self.labels.classes)
+        _warn_of_identifiers(counts)
         fit = fit_categories(
             counts,
             self.settings,
@@ -136,3 +148,18 @@ class CategoricalTraining:
             return None
         columns = np.asarray(self.table.codes[rows].T, dtype=np.int64)
         return criterion.strengths(columns, self.labels.codes[rows])
+
+
+def _warn_of_identifiers(counts: CategoryCounts) -> None:
+    """Name a column of which no new row can be known."""
+    alike = [group.columns[_all_different(group.tables)] for group in counts.groups]
+    found = np.sort(np.concatenate(alike)).tolist()
+    if found:
+        first, names = found[0], counts.feature_names
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        warnings.warn(
+            f"column {first if names is None else repr(names[first])}{more} has another value in "
+            "each row, as an identifier has: it can tell nothing about new rows; leave it out.",
+            UserWarning,
+            stacklevel=5,
+        )

@@ -12,7 +12,6 @@ from honestbayes.correction.counts import CountLikelihood
 from honestbayes.models.bernoulli_core import BernoulliFit
 from honestbayes.models.common_alpha import CommonAlphaFit
 from honestbayes.models.learned import LearnedFit
-from honestbayes.selection import Selection
 from honestbayes.types import AnyArray, BoolArray, FloatArray
 
 
@@ -213,8 +212,3 @@ def feature_path(
         -log_expit(sign * log_odds).mean(axis=0),
         -(p * log_expit(log_odds) + q * log_expit(-log_odds)).mean(axis=0),
     )
-
-
-def with_selection(fit: BernoulliFit, selection: Selection) -> BernoulliFit:
-    """Return the fit with the selection's own column numbers."""
-    return replace(fit, selection=selection)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from honestbayes.models.bernoulli_draws import systematic
 from honestbayes.models.gaussian_core import GaussianFit
-from honestbayes.models.intervals import systematic
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 _FARTHEST = 1e100
@@ -21,23 +21,22 @@ def draw_gaussian_evidence(
 
     Returns
     -------
-    evidence : ndarray of shape (C, n, S, C)
+    evidence : ndarray of shape (C, n, S, C - 1)
     log_weight : ndarray of shape (C, n, S)
     """
     n, k = values.shape
     n_classes = fit.location.shape[1]
-    evidence = np.zeros((n_classes, n, n_draws, n_classes))
+    evidence = np.zeros((n_classes, n, n_draws, n_classes - 1))
     log_weight = np.zeros((n_classes, n, n_draws))
     node = systematic(generator, np.exp(fit.log_scale_weight), n_draws)
     for label in range(n_classes):
         for j in range(k):
             x = np.asarray(values[:, j], dtype=float)
             known = np.flatnonzero(~np.isnan(x))
-            if not known.size:
-                continue
             ratio, by_node = _draw_ratio(fit, x[known], j, label, node, generator)
+            log_density = _draw_log_density(fit, x[known], j, label, ratio, generator)
             log_weight[label, known] += by_node[:, node]
-            evidence[label, known] += _draw_log_density(fit, x[known], j, label, ratio, generator)
+            evidence[label, known] += log_density[..., 1:] - log_density[..., :1]
     return evidence, log_weight
 
 
@@ -58,11 +57,10 @@ def _draw_ratio(
         top = log_joint.max(axis=1, keepdims=True)
         below = np.cumsum(np.exp(log_joint - top), axis=1)
         by_node[:, t] = np.log(below[:, -1]) + top[:, 0]
-        draws = np.flatnonzero(node == t)
-        places = (np.arange(draws.size) + generator.random((x.size, 1))) / max(draws.size, 1)
+        draws = generator.permutation(np.flatnonzero(node == t))
+        places = (np.arange(draws.size) + generator.random()) / max(draws.size, 1)
         for row in range(x.size):
-            found = np.searchsorted(below[row], places[row] * below[row, -1])
-            positions[row, generator.permutation(draws)] = found
+            positions[row, draws] = np.searchsorted(below[row], places * below[row, -1])
     return np.minimum(positions, fit.ratio.size - 1), by_node
 
 
@@ -94,12 +92,13 @@ def _draw_log_density(
     middle = np.einsum("nsc,nc->ns", weight, mean) / precision
     between = np.einsum("nsc,nsc->ns", weight, (mean[:, None, :] - middle[..., None]) ** 2)
     shape = fit.variance_prior.shape + (observed.sum() - 1) / 2
-    variance = (scale + (within[:, None] + between) / 2) / generator.gamma(shape, size=w.shape)
-    nu = middle + np.sqrt(variance / precision) * generator.normal(size=w.shape)
+    n_draws = w.shape[1]
+    variance = (scale + (within[:, None] + between) / 2) / generator.gamma(shape, size=n_draws)
+    nu = middle + np.sqrt(variance / precision) * generator.normal(size=n_draws)
     result = np.empty((*w.shape, n_classes))
     for c in range(n_classes):
         own = w * observed[c] / (1 + w * observed[c])
         spread = np.sqrt(variance * w / (1 + w * observed[c]))
-        mu = nu + own * (mean[:, None, c] - nu) + spread * generator.normal(size=w.shape)
+        mu = nu + own * (mean[:, None, c] - nu) + spread * generator.normal(size=n_draws)
         result[..., c] = -((new[:, None] - mu) ** 2) / (2 * variance)
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from honestbayes.correction.gaussian import VariancePrior
 from honestbayes.models.gaussian_core import RatioPosterior
@@ -95,6 +95,8 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
     >>> model.predict_proba(X[:2]).shape
     (2, 3)
     """
+
+    _kind: ClassVar[str] = "SelectiveGaussianNB"
 
     def __init__(
         self,

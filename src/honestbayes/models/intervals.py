@@ -1,249 +1,146 @@
-"""Intervals for a probability that cohere with the probability.
+"""Intervals for probabilities that cohere with the probabilities.
 
-The distribution is that of P(class 1 | x*, parameters) given the training data and x* itself:
-draw y* from the predictive distribution, then the parameters given (x*, y*). Its mean is the
-predictive probability. Given x*_j and y* = c, feature j has one more case in class c, so there are
-four kinds of posterior per feature; draws of all four are made once and serve every row.
+The distribution is that of P(class | x*, parameters) given the training data and x* itself: draw y*
+from the predictive distribution, then the parameters given (x*, y*). Its mean is the predictive
+probability. Random numbers are common to all rows, so that no row's interval depends on the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 
-from honestbayes.models.bernoulli_core import BernoulliFit
-from honestbayes.models.common_alpha import CommonAlphaFit
-from honestbayes.models.learned import LearnedFit
-from honestbayes.quadrature import theta_rule
-from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+from honestbayes.models.parts import DrawnPart
+from honestbayes.types import FloatArray
 
-_SEED = 2008
-_ROWS = 1000
-_FEATURES = 250
+SEED = 2008
+
+_DRAWN_CELLS = 1 << 22
+"""Cells of the draws that are held at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbabilityDraws:
-    """Draws of P(class 1 | x, parameters) and their weights, each of shape (n, 2 S)."""
+    """Draws of P(class | x, parameters) for each row.
+
+    Attributes
+    ----------
+    value : ndarray of shape (n, K, C S)
+        Draws, S for each of C classes that y* may be: of all K = C classes, or of the second of
+        two (K = 1).
+    weight : ndarray of shape (n, C S)
+        Their weights.
+    """
 
     value: FloatArray
     weight: FloatArray
 
     def mean(self) -> FloatArray:
-        """Mean of each row: the predictive probability, up to Monte Carlo error."""
-        result: FloatArray = np.sum(self.weight * self.value, axis=1)
-        return result
+        """Mean of each row, shape (n, K): the predictive probability, up to Monte Carlo error."""
+        return np.asarray(np.einsum("ns,nks->nk", self.weight, self.value))
 
-    def quantile(self, probability: float) -> FloatArray:
-        """Quantile of each row."""
-        order = np.argsort(self.value, axis=1)
-        value = np.take_along_axis(self.value, order, axis=1)
-        below = np.cumsum(np.take_along_axis(self.weight, order, axis=1), axis=1)
-        position = np.argmax(below >= probability * below[:, -1:], axis=1)
-        result: FloatArray = value[np.arange(value.shape[0]), position]
-        return result
+    def interval(self, level: float) -> FloatArray:
+        """Return the quantiles that hold ``level`` between them, shape (n, K, 2)."""
+        order = np.argsort(self.value, axis=2)
+        value = np.take_along_axis(self.value, order, axis=2)
+        weight = np.broadcast_to(self.weight[:, None], order.shape)
+        below = np.cumsum(np.take_along_axis(weight, order, axis=2), axis=2)
+        ends = [
+            np.argmax(below >= share * below[..., -1:], axis=2)
+            for share in ((1 - level) / 2, (1 + level) / 2)
+        ]
+        return np.asarray(np.take_along_axis(value, np.stack(ends, axis=2), axis=2))
 
 
-def probability_interval(
-    fit: BernoulliFit,
-    ones: AnyArray,
-    missing: BoolArray | None,
-    level: float,
-    n_draws: int,
-    pseudocounts: tuple[float, float],
-    log_prior_odds: float | None,
+def probability_intervals(
+    parts: Sequence[tuple[DrawnPart, Any]],
+    n_rows: int,
+    class_weights: FloatArray,
+    log_prior: FloatArray | None,
     slope: float,
-) -> FloatArray:
-    """Return lower and upper bounds, shape (n, 2)."""
-    result = np.empty((ones.shape[0], 2))
-    for start in range(0, ones.shape[0], _ROWS):
-        rows = slice(start, start + _ROWS)
-        draws = probability_draws(
-            fit,
-            ones[rows],
-            None if missing is None else missing[rows],
-            n_draws,
-            pseudocounts,
-            log_prior_odds,
-            slope,
-        )
-        result[rows, 0] = draws.quantile((1 - level) / 2)
-        result[rows, 1] = draws.quantile((1 + level) / 2)
-    return result
-
-
-def probability_draws(
-    fit: BernoulliFit,
-    ones: AnyArray,
-    missing: BoolArray | None,
     n_draws: int,
-    pseudocounts: tuple[float, float],
-    log_prior_odds: float | None = None,
-    slope: float = 1.0,
+    level: float,
+) -> FloatArray:
+    """Return lower and upper bounds, shape (n, K, 2), a batch of rows at a time.
+
+    Other parameters are those of `draw_probabilities`.
+    """
+    n_classes = class_weights.size
+    step = max(1, _DRAWN_CELLS // (n_draws * n_classes * (n_classes - 1)))
+    result = []
+    for first in range(0, n_rows, step):
+        rows = slice(first, min(first + step, n_rows))
+        batch = [(part, part.rows(values, rows)) for part, values in parts]
+        size = rows.stop - rows.start
+        draws = draw_probabilities(batch, size, class_weights, log_prior, slope, n_draws)
+        result.append(draws.interval(level))
+    return np.concatenate(result)
+
+
+def draw_probabilities(
+    parts: Sequence[tuple[DrawnPart, Any]],
+    n_rows: int,
+    class_weights: FloatArray,
+    log_prior: FloatArray | None,
+    slope: float,
+    n_draws: int,
 ) -> ProbabilityDraws:
-    """Draw P(class 1 | x, parameters) given the training data and x, for each row.
+    """Draw the probabilities of each row.
 
-    With a slope, the evidence of each draw is multiplied by it.
+    Parameters
+    ----------
+    parts : sequence of (part, values)
+        Fitted parts and the values of their columns.
+    n_rows : int
+        How many rows these have.
+    class_weights : ndarray of shape (C,)
+        Parameters of the Dirichlet posterior of the class frequencies.
+    log_prior : ndarray of shape (C,) or None
+        Given prevalences, in the place of drawn frequencies.
+    slope : float
+        Factor on the evidence of each draw.
+    n_draws : int
+        Draws for each y*.
     """
-    generator = np.random.default_rng(_SEED)
-    evidence, log_weight = evidence_draws(generator, fit, ones, missing, n_draws)
-    counts = fit.selection.class_counts
-    predictive = fit.evidence(ones, missing)
-    prior = fit.log_prior_odds if log_prior_odds is None else log_prior_odds
-    probability_1 = expit(prior + predictive)
-    values, weights = [], []
-    for label, p in ((0, 1 - probability_1), (1, probability_1)):
-        psi_log_odds: FloatArray | float = prior
-        if log_prior_odds is None:
-            a1 = pseudocounts[1] + counts[1] + label
-            a0 = pseudocounts[0] + counts[0] + 1 - label
-            psi = np.clip(generator.beta(a1, a0, n_draws), 1e-300, 1 - 1e-16)
-            psi_log_odds = np.log(psi) - np.log1p(-psi)
-        values.append(expit(psi_log_odds + slope * evidence[label]))
-        shifted = np.exp(log_weight[label] - log_weight[label].max(axis=1, keepdims=True))
-        weights.append(p[:, None] * shifted / shifted.sum(axis=1, keepdims=True))
-    return ProbabilityDraws(np.concatenate(values, axis=1), np.concatenate(weights, axis=1))
+    generator = np.random.default_rng(SEED)
+    n_classes = class_weights.size
+    evidence = np.zeros((n_classes, n_rows, n_draws, n_classes - 1))
+    log_weight = np.zeros((n_classes, n_rows, n_draws))
+    before = np.log(class_weights) if log_prior is None else log_prior
+    predictive = np.tile(before, (n_rows, 1))
+    for part, values in parts:
+        more, weight = part.draw_evidence(values, n_draws, generator)
+        evidence += more
+        log_weight += weight
+        predictive += part.log_likelihood(values)
+    probability = softmax(predictive, axis=1)
+    value, weights = [], []
+    for label in range(n_classes):
+        odds = before[1:] - before[0]
+        if log_prior is None:
+            odds = _draw_log_odds(
+                class_weights + (np.arange(n_classes) == label), n_draws, generator
+            )
+        value.append(_probabilities(odds + slope * evidence[label]))
+        weights.append(probability[:, label, None] * softmax(log_weight[label], axis=1))
+    return ProbabilityDraws(np.concatenate(value, axis=2), np.concatenate(weights, axis=1))
 
 
-def evidence_draws(
-    generator: np.random.Generator,
-    fit: BernoulliFit,
-    ones: AnyArray,
-    missing: BoolArray | None,
-    n_draws: int,
-) -> tuple[FloatArray, FloatArray]:
-    """Draw the evidence of each row given the training data, the row, and y* = 0 or 1.
-
-    Returns
-    -------
-    evidence, log_weight : ndarray of shape (2, n, S)
-        Log likelihood ratios of class 1 and 0 for y* = 0 and 1, and log weights of the draws.
-    """
-    n = ones.shape[0]
-    observed = np.ones(ones.shape) if missing is None else (~missing).astype(float)
-    x = ones * observed
-    evidence = np.zeros((2, n, n_draws))
-    log_weight = np.zeros((2, n, n_draws))
-    for block, columns in zip(fit.blocks, fit.column_slices(), strict=True):
-        node = None
-        if isinstance(block, CommonAlphaFit):
-            node = systematic(generator, block.posterior.weights, n_draws)
-            hidden = None if missing is None else missing[:, columns]
-            by_node = block.table.node_log_likelihood(ones[:, columns], hidden)
-            log_weight += by_node[:, :, node]
-        _add_evidence(generator, block, node, x[:, columns], observed[:, columns], evidence)
-    return evidence, log_weight
+def _draw_log_odds(counts: FloatArray, n_draws: int, generator: np.random.Generator) -> FloatArray:
+    """Draw class frequencies; return the log of each over the first, shape (S, C - 1)."""
+    # The last class first: two classes are then drawn as a beta variable is.
+    share = generator.dirichlet(counts[::-1], n_draws)[:, ::-1]
+    log_share = np.log(np.maximum(share, 1e-300))
+    return np.asarray(log_share[:, 1:] - log_share[:, :1])
 
 
-def systematic(generator: np.random.Generator, weights: FloatArray, n_draws: int) -> IntArray:
-    """Draw nodes with probabilities ``weights``, evenly, in random order."""
-    places = (np.arange(n_draws) + generator.random()) / n_draws
-    nodes = np.minimum(np.searchsorted(np.cumsum(weights), places), weights.size - 1)
-    return generator.permutation(nodes)
-
-
-def _add_evidence(
-    generator: np.random.Generator,
-    block: CommonAlphaFit | LearnedFit,
-    node: IntArray | None,
-    x: FloatArray,
-    observed: FloatArray,
-    evidence: FloatArray,
-) -> None:
-    """Add the block's evidence, shape (2, n, S): for y* = 0 and 1, each row and draw."""
-    n_draws = evidence.shape[2]
-    ones = block.block.counts.ones[:, block.block.kept]
-    cases = block.block.counts.observed[:, block.block.kept]
-    for start in range(0, ones.shape[1], _FEATURES):
-        part = slice(start, start + _FEATURES)
-        for label in (0, 1):
-            ratio = []
-            for value in (0, 1):
-                more = np.zeros((2, 1), dtype=np.int64)
-                more[label] = 1
-                i, n = ones[:, part] + value * more, cases[:, part] + more
-                alpha, theta = draw_alpha_theta(generator, block, node, part, i, n, n_draws)
-                ratio.append(_log_ratio(generator, alpha, theta, i, n, value))
-            zero, one = ratio
-            evidence[label] += x[:, part] @ (one - zero) + observed[:, part] @ zero
-
-
-def _log_ratio(
-    generator: np.random.Generator,
-    alpha: FloatArray,
-    theta: FloatArray,
-    ones: IntArray,
-    cases: IntArray,
-    value: int,
-) -> FloatArray:
-    """Draw phi in both classes and return the log likelihood ratio of ``value``, shape (k, S)."""
-    logs = []
-    for label in (0, 1):
-        i, o = ones[label][:, None], (cases[label] - ones[label])[:, None]
-        phi = generator.beta(alpha * theta + i, alpha * (1 - theta) + o)
-        phi = np.clip(phi, 1e-300, 1 - 1e-16)
-        logs.append(np.log(phi) if value else np.log1p(-phi))
-    ratio: FloatArray = logs[1] - logs[0]
-    return ratio
-
-
-def draw_alpha_theta(
-    generator: np.random.Generator,
-    block: CommonAlphaFit | LearnedFit,
-    node: IntArray | None,
-    part: slice,
-    ones: IntArray,
-    cases: IntArray,
-    n_draws: int,
-) -> tuple[FloatArray, FloatArray]:
-    """Draw alpha and theta of each feature given its counts, each of shape (k, S)."""
-    k = ones.shape[1]
-    alpha, theta = np.empty((k, n_draws)), np.empty((k, n_draws))
-    uniform = generator.random((k, n_draws))
-    if isinstance(block, LearnedFit):
-        used = np.flatnonzero(block.prior.alpha_weights > 1e-9)
-        grid = block.prior.alpha[used]
-        nodes = block.prior.rule.theta
-        atom_weight = block.log_atom_weight[used][:, block.block.kept[part]]
-        log_weight = np.concatenate(
-            [
-                _theta_log_weights(float(a), nodes, block.prior.rule.weight, ones, cases)
-                + log_w[:, None]
-                for a, log_w in zip(grid, atom_weight, strict=True)
-            ],
-            axis=1,
-        )
-        chosen = _inverse_cdf(log_weight, uniform)
-        return grid[chosen // nodes.size], nodes[chosen % nodes.size]
-    n = int(cases.sum(axis=0).max(initial=0))
-    for position in np.unique(np.asarray(node)):
-        draws = np.flatnonzero(node == position)
-        a = float(block.posterior.alpha[position])
-        rule = theta_rule(n, a, block.interval)
-        log_weight = _theta_log_weights(a, rule.theta, rule.weight, ones, cases)
-        alpha[:, draws] = a
-        theta[:, draws] = rule.theta[_inverse_cdf(log_weight, uniform[:, draws])]
-    return alpha, theta
-
-
-def _theta_log_weights(
-    alpha: float, theta: FloatArray, weight: FloatArray, ones: IntArray, cases: IntArray
-) -> FloatArray:
-    from honestbayes.correction import beta_binomial
-
-    result = np.empty((ones.shape[1], theta.size))
-    n0, n1, i0, i1 = cases[0], cases[1], ones[0], ones[1]
-    beta_binomial.theta_log_weights(alpha, theta, weight, n0, n1, i0, i1, result)
-    return result
-
-
-def _inverse_cdf(log_weight: FloatArray, uniform: FloatArray) -> IntArray:
-    """Choose a column of each row with probability proportional to exp(log_weight)."""
-    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-    cumulative = np.cumsum(weight, axis=1)
-    chosen = np.empty(uniform.shape, dtype=np.int64)
-    for row in range(uniform.shape[0]):
-        chosen[row] = np.searchsorted(cumulative[row], uniform[row] * cumulative[row, -1])
-    return np.asarray(np.minimum(chosen, log_weight.shape[1] - 1))
+def _probabilities(log_odds: FloatArray) -> FloatArray:
+    """Return P(class), shape (n, K, S), from log-odds against the first class, (n, S, C - 1)."""
+    if log_odds.shape[2] == 1:
+        return np.asarray(expit(log_odds[:, None, :, 0]))
+    first = np.zeros((*log_odds.shape[:2], 1))
+    return np.asarray(np.moveaxis(softmax(np.concatenate([first, log_odds], 2), axis=2), 2, 1))

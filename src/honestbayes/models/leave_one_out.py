@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from honestbayes.correction.learned_prior import LearnedPrior
 from honestbayes.models.bernoulli_core import BernoulliFit, Settings, fit_screening
-from honestbayes.screening import Screening, Source
+from honestbayes.screening import Screening, Source, as_source, encode_classes, screen
 from honestbayes.screening.binarization import BinarizeOption
 from honestbayes.screening.leave_out import leave_out
 from honestbayes.screening.sources import RowsOf
@@ -34,8 +34,6 @@ class TrainingRows:
         How values become 0/1.
     random_state : int, RandomState or None
         Breaks ties, anew in each fit.
-    groups : ndarray of int of shape (n,), or None
-        Rows of one group are held out together.
     """
 
     source: Source
@@ -43,7 +41,13 @@ class TrainingRows:
     whole: Screening
     option: BinarizeOption
     random_state: Any
-    groups: IntArray | None = None
+
+    @classmethod
+    def screened(cls, X: Any, y: Any, option: BinarizeOption, random_state: Any) -> Self:
+        """Count all rows of a table."""
+        source = as_source(X)
+        whole = screen(source, y, binarize=option)
+        return cls(source, encode_classes(y)[1], whole, option, random_state)
 
     def without(self, folds: list[IntArray]) -> Iterator[tuple[IntArray, Screening]]:
         """Yield the rows of each fold, and the screening of all others."""

@@ -19,7 +19,6 @@ from honestbayes.models.parameters import (
     gaussian_settings,
 )
 from honestbayes.models.parts import FittedPart, TrainingLabels, TrainingPart
-from honestbayes.screening import screen
 from honestbayes.screening.kinds import KINDS, Kind, columns_of, find_kinds
 from honestbayes.screening.levels import category_table
 from honestbayes.screening.sources import as_source
@@ -95,6 +94,7 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
     ['binary', 'real']
     """
 
+    _kind: ClassVar[str] = "SelectiveMixedNB"
     _fitted_words: ClassVar[tuple[str, ...]] = ("kinds_", "part_kinds_")
 
     def __init__(
@@ -152,12 +152,8 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
             return GaussianTraining(as_source(table), labels, gaussian_settings(params, always))
         if kind == "binary" and labels.classes.size == 2:
             params["class_pseudocounts"] = tuple(labels.pseudocounts)
-            binary = check_settings(params, always)
-            is_class_1 = labels.codes == 1
-            source = as_source(table)
-            screening = screen(source, is_class_1)
-            rows = TrainingRows(source, is_class_1, screening, "auto", self.random_state)
-            return BernoulliTraining(rows, binary)
+            rows = TrainingRows.screened(table, labels.codes, "auto", self.random_state)
+            return BernoulliTraining(rows, check_settings(params, always))
         categories = category_table(table)
         many = np.flatnonzero(categories.levels.n_levels > 2)
         if kind == "binary" and many.size:

@@ -11,10 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.models.class_intervals import draw_class_probabilities
+from honestbayes.models.intervals import probability_intervals
 from honestbayes.models.naive_bayes_file import (
     FittedModel,
     model_from_plain,
@@ -25,7 +24,9 @@ from honestbayes.models.number import NumberChoice
 from honestbayes.models.parameters import (
     check_level_and_draws,
     check_prevalences,
+    check_recalibrate,
     group_codes,
+    pseudocounts,
     refuse_arguments,
 )
 from honestbayes.models.parts import (
@@ -35,21 +36,23 @@ from honestbayes.models.parts import (
     choose_number,
     learn_slope,
 )
+from honestbayes.screening import check_as_many, encode_labels
 from honestbayes.screening.kinds import columns_of
 from honestbayes.screening.levels import as_table
 from honestbayes.storage.entries import Plain
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
-_DRAWN_CELLS = 1 << 21
-"""Cells of the draws that are held at a time."""
-
 
 class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
     """Base of the estimators whose features come in parts of one kind each.
 
-    A subclass says which parts a training table has (`_training_parts`), where the columns of each
-    stand (`_part_columns`), and stores what it wants to show of the fitted ones (`_store`).
+    A subclass says which labels it takes (`_encode`), which parts a training table has
+    (`_training_parts`), where the columns of each stand (`_part_columns`), and stores what it wants
+    to show of the fitted ones (`_store`).
     """
+
+    _kind: ClassVar[str]
+    """What files call the estimator."""
 
     _fitted_words: ClassVar[tuple[str, ...]] = ("feature_prior_", "correction_")
     """Attributes of a subclass that a file holds as they are."""
@@ -60,6 +63,10 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
     recalibrate: Any
 
     # ------------------------------------------------------------- for subclasses
+
+    def _encode(self, y: Any) -> tuple[AnyArray, IntArray]:
+        """Return the class labels and the class of each row; by default of any two or more."""
+        return encode_labels(y)
 
     def _training_parts(self, X: Any, labels: TrainingLabels) -> Sequence[TrainingPart]:
         """Return the parts of a training table."""
@@ -93,34 +100,47 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         """
         refuse_arguments(refused)
         X = as_table(X)
-        classes, codes = encode_labels(y, X.shape[0])
+        classes, codes = self._encode(y)
+        check_as_many(X.shape[0], codes.size)
         check_prevalences(self.class_prior, classes.size)
-        if self.recalibrate not in (None, "slope"):
-            msg = f"recalibrate={self.recalibrate!r} is not one of None, 'slope'."
-            raise ValueError(msg)
-        labels = TrainingLabels(
-            classes,
-            codes,
-            group_codes(groups, codes.size),
-            _pseudocounts(self.class_pseudocounts, classes.size),
-        )
+        check_recalibrate(self.recalibrate)
+        weights = pseudocounts(self.class_pseudocounts, classes.size)
+        labels = TrainingLabels(classes, codes, group_codes(groups, codes.size), weights)
         validate_data(self, X, skip_check_array=True)
         training = self._training_parts(X, labels)
         choice: NumberChoice | None = None
-        if isinstance(self.n_features_to_select, str) and self.n_features_to_select == "cv":
+        if self._number_is_to_be_chosen:
             choice = choose_number(training, labels, recalibrate=self.recalibrate == "slope")
             training = [part.keeping(min(choice.chosen, part.n_racing)) for part in training]
         parts = [part.fit() for part in training]
-        self._parts: tuple[FittedPart, ...] = tuple(parts)
-        self._log_prior = labels.log_prior()
-        self._kept_columns_only = False
-        self.classes_ = classes
-        self.class_count_ = np.bincount(codes, minlength=classes.size)
-        self.number_choice_ = choice
-        self._store(parts)
-        self.slope_ = 1.0
+        self._become(parts, classes, labels.log_prior(), choice=choice)
         if self.recalibrate == "slope":
             self.slope_ = learn_slope(training, parts, labels)
+        return self
+
+    @property
+    def _number_is_to_be_chosen(self) -> bool:
+        return isinstance(self.n_features_to_select, str) and self.n_features_to_select == "cv"
+
+    def _become(
+        self,
+        parts: Sequence[FittedPart],
+        classes: AnyArray,
+        log_prior: FloatArray,
+        slope: float = 1.0,
+        choice: NumberChoice | None = None,
+        *,
+        kept_columns_only: bool = False,
+    ) -> Self:
+        """Become a fitted model."""
+        self._parts: tuple[FittedPart, ...] = tuple(parts)
+        self._log_prior = log_prior
+        self._kept_columns_only = kept_columns_only
+        self.classes_ = classes
+        self.class_count_ = np.array(parts[0].selection.class_counts)
+        self.number_choice_ = choice
+        self.slope_ = slope
+        self._store(parts)
         return self
 
     # --------------------------------------------------------------- prediction
@@ -135,14 +155,11 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         class_prior : array-like of shape (n_classes,), optional
             Prevalences where the model is used.
         """
-        check_is_fitted(self)
-        X = as_table(X, may_be_empty=self.n_features_in_ == 0)
-        values = self._read(X)
-        given = self.class_prior if class_prior is None else class_prior
-        log_prior = check_prevalences(given, self.classes_.size)
+        n_rows, values = self._read(X)
+        log_prior = self._given_log_prior(class_prior)
         if log_prior is None:
             log_prior = self._log_prior
-        total = np.zeros((X.shape[0], self.classes_.size))
+        total = np.zeros((n_rows, self.classes_.size))
         for part, part_values in values:
             total += part.log_likelihood(part_values)
         return np.asarray(log_softmax(log_prior + self.slope_ * total, axis=1))
@@ -158,7 +175,7 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         return result
 
     def predict_proba_interval(
-        self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 1000
+        self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 2000
     ) -> FloatArray:
         """Return intervals for P(class | x).
 
@@ -174,10 +191,9 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
             Probability that the interval holds.
         class_prior : array-like of shape (n_classes,), optional
             Prevalences where the model is used.
-        n_draws : int, default=1000
-            Draws of the parameters for each class; from a fixed seed, so that the same table
-            gives the same intervals. In another table a row's bounds differ by the error of the
-            draws.
+        n_draws : int, default=2000
+            Draws of the parameters for each class; from a fixed seed, so that the same row always
+            has the same interval.
 
         Returns
         -------
@@ -185,50 +201,45 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
             Lower and upper bounds, for two classes those of ``classes_[1]``.
         """
         check_level_and_draws(level, n_draws)
+        n_rows, values = self._read(X)
+        log_prior = self._given_log_prior(class_prior)
+        n_classes = self.classes_.size
+        weights = self.class_count_ + pseudocounts(self.class_pseudocounts, n_classes)
+        result = probability_intervals(
+            values, n_rows, weights, log_prior, self.slope_, n_draws, level
+        )
+        return result if n_classes > 2 else result[:, 0]
+
+    def _given_log_prior(self, class_prior: Any) -> FloatArray | None:
+        """Return the logs of given prevalences, or None where the training data's hold."""
+        given = self.class_prior if class_prior is None else class_prior
+        return check_prevalences(given, self.classes_.size)
+
+    def _read(self, X: Any) -> tuple[int, list[tuple[Any, Any]]]:
+        """Return the number of rows, and each part that kept any columns with their values."""
         check_is_fitted(self)
         X = as_table(X, may_be_empty=self.n_features_in_ == 0)
-        values = self._read(X)
-        given = self.class_prior if class_prior is None else class_prior
-        log_prior = check_prevalences(given, self.classes_.size)
-        n_classes = self.classes_.size
-        weights = self.class_count_ + _pseudocounts(self.class_pseudocounts, n_classes)
-        result = np.empty((X.shape[0], n_classes, 2))
-        step = max(1, _DRAWN_CELLS // (n_draws * n_classes**2))
-        for first in range(0, X.shape[0], step):
-            rows = slice(first, min(first + step, X.shape[0]))
-            draws = draw_class_probabilities(
-                [(part, part.rows(read, rows)) for part, read in values],
-                rows.stop - rows.start,
-                weights,
-                log_prior,
-                self.slope_,
-                n_draws,
-            )
-            result[rows, :, 0] = draws.quantile((1 - level) / 2)
-            result[rows, :, 1] = draws.quantile((1 + level) / 2)
-        return result if n_classes > 2 else result[:, 1]
+        values: list[tuple[Any, Any]] = []
+        if X.shape[1]:
+            names = self.get_feature_names_out()
+            first = 0
+            for part, columns in zip(self._parts, self._columns_in(X), strict=True):
+                if columns.size:
+                    describe = _Described(names[first : first + columns.size])
+                    values.append((part, part.read(columns_of(X, columns), describe)))
+                first += columns.size
+        return X.shape[0], values
 
-    def _read(self, X: Any) -> list[tuple[FittedPart, Any]]:
-        """Return each part that kept any columns, with their values."""
-        width = X.shape[1]
-        if width == self.n_features_in_ == 0:
-            return []
-        names = self.get_feature_names_out()
+    def _columns_in(self, X: Any) -> list[IntArray]:
+        """Return where a table has the columns that each part kept; refuse another table."""
         validate_data(self, X, reset=False, skip_check_array=True)
-        if width != self.n_features_in_:
+        if X.shape[1] != self.n_features_in_:
             msg = (
-                f"X has {width} features, but {type(self).__name__} is expecting "
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
             raise ValueError(msg)
-        values: list[tuple[FittedPart, Any]] = []
-        first = 0
-        for part, columns in zip(self._parts, self._kept_columns(), strict=True):
-            if columns.size:
-                describe = _Described(names[first : first + columns.size])
-                values.append((part, part.read(columns_of(X, columns), describe)))
-            first += columns.size
-        return values
+        return self._kept_columns()
 
     def _kept_columns(self) -> list[IntArray]:
         """Return the table's columns that each part kept."""
@@ -254,7 +265,7 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         -----
         A ``RandomState`` in ``random_state`` is stored as None; it is not needed to predict.
         """
-        save_model(type(self).__name__, self._model(), path)
+        save_model(self._model(), path)
 
     def on_kept_columns(self) -> Self:
         """Return a fitted copy that takes the kept columns only.
@@ -297,6 +308,7 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         return FittedModel(
+            self._kind,
             self.get_params(deep=False),
             self._parts,
             {name: getattr(self, name) for name in self._fitted_words},
@@ -311,20 +323,25 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def _restore(self, model: FittedModel) -> Self:
         """Become the fitted model of a record."""
-        self._parts = model.parts
-        self._log_prior = model.log_prior
-        self._kept_columns_only = model.kept_columns_only
         self.n_features_in_ = model.n_features_in
-        if model.feature_names is not None:
-            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        self._name_columns(model.feature_names)
         for name, value in model.fitted.items():
             setattr(self, name, value)
-        self.classes_ = model.classes
-        self.class_count_ = np.array(model.parts[0].selection.class_counts)
-        self.number_choice_ = model.number_choice
-        self.slope_ = model.slope
-        self._store(model.parts)
-        return self
+        return self._become(
+            model.parts,
+            model.classes,
+            model.log_prior,
+            model.slope,
+            model.number_choice,
+            kept_columns_only=model.kept_columns_only,
+        )
+
+    def _name_columns(self, names: tuple[str, ...] | None) -> None:
+        """Remember the names of columns; forget those of an earlier fit."""
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _to_plain(self) -> Plain:
         """Return the model as plain data, for a file that holds more than the model."""
@@ -333,7 +350,7 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
     @classmethod
     def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """Return the model that a file describes."""
-        model = model_from_plain(cls.__name__, content, arrays)
+        model = model_from_plain(cls._kind, content, arrays)
         return cls(**model.parameters)._restore(model)
 
     # --------------------------------------------------------------- explanation
@@ -364,35 +381,3 @@ class _Described:
 
     def __call__(self, position: int) -> str:
         return f"column {self._names[position]!r}"
-
-
-def encode_labels(y: Any, n_rows: int) -> tuple[AnyArray, IntArray]:
-    """Return the class labels and the class of each row."""
-    if y is None:
-        msg = "requires y to be passed, but the target y is None"
-        raise ValueError(msg)
-    labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        msg = "Input y contains NaN or infinity; give a class to each row."
-        raise ValueError(msg)
-    check_classification_targets(labels)
-    if labels.size != n_rows:
-        msg = f"X has {n_rows} rows, but y has {labels.size} entries: inconsistent numbers."
-        raise ValueError(msg)
-    classes, codes = np.unique(labels, return_inverse=True)
-    if classes.size < 2:
-        msg = f"y holds one class only, {classes[0]!r}; two or more classes are needed."
-        raise ValueError(msg)
-    return classes, codes
-
-
-def _pseudocounts(given: Any, n_classes: int) -> FloatArray:
-    """Return the Dirichlet prior of the class frequencies: one number for all, or one each."""
-    try:
-        values = np.broadcast_to(np.asarray(given, dtype=float), (n_classes,))
-    except (TypeError, ValueError):
-        values = np.zeros(n_classes)
-    if not (np.all(values > 0) and np.all(np.isfinite(values))):
-        msg = f"class_pseudocounts={given} must be positive, one number or {n_classes}."
-        raise ValueError(msg)
-    return np.array(values)

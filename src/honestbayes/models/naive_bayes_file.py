@@ -1,4 +1,4 @@
-"""Fitted estimators whose features come in parts as plain data, and back.
+"""Fitted estimators as plain data, and back.
 
 Reading distrusts: every number is checked for what it means, because a file with valid checksums
 can still come from anybody.
@@ -19,17 +19,10 @@ from honestbayes.models.categorical_part import CategoricalPart
 from honestbayes.models.gaussian_part import GaussianPart
 from honestbayes.models.learned import LearnedFit
 from honestbayes.models.number import NumberChoice
-from honestbayes.models.parameters import categorical_settings, check_prevalences, gaussian_settings
-from honestbayes.models.parameters_file import (
-    always_keep_from_plain,
-    always_keep_to_plain,
-    plain_scalar,
-    seed_from_plain,
-)
+from honestbayes.models.parameters_file import parameters_from_plain, parameters_to_plain
 from honestbayes.models.parts import FittedPart
 from honestbayes.models.shared_file import (
     MOST_CLASSES,
-    MOST_FEATURES,
     SLOPES,
     classes_from_plain,
     classes_to_plain,
@@ -39,34 +32,18 @@ from honestbayes.models.shared_file import (
     selection_to_plain,
 )
 from honestbayes.screening.kinds import KINDS
+from honestbayes.selection import Selection
 from honestbayes.storage import ModelFileError, write_archive
-from honestbayes.storage.entries import Entries, Plain, joined, quoted, texts_as_arrays
+from honestbayes.storage.entries import Entries, Plain, joined, texts_as_arrays
 from honestbayes.types import AnyArray, FloatArray
+
+_BINARY = "SelectiveBernoulliNB"
+"""It is older than the others, so its files hold the features without a list of parts."""
 
 _PART_KINDS: dict[str, type] = {
     "binary": BernoulliPart,
     "categorical": CategoricalPart,
     "real": GaussianPart,
-}
-_OPTIONAL = {
-    "SelectiveCategoricalNB": {
-        "alpha_prior",
-        "tol",
-        "random_state",
-        "feature_prior",
-        "criterion",
-    },
-    "SelectiveGaussianNB": {"feature_prior", "criterion"},
-    "SelectiveMixedNB": {"kinds", "random_state"},
-}
-_PARAMETERS = {
-    "n_features_to_select",
-    "threshold",
-    "correction",
-    "always_keep",
-    "class_pseudocounts",
-    "class_prior",
-    "recalibrate",
 }
 
 
@@ -76,6 +53,8 @@ class FittedModel:
 
     Attributes
     ----------
+    kind : str
+        What files call the estimator.
     parameters : mapping
         The constructor's.
     parts : tuple of FittedPart
@@ -85,7 +64,7 @@ class FittedModel:
     classes : ndarray of shape (C,)
         Class labels.
     log_prior : ndarray of shape (C,)
-        Log class probabilities before features are seen.
+        Log class probabilities before features are seen, up to a constant.
     slope : float
         The factor on the evidence.
     number_choice : NumberChoice or None
@@ -98,6 +77,7 @@ class FittedModel:
         Their names.
     """
 
+    kind: str
     parameters: Mapping[str, Any]
     parts: tuple[FittedPart, ...]
     fitted: Mapping[str, Any]
@@ -110,15 +90,15 @@ class FittedModel:
     feature_names: tuple[str, ...] | None
 
 
-def save_model(kind: str, model: FittedModel, path: str | PathLike[str]) -> None:
+def save_model(model: FittedModel, path: str | PathLike[str]) -> None:
     """Write the model to a file, unless it could not be read again."""
     content, arrays = model_to_plain(model)
     try:
-        model_from_plain(kind, content, arrays)
+        model_from_plain(model.kind, content, arrays)
     except ModelFileError as error:
         msg = f"the model cannot be saved: {error}."
         raise ValueError(msg) from None
-    write_archive(path, kind, content, arrays)
+    write_archive(path, model.kind, content, arrays)
 
 
 def model_to_plain(model: FittedModel) -> Plain:
@@ -127,27 +107,17 @@ def model_to_plain(model: FittedModel) -> Plain:
         "classes": classes_to_plain(model.classes),
         "slope": float(model.slope),
         "kept_columns_only": model.kept_columns_only,
-        "n_features_in": int(model.n_features_in),
         "has_feature_names": model.feature_names is not None,
         "has_number_choice": model.number_choice is not None,
-        "parts": [_kind_of(part) for part in model.parts],
     }
-    arrays: dict[str, AnyArray] = {"log_prior": model.log_prior}
-    for name, value in model.fitted.items():
-        if name == "part_kinds_":
-            content["part_kinds"] = list(value)
-        elif name == "kinds_":
-            arrays["kinds"] = np.array([KINDS.index(kind) for kind in value], dtype=np.int64)
-        else:
-            content[name] = value
+    arrays: dict[str, AnyArray] = {}
     if model.feature_names is not None:
         arrays |= texts_as_arrays("feature_names", model.feature_names)
-    sections = {"parameters": _parameters_to_plain(model.parameters)}
+    sections = {"parameters": parameters_to_plain(model.parameters)}
     if model.number_choice is not None:
         sections["number_choice"] = number_choice_to_plain(model.number_choice)
-    for index, part in enumerate(model.parts):
-        sections[f"part{index}"] = _part_to_plain(part)
-    return joined((content, arrays), **sections)
+    features = _binary_to_plain(model) if model.kind == _BINARY else _parts_to_plain(model)
+    return joined((content, arrays), features, **sections)
 
 
 def model_from_plain(
@@ -161,6 +131,99 @@ def model_from_plain(
         Without the name of the file.
     """
     entries = Entries(content, arrays)
+    kept_only = entries.flag("kept_columns_only")
+    classes, log_prior, parts, fitted = (
+        _binary_from_plain(entries)
+        if kind == _BINARY
+        else _parts_from_plain(kind, entries, kept_only)
+    )
+    selections = [part.selection for part in parts]
+    width = sum(selection.n_features_in for selection in selections)
+    takes = sum(len(selection.columns) for selection in selections) if kept_only else width
+    choice = None
+    if entries.flag("has_number_choice"):
+        choice = number_choice_from_plain(entries.section("number_choice"))
+    names = entries.texts("feature_names") if entries.flag("has_feature_names") else None
+    if names is not None:
+        entries.check(len(names) == takes, "feature_names", "does not name every column")
+        if kind == _BINARY:
+            _check_names(names, selections[0], kept_only, entries)
+    model = FittedModel(
+        kind,
+        parameters_from_plain(kind, entries.section("parameters"), classes.size, width),
+        parts,
+        fitted,
+        classes,
+        log_prior,
+        entries.number("slope", *SLOPES),
+        choice,
+        kept_only,
+        takes,
+        names,
+    )
+    entries.finish()
+    return model
+
+
+_Features = tuple[AnyArray, FloatArray, tuple[FittedPart, ...], dict[str, Any]]
+"""Class labels, log prior, parts, and attributes that are kept as they are."""
+
+# ---------------------------------------------------------------------- binary features only
+
+
+def _binary_to_plain(model: FittedModel) -> Plain:
+    (part,) = model.parts
+    assert isinstance(part, BernoulliPart)
+    words = {name.removesuffix("_"): value for name, value in model.fitted.items()}
+    selection = selection_to_plain(part.selection)
+    return joined((words, {}), bernoulli_file.fit_to_plain(part.fit), selection=selection)
+
+
+def _binary_from_plain(entries: Entries) -> _Features:
+    classes = classes_from_plain(entries.section("classes"), 2)
+    selection = selection_from_plain(entries.section("selection"))
+    entries.check(len(selection.class_counts) == 2, "class_counts", "are not those of two classes")
+    prior = entries.one_of("feature_prior", ("learned", "uniform"))
+    corrections = ("counts", None) if prior == "learned" else ("counts", "selection", None)
+    fitted = {
+        "feature_prior_": prior,
+        "correction_": entries.one_of("correction", corrections),
+    }
+    fit = bernoulli_file.fit_from_plain(entries, selection, learned=prior == "learned")
+    return classes, fit.log_prior, (BernoulliPart(fit),), fitted
+
+
+def _check_names(
+    names: tuple[str, ...], selection: Selection, kept_only: bool, entries: Entries
+) -> None:
+    if selection.kept_names is not None:
+        expected = selection.kept_names + (selection.always_kept_names or ())
+        if not kept_only:
+            names = tuple(names[column] for column in selection.columns)
+        entries.check(names == expected, "feature_names", "differs from the selection's")
+
+
+# ---------------------------------------------------------------------- features of all kinds
+
+
+def _parts_to_plain(model: FittedModel) -> Plain:
+    content: dict[str, Any] = {
+        "n_features_in": int(model.n_features_in),
+        "parts": [_kind_of(part) for part in model.parts],
+    }
+    arrays: dict[str, AnyArray] = {"log_prior": model.log_prior}
+    for name, value in model.fitted.items():
+        if name == "part_kinds_":
+            content["part_kinds"] = list(value)
+        elif name == "kinds_":
+            arrays["kinds"] = np.array([KINDS.index(kind) for kind in value], dtype=np.int64)
+        else:
+            content[name] = value
+    parts = {f"part{index}": _part_to_plain(part) for index, part in enumerate(model.parts)}
+    return joined((content, arrays), **parts)
+
+
+def _parts_from_plain(kind: str, entries: Entries, kept_only: bool) -> _Features:
     kinds = entries.value("parts")
     good = isinstance(kinds, list) and 1 <= len(kinds) <= len(KINDS)
     entries.check(good and all(k in _PART_KINDS for k in kinds), "parts", "are of unknown kinds")
@@ -175,62 +238,33 @@ def model_from_plain(
     )
     counts = {part.selection.class_counts for part in parts}
     entries.check(len(counts) == 1, "parts", "have other numbers of cases")
-    n_features_in = entries.value("n_features_in")
-    entries.check(
-        type(n_features_in) is int and 0 <= n_features_in <= MOST_FEATURES,
-        "n_features_in",
-        f"is {quoted(n_features_in)}",
-    )
-    kept_only = entries.flag("kept_columns_only")
-    takes = sum(
+    widths = [
         len(part.selection.columns) if kept_only else part.selection.n_features_in for part in parts
-    )
-    entries.check(takes == n_features_in, "n_features_in", "does not fit the parts")
-    choice = None
-    if entries.flag("has_number_choice"):
-        choice = number_choice_from_plain(entries.section("number_choice"))
-    names = entries.texts("feature_names") if entries.flag("has_feature_names") else None
+    ]
+    takes = entries.value("n_features_in")
     entries.check(
-        names is None or len(names) == n_features_in, "feature_names", "does not name every column"
+        type(takes) is int and takes == sum(widths), "n_features_in", "does not fit the parts"
     )
-    model = FittedModel(
-        _parameters_from_plain(kind, entries.section("parameters"), n_classes, n_features_in),
-        parts,
-        _fitted_from_plain(kind, entries, kinds, parts, n_features_in, kept_only),
-        classes,
-        log_prior,
-        entries.number("slope", *SLOPES),
-        choice,
-        kept_only,
-        n_features_in,
-        names,
-    )
-    entries.finish()
-    return model
+    fitted = _fitted_from_plain(kind, entries, kinds, widths, n_classes)
+    return classes, log_prior, parts, fitted
 
 
 def _fitted_from_plain(
-    kind: str,
-    entries: Entries,
-    part_kinds: list[str],
-    parts: tuple[FittedPart, ...],
-    n_features_in: int,
-    kept_only: bool,
+    kind: str, entries: Entries, part_kinds: list[str], widths: list[int], n_classes: int
 ) -> dict[str, Any]:
     """Return the attributes that an estimator keeps as they are, and check its parts."""
     if kind == "SelectiveMixedNB":
-        codes = entries.counts("kinds", (n_features_in,), len(KINDS) - 1)
+        codes = entries.counts("kinds", (sum(widths),), len(KINDS) - 1)
         found = tuple(KINDS[code] for code in codes.tolist())
         names = entries.value("part_kinds")
         good = isinstance(names, list) and names == [name for name in KINDS if name in names]
-        entries.check(good and len(names) == len(parts), "part_kinds", "are not those of the parts")
-        for name, sort, part in zip(names, part_kinds, parts, strict=True):
-            selection = part.selection
-            two = len(selection.class_counts) == 2
-            fits = sort == ("categorical" if name == "binary" and not two else name)
+        entries.check(
+            good and len(names) == len(widths), "part_kinds", "are not those of the parts"
+        )
+        for name, sort, width in zip(names, part_kinds, widths, strict=True):
+            fits = sort == ("categorical" if name == "binary" and n_classes > 2 else name)
             entries.check(fits, "part_kinds", "are not those of the parts")
-            number = len(selection.columns) if kept_only else selection.n_features_in
-            entries.check(found.count(name) == number, "kinds", "differ from those of the parts")
+            entries.check(found.count(name) == width, "kinds", "differ from those of the parts")
         return {"kinds_": found, "part_kinds_": tuple(names)}
     expected = "real" if kind == "SelectiveGaussianNB" else "categorical"
     entries.check(part_kinds == [expected], "parts", f"are not those of {kind}")
@@ -239,9 +273,6 @@ def _fitted_from_plain(
         "feature_prior_": entries.one_of("feature_prior_", priors),
         "correction_": entries.one_of("correction_", ("counts", "selection", None)),
     }
-
-
-# ------------------------------------------------------------------------------------ parts
 
 
 def _kind_of(part: FittedPart) -> str:
@@ -276,93 +307,3 @@ def _part_from_plain(kind: str, entries: Entries, classes: AnyArray) -> FittedPa
         part = GaussianPart(gaussian_file.fit_from_plain(entries, selection, classes))
     entries.finish()
     return part
-
-
-# ------------------------------------------------------------------------------- parameters
-
-_LISTS = ("class_pseudocounts", "class_prior", "alpha_prior")
-
-
-def _parameters_to_plain(parameters: Mapping[str, Any]) -> Plain:
-    """Return parameters as plain data; a random generator, which has no plain form, as None."""
-    content: dict[str, Any] = {}
-    arrays: dict[str, AnyArray] = {}
-    for name, value in parameters.items():
-        if name == "always_keep":
-            content[name], arrays = always_keep_to_plain(value)
-        elif name == "criterion" and not isinstance(value, str):
-            msg = "criterion is a function, which a file of plain data cannot hold."
-            raise ValueError(msg)
-        elif name == "random_state":
-            content[name] = int(value) if isinstance(value, int | np.integer) else None
-        elif name in _LISTS and value is not None and np.ndim(value):
-            content[name] = [plain_scalar(entry) for entry in value]
-        elif isinstance(value, Mapping):
-            content[name] = [
-                [plain_scalar(key), plain_scalar(entry)] for key, entry in value.items()
-            ]
-        elif name == "kinds" and value is not None:
-            content[name] = [str(kind) for kind in value]
-        else:
-            content[name] = plain_scalar(value)
-    return content, arrays
-
-
-def _parameters_from_plain(
-    kind: str, entries: Entries, n_classes: int, n_features: int
-) -> dict[str, Any]:
-    """Return parameters that the estimator accepts."""
-    names = _PARAMETERS | _OPTIONAL[kind]
-    result: dict[str, Any] = {
-        name: entries.value(name) for name in names - {"always_keep", "random_state"}
-    }
-    result["always_keep"] = always_keep_from_plain(entries)
-    if "random_state" in names:
-        result["random_state"] = seed_from_plain(entries)
-    entries.finish()
-    for name in ("n_features_to_select", "kinds"):
-        value = result.get(name)
-        if isinstance(value, list) and value and all(_is_pair(entry) for entry in value):
-            result[name] = dict(value)
-    try:
-        _check_parameters(kind, result, n_classes, n_features)
-    except (ArithmeticError, TypeError, ValueError, AttributeError, KeyError) as error:
-        entries.refuse("values", f"are not accepted: {str(error)[:200].rstrip('.')}")
-    if isinstance(result.get("alpha_prior"), list):
-        result["alpha_prior"] = tuple(result["alpha_prior"])
-    return result
-
-
-def _is_pair(entry: Any) -> bool:
-    return isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str | int)
-
-
-def _check_parameters(kind: str, given: Mapping[str, Any], n_classes: int, n_features: int) -> None:
-    """Apply the constructor's own checks; those of sizes without a mask of all features."""
-    number = given["n_features_to_select"]
-    numbers = list(number.values()) if isinstance(number, dict) else [number]
-    # The mixed model keeps all features of a kind that has fewer.
-    most = MOST_FEATURES if kind == "SelectiveMixedNB" else n_features
-    for value in numbers:
-        if type(value) in (int, float) and not (0 <= value <= most and value == int(value)):
-            msg = f"n_features_to_select is {quoted(value)}"
-            raise ValueError(msg)
-    if given["recalibrate"] not in (None, "slope"):
-        msg = f"recalibrate is {quoted(given['recalibrate'])}"
-        raise ValueError(msg)
-    words = {"feature_prior": "auto", "alpha_prior": (0.5, 5.0), "tol": 1e-9, **given}
-    none = np.zeros(0, dtype=bool)
-    for value in numbers:
-        plain = None if type(value) in (int, float) else value
-        settings = categorical_settings if kind == "SelectiveCategoricalNB" else gaussian_settings
-        settings({**words, "n_features_to_select": plain}, none)
-    check_prevalences(given["class_prior"], n_classes)
-    weights = np.asarray(given["class_pseudocounts"], dtype=float)
-    if weights.shape not in ((), (n_classes,)) or not np.all((weights > 0) & np.isfinite(weights)):
-        msg = "class_pseudocounts are not positive"
-        raise ValueError(msg)
-    kinds: Any = given.get("kinds")
-    named = list(kinds.values()) if isinstance(kinds, dict) else list(kinds or ())
-    if not all(name in KINDS for name in named):
-        msg = "kinds hold an unknown one"
-        raise ValueError(msg)

@@ -22,15 +22,8 @@ def check_settings(
 ) -> Settings:
     """Turn the estimator's parameters into settings, or say what is wrong with them."""
     feature_prior, correction = _model(params, only_event=only_event)
-    if params["recalibrate"] not in (None, "slope"):
-        msg = f"recalibrate={params['recalibrate']!r} is not one of None, 'slope'."
-        raise ValueError(msg)
-    check_class_prior(params["class_prior"])
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
-    low, high = _pair(params, "theta_prior")
-    if not 0 <= low < high <= 1:
-        msg = f"theta_prior={params['theta_prior']} is not an interval within (0, 1)."
-        raise ValueError(msg)
+    low, high = theta_interval(params)
     tolerance = _tolerance(params)
     return Settings(
         n_features=n_features,
@@ -39,12 +32,12 @@ def check_settings(
         feature_prior=feature_prior,
         correction=correction,
         model=ModelSettings(
-            AlphaPrior(*_positive_pair(params, "alpha_prior")),
+            AlphaPrior(*positive_pair(params, "alpha_prior")),
             (low, high),
             params["quadrature"],
             tolerance,
         ),
-        class_pseudocounts=_positive_pair(params, "class_pseudocounts"),
+        class_pseudocounts=positive_pair(params, "class_pseudocounts"),
     )
 
 
@@ -70,7 +63,7 @@ def categorical_settings(
         always_keep,
         prior,
         correction,
-        AlphaPrior(*_positive_pair(params, "alpha_prior")),
+        AlphaPrior(*positive_pair(params, "alpha_prior")),
         _tolerance(params),
         _criterion(params, "categorical", ("correlation",), classes),
     )
@@ -207,7 +200,26 @@ def _pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
     return first, second
 
 
-def _positive_pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
+def theta_interval(params: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the bounds of theta."""
+    low, high = _pair(params, "theta_prior")
+    if not 0 <= low < high <= 1:
+        msg = f"theta_prior={params['theta_prior']} is not an interval within (0, 1)."
+        raise ValueError(msg)
+    return low, high
+
+
+def whole_number(params: Mapping[str, Any], name: str, least: int) -> int:
+    """Return a whole number of the user's that is not too small."""
+    value = params[name]
+    if not (_is_real(value) and np.isfinite(value) and int(value) == value and value >= least):
+        msg = f"{name}={value!r} is not a whole number from {least} on."
+        raise ValueError(msg)
+    return int(value)
+
+
+def positive_pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
+    """Return two positive numbers of the user's."""
     first, second = _pair(params, name)
     if not (0 < first < np.inf and 0 < second < np.inf):
         msg = f"{name}={params[name]} must be two positive numbers."
@@ -215,22 +227,15 @@ def _positive_pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
     return first, second
 
 
-def check_class_prior(class_prior: Any) -> float | None:
-    """Return the log-odds of class 1 under given prevalences, or None where none are given."""
-    if class_prior is None:
-        return None
-    try:
-        prior = np.asarray(class_prior, dtype=float)
-    except (TypeError, ValueError):
-        prior = np.zeros(0)
-    if prior.shape != (2,) or not np.all(prior > 0) or abs(prior.sum() - 1) > 1e-6:
-        msg = f"class_prior={class_prior} must be two positive prevalences that sum to 1."
+def check_recalibrate(recalibrate: Any) -> None:
+    """Refuse an unknown way to recalibrate."""
+    if recalibrate not in (None, "slope"):
+        msg = f"recalibrate={recalibrate!r} is not one of None, 'slope'."
         raise ValueError(msg)
-    return float(np.log(prior[1]) - np.log(prior[0]))
 
 
 def check_prevalences(class_prior: Any, n_classes: int) -> FloatArray | None:
-    """Return the logs of given prevalences of any number of classes, or None."""
+    """Return the logs of given prevalences, or None where none are given."""
     if class_prior is None:
         return None
     try:
@@ -238,9 +243,24 @@ def check_prevalences(class_prior: Any, n_classes: int) -> FloatArray | None:
     except (TypeError, ValueError):
         prior = np.zeros(0)
     if prior.shape != (n_classes,) or not np.all(prior > 0) or abs(prior.sum() - 1) > 1e-6:
-        msg = f"class_prior={class_prior} must be {n_classes} positive prevalences that sum to 1."
+        number = "two" if n_classes == 2 else n_classes
+        msg = f"class_prior={class_prior} must be {number} positive prevalences that sum to 1."
         raise ValueError(msg)
     return np.asarray(np.log(prior))
+
+
+def pseudocounts(given: Any, n_classes: int) -> FloatArray:
+    """Return the Dirichlet prior of the class frequencies: one number for all, or one each."""
+    try:
+        values = np.broadcast_to(np.asarray(given, dtype=float), (n_classes,))
+    except (TypeError, ValueError):
+        values = np.zeros(n_classes)
+    if not (np.all(values > 0) and np.all(np.isfinite(values))):
+        number = "two" if n_classes == 2 else n_classes
+        what = "positive" if isinstance(given, Real) else f"{number} positive numbers"
+        msg = f"class_pseudocounts={given} must be {what}."
+        raise ValueError(msg)
+    return np.array(values)
 
 
 def group_codes(groups: Any, n_cases: int) -> IntArray | None:

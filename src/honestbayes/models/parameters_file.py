@@ -3,82 +3,155 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from honestbayes.models.parameters import check_settings
+from honestbayes.models.parameters import (
+    categorical_settings,
+    check_prevalences,
+    check_recalibrate,
+    check_settings,
+    gaussian_settings,
+    pseudocounts,
+)
+from honestbayes.models.shared_file import MOST_FEATURES
+from honestbayes.screening.kinds import KINDS
 from honestbayes.storage.entries import Entries, Plain, quoted, texts_as_arrays
-from honestbayes.types import AnyArray
+from honestbayes.types import AnyArray, BoolArray
 
-_PAIRS = ("class_pseudocounts", "alpha_prior", "theta_prior")
-_AS_THEY_ARE = (
+_SHARED = {
     "n_features_to_select",
     "threshold",
-    "feature_prior",
     "correction",
+    "always_keep",
+    "class_pseudocounts",
+    "class_prior",
     "recalibrate",
-    "binarize",
-    "quadrature",
-    "tol",
-)
+}
+_OWN = {
+    "SelectiveBernoulliNB": {
+        "feature_prior",
+        "alpha_prior",
+        "theta_prior",
+        "binarize",
+        "quadrature",
+        "tol",
+        "random_state",
+    },
+    "SelectiveCategoricalNB": {
+        "feature_prior",
+        "alpha_prior",
+        "tol",
+        "criterion",
+        "random_state",
+    },
+    "SelectiveGaussianNB": {"feature_prior", "criterion"},
+    "SelectiveMixedNB": {"kinds", "random_state"},
+}
+_SETTINGS: dict[str, Callable[[Mapping[str, Any], BoolArray], Any]] = {
+    "SelectiveBernoulliNB": check_settings,
+    "SelectiveCategoricalNB": categorical_settings,
+    "SelectiveGaussianNB": gaussian_settings,
+    "SelectiveMixedNB": gaussian_settings,
+}
+_NUMBERS = ("class_pseudocounts", "class_prior", "alpha_prior", "theta_prior")
 
 
 def parameters_to_plain(parameters: Mapping[str, Any]) -> Plain:
     """Return parameters as plain data; a random generator, which has no plain form, as None."""
-    content: dict[str, Any] = {name: plain_scalar(parameters[name]) for name in _AS_THEY_ARE}
-    for name in _PAIRS:
-        content[name] = [plain_scalar(value) for value in parameters[name]]
-    prior = parameters["class_prior"]
-    content["class_prior"] = None if prior is None else [plain_scalar(value) for value in prior]
-    seed = parameters["random_state"]
-    content["random_state"] = int(seed) if isinstance(seed, int | np.integer) else None
-    kind, arrays = always_keep_to_plain(parameters["always_keep"])
-    content["always_keep"] = kind
+    content: dict[str, Any] = {}
+    arrays: dict[str, AnyArray] = {}
+    for name, value in parameters.items():
+        if name == "always_keep":
+            content[name], arrays = always_keep_to_plain(value)
+        elif name == "criterion" and not isinstance(value, str):
+            msg = "criterion is a function, which a file of plain data cannot hold."
+            raise ValueError(msg)
+        elif name == "random_state":
+            content[name] = int(value) if isinstance(value, int | np.integer) else None
+        elif name in _NUMBERS and value is not None and np.ndim(value):
+            content[name] = [plain_scalar(entry) for entry in value]
+        elif isinstance(value, Mapping):
+            content[name] = [
+                [plain_scalar(key), plain_scalar(entry)] for key, entry in value.items()
+            ]
+        elif name == "kinds" and value is not None:
+            content[name] = [str(kind) for kind in value]
+        else:
+            content[name] = plain_scalar(value)
     return content, arrays
 
 
-def parameters_from_plain(entries: Entries, n_features: int) -> dict[str, Any]:
+def parameters_from_plain(
+    kind: str, entries: Entries, n_classes: int, n_features: int
+) -> dict[str, Any]:
     """Return parameters that the estimator accepts for a table of ``n_features`` columns."""
-    parameters = {name: entries.value(name) for name in _AS_THEY_ARE}
-    for name in _PAIRS:
-        pair = entries.value(name)
-        entries.check(isinstance(pair, list), name, "is not a pair of numbers")
-        parameters[name] = tuple(pair)
-    prior = entries.value("class_prior")
-    entries.check(prior is None or isinstance(prior, list), "class_prior", "is not a list")
-    parameters["class_prior"] = prior
-    for name in (*_PAIRS, "class_prior"):
-        good = all(type(value) in (int, float) for value in parameters[name] or ())
-        entries.check(good, name, "holds something that is not a number")
-    parameters["always_keep"] = always_keep_from_plain(entries)
-    parameters["random_state"] = seed_from_plain(entries)
+    names = _SHARED | _OWN[kind]
+    result: dict[str, Any] = {
+        name: entries.value(name) for name in sorted(names - {"always_keep", "random_state"})
+    }
+    result["always_keep"] = always_keep_from_plain(entries)
+    if "random_state" in names:
+        result["random_state"] = seed_from_plain(entries)
     entries.finish()
-    _check(parameters, n_features, entries)
-    return parameters
-
-
-def _check(parameters: dict[str, Any], n_features: int, entries: Entries) -> None:
-    """Apply the constructor's own checks; those of sizes without a mask of all features."""
-    k = parameters["n_features_to_select"]
-    if type(k) in (int, float):
-        entries.check(
-            0 <= k <= n_features and k == int(k) and parameters["threshold"] is None,
-            "n_features_to_select",
-            f"is {quoted(k)}, which is not a number of features",
-        )
-        k = None
+    for name in _NUMBERS:
+        value = result.get(name)
+        good = all(type(v) in (int, float) for v in (value if isinstance(value, list) else [value]))
+        entries.check(value is None or good, name, "holds something that is not a number")
+    for name in ("n_features_to_select", "kinds"):
+        value = result.get(name)
+        if isinstance(value, list) and value and all(_is_pair(entry) for entry in value):
+            result[name] = dict(value)
     try:
-        check_settings(parameters | {"n_features_to_select": k}, np.zeros(0, dtype=bool))
-    except (ArithmeticError, TypeError, ValueError) as error:
+        _check(kind, result, n_classes, n_features)
+    except (ArithmeticError, TypeError, ValueError, AttributeError, KeyError) as error:
         entries.refuse("values", f"are not accepted: {str(error)[:200].rstrip('.')}")
-    cut = parameters["binarize"]
+    pairs = {"alpha_prior", "theta_prior"}
+    if kind == "SelectiveBernoulliNB":
+        pairs.add("class_pseudocounts")
+    return result | {name: tuple(result[name]) for name in sorted(pairs & names)}
+
+
+def _is_pair(entry: Any) -> bool:
+    return isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str | int)
+
+
+def _check(kind: str, given: Mapping[str, Any], n_classes: int, n_features: int) -> None:
+    """Apply the constructor's own checks; those of sizes without a mask of all features."""
+    number = given["n_features_to_select"]
+    numbers = list(number.values()) if isinstance(number, dict) else [number]
+    # The mixed model keeps all features of a kind that has fewer.
+    most = MOST_FEATURES if kind == "SelectiveMixedNB" else n_features
+    words = {"feature_prior": "auto", **given}
+    for value in numbers:
+        plain = value
+        if type(value) in (int, float):
+            if not (0 <= value <= most and value == int(value)) or given["threshold"] is not None:
+                msg = f"n_features_to_select is {quoted(value)}, which is not a number of features"
+                raise ValueError(msg)
+            plain = None
+        _SETTINGS[kind]({**words, "n_features_to_select": plain}, np.zeros(0, dtype=bool))
+    check_recalibrate(given["recalibrate"])
+    check_prevalences(given["class_prior"], n_classes)
+    pseudocounts(given["class_pseudocounts"], n_classes)
+    _check_words(given.get("kinds"), given.get("binarize"))
+
+
+def _check_words(kinds: Any, cut: Any) -> None:
+    """Refuse kinds and a cut that mean nothing."""
+    named = list(kinds.values()) if isinstance(kinds, dict) else list(kinds or ())
+    if not all(name in KINDS for name in named):
+        msg = "kinds hold an unknown one"
+        raise ValueError(msg)
     if type(cut) in (int, float):
         good = abs(cut) <= sys.float_info.max
     else:
         good = cut is None or (isinstance(cut, str) and cut in ("auto", "median"))
-    entries.check(good, "binarize", f"is {quoted(cut)}")
+    if not good:
+        msg = f"binarize is {quoted(cut)}"
+        raise ValueError(msg)
 
 
 def always_keep_to_plain(always_keep: Any) -> tuple[str | None, dict[str, AnyArray]]:

@@ -48,6 +48,10 @@ class FittedPart(Protocol):
     def rows(self, values: Any, rows: slice) -> Any:
         """Return some rows of values that were read."""
 
+
+class DrawnPart(FittedPart, Protocol):
+    """Fitted features of which evidence can be drawn, for intervals."""
+
     def draw_evidence(
         self, values: Any, n_draws: int, generator: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
@@ -55,8 +59,9 @@ class FittedPart(Protocol):
 
         Returns
         -------
-        evidence : ndarray of shape (C, n, S, C)
-            For each y*, row, draw and class; up to a constant of each row and draw.
+        evidence : ndarray of shape (C, n, S, C - 1)
+            For each y*, row and draw: how much more each class has than the first one. No row's
+            draws may depend on the other rows.
         log_weight : ndarray of shape (C, n, S)
             Log weights of the draws.
         """

@@ -18,15 +18,55 @@ from honestbayes.screening.record import Screening
 from honestbayes.screening.sources import Source, as_source
 from honestbayes.types import AnyArray, BoolArray, IntArray
 
-__all__ = ["Binarization", "Screening", "Source", "as_source", "encode_classes", "screen"]
+__all__ = [
+    "Binarization",
+    "Screening",
+    "Source",
+    "as_source",
+    "check_as_many",
+    "encode_classes",
+    "encode_labels",
+    "screen",
+]
 
 
 def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
     """Return the two class labels, sorted, and which rows are of the second one."""
+    if classes is None:
+        found, codes = encode_labels(y)
+        if found.size > 2:
+            msg = (
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(codes)} with {found.size} classes."
+            )
+            raise ValueError(msg)
+        return found, codes == 1
+    labels, classes = _checked_labels(y), np.asarray(classes)
+    strange = np.setdiff1d(labels, classes)
+    if classes.shape != (2,) or strange.size:
+        msg = f"y holds {np.unique(labels).tolist()}, but the classes are {classes.tolist()}."
+        raise ValueError(msg)
+    return classes, labels == classes[1]
+
+
+def encode_labels(y: Any) -> tuple[AnyArray, IntArray]:
+    """Return the class labels, sorted, of two kinds or more, and the class of each row."""
+    classes, codes = np.unique(_checked_labels(y), return_inverse=True)
+    if classes.size == 1:
+        msg = (
+            f"y holds only one class, {classes.tolist()[0]!r}; two classes are needed to learn "
+            "what tells them apart."
+        )
+        raise ValueError(msg)
+    return classes, codes
+
+
+def _checked_labels(y: Any) -> AnyArray:
+    """Return labels of rows, none of them missing."""
     if y is None:
         msg = "requires y to be passed, but the target y is None."
         raise ValueError(msg)
-    labels = column_or_1d(y, warn=True)
+    labels: AnyArray = column_or_1d(y, warn=True)
     missing = _missing_labels(labels)
     if missing.size:
         msg = f"Input y contains NaN: it is missing in row {missing[0]}; leave such rows out."
@@ -35,27 +75,17 @@ def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
         msg = f"Input y contains infinity in row {int(np.flatnonzero(np.isinf(labels))[0])}."
         raise ValueError(msg)
     check_classification_targets(labels)
-    found = np.unique(labels)
-    if classes is None:
-        if found.size == 1:
-            msg = (
-                f"y holds only one class, {found.tolist()[0]!r}; two classes are needed to learn "
-                "what tells them apart."
-            )
-            raise ValueError(msg)
-        if found.size > 2:
-            msg = (
-                "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(labels)} with {found.size} classes."
-            )
-            raise ValueError(msg)
-        classes = found
-    classes = np.asarray(classes)
-    strange = np.setdiff1d(found, classes)
-    if classes.shape != (2,) or strange.size:
-        msg = f"y holds {found.tolist()}, but the classes are {classes.tolist()}."
+    return labels
+
+
+def check_as_many(n_rows: int, n_labels: int) -> None:
+    """Refuse labels that are not one for each row."""
+    if n_labels != n_rows:
+        msg = (
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {n_rows} rows, y has {n_labels}."
+        )
         raise ValueError(msg)
-    return classes, labels == classes[1]
 
 
 def _missing_labels(labels: AnyArray) -> IntArray:
@@ -113,12 +143,7 @@ def screen(
     source = as_source(X)
     labels, is_class_1 = encode_classes(y, classes)
     n, p = source.shape
-    if is_class_1.size != n:
-        msg = (
-            "Found input variables with inconsistent numbers of samples: "
-            f"X has {n} rows, y has {is_class_1.size}."
-        )
-        raise ValueError(msg)
+    check_as_many(n, is_class_1.size)
 
     def describe(column: int) -> str:
         names = source.feature_names

@@ -86,11 +86,26 @@ class FrameSource:
 
 def frame_source(frame: Any, kind: str) -> Source:
     """Wrap a frame; one that is a single NumPy block is used without a copy."""
+    names = frame_names(frame, kind)
+    if kind == "pandas":
+        types = set(frame.dtypes)
+        if len(types) == 1 and isinstance(next(iter(types)), np.dtype):
+            values = frame.to_numpy()
+            if values.dtype.kind in "buif":
+                return DenseSource(values, names)
+    return FrameSource(frame, kind, names)
+
+
+def frame_names(frame: Any, kind: str) -> tuple[str, ...]:
+    """Return the names of a frame's columns; refuse what is no frame of named columns."""
     if type(frame).__name__ == "LazyFrame":
         msg = "X is a LazyFrame: call its collect() first."
         raise ValueError(msg)
     if frame.ndim != 2 if kind == "pandas" else not hasattr(frame, "columns"):
-        msg = "Expected 2D array, got a single column. Give X as a frame or a table."
+        msg = (
+            "Expected 2D array, got a single column. Reshape your data: give X as a frame or a "
+            "table."
+        )
         raise ValueError(msg)
     names = tuple(map(str, list(frame.columns)))
     if len(set(names)) < len(names):
@@ -103,10 +118,4 @@ def frame_source(frame: Any, kind: str) -> Source:
             "minimum of 1 is required."
         )
         raise ValueError(msg)
-    if kind == "pandas":
-        types = set(frame.dtypes)
-        if len(types) == 1 and isinstance(next(iter(types)), np.dtype):
-            values = frame.to_numpy()
-            if values.dtype.kind in "buif":
-                return DenseSource(values, names)
-    return FrameSource(frame, kind, names)
+    return names

@@ -31,7 +31,7 @@ def find_kinds(X: Any, given: Any = None) -> tuple[Kind, ...]:
     named = _named(given, columns.feature_names, columns.n_columns)
     return tuple(
         named.get(position)
-        or _kind(columns.get(position), _is_category(X, position), columns.name(position))
+        or _kind(columns.get(position), columns.is_category(position), columns.name(position))
         for position in range(columns.n_columns)
     )
 
@@ -68,15 +68,6 @@ def _kind(values: AnyArray, category: bool, name: str) -> Kind:
     if category and distinct.size > 2:
         return "categorical"
     return "binary" if distinct.size <= 2 else "real"
-
-
-def _is_category(X: Any, position: int) -> bool:
-    """Whether a frame says that a column holds categories."""
-    module = type(X).__module__.partition(".")[0]
-    if module not in ("pandas", "polars"):
-        return False
-    dtype = X.dtypes.iloc[position] if module == "pandas" else X.dtypes[position]
-    return str(dtype).lower().startswith(("categor", "enum"))
 
 
 def _named(given: Any, names: tuple[str, ...] | None, n_columns: int) -> dict[int, Kind]:

@@ -1,8 +1,9 @@
 """Categorical tables: the levels of each column, and codes of their cells.
 
-A level is a text or a whole number from 0 on. The levels of a column are those that occur in
-training, or those that a frame declares. A column with one value has a second level that was never
-seen, so every feature has two levels or more, as a constant 0/1 column has.
+A level is a text or a whole number from 0 on, or any number where a frame calls the column a
+category. The levels of a column are those that occur in training, or those that a frame declares. A
+column with one value has a second level that was never seen, so every feature has two levels or
+more, as a constant 0/1 column has.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from honestbayes.screening.frames import frame_names
 from honestbayes.screening.sources import as_source
 from honestbayes.types import AnyArray, BoolArray, IntArray
 
@@ -45,7 +47,7 @@ class Levels:
         """Return the levels of each column that occurred, whole numbers as such."""
         return [
             [
-                v if isinstance(v, str) else int(v)
+                v if isinstance(v, str) or v != int(v) else int(v)
                 for v in values.tolist()
                 if v is not None and v == v
             ]
@@ -86,6 +88,7 @@ class Columns:
     get: Callable[[int], AnyArray]
     numbers: AnyArray | None = None
     declared: Callable[[int], AnyArray | None] = lambda _: None
+    is_category: Callable[[int], bool] = lambda _: False
 
     def name(self, position: int) -> str:
         """Return how messages call a column."""
@@ -99,12 +102,15 @@ def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
 
     Only a model that kept no feature takes a table without columns.
     """
+    module = type(X).__module__.partition(".")[0]
+    if module in ("pandas", "polars") and not may_be_empty:
+        frame_names(X, module)
     table = X if hasattr(X, "shape") else np.asarray(X)
     shape = tuple(table.shape)
     if len(shape) != 2:
         msg = (
-            f"Expected 2D array, got an array with shape {shape} instead. Reshape your data: one "
-            "row for each case, one column for each feature."
+            f"Expected 2D array, got {len(shape)}D array of shape {shape} instead. Reshape your "
+            "data: one row for each case, one column for each feature."
         )
         raise ValueError(msg)
     if shape[0] == 0 or (shape[1] == 0 and not may_be_empty):
@@ -113,16 +119,15 @@ def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
             "while a minimum of 1 is required."
         )
         raise ValueError(msg)
-    return table.tocsc() if hasattr(table, "tocsc") else table
+    compressed = getattr(table, "format", None) in ("csr", "csc")
+    return table if compressed or not hasattr(table, "tocsc") else table.tocsc()
 
 
 def as_columns(X: Any) -> Columns:
     """Wrap an array of numbers or texts, a sparse matrix, or a pandas or polars frame."""
     module = type(X).__module__.partition(".")[0]
     if module in ("pandas", "polars"):
-        from honestbayes.screening.frames import frame_source
-
-        names = frame_source(X, module).feature_names
+        names = frame_names(X, module)
         columns = X.iloc if module == "pandas" else X
         n, p = X.shape
         return Columns(
@@ -132,6 +137,7 @@ def as_columns(X: Any) -> Columns:
             lambda j: _frame_column(columns[:, j], module),
             None,
             lambda j: _declared(columns[:, j]),
+            lambda j: str(columns[:, j].dtype).lower().startswith(("categor", "enum")),
         )
     if not sparse.issparse(X) and not hasattr(X, "blocks"):
         values = np.asarray(X)
@@ -184,7 +190,7 @@ def category_table(X: Any) -> CategoryTable:
     codes = np.empty((columns.n_rows, columns.n_columns), dtype=np.int32)
     levels = []
     for j in range(columns.n_columns):
-        values, missing = _cells(columns.get(j), columns.name(j))
+        values, missing = _cells(columns.get(j), columns.name(j), columns.is_category(j))
         found = np.unique(values[~missing])
         declared = columns.declared(j)
         if declared is not None and np.isin(found, declared).all():
@@ -222,7 +228,8 @@ def encode_columns(
     codes = np.full((columns.n_rows, columns.n_columns), MISSING, dtype=np.int64)
     unknown = []
     for place, known in enumerate(levels.values):
-        values, missing = _cells(columns.get(place), describe(place))
+        any_number = columns.is_category(place) or not _are_whole(known)
+        values, missing = _cells(columns.get(place), describe(place), any_number)
         if (values.dtype.kind == "O") != (known.dtype.kind == "O"):
             values, known = _as_texts(values), _as_texts(known)
         codes[:, place] = _positions(values, missing, known)
@@ -232,7 +239,13 @@ def encode_columns(
     return codes, unknown
 
 
-def _cells(values: AnyArray, name: str) -> tuple[AnyArray, BoolArray]:
+def _are_whole(levels: AnyArray) -> bool:
+    """Whether no level is a negative number or a fraction."""
+    seen = levels[levels == levels] if levels.dtype.kind == "f" else levels[:0]
+    return bool(np.all((seen >= 0) & (seen == np.rint(seen))))
+
+
+def _cells(values: AnyArray, name: str, any_number: bool) -> tuple[AnyArray, BoolArray]:
     """Return a column as floats or texts, and which cells are missing; refuse anything else."""
     if values.dtype.kind == "b":
         values = values.astype(float)
@@ -258,13 +271,15 @@ def _cells(values: AnyArray, name: str) -> tuple[AnyArray, BoolArray]:
         raise ValueError(msg)
     numbers = values.astype(float)
     missing = np.isnan(numbers)
-    _check_whole(numbers, missing, name)
+    _check_numbers(numbers, missing, name, any_number)
     return numbers, missing
 
 
-def _check_whole(numbers: AnyArray, missing: BoolArray, name: str) -> None:
+def _check_numbers(numbers: AnyArray, missing: BoolArray, name: str, any_number: bool) -> None:
+    """Refuse numbers that are no levels: negative ones and fractions, unless any are; infinity."""
     with np.errstate(invalid="ignore"):
-        wrong = ~missing & ~((numbers >= 0) & np.isfinite(numbers) & (numbers == np.rint(numbers)))
+        good = any_number | ((numbers >= 0) & (numbers == np.rint(numbers)))
+        wrong = ~missing & ~(good & np.isfinite(numbers))
     if wrong.any():
         value = numbers[wrong][0]
         kind = (
@@ -306,7 +321,12 @@ def _as_texts(values: AnyArray) -> AnyArray:
     """Return numbers as the texts that a file would hold; texts as they are."""
     if values.dtype.kind == "O":
         return values
-    return np.array([None if v != v else f"{v:.0f}" for v in values.tolist()], dtype=object)
+    return np.array([None if v != v else number_text(v) for v in values.tolist()], dtype=object)
+
+
+def number_text(value: float) -> str:
+    """Return a level that is a number as text, whole numbers without a point."""
+    return f"{value:.0f}" if value == np.rint(value) else repr(float(value))
 
 
 def _code_small_numbers(columns: Columns) -> CategoryTable | None:
