@@ -22,7 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "storage": {"types"},
     "screening": {"types"},
     "quadrature": {"types"},
-    "sampling": {"types"},
+    "sampling": {"types", "storage"},
     "selection": {"types", "screening"},
     "correction": _GROUND,
     "interactions": _GROUND,

@@ -9,6 +9,7 @@ from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
 from honestbayes.models.categorical_nb import SelectiveCategoricalNB
 from honestbayes.models.gaussian_nb import SelectiveGaussianNB
 from honestbayes.models.mixed_nb import SelectiveMixedNB
+from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.screening import Screening, screen
 from honestbayes.selection import Selection
 from honestbayes.storage import ModelFileError
@@ -26,6 +27,7 @@ __all__ = [
     "SelectiveCategoricalNB",
     "SelectiveGaussianNB",
     "SelectiveMixedNB",
+    "SelectiveMixture",
     "__version__",
     "load",
     "screen",

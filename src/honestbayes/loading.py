@@ -75,6 +75,12 @@ def _mixed_nb(archive: Archive) -> Any:
     return SelectiveMixedNB._from_plain(archive.content, archive.arrays)
 
 
+def _mixture(archive: Archive) -> Any:
+    from honestbayes.models.mixture import SelectiveMixture
+
+    return SelectiveMixture._from_plain(archive.content, archive.arrays)
+
+
 def _table_model(archive: Archive) -> Any:
     try:
         from honestbayes.tables.model import TableModel
@@ -89,6 +95,7 @@ _READERS: dict[str, Callable[[Archive], Any]] = {
     "SelectiveCategoricalNB": _categorical_nb,
     "SelectiveGaussianNB": _gaussian_nb,
     "SelectiveMixedNB": _mixed_nb,
+    "SelectiveMixture": _mixture,
     "table model": _table_model,
 }
 """Each imports what it needs when it is called, so that loading stays light."""

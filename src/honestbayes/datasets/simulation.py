@@ -139,14 +139,14 @@ def simulate_naive_bayes(
     if not np.all((alphas > 0) & np.isfinite(alphas)):
         raise ValueError("alpha holds a value that is not positive and finite; give alpha > 0.")
     thetas = _thetas(theta, theta_range, n_features, rng)
-    phi = np.stack([_draw_beta(alphas, thetas, rng) for _ in range(2)])
+    phi = np.stack([draw_beta(alphas, thetas, rng) for _ in range(2)])
     if n_per_class is not None:
         y_train = _classes_from_counts(n_per_class, rng)
     else:
         y_train = _draw_classes(n_train, prevalence, class_balance, rng)
-    X_train = _draw_features(y_train, phi, rng)
+    X_train = draw_features(y_train, phi, rng)
     y_test = _draw_classes(n_test, prevalence, class_balance, rng)
-    X_test = _draw_features(y_test, phi, rng)
+    X_test = draw_features(y_test, phi, rng)
     return SimulatedData(X_train, y_train, X_test, y_test, alphas, thetas, phi, float(prevalence))
 
 
@@ -190,7 +190,7 @@ def _thetas(
     return thetas
 
 
-def _draw_beta(alpha: FloatArray, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
+def draw_beta(alpha: FloatArray, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw Beta(alpha theta, alpha (1 - theta)) as a ratio of gamma variates in log space.
 
     The logs keep the ratio defined where both gamma variates underflow, which is where a plain
@@ -233,9 +233,10 @@ def _row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, n_rows, step))
 
 
-def _draw_features(
+def draw_features(
     y: NDArray[np.int64], phi: FloatArray, rng: np.random.Generator
 ) -> NDArray[np.int8]:
+    """Draw the features of cases, given the class or component of each."""
     X = np.empty((y.size, phi.shape[1]), dtype=np.int8)
     for rows in _row_blocks(*X.shape):
         X[rows] = rng.random(X[rows].shape) < phi[y[rows]]

@@ -61,7 +61,7 @@ def fit_from_plain(entries: Entries, selection: Selection, *, learned: bool) -> 
         race,
         always,
         entries.number("log_prior_odds", -2000.0, 2000.0),
-        _binarization_from_plain(entries, k + by_design),
+        binarization_from_plain(entries, k + by_design),
         entries.finite("correlation", (k + by_design,), -1 - _CLOSE, 1 + _CLOSE),
     )
     _check_correlation(fit, entries)
@@ -70,7 +70,8 @@ def fit_from_plain(entries: Entries, selection: Selection, *, learned: bool) -> 
     return fit
 
 
-def _binarization_from_plain(entries: Entries, n_columns: int) -> Binarization:
+def binarization_from_plain(entries: Entries, n_columns: int) -> Binarization:
+    """Return how values of so many kept columns become 0/1."""
     cut = entries.finite("cut", (n_columns,))
     high = entries.floats("high", (n_columns,))
     # NaN says that the column had more than two values.

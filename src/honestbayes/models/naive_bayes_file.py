@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from honestbayes.models import bernoulli_file, categorical_file, gaussian_file
+from honestbayes.models import bernoulli_file, categorical_file, gaussian_file, mixture_file
 from honestbayes.models.bernoulli_part import BernoulliPart
 from honestbayes.models.categorical_part import CategoricalPart
 from honestbayes.models.gaussian_part import GaussianPart
 from honestbayes.models.learned import LearnedFit
+from honestbayes.models.mixture_part import MixturePart
 from honestbayes.models.number import NumberChoice
 from honestbayes.models.parameters_file import parameters_from_plain, parameters_to_plain
 from honestbayes.models.parts import FittedPart
@@ -44,7 +45,15 @@ _PART_KINDS: dict[str, type] = {
     "binary": BernoulliPart,
     "categorical": CategoricalPart,
     "real": GaussianPart,
+    "mixture": MixturePart,
 }
+
+_PART_OF = {
+    "SelectiveGaussianNB": "real",
+    "SelectiveCategoricalNB": "categorical",
+    "SelectiveMixture": "mixture",
+}
+"""The part of estimators that have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +275,10 @@ def _fitted_from_plain(
             entries.check(fits, "part_kinds", "are not those of the parts")
             entries.check(found.count(name) == width, "kinds", "differ from those of the parts")
         return {"kinds_": found, "part_kinds_": tuple(names)}
-    expected = "real" if kind == "SelectiveGaussianNB" else "categorical"
+    expected = _PART_OF[kind]
     entries.check(part_kinds == [expected], "parts", f"are not those of {kind}")
+    if expected == "mixture":
+        return {"correction_": entries.one_of("correction_", ("selection", None))}
     priors = ("learned", "heavy-tailed" if expected == "real" else "uniform")
     return {
         "feature_prior_": entries.one_of("feature_prior_", priors),
@@ -285,6 +296,8 @@ def _part_to_plain(part: FittedPart) -> Plain:
         plain = joined(({"learned": learned}, {}), bernoulli_file.fit_to_plain(part.fit))
     elif isinstance(part, CategoricalPart):
         plain = categorical_file.fit_to_plain(part.fit, part.levels)
+    elif isinstance(part, MixturePart):
+        plain = mixture_file.fit_to_plain(part)
     else:
         assert isinstance(part, GaussianPart)
         plain = gaussian_file.fit_to_plain(part.fit)
@@ -303,6 +316,9 @@ def _part_from_plain(kind: str, entries: Entries, classes: AnyArray) -> FittedPa
         part = BernoulliPart(bernoulli_file.fit_from_plain(entries, selection, learned=learned))
     elif kind == "categorical":
         part = CategoricalPart(*categorical_file.fit_from_plain(entries, selection))
+    elif kind == "mixture":
+        entries.check(classes.size == 2, "selection", "is not one of two classes")
+        part = mixture_file.fit_from_plain(entries, selection)
     else:
         part = GaussianPart(gaussian_file.fit_from_plain(entries, selection, classes))
     entries.finish()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, get_args
 
@@ -12,7 +13,9 @@ from honestbayes.models.bernoulli_core import FeaturePriorName, Settings
 from honestbayes.models.categorical_core import CategoricalSettings
 from honestbayes.models.common_alpha import ModelSettings, Quadrature
 from honestbayes.models.gaussian_core import GaussianSettings
+from honestbayes.models.mixture_core import MixtureSettings
 from honestbayes.quadrature import AlphaPrior
+from honestbayes.sampling.chains import Schedule
 from honestbayes.selection.criteria import Criterion, FeatureKind, as_criterion
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -66,6 +69,42 @@ def categorical_settings(
         AlphaPrior(*positive_pair(params, "alpha_prior")),
         _tolerance(params),
         _criterion(params, "categorical", ("correlation",), classes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureChoices:
+    """Validated choices of the user of a mixture: selection, priors, chains."""
+
+    n_features: int | None
+    threshold: float | None
+    model: MixtureSettings
+    schedule: Schedule
+    n_chains: int
+    thin: int
+
+
+def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> MixtureChoices:
+    """Turn the parameters of a mixture into settings."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    if params["correction"] not in ("auto", "selection", None):
+        msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
+        raise ValueError(msg)
+    model = MixtureSettings(
+        params["correction"] is not None,
+        positive_pair(params, "class_pseudocounts"),
+        AlphaPrior(*positive_pair(params, "alpha_prior")),
+        AlphaPrior(*positive_pair(params, "response_prior")),
+        theta_interval(params),
+        None if params["n_alpha"] is None else whole_number(params, "n_alpha", 1),
+    )
+    return MixtureChoices(
+        n_features,
+        threshold,
+        model,
+        Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1)),
+        whole_number(params, "n_chains", 1),
+        whole_number(params, "thin", 1),
     )
 
 

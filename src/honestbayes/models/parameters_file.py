@@ -14,6 +14,7 @@ from honestbayes.models.parameters import (
     check_recalibrate,
     check_settings,
     gaussian_settings,
+    mixture_settings,
     pseudocounts,
 )
 from honestbayes.models.shared_file import MOST_FEATURES
@@ -49,14 +50,29 @@ _OWN = {
     },
     "SelectiveGaussianNB": {"feature_prior", "criterion"},
     "SelectiveMixedNB": {"kinds", "random_state"},
+    "SelectiveMixture": {
+        "alpha_prior",
+        "response_prior",
+        "theta_prior",
+        "n_alpha",
+        "binarize",
+        "n_chains",
+        "n_samples",
+        "n_warmup",
+        "thin",
+        "n_jobs",
+        "checkpoint",
+        "random_state",
+    },
 }
 _SETTINGS: dict[str, Callable[[Mapping[str, Any], BoolArray], Any]] = {
     "SelectiveBernoulliNB": check_settings,
     "SelectiveCategoricalNB": categorical_settings,
     "SelectiveGaussianNB": gaussian_settings,
     "SelectiveMixedNB": gaussian_settings,
+    "SelectiveMixture": mixture_settings,
 }
-_NUMBERS = ("class_pseudocounts", "class_prior", "alpha_prior", "theta_prior")
+_NUMBERS = ("class_pseudocounts", "class_prior", "alpha_prior", "response_prior", "theta_prior")
 
 
 def parameters_to_plain(parameters: Mapping[str, Any]) -> Plain:
@@ -69,6 +85,8 @@ def parameters_to_plain(parameters: Mapping[str, Any]) -> Plain:
         elif name == "criterion" and not isinstance(value, str):
             msg = "criterion is a function, which a file of plain data cannot hold."
             raise ValueError(msg)
+        elif name == "checkpoint":
+            content[name] = None  # a place on the machine that fitted it
         elif name == "random_state":
             content[name] = int(value) if isinstance(value, int | np.integer) else None
         elif name in _NUMBERS and value is not None and np.ndim(value):
@@ -108,8 +126,8 @@ def parameters_from_plain(
         _check(kind, result, n_classes, n_features)
     except (ArithmeticError, TypeError, ValueError, AttributeError, KeyError) as error:
         entries.refuse("values", f"are not accepted: {str(error)[:200].rstrip('.')}")
-    pairs = {"alpha_prior", "theta_prior"}
-    if kind == "SelectiveBernoulliNB":
+    pairs = {"alpha_prior", "response_prior", "theta_prior"}
+    if kind in ("SelectiveBernoulliNB", "SelectiveMixture"):
         pairs.add("class_pseudocounts")
     return result | {name: tuple(result[name]) for name in sorted(pairs & names)}
 

@@ -160,6 +160,12 @@ class Entries:
         array: BoolArray = self._array(name, "b", shape)
         return array
 
+    def bits(self, name: str, shape: tuple[int | None, ...]) -> AnyArray:
+        """Return an array of the bytes 0 and 1."""
+        array: AnyArray = self._array(name, "u", shape)
+        self.check(array.size == 0 or array.max() <= 1, name, "holds something else than 0 and 1")
+        return array
+
     def texts(self, name: str) -> tuple[str, ...]:
         """Return the texts that `texts_as_arrays` stored."""
         data: AnyArray = self._array(f"{name}.text", "u", (None,))

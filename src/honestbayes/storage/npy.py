@@ -16,7 +16,7 @@ import numpy as np
 from honestbayes.storage.errors import ModelFileError
 from honestbayes.types import AnyArray
 
-MOST_AXES = 3
+MOST_AXES = 4
 _LONGEST_HEADER = 512
 _PREAMBLE = 10
 _HEADER = re.compile(

@@ -1,0 +1,328 @@
+"""A table of log P(S | labels, alpha) in a two-component mixture, for chains to look up.
+
+log(-log P(S) / N) is interpolated between exact values. Over alpha the nodes are equidistant in
+x = -log(1 / alpha + 1 / ceiling), which is log(alpha) where it matters and finite for an infinite
+alpha. Over a and b all integers are nodes while that is affordable, otherwise integers near those
+of Chebyshev. Each value comes from the few nodes around it, so that the steps that P(S) has at
+small alpha leave the rest of the table alone.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from honestbayes.correction.event import Event, event_of
+from honestbayes.correction.mixture_factor import MixtureFactor
+from honestbayes.selection import Selection
+from honestbayes.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from honestbayes.correction.mixture_kernels import TableArrays
+
+TOLERANCE = 1e-3
+"""Largest error of log P(S) at states that matter."""
+
+MATTERS = 50.0
+"""A state matters at an alpha if its log P(S) is below the largest one by at most this much."""
+
+_SMALLEST_ALPHA = 0.05
+_CEILING = 4.0  # times the number of cases
+_INFINITE = 1e15
+_STEP = 0.2
+_STATE_POINTS = 8
+_FEWEST_NODES = 20
+_NO_COST = -1e6  # exp(-1e6) is 0
+
+_ACCURATE_FROM = 5.0
+"""Nodes are added until the table is accurate from this alpha on, or they get too many."""
+
+_NODES_NEEDED = 9.0
+"""Times sqrt(n / alpha): nodes of a, and of b, for a table that is accurate at alpha."""
+
+_MORE_NODES = 1.5
+_CHEAP = 12.0
+"""If it takes at most so many seconds (`_seconds`), all integers are nodes."""
+
+_AFFORDABLE = 45.0
+"""No nodes are added beyond so many seconds."""
+
+_CHECKED_SIZES = 24
+_CHECKED_STATES = 10
+_MISSED = 2.0
+"""Errors at states that were not checked may be larger than those found by this factor."""
+
+_FINER_THETA = 1.5
+
+
+@dataclass(frozen=True)
+class MixtureTable:
+    """Interpolated log P(S), shared by all chains.
+
+    Attributes
+    ----------
+    factor : MixtureFactor
+        What the exact values are made by.
+    event : Event
+        What is known of the discarded features.
+    nodes0, nodes1 : ndarray of int of shape (K0,), (K1,)
+        Nodes of a and of b.
+    alphas : ndarray of shape (A,)
+        Nodes of alpha; the last one stands for infinity.
+    log_cost : ndarray of shape (K0, K1, A)
+        log(-log P(S) / N) at the nodes.
+    checked_alphas, errors : ndarray of shape (A - 1,)
+        Alphas half way between nodes, and the largest error of log P(S) found there, among the
+        checked states that matter (`MATTERS`).
+    """
+
+    factor: MixtureFactor
+    event: Event
+    nodes0: IntArray
+    nodes1: IntArray
+    alphas: FloatArray
+    log_cost: FloatArray
+    checked_alphas: FloatArray
+    errors: FloatArray
+
+    @property
+    def max_error(self) -> float:
+        """Largest error of log P(S) found, at any alpha of the table."""
+        return float(self.errors.max(initial=0.0))
+
+    def accurate_from(self, tol: float = TOLERANCE) -> float:
+        """Return the smallest alpha from which on errors are within the tolerance.
+
+        Half of it must hold at the states that were checked, because others may be worse.
+        """
+        wrong = np.flatnonzero(_MISSED * self.errors > tol)
+        return float(self.alphas[wrong[-1] + 1 if wrong.size else 0])
+
+    def warn_if_visited(self, alphas: FloatArray, tol: float = TOLERANCE) -> None:
+        """Warn if a chain visited alphas where the table is not known to be accurate."""
+        bound = self.accurate_from(tol)
+        below = int(np.count_nonzero(alphas < bound))
+        if below and bound > self.alphas[0]:
+            warnings.warn(
+                f"{below} of {alphas.size} draws of alpha are below {bound:.3g}, where log P(S) is "
+                f"interpolated with errors of up to {self.max_error:.2g}, not {tol:g}.",
+                stacklevel=2,
+            )
+
+    @cached_property
+    def arrays(self) -> TableArrays:
+        """What kernels take."""
+        from honestbayes.correction.mixture_kernels import TableArrays
+
+        n0, n1 = self.factor.class_counts
+        x, ceiling = _alpha_line(n0 + n1)
+        return TableArrays(
+            float(_n_discarded(self.event)),
+            float(x[0]),
+            _STEP,
+            1.0 / ceiling,
+            self.log_cost,
+            _stencils(n0, self.nodes0),
+            _stencils(n1, self.nodes1),
+        )
+
+    def log_prob(self, states: IntArray, alphas: FloatArray) -> FloatArray:
+        """Return log P(S) at states (a, b), shape (S, 2), and at alphas: shape (S, A)."""
+        from honestbayes.correction.mixture_kernels import log_selections
+
+        result = np.empty((states.shape[0], alphas.size))
+        log_selections(self.arrays, states, np.log(alphas), result)
+        return result
+
+
+def mixture_table(selection: Selection, interval: tuple[float, float] = (0.0, 1.0)) -> MixtureTable:
+    """Return the table for a selection of complete binary features by their correlation."""
+    counts = selection.class_counts
+    if len(counts) != 2 or any(group.observed != counts for group in selection.groups):
+        msg = "the mixture needs two classes and discarded features without missing cells."
+        raise ValueError(msg)
+    factor = MixtureFactor((counts[0], counts[1]), selection.gamma_squared, interval)
+    return build_table(factor, event_of(selection, selection.gamma))
+
+
+def build_table(factor: MixtureFactor, event: Event) -> MixtureTable:
+    """Compute exact values at nodes, check between them, and add nodes where it is needed."""
+    n0, n1 = factor.class_counts
+    if _n_discarded(event) == 0:
+        return _certain(factor, event)
+    exact = _ExactValues(factor, event)
+    size = _first_size(n0, n1)
+    while True:
+        table = exact.table(_nodes(n0, size), _nodes(n1, size))
+        larger = int(np.ceil(_MORE_NODES * size))
+        enough = table.accurate_from() <= _ACCURATE_FROM or size > max(n0, n1)
+        if enough or _seconds(n0, n1, larger) > _AFFORDABLE:
+            return table
+        size = larger
+
+
+class _ExactValues:
+    """Exact values that were computed so far, and those against which tables are checked."""
+
+    def __init__(self, factor: MixtureFactor, event: Event) -> None:
+        self.factor, self.event = factor, event
+        n = sum(factor.class_counts)
+        x, ceiling = _alpha_line(n)
+        self.alphas = _to_alpha(x, ceiling)
+        self.checked_alphas = _to_alpha(x[:-1] + _STEP / 2, ceiling)
+        self.checked_states = _states_to_check(*factor.class_counts)
+        self.checked = factor.log_prob(
+            event, self.checked_states, self.checked_alphas, refine=_FINER_THETA
+        )
+        self._known: dict[tuple[int, int], FloatArray] = {}
+
+    def table(self, nodes0: IntArray, nodes1: IntArray) -> MixtureTable:
+        """Return a table on these nodes, with its errors."""
+        states = np.stack(np.meshgrid(nodes0, nodes1, indexing="ij"), axis=-1).reshape(-1, 2)
+        log_prob = self._at(states)
+        with np.errstate(divide="ignore"):
+            log_cost = np.log(-log_prob / _n_discarded(self.event))
+        if not np.all(np.isfinite(log_prob)):
+            msg = "the selection has probability 0: no feature can be discarded as these were."
+            raise ValueError(msg)
+        if not np.all(np.isfinite(log_cost)):
+            return _certain(self.factor, self.event)
+        shape = (nodes0.size, nodes1.size, self.alphas.size)
+        unchecked = MixtureTable(
+            self.factor,
+            self.event,
+            nodes0,
+            nodes1,
+            self.alphas,
+            log_cost.reshape(shape),
+            self.checked_alphas,
+            np.zeros(self.checked_alphas.size),
+        )
+        errors = self._errors(unchecked, log_prob.max(axis=0))
+        return replace(unchecked, errors=errors)
+
+    def _at(self, states: IntArray) -> FloatArray:
+        """Return log P(S) at states and all nodes of alpha, computing only what is new."""
+        keys = [(a, b) for a, b in states.tolist()]
+        new = [key for key in keys if key not in self._known]
+        if new:
+            values = self.factor.log_prob(self.event, np.array(new, dtype=np.int64), self.alphas)
+            self._known.update(zip(new, values, strict=True))
+        return np.array([self._known[key] for key in keys])
+
+    def _errors(self, table: MixtureTable, highest: FloatArray) -> FloatArray:
+        """Return the largest error at each checked alpha, among states that matter."""
+        got = table.log_prob(self.checked_states, self.checked_alphas)
+        top = np.maximum(self.checked.max(axis=0), np.minimum(highest[1:], highest[:-1]))
+        error = np.where(self.checked > top - MATTERS, np.abs(got - self.checked), 0.0)
+        return np.asarray(error.max(axis=0))
+
+
+def _n_discarded(event: Event) -> int:
+    return sum(group.n_discarded for group in event.groups)
+
+
+def _certain(factor: MixtureFactor, event: Event) -> MixtureTable:
+    """Return the table of an event that is certain: log P(S) = 0."""
+    ends = (np.array([0], dtype=np.int64), np.array([0], dtype=np.int64))
+    x, ceiling = _alpha_line(sum(factor.class_counts))
+    cost = np.full((1, 1, x.size), _NO_COST)
+    none = np.zeros(0)
+    return MixtureTable(factor, event, *ends, _to_alpha(x, ceiling), cost, none, none)
+
+
+# ------------------------------------------------------------------------------------------- nodes
+
+
+def _alpha_line(n: int) -> tuple[FloatArray, float]:
+    """Return equidistant nodes of x = -log(1 / alpha + 1 / ceiling), and the ceiling.
+
+    The ceiling is moved such that the last node, x = log(ceiling), is an infinite alpha.
+    """
+    first = np.log(_SMALLEST_ALPHA)
+    number = int(np.ceil((np.log(_CEILING * max(n, 10)) - first) / _STEP))
+    x = first + _STEP * np.arange(number + 1)
+    return x, float(np.exp(x[-1]))
+
+
+def _to_alpha(x: FloatArray, ceiling: float) -> FloatArray:
+    return np.asarray(1.0 / np.maximum(np.exp(-x) - 1.0 / ceiling, 1.0 / _INFINITE))
+
+
+def _seconds(n0: int, n1: int, size: int) -> float:
+    """Return about how long the exact values take with so many nodes in each class.
+
+    Fitted to times on one core; only the powers of n follow from what is computed.
+    """
+    n = float(n0 + n1)
+    alike = 4.0 if n0 == n1 else 2.0
+    states = min(size, n0 + 1) * min(size, n1 + 1) / alike
+    return states * (1e-4 + 5.5e-12 * n**3) + min(states, n / 2) * 4.3e-8 * n**2
+
+
+def _first_size(n0: int, n1: int) -> int:
+    """Return the number of nodes in each class: all integers, what is needed, or affordable."""
+    everything = max(n0, n1) + 1
+    if _seconds(n0, n1, everything) <= _CHEAP:
+        return everything
+    size = int(_NODES_NEEDED * np.sqrt((n0 + n1) / _ACCURATE_FROM))
+    while size > _FEWEST_NODES and _seconds(n0, n1, size) > _AFFORDABLE:
+        size -= 1
+    return size
+
+
+def _nodes(n: int, size: int) -> IntArray:
+    """Return integers near the Chebyshev points of 0..n, the same seen from both ends."""
+    if size > n:
+        return np.arange(n + 1, dtype=np.int64)
+    lower = np.rint(n * (1.0 - np.cos(np.pi * np.arange(size // 2) / (size - 1))) / 2)
+    # Where points are closer than integers, the next integers.
+    steps = np.maximum(np.diff(lower), 1.0)
+    lower = np.concatenate([[0.0], np.cumsum(steps)]).astype(np.int64)
+    lower = lower[lower <= n // 2]
+    return np.unique(np.concatenate([lower, n - lower]))
+
+
+def _stencils(n: int, nodes: IntArray) -> FloatArray:
+    """Return for each integer 0..n the first of the nodes around it, then their weights."""
+    if nodes.size == 1:
+        return np.stack([np.zeros(n + 1), np.ones(n + 1)], axis=1)
+    if nodes.size == n + 1:
+        return np.stack([nodes.astype(float), np.ones(n + 1)], axis=1)
+    points = min(_STATE_POINTS, nodes.size)
+    start = np.searchsorted(nodes, np.arange(n + 1)) - points // 2
+    start = np.clip(start, 0, nodes.size - points)
+    result = np.empty((n + 1, 1 + points))
+    result[:, 0] = start
+    for value in range(n + 1):
+        around = nodes[start[value] : start[value] + points].astype(float)
+        gap = value - around
+        if np.any(gap == 0.0):
+            result[value, 1:] = gap == 0.0
+        else:
+            terms = _barycentric(around) / gap
+            result[value, 1:] = terms / terms.sum()
+    return result
+
+
+def _barycentric(points: FloatArray) -> FloatArray:
+    """Return the barycentric weights of a few points, up to a factor."""
+    gap = points[:, None] - points
+    np.fill_diagonal(gap, 1.0)
+    return np.asarray(1.0 / gap.prod(axis=1))
+
+
+def _states_to_check(n0: int, n1: int) -> IntArray:
+    """Draw states of a few sizes a + b, which share work: half of them with labels at random."""
+    rng = np.random.default_rng(0)
+    states = []
+    for size in rng.integers(1, n0 + n1, _CHECKED_SIZES).tolist():
+        low, high = max(0, size - n1), min(n0, size)
+        near = rng.hypergeometric(n0, n1, size, _CHECKED_STATES // 2)
+        a = np.concatenate([near, rng.integers(low, high + 1, _CHECKED_STATES // 2)])
+        states.append(np.stack([a, size - a], axis=1))
+    return np.concatenate(states).astype(np.int64)

@@ -1,0 +1,234 @@
+"""Binary features of a two-component mixture as a part of an estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from honestbayes.models.bernoulli_part import ZeroOne
+from honestbayes.models.leave_one_out import TrainingRows, tie_breaker
+from honestbayes.models.mixture_core import (
+    WATCHED,
+    MixtureKernel,
+    MixtureSettings,
+    event_table,
+    log_class_prior,
+    log_joint,
+    make_problem,
+    starting_states,
+)
+from honestbayes.models.parts import Describe, FittedPart, with_numbers
+from honestbayes.sampling.chains import Run, Schedule, advance, start
+from honestbayes.sampling.checkpoint import fingerprint, read_checkpoint, write_checkpoint
+from honestbayes.sampling.draws import Draws
+from honestbayes.screening import Binarization, Screening, as_source
+from honestbayes.screening.sources import RowsOf, Source, dense_values
+from honestbayes.selection import Selection, select
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+MISSING = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How chains are run.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        How long, in steps.
+    n_chains : int
+        Chains.
+    thin : int
+        Sweeps of each step.
+    seed : SeedSequence
+        Of the chains' streams and starting states.
+    n_jobs : int or None
+        Chains at work at once.
+    checkpoint : path-like or None
+        Where chains are written while they run.
+    """
+
+    schedule: Schedule
+    n_chains: int
+    thin: int
+    seed: np.random.SeedSequence
+    n_jobs: int | None = None
+    checkpoint: str | PathLike[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MixturePart:
+    """Fitted binary features of a mixture, of a problem with two classes.
+
+    Attributes
+    ----------
+    selection : Selection
+        What was kept and discarded.
+    binarization : Binarization
+        How values of the kept columns become 0/1.
+    draws : Draws
+        Of all chains.
+    interrupted : bool
+        Whether the user stopped the chains before their end.
+    """
+
+    selection: Selection
+    binarization: Binarization
+    draws: Draws
+    interrupted: bool = False
+
+    def read(self, X: Any, describe: Describe) -> ZeroOne:
+        """Return the kept columns as 0/1."""
+        return self.binarization.apply(dense_values(as_source(X)), describe)
+
+    def log_likelihood(self, values: ZeroOne) -> FloatArray:
+        """Return log P(x | class), shape (n, 2)."""
+        return log_joint(self.draws, *values) - self.log_prior
+
+    def rows(self, values: ZeroOne, rows: slice) -> ZeroOne:
+        """Return some rows of values that were read."""
+        ones, missing = values
+        return ones[rows], None if missing is None else missing[rows]
+
+    @property
+    def log_prior(self) -> FloatArray:
+        """Log class probabilities before features are seen."""
+        return log_class_prior(self.draws)
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureTraining:
+    """Binary features of a training table, for a mixture.
+
+    Attributes
+    ----------
+    rows : TrainingRows
+        The table.
+    n_features, threshold : int or None, float or None
+        How many features are kept, or above which correlation; both None: all.
+    always_keep : ndarray of bool of shape (p,)
+        Features kept by design.
+    settings : MixtureSettings
+        Priors.
+    sampling : Sampling
+        How chains are run.
+    """
+
+    rows: TrainingRows
+    n_features: int | None
+    threshold: float | None
+    always_keep: BoolArray
+    settings: MixtureSettings
+    sampling: Sampling
+
+    @property
+    def n_racing(self) -> int:
+        """How many features run in the race."""
+        return int(np.sum(~self.always_keep))
+
+    def keeping(self, number: int) -> MixtureTraining:
+        """Return the same part, of which so many features are kept."""
+        return replace(self, n_features=number)
+
+    def fit(self) -> MixturePart:
+        """Fit all rows, and warn where chains are not to be trusted."""
+        rows = self.rows
+        part = self._fit(rows.source, rows.is_class_1, rows.whole, self.sampling)
+        problems = part.draws.diagnostics(WATCHED).problems() if part.draws.n_draws else []
+        if problems and not part.interrupted:
+            warnings.warn(
+                f"{'; '.join(problems)}. Probabilities may be off: raise n_warmup or n_samples.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return part
+
+    def held_out(
+        self,
+        folds: Sequence[IntArray],
+        whole: FittedPart | None = None,
+        numbers: Sequence[int] | None = None,
+    ) -> Iterator[list[FloatArray]]:
+        """Yield for each fold the log likelihoods of its rows; chains run again without them."""
+        if isinstance(whole, MixturePart) and whole.interrupted:
+            raise KeyboardInterrupt
+        everyone = np.arange(self.rows.is_class_1.size)
+        sampling = replace(self.sampling, checkpoint=None)
+        for fold, screening in self.rows.without(list(folds)):
+            others = np.setdiff1d(everyone, fold)
+            source = RowsOf(self.rows.source, others)
+            found = []
+            for training in with_numbers(self, numbers):
+                part = training._fit(source, self.rows.is_class_1[others], screening, sampling)
+                columns = np.array(part.selection.columns, dtype=np.int64)
+                # Not checked for another scale: a fraction may be in the left-out rows only.
+                values = part.binarization.cut_values(RowsOf(self.rows.source, fold).take(columns))
+                found.append(part.log_likelihood(values))
+            yield found
+
+    def _fit(
+        self, source: Source, is_class_1: BoolArray, screening: Screening, sampling: Sampling
+    ) -> MixturePart:
+        selection = select(
+            screening,
+            n_features=self.n_features,
+            threshold=self.threshold,
+            always_keep=self.always_keep,
+            random_state=tie_breaker(self.rows.random_state),
+        )
+        columns = np.array(selection.columns, dtype=np.int64)
+        binarization = screening.binarization.take(columns)
+        values = binarization.cut_values(source.take(columns))
+        cells = as_cells(is_class_1, *values)
+        draws, interrupted = run_mixture(cells, selection, self.settings, sampling)
+        return MixturePart(selection, binarization, draws, interrupted)
+
+
+def as_cells(is_class_1: BoolArray, ones: AnyArray, missing: BoolArray | None) -> AnyArray:
+    """Join the response and the kept features into one table of cells."""
+    features = np.asarray(ones, dtype=np.int8)
+    if missing is not None:
+        features = np.where(missing, np.int8(MISSING), features)
+    return np.column_stack([is_class_1.astype(np.int8), features])
+
+
+def run_mixture(
+    cells: AnyArray,
+    selection: Selection,
+    settings: MixtureSettings,
+    sampling: Sampling,
+    *,
+    labels_are_fixed: bool = False,
+) -> tuple[Draws, bool]:
+    """Run chains, from a checkpoint where there is one; return draws and whether interrupted."""
+    table = event_table(selection, settings)
+    problem = make_problem(cells, selection, settings, table, labels_are_fixed=labels_are_fixed)
+    states_seed, chains_seed = np.random.SeedSequence(
+        sampling.seed.entropy, spawn_key=sampling.seed.spawn_key
+    ).spawn(2)
+    of = fingerprint(cells, selection.to_dict(), settings, sampling.thin, sampling.n_chains)
+    of = fingerprint(of, sampling.seed.entropy, sampling.seed.spawn_key, sampling.schedule.n_warmup)
+    run: Run | None = None
+    save = None
+    if sampling.checkpoint is not None:
+        path = sampling.checkpoint
+        run = read_checkpoint(path, of)
+
+        def save(run: Run) -> None:
+            write_checkpoint(path, run, of)
+
+    if run is None:
+        states = starting_states(problem, sampling.n_chains, np.random.default_rng(states_seed))
+        run = start(states, chains_seed)
+    kernel = MixtureKernel(problem, sampling.thin)
+    run, interrupted = advance(kernel, run, sampling.schedule, n_jobs=sampling.n_jobs, save=save)
+    if run.draws.n_draws:
+        table.warn_if_visited(np.exp(run.draws.pooled("log_alpha")))
+    return run.draws, interrupted

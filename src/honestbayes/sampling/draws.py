@@ -1,0 +1,191 @@
+"""What chains have drawn, and whether to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from honestbayes.types import AnyArray, FloatArray
+
+RHAT_LIMIT = 1.05
+"""Chains that agree have an R-hat below this."""
+
+ESS_LIMIT = 100.0
+"""Independent draws of all chains together that a tail quantile asks for at least."""
+
+TAILS = (0.05, 0.95)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draws:
+    """Draws of several chains.
+
+    Attributes
+    ----------
+    values : dict of str to ndarray of shape (n_chains, n_draws, ...)
+        By name.
+    n_chains : int
+        Chains.
+    """
+
+    values: Mapping[str, AnyArray]
+    n_chains: int
+
+    @property
+    def n_draws(self) -> int:
+        """Draws of each chain."""
+        return next((value.shape[1] for value in self.values.values()), 0)
+
+    def __getitem__(self, name: str) -> AnyArray:
+        """Return the draws of one quantity, shape (n_chains, n_draws, ...)."""
+        return self.values[name]
+
+    def pooled(self, name: str) -> AnyArray:
+        """Return the draws of one quantity, those of all chains after each other."""
+        value = self.values[name]
+        return value.reshape(-1, *value.shape[2:])
+
+    def followed_by(self, kept: Sequence[Sequence[Mapping[str, Any]]]) -> Draws:
+        """Return these draws and more: for each chain a sequence of records."""
+        if not kept[0]:
+            return self
+        new = {
+            name: np.stack([np.stack([np.asarray(info[name]) for info in one]) for one in kept])
+            for name in kept[0][0]
+        }
+        if self.values:
+            new = {name: np.concatenate([self.values[name], new[name]], axis=1) for name in new}
+        return Draws(new, self.n_chains)
+
+    def diagnostics(self, names: Sequence[str] | None = None) -> Diagnostics:
+        """Judge the draws of numbers.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Which; by default all that are single numbers.
+        """
+        if names is None:
+            names = [name for name, value in self.values.items() if value.ndim == 2]
+        return diagnose({name: np.asarray(self.values[name], dtype=float) for name in names})
+
+    def to_arviz(self, names: Sequence[str], statistics: Sequence[str] = ()) -> Any:
+        """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x).
+
+        Parameters
+        ----------
+        names : sequence of str
+            Quantities of the posterior.
+        statistics : sequence of str
+            What else was recorded in each sweep.
+        """
+        try:
+            import arviz
+        except ImportError:
+            msg = 'to_arviz needs ArviZ; install it by pip install "honestbayes[arviz]".'
+            raise ImportError(msg) from None
+        groups = {
+            "posterior": {name: np.asarray(self.values[name]) for name in names},
+            "sample_stats": {name: np.asarray(self.values[name]) for name in statistics},
+        }
+        groups = {name: group for name, group in groups.items() if group}
+        if int(arviz.__version__.split(".")[0]) < 1:
+            return arviz.from_dict(**groups)
+        return arviz.from_dict(groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """How far the draws of each quantity can be trusted, one entry of each array a quantity.
+
+    Attributes
+    ----------
+    name : tuple of str
+        What was drawn.
+    mean, sd : ndarray
+        Of all draws.
+    mcse : ndarray
+        Monte Carlo standard error of the mean.
+    rhat : ndarray
+        Rank-normalised R-hat: near 1 where chains agree.
+    ess_bulk, ess_tail : ndarray
+        Independent draws that the chains are worth, for the middle and for the tails.
+    """
+
+    name: tuple[str, ...]
+    mean: FloatArray
+    sd: FloatArray
+    mcse: FloatArray
+    rhat: FloatArray
+    ess_bulk: FloatArray
+    ess_tail: FloatArray
+
+    def problems(self) -> list[str]:
+        """Say in plain words what is wrong; nothing where nothing is."""
+        found = []
+        for j, name in enumerate(self.name):
+            if self.rhat[j] > RHAT_LIMIT:
+                found.append(
+                    f"chains disagree about {name} (R-hat {self.rhat[j]:.2f}, where 1 is "
+                    f"agreement and {RHAT_LIMIT} the limit)"
+                )
+            elif min(self.ess_bulk[j], self.ess_tail[j]) < ESS_LIMIT:
+                worth = min(self.ess_bulk[j], self.ess_tail[j])
+                found.append(
+                    f"the draws of {name} are worth {worth:.0f} independent ones only, where "
+                    f"{ESS_LIMIT:.0f} are needed"
+                )
+        return found
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns, for a frame or JSON."""
+        columns = ("mean", "sd", "mcse", "rhat", "ess_bulk", "ess_tail")
+        return {"name": list(self.name), **{c: getattr(self, c).tolist() for c in columns}}
+
+    def __str__(self) -> str:
+        """Return an aligned table."""
+        width = max([len("quantity"), *(len(name) for name in self.name)])
+        lines = [f"{'quantity':<{width}}      mean        sd      mcse  R-hat  ESS bulk  ESS tail"]
+        for j, name in enumerate(self.name):
+            lines.append(
+                f"{name:<{width}}  {self.mean[j]:8.3g}  {self.sd[j]:8.3g}  {self.mcse[j]:8.2g}  "
+                f"{self.rhat[j]:5.2f}  {self.ess_bulk[j]:8.0f}  {self.ess_tail[j]:8.0f}"
+            )
+        return "\n".join(lines)
+
+
+def diagnose(values: Mapping[str, FloatArray]) -> Diagnostics:
+    """Judge draws of shape (n_chains, n_draws).
+
+    A quantity that never moved has R-hat 1 where all chains agree on it, and infinity where they
+    do not.
+    """
+    from arviz_stats.base import array_stats
+
+    rows = []
+    for draws in values.values():
+        mean, sd = float(draws.mean()), float(draws.std(ddof=1)) if draws.size > 1 else 0.0
+        if draws.shape[1] < 4:
+            rows.append((mean, sd, np.inf, np.inf, 0.0, 0.0))
+        elif np.all(np.ptp(draws, axis=1) == 0):
+            agree = np.ptp(draws) == 0
+            worth = float(draws.size) if agree else 0.0
+            rows.append(
+                (mean, sd, 0.0 if agree else np.inf, 1.0 if agree else np.inf, worth, worth)
+            )
+        else:
+            rows.append(
+                (
+                    mean,
+                    sd,
+                    float(array_stats.mcse(draws)),
+                    float(array_stats.rhat(draws)),
+                    float(array_stats.ess(draws, method="bulk")),
+                    float(array_stats.ess(draws, method="tail", prob=TAILS)),
+                )
+            )
+    columns = np.array(rows, dtype=float).reshape(-1, 6).T
+    return Diagnostics(tuple(values), *columns)

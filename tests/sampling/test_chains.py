@@ -1,0 +1,181 @@
+"""Chains: streams, schedules, interruption, checkpoints."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from honestbayes.sampling import chains
+from honestbayes.sampling.chains import Schedule, advance, start
+from honestbayes.sampling.checkpoint import fingerprint, read_checkpoint, write_checkpoint
+from honestbayes.sampling.draws import Draws, diagnose
+from honestbayes.storage import ModelFileError
+
+SCHEDULE = Schedule(n_warmup=7, n_samples=20, thin=3)
+
+
+class Walk:
+    """An autoregressive walk in two dimensions, and a count of its sweeps."""
+
+    def __init__(self, pause=0.0):
+        self.pause = pause
+
+    def step(self, rng, state):
+        time.sleep(self.pause)
+        x = 0.5 * state["x"] + rng.normal(size=2)
+        n = state["n"] + 1
+        return {"x": x, "n": n}, {"x": x, "first": x[0], "sweep": n}
+
+
+def starts(n_chains=3):
+    return [{"x": np.full(2, float(c)), "n": np.array(0)} for c in range(n_chains)]
+
+
+def run(schedule=SCHEDULE, seed=0, **words):
+    began = start(starts(), np.random.SeedSequence(seed))
+    return advance(Walk(), began, schedule, **words)
+
+
+def equal(a, b):
+    assert a.values.keys() == b.values.keys()
+    for name in a.values:
+        np.testing.assert_array_equal(a[name], b[name])
+
+
+def test_draws_are_those_of_a_plain_loop_on_spawned_streams():
+    done, interrupted = run()
+    assert not interrupted
+    assert done.draws["x"].shape == (3, 20, 2)
+    for c, child in enumerate(np.random.SeedSequence(0).spawn(3)):
+        rng, state, kept = np.random.Generator(np.random.PCG64(child)), starts()[c], []
+        for sweep in range(1, SCHEDULE.n_sweeps + 1):
+            state, info = Walk().step(rng, state)
+            if sweep > 7 and (sweep - 7) % 3 == 0:
+                kept.append(info["x"])
+        np.testing.assert_array_equal(done.draws["x"][c], kept)
+
+
+def test_the_number_of_processes_changes_nothing():
+    equal(run(n_jobs=1)[0].draws, run(n_jobs=3)[0].draws)
+
+
+def test_the_seed_given_is_not_used_up():
+    seed = np.random.SeedSequence(5)
+    first = start(starts(), seed)
+    assert first.chains[0].stream == start(starts(), seed).chains[0].stream
+    assert seed.n_children_spawned == 0
+
+
+def test_chains_and_seeds_differ():
+    draws = run()[0].draws["first"]
+    assert not np.array_equal(draws[0], draws[1])
+    assert not np.array_equal(draws, run(seed=1)[0].draws["first"])
+
+
+@pytest.mark.parametrize("at", [1, 7, 8, 30])
+def test_stopped_and_resumed_runs_give_the_same_draws(at, tmp_path):
+    whole, _ = run()
+    began = start(starts(), np.random.SeedSequence(0))
+    schedule = Schedule(at, 0) if at <= 7 else Schedule(7, (at - 7) // 3, 3)
+    part, _ = advance(Walk(), began, schedule)
+    write_checkpoint(tmp_path / "c", part, "me")
+    resumed, _ = advance(Walk(), read_checkpoint(tmp_path / "c", "me"), SCHEDULE)
+    equal(whole.draws, resumed.draws)
+
+
+def test_an_interrupt_keeps_what_was_drawn_and_the_rest_follows(tmp_path):
+    schedule = Schedule(2, 400)
+    whole, _ = run(schedule)
+    began = start(starts(), np.random.SeedSequence(0))
+    saved = []
+    timer = threading.Timer(1.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    part, interrupted = advance(Walk(0.005), began, schedule, save=saved.append)
+    timer.cancel()
+    assert interrupted
+    assert saved[-1] is part
+    assert 0 < part.draws.n_draws < 400
+    np.testing.assert_array_equal(part.draws["x"], whole.draws["x"][:, : part.draws.n_draws])
+    write_checkpoint(tmp_path / "c", part, "me")
+    resumed, interrupted = advance(Walk(), read_checkpoint(tmp_path / "c", "me"), schedule)
+    assert not interrupted
+    equal(whole.draws, resumed.draws)
+
+
+def test_progress_and_checkpoints_are_told(monkeypatch):
+    monkeypatch.setattr(chains, "SAVE_EVERY", 0.0)
+    told, saved = [], []
+    run(progress=lambda done, total: told.append((done, total)), save=saved.append)
+    assert told[-1] == (3 * SCHEDULE.n_sweeps, 3 * SCHEDULE.n_sweeps)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert saved[-1].chains[0].n_sweeps == SCHEDULE.n_sweeps
+    assert len(saved) >= 3
+
+
+def test_a_checkpoint_of_another_run_or_of_something_else_is_refused(tmp_path):
+    done, _ = run()
+    assert read_checkpoint(tmp_path / "none", "me") is None
+    write_checkpoint(tmp_path / "c", done, "me")
+    with pytest.raises(ValueError, match="c is the checkpoint of another run"):
+        read_checkpoint(tmp_path / "c", "you")
+    raw = bytearray((tmp_path / "c").read_bytes())
+    raw[len(raw) // 2] ^= 1
+    (tmp_path / "c").write_bytes(raw)
+    with pytest.raises(ModelFileError):
+        read_checkpoint(tmp_path / "c", "me")
+
+
+def test_a_fingerprint_tells_data_and_settings_apart():
+    x = np.arange(6.0)
+    same = fingerprint(x, {"a": 1}, "s")
+    assert same == fingerprint(x.copy(), {"a": 1}, "s")
+    others = [(x.reshape(2, 3), {"a": 1}, "s"), (x + 1, {"a": 1}, "s"), (x, {"a": 2}, "s")]
+    others += [(x.astype(int), {"a": 1}, "s"), (x, {"a": 1})]
+    assert len({same, *(fingerprint(*parts) for parts in others)}) == 6
+
+
+def test_draws_are_pooled_chain_by_chain():
+    draws = Draws({"x": np.arange(12).reshape(2, 3, 2)}, 2)
+    assert draws.pooled("x").tolist() == np.arange(12).reshape(6, 2).tolist()
+    assert draws.n_draws == 3
+    assert Draws({}, 2).n_draws == 0
+
+
+def test_good_chains_have_no_problems_and_bad_ones_are_named():
+    generator = np.random.default_rng(0)
+    good = generator.normal(size=(4, 500))
+    apart = good + np.arange(4)[:, None]
+    slow = np.cumsum(generator.normal(size=(4, 500)), axis=1) / 500 + 0.0
+    found = diagnose({"good": good, "apart": apart})
+    assert len(found.problems()) == 1
+    assert "chains disagree about apart (R-hat" in found.problems()[0]
+    assert found.rhat[0] < 1.01
+    assert found.mcse[0] == pytest.approx(1 / np.sqrt(found.ess_bulk[0]), rel=0.1)
+    assert "slow" in " ".join(diagnose({"slow": slow}).problems())
+    assert "good" in str(found)
+    assert found.to_dict()["name"] == ["good", "apart"]
+
+
+def test_few_independent_draws_are_said_to_be_few():
+    generator = np.random.default_rng(1)
+    sticky = np.repeat(generator.normal(size=(4, 20)), 25, axis=1)
+    (words,) = diagnose({"sticky": sticky}).problems()
+    assert "independent ones only" in words or "disagree" in words
+
+
+def test_what_never_moved_agrees_or_does_not():
+    still = np.ones((3, 50))
+    found = diagnose({"still": still, "frozen": still * np.arange(3)[:, None]})
+    assert found.rhat.tolist() == [1.0, np.inf]
+    assert len(found.problems()) == 1
+
+
+def test_draws_go_to_arviz():
+    pytest.importorskip("arviz")
+    done, _ = run()
+    data = done.draws.to_arviz(["x"], ["first"])
+    assert data.posterior["x"].shape == (3, 20, 2)
+    assert data.sample_stats["first"].shape == (3, 20)
