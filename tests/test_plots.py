@@ -22,6 +22,7 @@ from honestbayes.plots import (
     ProbabilityScatterDisplay,
     ReliabilityDisplay,
     SignalDisplay,
+    TraceDisplay,
 )
 
 
@@ -261,3 +262,18 @@ def test_the_posterior_of_a_categorical_model_can_be_drawn():
     X, y = rng.integers(0, 3, (40, 50)), np.arange(40) % 2
     model = SelectiveCategoricalNB(recalibrate=None).fit(X, y)
     assert AlphaPosteriorDisplay.from_estimator(model).ax_.get_lines()
+
+
+def test_a_trace_has_a_line_for_each_chain():
+    draws = np.random.default_rng(0).normal(size=(3, 40))
+    display = TraceDisplay(draws, "log $alpha$").plot()
+    assert [line.get_ydata().tolist() for line in display.ax_.lines] == draws.tolist()
+    assert display.ax_.get_ylabel() == r"log \$alpha\$"
+    assert len(display.ax_.get_legend().get_texts()) == 3
+
+
+def test_a_trace_of_what_was_not_drawn_is_refused():
+    with pytest.raises(ValueError, match="has no draws of 'beta'"):
+        TraceDisplay.from_estimator(object(), "beta")
+    with pytest.raises(ValueError, match="give \\(n_chains, n_draws\\)"):
+        TraceDisplay(np.zeros(3))

@@ -154,7 +154,7 @@ def test_patients_stay_together_so_that_twins_do_not_leak(tmp_path, run):
             assert report["verdict"]["remaining"] == "nothing"
     for name, (low, high) in aucs["together"].items():
         assert low < 0.5 < high
-        assert (aucs["apart"][name][0] > 0.6) == (name != "class frequencies alone")
+        assert (aucs["apart"][name][0] > 0.55) == (name != "class frequencies alone")
 
 
 def test_of_a_class_drawn_at_random_every_method_says_that_nothing_is_known(tmp_path, run):
@@ -165,7 +165,7 @@ def test_of_a_class_drawn_at_random_every_method_says_that_nothing_is_known(tmp_
     assert report["verdict"]["remaining"] == "nothing"
     methods = by_name(report)
     del methods["class frequencies alone"]
-    assert len(methods) == 6
+    assert len(methods) == 7
     for method in methods.values():
         low, high = method["summary"]["auc"]["interval"]
         assert low < 0.5 < high

@@ -88,7 +88,7 @@ def test_a_method_that_did_better_is_named_with_its_gain():
     gain = Estimate(-0.12, 0.02, (-0.16, -0.08), 0.95)
     found = say(y, z, better={"L1 logistic regression": gain})
     assert "L1 logistic regression had the better log score" in found.advice
-    assert "0.120 (0.080 to 0.160; one of six comparisons)" in found.advice
+    assert "0.120 (0.080 to 0.160; one of several comparisons)" in found.advice
 
 
 def test_where_only_another_method_finds_a_signal_the_verdict_says_which():

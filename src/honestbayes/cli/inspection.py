@@ -18,6 +18,7 @@ from honestbayes.models.bernoulli_part import BernoulliPart
 from honestbayes.models.categorical_explain import CategoricalFeatureTable
 from honestbayes.models.mixed_explain import MixedFeatureTable
 from honestbayes.models.mixed_nb import SelectiveMixedNB
+from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.kept import level_texts, means_one, mixed_feature_table
 from honestbayes.report.record import plain_data
@@ -54,15 +55,15 @@ def inspect(model: given.Model, as_json: given.AsJson = False) -> None:
 def _selections(fitted: TableModel) -> dict[str, Selection]:
     """Return what each race kept."""
     estimator = fitted.estimator
-    if isinstance(estimator, SelectiveBernoulliNB):
-        return {"binary": estimator.selection_}
-    return estimator.selections_
+    if isinstance(estimator, SelectiveMixedNB):
+        return estimator.selections_
+    return {"binary": estimator.selection_}
 
 
 def _contents(fitted: TableModel) -> dict[str, Any]:
     """Return all that is shown, and more, as plain data."""
     estimator = fitted.estimator
-    binary = isinstance(estimator, SelectiveBernoulliNB)
+    binary = not isinstance(estimator, SelectiveMixedNB)
     chosen = {kind: selection.to_dict() for kind, selection in _selections(fitted).items()}
     two = len(fitted.labels) == 2
     return {
@@ -70,7 +71,7 @@ def _contents(fitted: TableModel) -> dict[str, Any]:
         "labels": fitted.labels,
         **(dict(zip(("negative", "positive"), fitted.labels, strict=True)) if two else {}),
         "columns": fitted.columns,
-        "features": (estimator.feature_table() if binary else _mixed_table(fitted)).to_dict(),
+        "features": (_mixed_table(fitted) if not binary else estimator.feature_table()).to_dict(),
         "selection": chosen["binary"] if binary else chosen,
         "slope": estimator.slope_,
         "parameters": estimator.get_params(),
@@ -86,11 +87,12 @@ def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
         title, cases = f"P({target} = {labels[1]})", f", {counts[1]:,} of them {labels[1]}"
     else:
         title, cases = f"P({target}), {len(labels):,} classes", f": {_by_class(labels, counts)}"
+    model = "mixture" if isinstance(estimator, SelectiveMixture) else "naive Bayes"
     lines = [
-        f"{title}, naive Bayes after selection",
+        f"{title}, {model} after selection",
         f"trained on          {sum(counts):,} cases{cases}",
     ]
-    binary = isinstance(estimator, SelectiveBernoulliNB)
+    binary = not isinstance(estimator, SelectiveMixedNB)
     for kind, selection in selections.items():
         of_kind = "" if binary else f" {KIND_WORDS[kind]}"
         n_kept = len(selection.columns)
@@ -112,7 +114,7 @@ def _by_class(labels: tuple[str, ...], values: Iterable[float]) -> str:
 
 def _correction(estimator: Estimator) -> str | None:
     """Return the correction in use."""
-    if isinstance(estimator, SelectiveBernoulliNB):
+    if not isinstance(estimator, SelectiveMixedNB):
         return estimator.correction_
     # What the estimators of one kind make of it, whose other words a mixed model leaves alone.
     return "counts" if estimator.correction == "auto" else estimator.correction
@@ -121,7 +123,7 @@ def _correction(estimator: Estimator) -> str | None:
 def _ones(fitted: TableModel) -> list[str]:
     """Say of each binary feature what a one is."""
     estimator = fitted.estimator
-    if isinstance(estimator, SelectiveBernoulliNB):
+    if not isinstance(estimator, SelectiveMixedNB):
         return _ones_of(fitted.encoding.features, estimator.kept_binarization())
     lines, first = [], 0
     for part in estimator._parts:
@@ -158,7 +160,7 @@ def _mixed_table(fitted: TableModel) -> MixedFeatureTable:
 
 def _printable_table(fitted: TableModel, labels: tuple[str, ...]) -> Any:
     """Return the table of the kept features without anything that a terminal might obey."""
-    if isinstance(fitted.estimator, SelectiveBernoulliNB):
+    if not isinstance(fitted.estimator, SelectiveMixedNB):
         rows = fitted.estimator.feature_table()
         return replace(
             rows, name=tuple(word(name) for name in rows.name), classes=(labels[0], labels[1])

@@ -79,7 +79,7 @@ def fit(
             ignore=ignore or (),
             keep=keep or (),
             groups=groups,
-            coded=chosen.model == "mixed",
+            coded=chosen.coded,
         )
         given.check_fits(chosen, data)
         bars("Fitting", 0)

@@ -54,6 +54,7 @@ class ModelWord(StrEnum):
 
     mixed = "mixed"
     binary = "binary"
+    mixture = "mixture"
 
 
 ModelKind = Annotated[
@@ -61,7 +62,8 @@ ModelKind = Annotated[
     typer.Option(
         "--model",
         help="mixed: numbers stay numbers, text columns are categories. binary: numbers are cut "
-        "at the median, and each level of a text column becomes a yes-or-no feature.",
+        "at the median, and each level of a text column becomes a yes-or-no feature. mixture: "
+        "such features, explained by two hidden groups of cases.",
     ),
 ]
 Keep = Annotated[

@@ -116,7 +116,7 @@ def report(
             keep=keep or (),
             groups=groups,
             ids=row_names,
-            coded=chosen.model == "mixed",
+            coded=chosen.coded,
         )
         given.check_fits(chosen, data)
         given.check_evaluation(chosen, data)

@@ -10,16 +10,17 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from honestbayes.models.explain import FeatureTable
 from honestbayes.models.intervals import ProbabilityDraws
 from honestbayes.models.leave_one_out import TrainingRows
 from honestbayes.models.mixture_core import WATCHED, log_class_prior, log_joint_draws
-from honestbayes.models.mixture_explain import Components, components
+from honestbayes.models.mixture_explain import Components, components, feature_table
 from honestbayes.models.mixture_part import MixturePart, MixtureTraining, Sampling
 from honestbayes.models.naive_bayes import SelectiveNaiveBayes
 from honestbayes.models.parameters import check_level_and_draws, mixture_settings
 from honestbayes.models.parts import FittedPart, TrainingLabels
 from honestbayes.sampling.draws import Diagnostics
-from honestbayes.screening import as_source, encode_classes
+from honestbayes.screening import Binarization, as_source, encode_classes
 from honestbayes.screening.binarization import BinarizeOption
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.types import AnyArray, FloatArray, IntArray
@@ -278,6 +279,25 @@ class SelectiveMixture(SelectiveNaiveBayes):
         names = tuple(str(name) for name in self.get_feature_names_out())
         classes = (str(self.classes_[0]), str(self.classes_[1]))
         return components(self.draws_, names, classes)
+
+    def feature_table(self) -> FeatureTable:
+        """Return what each kept feature says by itself: P(x=1) in each class.
+
+        The evidence of a feature alone; those of several do not add up, because features of one
+        component share what they say.
+        """
+        (part,) = self._parts
+        assert isinstance(part, MixturePart)
+        names = tuple(str(name) for name in self.get_feature_names_out())
+        classes = (str(self.classes_[0]), str(self.classes_[1]))
+        return feature_table(part, names, classes, self.slope_)
+
+    def kept_binarization(self) -> Binarization:
+        """Return the cuts of the kept features, in the order of ``selection_.columns``."""
+        check_is_fitted(self)
+        (part,) = self._parts
+        assert isinstance(part, MixturePart)
+        return part.binarization
 
     def to_arviz(self) -> Any:
         """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x)."""

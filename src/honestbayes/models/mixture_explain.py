@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.models.explain import FeatureTable
 from honestbayes.models.mixture_core import component_draws
+from honestbayes.models.mixture_part import MixturePart
 from honestbayes.sampling.draws import Draws
 from honestbayes.types import FloatArray
 
@@ -27,7 +29,7 @@ class Components:
     class_1 : ndarray of shape (2,)
         P(class 1) in each component.
     probability, sd : ndarray of shape (2, k)
-        P(feature = 1) in each component, and its posterior standard deviation.
+        P(feature = 1) in each component, and how much it differs between draws.
     separates : ndarray of shape (k,)
         Mean absolute difference of the log-odds of the feature between the components: how much
         one cell tells of the component.
@@ -84,4 +86,27 @@ def components(draws: Draws, names: tuple[str, ...], classes: tuple[str, str]) -
         phi[:, :, 1:].std(axis=0),
         np.abs(log_odds[:, 1] - log_odds[:, 0]).mean(axis=0),
         named["z"].mean(axis=0),
+    )
+
+
+def feature_table(
+    part: MixturePart, names: tuple[str, ...], classes: tuple[str, str], slope: float
+) -> FeatureTable:
+    """Summarise each kept feature by class: over the components, as often as a class has them."""
+    psi, phi = part.draws.pooled("psi"), part.draws.pooled("phi")
+    of_class = np.stack([psi * (1 - phi[..., 0]), psi * phi[..., 0]])  # class, draw, component
+    of_class /= of_class.sum(axis=2, keepdims=True)
+    share = np.einsum("cdz,dzk->cdk", of_class, phi[..., 1:])
+    mean = share.mean(axis=1)
+    by_design = np.zeros(len(names), dtype=bool)
+    by_design[len(part.selection.kept) :] = True
+    return FeatureTable(
+        names,
+        classes,
+        part.correlation,
+        mean,
+        share.std(axis=1),
+        slope * (np.log(mean[1]) - np.log(mean[0])),
+        slope * (np.log1p(-mean[1]) - np.log1p(-mean[0])),
+        by_design,
     )

@@ -19,6 +19,7 @@ def fit_to_plain(part: MixturePart) -> Plain:
     """Return the fitted mixture without its selection."""
     arrays = {name: np.asarray(part.draws[name]) for name in (*_NUMBERS, "psi", "phi", "z")}
     arrays |= {"cut": part.binarization.cut, "high": part.binarization.high}
+    arrays["correlation"] = part.correlation
     return {}, arrays
 
 
@@ -35,4 +36,5 @@ def fit_from_plain(entries: Entries, selection: Selection) -> MixturePart:
     labels = entries.bits("z", (*shape, sum(selection.class_counts)))
     values = {name: entries.finite(name, shape, -_LARGEST, _LARGEST) for name in _NUMBERS}
     draws = Draws({**values, "psi": psi, "phi": phi, "z": labels}, shape[0])
-    return MixturePart(selection, binarization, draws)
+    correlation = entries.finite("correlation", (width,), -1 - _CLOSE, 1 + _CLOSE)
+    return MixturePart(selection, binarization, correlation, draws)

@@ -303,12 +303,14 @@ def predictive(labels, log_alpha, theta, problem, psi, phi):  # type: ignore[no-
     ones = np.zeros((2, theta.size), dtype=np.int64)
     seen = np.zeros((2, theta.size), dtype=np.int64)
     count(problem.cells, labels, ones, seen)
-    size_1 = labels.sum()
+    blocks, size_1 = problem.blocks, labels.sum()
     total = problem.pseudocounts.sum() + labels.size
     psi[0] = (problem.pseudocounts[0] + labels.size - size_1) / total
     psi[1] = (problem.pseudocounts[1] + size_1) / total
     for j in range(theta.size):
-        alpha = np.exp(log_alpha[problem.blocks[j]])
+        alpha = np.exp(log_alpha[blocks[j]])
         for c in range(2):
             share = (alpha * theta[j] + ones[c, j]) / (alpha + seen[c, j])
+            if problem.labels_are_fixed and blocks[j] == RESPONSE:
+                share = float(c)  # the label is the class
             phi[c, j] = min(max(share, _ALMOST_NOTHING), 1.0 - _ALMOST_NOTHING)

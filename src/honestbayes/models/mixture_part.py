@@ -73,6 +73,8 @@ class MixturePart:
         What was kept and discarded.
     binarization : Binarization
         How values of the kept columns become 0/1.
+    correlation : ndarray of shape (k,)
+        Training correlation of each kept column with the class.
     draws : Draws
         Of all chains.
     interrupted : bool
@@ -81,6 +83,7 @@ class MixturePart:
 
     selection: Selection
     binarization: Binarization
+    correlation: FloatArray
     draws: Draws
     interrupted: bool = False
 
@@ -188,7 +191,8 @@ class MixtureTraining:
         values = binarization.cut_values(source.take(columns))
         cells = as_cells(is_class_1, *values)
         draws, interrupted = run_mixture(cells, selection, self.settings, sampling)
-        return MixturePart(selection, binarization, draws, interrupted)
+        correlation = screening.correlation()[columns]
+        return MixturePart(selection, binarization, correlation, draws, interrupted)
 
 
 def as_cells(is_class_1: BoolArray, ones: AnyArray, missing: BoolArray | None) -> AnyArray:

@@ -5,6 +5,7 @@ from honestbayes.plots.feature_path import FeaturePathDisplay
 from honestbayes.plots.probability_scatter import ProbabilityScatterDisplay
 from honestbayes.plots.reliability import ReliabilityDisplay
 from honestbayes.plots.signal import SignalDisplay
+from honestbayes.plots.trace import TraceDisplay
 
 __all__ = [
     "AlphaPosteriorDisplay",
@@ -12,4 +13,5 @@ __all__ = [
     "ProbabilityScatterDisplay",
     "ReliabilityDisplay",
     "SignalDisplay",
+    "TraceDisplay",
 ]

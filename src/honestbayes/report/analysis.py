@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,16 +23,19 @@ from honestbayes.metrics import (
 from honestbayes.metrics.per_case import top_class
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
 from honestbayes.models.mixed_nb import SelectiveMixedNB
+from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.models.number import number_grid
 from honestbayes.report.contenders import (
     CORRECTED,
     CORRECTED_SLOPE,
+    MIXTURE,
+    MOST_FOR_MIXTURE,
     UNCORRECTED,
     contenders,
 )
 from honestbayes.report.described import data_summary, race, races
 from honestbayes.report.kept import kept_features
-from honestbayes.report.options import Options
+from honestbayes.report.options import PATH_UP_TO, Options
 from honestbayes.report.record import Cases, Densities, Method, NumberPath, Report
 from honestbayes.report.verdict import Judged, Verdict, verdict
 from honestbayes.tables import InputError, TrainingTable
@@ -104,7 +107,7 @@ def analyse(
     prevalences(options.prevalence, table.labels)  # refused before any work
     size = (table.X.shape[0], table.X.shape[0] * table.X.shape[1])
     n_repeats = options.repeats(*size)
-    in_use = CORRECTED_SLOPE if options.recalibrate else CORRECTED
+    in_use = CORRECTED_SLOPE if options.uses_slope else CORRECTED
     estimators = _estimators(table, options, options.n_features)
     evaluations = {}
     n_folds = len(table.y) if options.n_folds == "loo" else options.n_folds * n_repeats
@@ -120,7 +123,7 @@ def analyse(
         model = _final_model(estimators[in_use], table, options)
         posterior = _posterior(model, table)
     kept = kept_features(table, model, evaluations[in_use].selected_frequency)
-    by_kind = () if isinstance(model, SelectiveBernoulliNB) else races(table, model)
+    by_kind = races(table, model) if isinstance(model, SelectiveMixedNB) else ()
     methods = _methods(evaluations, in_use)
     report = Report(
         data=data_summary(table, name),
@@ -144,6 +147,7 @@ def analyse(
         features=kept,
         posterior=posterior,
         paths=paths,
+        groups=model.components() if isinstance(model, SelectiveMixture) else None,
         thresholds=_thresholds(table, options, evaluations[in_use]),
         confusion=_confusion(evaluations[in_use]),
         cases=_cases(table, model, evaluations[UNCORRECTED], evaluations[in_use]),
@@ -163,21 +167,24 @@ def analyse(
 
 def fit_model(table: TrainingTable, options: Options) -> Estimator:
     """Fit the model in use on all rows, without an evaluation."""
-    in_use = CORRECTED_SLOPE if options.recalibrate else CORRECTED
+    in_use = CORRECTED_SLOPE if options.uses_slope else CORRECTED
     return _final_model(_estimators(table, options, options.n_features)[in_use], table, options)
 
 
 def _estimators(
     table: TrainingTable, options: Options, n_features: Any, threshold: float | None = None
 ) -> dict[str, Any]:
-    if options.model == "binary" and len(table.labels) > 2:
+    if not options.coded and len(table.labels) > 2:
         msg = (
-            f"the binary model is for two classes, and column {shown(table.target)} has "
+            f"the {options.model} model is for two classes, and column {shown(table.target)} has "
             f"{len(table.labels)}; use the mixed one."
         )
         raise InputError(msg)
-    if options.model == "binary" and "categorical" in table.kinds:
-        msg = "the binary model needs a feature for each level; read the table with coded=False."
+    if not options.coded and "categorical" in table.kinds:
+        msg = (
+            f"the {options.model} model needs a feature for each level; read the table with "
+            "coded=False."
+        )
         raise ValueError(msg)
     return contenders(
         n_features=n_features,
@@ -185,13 +192,21 @@ def _estimators(
         always_keep=list(table.keep) or None,
         n_racing=largest_race(table, options),
         seed=options.seed,
-        kinds=table.kinds if options.model == "mixed" else None,
+        kinds=table.kinds if options.coded else None,
+        mixture=_mixture(table, options),
     )
+
+
+def _mixture(table: TrainingTable, options: Options) -> Literal["compared", "in use"] | None:
+    if options.model == "mixture":
+        return "in use"
+    quick = len(table.y) <= MOST_FOR_MIXTURE and table.X.size <= PATH_UP_TO
+    return "compared" if len(table.labels) == 2 and quick else None
 
 
 def largest_race(table: TrainingTable, options: Options) -> int:
     """Return how many features run in the race, or in the largest one of any kind."""
-    if options.model == "binary":
+    if not options.coded:
         return table.X.shape[1] - len(table.keep)
     kept = set(table.keep)
     racing = [
@@ -271,11 +286,13 @@ def _verdict(
         labels,
         judged[UNCORRECTED],
         judged[CORRECTED],
-        judged[CORRECTED_SLOPE],
+        judged.get(CORRECTED_SLOPE),
         better=better,
         n_repeats=n_repeats,
         n_kept=n_kept,
-        recalibrate=options.recalibrate,
+        recalibrate=options.uses_slope,
+        mixture=options.model == "mixture",
+        groups=judged[MIXTURE].summary if MIXTURE in judged else None,
     )
 
 
@@ -307,6 +324,8 @@ def _posterior(model: Estimator, table: TrainingTable) -> Densities | None:
 
     None where not all features are binary, or there are more than two classes.
     """
+    if isinstance(model, SelectiveMixture):
+        return None
     if isinstance(model, SelectiveMixedNB):
         if model.part_kinds_ != ("binary",) or len(table.labels) > 2:
             return None

@@ -1,6 +1,7 @@
 """The methods that a report compares on the same folds.
 
-Four are honestbayes itself, with and without the correction and the slope. Two are what a user
+Four are honestbayes itself, with and without the correction and the slope; where there are not too
+many cases, so is a mixture that knows of hidden groups. Two are what a user
 would try instead, each tuned inside the folds; one predicts the class frequencies and nothing else,
 as the line that any method must pass. Where columns are of several kinds, `PerKindNB` in
 ``report/per_kind.py`` is what scikit-learn has for them.
@@ -9,7 +10,7 @@ as the line that any method must pass. Where columns are of several kinds, `PerK
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import sklearn
@@ -31,8 +32,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
 from honestbayes.models.mixed_nb import SelectiveMixedNB
+from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.models.number import number_grid
-from honestbayes.report.per_kind import CutAtMedian, PerKindNB, SelectAbove, f_values
+from honestbayes.report.per_kind import (
+    CutAtMedian,
+    LevelsAsFlags,
+    PerKindNB,
+    SelectAbove,
+    f_values,
+)
 from honestbayes.screening.kinds import Kind
 from honestbayes.types import AnyArray, FloatArray
 
@@ -43,6 +51,14 @@ CORRECTED_SLOPE = "corrected, recalibrated"
 LOGISTIC = "L1 logistic regression"
 SCIKIT_NB = "scikit-learn NB, calibrated"
 FREQUENCIES = "class frequencies alone"
+MIXTURE = "two-component mixture"
+NAIVE_BAYES = "naive Bayes, recalibrated"
+
+MOST_FOR_MIXTURE = 400
+"""Cases up to which the mixture's correction is quick to prepare, so that it is always compared."""
+
+CHAINS: dict[str, Any] = {"n_chains": 3, "n_samples": 200, "n_warmup": 100, "thin": 5}
+"""Chains of the mixture in folds: one from each kind of start."""
 
 WEAKER_PENALTIES = np.logspace(0.1, 3, 10)
 """How much weaker than the one that leaves no feature the penalties are that are tried."""
@@ -56,6 +72,7 @@ def contenders(
     n_racing: int,
     seed: int,
     kinds: Sequence[Kind] | None = None,
+    mixture: Literal["compared", "in use"] | None = None,
 ) -> dict[str, Any]:
     """Return the estimators by name, in the order of the report.
 
@@ -74,6 +91,8 @@ def contenders(
         Breaks ties, and draws the inner folds.
     kinds : sequence of {"binary", "categorical", "real"}, optional
         The kind of each column, for the mixed model; without it all are turned into 0/1.
+    mixture : {"compared", "in use"}, optional
+        Whether the two-component mixture takes part, or is the model that the report is about.
     """
 
     def selective(**words: Any) -> SelectiveBernoulliNB | SelectiveMixedNB:
@@ -90,15 +109,49 @@ def contenders(
     without: dict[str, Any] = {"correction": None}
     if kinds is None:
         without["feature_prior"] = "uniform"
-    return {
-        UNCORRECTED: selective(recalibrate=None, **without),
-        CORRECTED: selective(recalibrate=None),
-        CORRECTED_SLOPE: selective(),
-        UNCORRECTED_SLOPE: selective(**without),
+    of_groups = mixture_of(n_features, threshold, always_keep, seed, kinds)
+    if mixture == "in use":
+        ours = {
+            UNCORRECTED: clone(of_groups).set_params(correction=None),
+            CORRECTED: of_groups,
+            NAIVE_BAYES: selective(),
+        }
+    else:
+        ours = {
+            UNCORRECTED: selective(recalibrate=None, **without),
+            CORRECTED: selective(recalibrate=None),
+            CORRECTED_SLOPE: selective(),
+            UNCORRECTED_SLOPE: selective(**without),
+        }
+        if mixture == "compared":
+            ours[MIXTURE] = of_groups
+    return ours | {
         LOGISTIC: InnerFolds(L1Logistic(seed=seed, kinds=kinds), seed=seed),
         SCIKIT_NB: scikit_naive_bayes(n_features, threshold, n_racing, seed, kinds),
         FREQUENCIES: DummyClassifier(strategy="prior"),
     }
+
+
+def mixture_of(
+    n_features: int | str | None,
+    threshold: float | None,
+    always_keep: list[str] | None,
+    seed: int,
+    kinds: Sequence[Kind] | None,
+) -> Any:
+    """Return the two-component mixture, with a flag for each level of a categorical column.
+
+    Where the number of features is to be chosen it keeps ten: chains for each number in each fold
+    would take too long.
+    """
+    model = SelectiveMixture(
+        threshold=threshold, always_keep=always_keep, random_state=seed, **CHAINS
+    )
+    if n_features != "cv":
+        model.set_params(n_features_to_select=n_features)
+    if kinds is None or "categorical" not in kinds:
+        return model
+    return LevelsAsFlags(model.set_params(always_keep=None), kinds)
 
 
 class L1Logistic(ClassifierMixin, BaseEstimator):

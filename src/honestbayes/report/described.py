@@ -8,6 +8,7 @@ import numpy as np
 
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
 from honestbayes.models.mixed_nb import SelectiveMixedNB
+from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.report.record import DataSummary, LeftOut, Race
 from honestbayes.screening import as_source, screen
 from honestbayes.screening.categories import count_categories
@@ -72,7 +73,7 @@ def race(table: TrainingTable, model: Estimator, by_kind: tuple[Race, ...] = ())
     by_kind : tuple of Race
         The races of a mixed model, to be added up.
     """
-    if not isinstance(model, SelectiveBernoulliNB):
+    if isinstance(model, SelectiveMixedNB):
         return _all_races(model, by_kind)
     selection = model.selection_
     screening = screen(table.X, table.y)
@@ -95,7 +96,7 @@ def race(table: TrainingTable, model: Estimator, by_kind: tuple[Race, ...] = ())
     )
 
 
-def _rule_in_words(model: SelectiveBernoulliNB) -> str:
+def _rule_in_words(model: SelectiveBernoulliNB | SelectiveMixture) -> str:
     selection = model.selection_
     if selection.rule == "all":
         return "all features are kept"

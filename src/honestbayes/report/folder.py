@@ -98,7 +98,8 @@ def write_folder(
 def write_predictions(report: Report, path: Path) -> None:
     """Write the predictions of all cases, held out and fitted apart, as CSV.
 
-    Probabilities of the positive class; with more than two classes a column for each of them.
+    Probabilities of the positive class; with more than two classes a column for each of them. Of
+    a mixture, also the probability that the case is of the second group.
     """
     cases, labels = report.cases, report.data.labels
     numbers = {
@@ -116,6 +117,8 @@ def write_predictions(report: Report, path: Path) -> None:
             for name, column in numbers.items()
             for c, label in enumerate(labels)
         }
+    if report.groups is not None:
+        numbers["second_group"] = report.groups.in_second
     names = [] if cases.identifier is None else ["identifier"]
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from honestbayes.metrics import Estimate
 from honestbayes.report import wording
-from honestbayes.report.contenders import FREQUENCIES
+from honestbayes.report.contenders import CORRECTED_SLOPE, FREQUENCIES
 from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.pictures import MOST_DOTS, pictures
 from honestbayes.report.record import AnyFeature, Cases, DataSummary, Report
@@ -286,12 +286,13 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
     models = {
         "mixed": "mixed: binary, categorical and real-valued columns, each as it is",
         "binary": "binary: every column becomes yes-or-no features",
+        "mixture": "mixture: yes-or-no features, explained by two hidden groups of cases",
     }
     return [
         ("model", models[settings["model"]]),
         ("features to keep", str(rule)),
         ("cross-validation", folds),
-        ("recalibration", "slope" if settings["recalibrate"] else "none"),
+        ("recalibration", "slope" if report.in_use == CORRECTED_SLOPE else "none"),
         (
             "prevalence of use",
             "as in the table" if prevalence is None else prevalence_in_words(prevalence),

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
 from honestbayes.models.bernoulli_part import BernoulliPart
 from honestbayes.models.categorical_explain import CategoricalFeatureTable
 from honestbayes.models.explain import FeatureTable
@@ -30,7 +29,7 @@ def kept_features(
     def selected(column: int) -> float:
         return float("nan") if frequency is None else float(frequency[column])
 
-    if isinstance(model, SelectiveBernoulliNB):
+    if not isinstance(model, SelectiveMixedNB):
         columns = model.selection_.columns
         return _binary(table, columns, model.feature_table(), model.kept_binarization(), selected)
     result: list[AnyFeature] = []

@@ -65,7 +65,7 @@ def make_report(
         keep=keep,
         ignore=ignore,
         groups=groups,
-        coded=chosen.model == "mixed",
+        coded=chosen.coded,
     )
     analysis = analyse(table, chosen, name=name)
     if folder is not None:

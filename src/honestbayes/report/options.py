@@ -43,9 +43,10 @@ class Options:
         Draws folds and breaks ties.
     n_jobs : int
         Folds at work at once.
-    model : {"mixed", "binary"}
+    model : {"mixed", "binary", "mixture"}
         "mixed": numbers stay numbers, text columns are categories. "binary": numbers are cut at
-        their median, and each level of a text column is a yes-or-no feature.
+        their median, and each level of a text column is a yes-or-no feature. "mixture": these
+        features, explained by two hidden groups of cases; it has no slope.
     """
 
     n_features: int | Literal["all", "cv"] | None = None
@@ -57,7 +58,7 @@ class Options:
     path: bool | None = None
     seed: int = 0
     n_jobs: int = 1
-    model: Literal["mixed", "binary"] = "mixed"
+    model: Literal["mixed", "binary", "mixture"] = "mixed"
 
     def __post_init__(self) -> None:
         """Refuse what means nothing before any work is done."""
@@ -70,9 +71,19 @@ class Options:
         if self.n_folds != "loo" and self.n_folds < 2:
             msg = f"n_folds={self.n_folds} is not 2 or more, or 'loo'."
             raise ValueError(msg)
-        if self.model not in ("mixed", "binary"):
-            msg = f"model={self.model!r} is not 'mixed' or 'binary'."
+        if self.model not in ("mixed", "binary", "mixture"):
+            msg = f"model={self.model!r} is not 'mixed', 'binary' or 'mixture'."
             raise ValueError(msg)
+
+    @property
+    def coded(self) -> bool:
+        """Whether text columns stay columns, as codes of their levels."""
+        return self.model == "mixed"
+
+    @property
+    def uses_slope(self) -> bool:
+        """Whether the model in use has a slope."""
+        return self.recalibrate and self.model != "mixture"
 
     def repeats(self, n_cases: int, n_cells: int) -> int:
         """Return how often the folds are drawn for a table of this size."""
@@ -88,7 +99,7 @@ class Options:
         """Return whether the performance by number of features is found."""
         if self.path is not None:
             return self.path
-        return n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
+        return self.model != "mixture" and n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; the number of processes changes nothing, and is left out."""

@@ -16,6 +16,7 @@ from honestbayes.metrics import (
     Summary,
     ThresholdTable,
 )
+from honestbayes.models.mixture_explain import Components
 from honestbayes.report.verdict import Verdict
 from honestbayes.types import FloatArray, IntArray
 
@@ -336,6 +337,8 @@ class Report:
         Of log(alpha), with and without the correction, where all features are binary.
     paths : dict of name to NumberPath
         Performance by number of features; empty where it was not asked for.
+    groups : Components or None
+        The two groups of cases that a mixture found; None for other models.
     thresholds : ThresholdTable or None
         What follows from acting above a threshold; None with more than two classes.
     confusion : ndarray of shape (C, C), or None
@@ -362,6 +365,7 @@ class Report:
     features: tuple[AnyFeature, ...]
     posterior: Densities | None
     paths: dict[str, NumberPath]
+    groups: Components | None
     thresholds: ThresholdTable | None
     confusion: FloatArray | None
     cases: Cases

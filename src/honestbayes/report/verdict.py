@@ -14,6 +14,7 @@ from typing import Any, Literal
 from scipy.special import ndtri
 
 from honestbayes.metrics import CalibrationFit, Claims, Estimate, Summary
+from honestbayes.report.contenders import MIXTURE
 from honestbayes.report.wording import count, interval, number, percent, percent_with_interval
 
 Remaining = Literal[
@@ -81,12 +82,14 @@ def verdict(
     labels: tuple[str, ...],
     uncorrected: Judged,
     corrected: Judged,
-    recalibrated: Judged,
+    recalibrated: Judged | None,
     *,
     better: dict[str, Estimate],
     n_repeats: int,
     n_kept: int = 1,
     recalibrate: bool = True,
+    mixture: bool = False,
+    groups: Summary | None = None,
 ) -> Verdict:
     """Put the results of three methods into words.
 
@@ -105,18 +108,25 @@ def verdict(
         Features in the model.
     recalibrate : bool, default=True
         Whether the model in use is the recalibrated one.
+    mixture : bool, default=False
+        Whether the model in use is the two-component mixture.
+    groups : Summary, optional
+        Of the two-component mixture, where it was compared.
     """
-    used = recalibrated if recalibrate else corrected
+    used = recalibrated if recalibrate and recalibrated is not None else corrected
     nothing = not used.summary.auc.interval[0] > CHANCE
     remaining = "nothing" if nothing else _remaining(corrected.summary.calibration)
     best = min(better, key=lambda name: better[name].value) if better else None
     other = "" if best is None else _did_better(best, better[best])
+    if MIXTURE in better:
+        other = f"{other} {_groups(better[MIXTURE], best == MIXTURE)}".strip()
     if nothing:
         remains, advice = _nothing_remains(used.summary, n_kept), _nothing_advice(other)
         headline = _nothing(used.summary, found_elsewhere=best is not None)
     else:
-        remains = f"What remains: {_remains(remaining, corrected.summary, labels)}"
-        advice = _advice(remaining, recalibrated.summary, other, recalibrate)
+        remains = f"What remains: {_remains(remaining, corrected.summary, labels, mixture)}"
+        after = None if recalibrated is None else recalibrated.summary
+        advice = _advice(remaining, after, other, recalibrate, groups)
         headline = _headline(used.summary, recalibrate)
     return Verdict(
         headline=headline,
@@ -190,7 +200,30 @@ def _nothing_advice(other: str) -> str:
 def _did_better(name: str, gain: Estimate) -> str:
     return (
         f"{name[0].upper()}{name[1:]} had the better log score, by {number(-gain.value, 3)} "
-        f"({interval((-gain.interval[1], -gain.interval[0]), 3)}; one of six comparisons)."
+        f"({interval((-gain.interval[1], -gain.interval[0]), 3)}; one of several comparisons)."
+    )
+
+
+def _still_too_sure(groups: Summary | None) -> str:
+    """Point to the mixture, where its probabilities may be honest."""
+    if groups is None or not groups.calibration.slope_interval[0] <= 1:
+        return "Even so it is too sure; a model that knows about dependence is needed."
+    low, high = groups.calibration.slope_interval
+    if high < 1:
+        return "Even so it is too sure; a model that knows about dependence is needed."
+    return (
+        "Even so it is too sure. The two-component mixture, which knows of hidden groups of cases, "
+        f"has a slope of {number(groups.calibration.slope)} ({interval((low, high))}) and a log "
+        f"score of {number(groups.log_score.value, 3)}: see --model mixture."
+    )
+
+
+def _groups(gain: Estimate, said: bool) -> str:
+    """Say that hidden groups of cases explain the features better than the class does."""
+    by = "" if said else f" (log score better by {number(-gain.value, 3)})"
+    return (
+        f"Two hidden groups of cases explain these features better than the class alone does{by}: "
+        "features of a group move together. --model mixture uses them."
     )
 
 
@@ -288,17 +321,22 @@ def _shift(summary: Summary, labels: tuple[str, ...]) -> str:
     )
 
 
-def _remains(remaining: Remaining, summary: Summary, labels: tuple[str, ...]) -> str:
+def _remains(
+    remaining: Remaining, summary: Summary, labels: tuple[str, ...], mixture: bool = False
+) -> str:
     slope = f"{_slope_in_words(summary.calibration)}; 1 is honest, less is too sure"
     shift = _shift(summary, labels)
     if remaining == "shifted":
         return f"{shift}; {slope}."
     also = f" Also, {shift}." if shift else ""
     if remaining == "overconfident":
-        return (
-            "still overconfident, most likely because features depend on each other, and naive "
-            f"Bayes counts shared evidence more than once: {slope}.{also}"
+        why = (
+            "features depend on each other beyond what two groups of cases explain"
+            if mixture
+            else "features depend on each other, and naive Bayes counts shared evidence more than "
+            "once"
         )
+        return f"still overconfident, most likely because {why}: {slope}.{also}"
     if remaining == "underconfident":
         return f"too careful rather than too sure: {slope}.{also}"
     if remaining == "honest":
@@ -309,7 +347,15 @@ def _remains(remaining: Remaining, summary: Summary, labels: tuple[str, ...]) ->
     )
 
 
-def _advice(remaining: Remaining, after: Summary, other: str, recalibrate: bool) -> str:
+def _advice(
+    remaining: Remaining,
+    after: Summary | None,
+    other: str,
+    recalibrate: bool,
+    groups: Summary | None,
+) -> str:
+    if after is None:
+        return f"Advice: {other}" if other else ""
     fit = after.calibration
     sentences = []
     if remaining in ("overconfident", "underconfident"):
@@ -319,9 +365,7 @@ def _advice(remaining: Remaining, after: Summary, other: str, recalibrate: bool)
         else:
             sentences.append(f"{state} Leave out --no-recalibrate to use it.")
         if fit.slope_interval[1] < 1:
-            sentences.append(
-                "Even so it is too sure; a model that knows about dependence is needed."
-            )
+            sentences.append(_still_too_sure(groups))
         elif fit.slope_interval[0] > 1:
             sentences.append("Even so it is too careful: more is known than the probabilities say.")
     elif recalibrate:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
 from honestbayes.models.mixed_nb import SelectiveMixedNB
+from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.storage import ModelFileError, write_archive
 from honestbayes.storage.entries import Entries, Plain, nested
 from honestbayes.tables.encoding import Encoding
@@ -24,11 +25,11 @@ from honestbayes.types import AnyArray, FloatArray
 
 KIND = "table model"
 
-Estimator = SelectiveBernoulliNB | SelectiveMixedNB
+Estimator = SelectiveBernoulliNB | SelectiveMixedNB | SelectiveMixture
 """What a table model may hold."""
 
 _ESTIMATORS: dict[str, type[Estimator]] = {
-    kind.__name__: kind for kind in (SelectiveBernoulliNB, SelectiveMixedNB)
+    kind.__name__: kind for kind in (SelectiveBernoulliNB, SelectiveMixedNB, SelectiveMixture)
 }
 """By the name that a file has for them; files without a name are of the first."""
 
@@ -39,7 +40,7 @@ class TableModel:
 
     Attributes
     ----------
-    estimator : SelectiveMixedNB or SelectiveBernoulliNB
+    estimator : SelectiveMixedNB, SelectiveBernoulliNB or SelectiveMixture
         Fitted, on the kept features alone; its classes are the places of the labels.
     encoding : Encoding
         How columns become the kept features, in their order.
@@ -238,9 +239,9 @@ class TableModel:
 
 def kept_columns(estimator: Estimator) -> tuple[int, ...]:
     """Return the places of the kept features in the training table, in the model's order."""
-    if isinstance(estimator, SelectiveBernoulliNB):
-        return estimator.selection_.columns
-    return tuple(np.concatenate(estimator._kept_columns()).tolist())
+    if isinstance(estimator, SelectiveMixedNB):
+        return tuple(np.concatenate(estimator._kept_columns()).tolist())
+    return estimator.selection_.columns
 
 
 def as_arrow(table: Any, columns: tuple[str, ...]) -> pa.Table:

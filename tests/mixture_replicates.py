@@ -1,0 +1,68 @@
+"""Data sets drawn from the mixture's prior, fitted with and without the correction."""
+
+import warnings
+
+import numpy as np
+
+from honestbayes import SelectiveMixture
+
+N, N_TEST, P, K = 60, 300, 2000, 10
+ALPHA_PRIOR = (2.0, 300.0)
+RESPONSE_PRIOR = (2.0, 1.0)
+PSEUDOCOUNTS = (10.0, 10.0)
+"""Weak signals, components of about the same size that have to do with the class; the models are
+given the same priors."""
+
+CHAINS = {"n_chains": 2, "n_samples": 150, "n_warmup": 30, "thin": 5}
+
+
+def draw(seed):
+    """Training and test cases from the prior; drawn again where a class has fewer than 5 cases."""
+    rng = np.random.default_rng([2007, seed])
+    while True:
+        psi = rng.beta(PSEUDOCOUNTS[1], PSEUDOCOUNTS[0])
+        alpha = ALPHA_PRIOR[1] / rng.gamma(ALPHA_PRIOR[0])
+        alpha_0 = RESPONSE_PRIOR[1] / rng.gamma(RESPONSE_PRIOR[0])
+        theta = rng.random(P + 1)
+        mass = np.concatenate([[alpha_0], np.full(P, alpha)])
+        phi = rng.beta(mass * theta, mass * (1 - theta), size=(2, P + 1))
+        z = (rng.random(N + N_TEST) < psi).astype(int)
+        cells = (rng.random((N + N_TEST, P + 1)) < phi[z]).astype(np.int8)
+        y = cells[:N, 0]
+        if 5 <= y.sum() <= N - 5:
+            truth = psi, phi
+            return cells[:, 1:], cells[:, 0].astype(int), truth
+
+
+def true_class_1(X, columns, psi, phi):
+    """P(class 1 | the kept features) with all parameters known."""
+    kept = phi[:, 1:][:, columns]
+    ones = X[:, columns]
+    log_z = np.log([1 - psi, psi]) + ones @ np.log(kept).T + (1 - ones) @ np.log1p(-kept).T
+    weight = np.exp(log_z - log_z.max(axis=1, keepdims=True))
+    return (weight @ phi[:, 0]) / weight.sum(axis=1)
+
+
+def optimism(seeds):
+    """Actual minus expected error of both models, one entry for each seed."""
+    found = {"corrected": [], "uncorrected": []}
+    for seed in seeds:
+        X, y, (psi, phi) = draw(seed)
+        for name, correction in {"corrected": "selection", "uncorrected": None}.items():
+            model = SelectiveMixture(
+                n_features_to_select=K,
+                correction=correction,
+                class_pseudocounts=PSEUDOCOUNTS,
+                alpha_prior=ALPHA_PRIOR,
+                response_prior=RESPONSE_PRIOR,
+                random_state=seed,
+                **CHAINS,
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # short chains: their noise averages out
+                model.fit(X[:N], y[:N])
+            claimed = model.predict_proba(X[N:])[:, 1]
+            truth = true_class_1(X[N:], list(model.selection_.columns), psi, phi)
+            wrong = np.where(claimed >= 0.5, 1 - truth, truth)
+            found[name].append(float(np.mean(wrong - np.minimum(claimed, 1 - claimed))))
+    return {name: np.array(values) for name, values in found.items()}
