@@ -16,8 +16,8 @@ given the same priors."""
 CHAINS = {"n_chains": 2, "n_samples": 150, "n_warmup": 30, "thin": 5}
 
 
-def draw(seed):
-    """Training and test cases from the prior; drawn again where a class has fewer than 5 cases."""
+def draw_all(seed, fewest=1):
+    """Training and test cases from the prior; drawn again where a class has too few cases."""
     rng = np.random.default_rng([2007, seed])
     while True:
         psi = rng.beta(PSEUDOCOUNTS[1], PSEUDOCOUNTS[0])
@@ -29,8 +29,9 @@ def draw(seed):
         z = (rng.random(N + N_TEST) < psi).astype(int)
         cells = (rng.random((N + N_TEST, P + 1)) < phi[z]).astype(np.int8)
         y = cells[:N, 0]
-        if 5 <= y.sum() <= N - 5:
-            truth = psi, phi
+        if fewest <= y.sum() <= N - fewest:
+            truth = {"psi": psi, "phi": phi, "alpha": alpha, "alpha_0": alpha_0}
+            truth["class_1"] = (1 - psi) * phi[0, 0] + psi * phi[1, 0]
             return cells[:, 1:], cells[:, 0].astype(int), truth
 
 
@@ -47,7 +48,7 @@ def optimism(seeds):
     """Actual minus expected error of both models, one entry for each seed."""
     found = {"corrected": [], "uncorrected": []}
     for seed in seeds:
-        X, y, (psi, phi) = draw(seed)
+        X, y, truth = draw_all(seed, fewest=5)
         for name, correction in {"corrected": "selection", "uncorrected": None}.items():
             model = SelectiveMixture(
                 n_features_to_select=K,
@@ -62,7 +63,8 @@ def optimism(seeds):
                 warnings.simplefilter("ignore")  # short chains: their noise averages out
                 model.fit(X[:N], y[:N])
             claimed = model.predict_proba(X[N:])[:, 1]
-            truth = true_class_1(X[N:], list(model.selection_.columns), psi, phi)
-            wrong = np.where(claimed >= 0.5, 1 - truth, truth)
+            columns = list(model.selection_.columns)
+            actual = true_class_1(X[N:], columns, truth["psi"], truth["phi"])
+            wrong = np.where(claimed >= 0.5, 1 - actual, actual)
             found[name].append(float(np.mean(wrong - np.minimum(claimed, 1 - claimed))))
     return {name: np.array(values) for name, values in found.items()}

@@ -122,6 +122,8 @@ class MixtureTraining:
         Priors.
     sampling : Sampling
         How chains are run.
+    labels_are_fixed : bool, default=False
+        Whether labels stay what the classes are: the naive Bayes model.
     """
 
     rows: TrainingRows
@@ -130,6 +132,7 @@ class MixtureTraining:
     always_keep: BoolArray
     settings: MixtureSettings
     sampling: Sampling
+    labels_are_fixed: bool = False
 
     @property
     def n_racing(self) -> int:
@@ -190,7 +193,9 @@ class MixtureTraining:
         binarization = screening.binarization.take(columns)
         values = binarization.cut_values(source.take(columns))
         cells = as_cells(is_class_1, *values)
-        draws, interrupted = run_mixture(cells, selection, self.settings, sampling)
+        draws, interrupted = run_mixture(
+            cells, selection, self.settings, sampling, labels_are_fixed=self.labels_are_fixed
+        )
         correlation = screening.correlation()[columns]
         return MixturePart(selection, binarization, correlation, draws, interrupted)
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.models.leave_one_out import TrainingRows
 from honestbayes.models.mixture_core import MixtureSettings
-from honestbayes.models.mixture_part import MixturePart, Sampling, as_cells, run_mixture
+from honestbayes.models.mixture_part import MixturePart, MixtureTraining, Sampling
 from honestbayes.quadrature import AlphaPrior
 from honestbayes.sampling.chains import Schedule
-from honestbayes.screening import as_source, encode_classes, screen
-from honestbayes.selection import select
 
 
 def sample_naive_bayes(
@@ -60,27 +59,14 @@ def sample_naive_bayes(
     --------
     >>> from honestbayes.datasets import simulate_naive_bayes
     >>> data = simulate_naive_bayes(60, 0, 200, random_state=0)
-    >>> part = sample_naive_bayes(data.X_train, data.y_train, n_samples=20, n_chains=2)
+    >>> part = sample_naive_bayes(data.X_train, data.y_train, n_samples=300, n_chains=2)
     >>> part.draws["log_alpha"].shape
-    (2, 20)
+    (2, 300)
     """
-    source = as_source(X)
-    screening = screen(source, y)
-    selection = select(
-        screening,
-        n_features=n_features_to_select,
-        threshold=None,
-        always_keep=np.zeros(screening.n_features, dtype=bool),
-        random_state=None,
-    )
-    columns = np.array(selection.columns, dtype=np.int64)
-    binarization = screening.binarization.take(columns)
-    values = binarization.cut_values(source.take(columns))
+    rows = TrainingRows.screened(X, y, "auto", None)
     prior = AlphaPrior(*alpha_prior)
     settings = MixtureSettings(correct, class_pseudocounts, prior, prior, theta_prior, None)
     schedule = Schedule(n_warmup, n_samples)
     sampling = Sampling(schedule, n_chains, thin, np.random.SeedSequence(seed), n_jobs)
-    cells = as_cells(encode_classes(y)[1], *values)
-    draws, interrupted = run_mixture(cells, selection, settings, sampling, labels_are_fixed=True)
-    correlation = screening.correlation()[columns]
-    return MixturePart(selection, binarization, correlation, draws, interrupted)
+    race = (n_features_to_select, None, np.zeros(rows.whole.n_features, dtype=bool))
+    return MixtureTraining(rows, *race, settings, sampling, labels_are_fixed=True).fit()
