@@ -264,3 +264,11 @@ def test_where_a_model_was_written_while_it_ran_is_not_in_its_file(data, tmp_pat
     model.fit(data.X_train, data.y_train).save(tmp_path / "m")
     assert b"secret" not in (tmp_path / "m").read_bytes()
     assert honestbayes.load(tmp_path / "m").checkpoint is None
+
+
+def test_progress_is_shown_where_it_is_asked_for(data, capsys):
+    words = {"n_features_to_select": 2, **QUICK}
+    SelectiveMixture(**words).fit(data.X_train, data.y_train)
+    assert capsys.readouterr().err == ""
+    SelectiveMixture(verbose=True, **words).fit(data.X_train, data.y_train)
+    assert capsys.readouterr().err.endswith("\rsampling: 160 of 160 steps (100%)\n")

@@ -70,6 +70,8 @@ class SelectiveMixture(SelectiveNaiveBayes):
     checkpoint : path-like, optional
         Where chains are written now and then, and from where `fit` goes on when it finds them: with
         the same draws as if it had never stopped.
+    verbose : bool, default=False
+        Whether to show how far the chains are.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and breaks ties between features.
 
@@ -133,6 +135,7 @@ class SelectiveMixture(SelectiveNaiveBayes):
         thin: int = 10,
         n_jobs: int | None = None,
         checkpoint: Any = None,
+        verbose: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -153,6 +156,7 @@ class SelectiveMixture(SelectiveNaiveBayes):
         self.thin = thin
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.verbose = verbose
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -209,6 +213,7 @@ class SelectiveMixture(SelectiveNaiveBayes):
             np.random.SeedSequence(check_random_state(self.random_state).randint(2**31)),
             self.n_jobs,
             self.checkpoint,
+            bool(self.verbose),
         )
         race = (chosen.n_features, chosen.threshold, mask)
         return [MixtureTraining(rows, *race, chosen.model, sampling)]

@@ -24,7 +24,7 @@ from honestbayes.models.mixture_core import (
     starting_states,
 )
 from honestbayes.models.parts import Describe, FittedPart, with_numbers
-from honestbayes.sampling.chains import Run, Schedule, advance, start
+from honestbayes.sampling.chains import Run, Schedule, advance, show_progress, start
 from honestbayes.sampling.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from honestbayes.sampling.draws import Draws
 from honestbayes.screening import Binarization, Screening, as_source
@@ -53,6 +53,8 @@ class Sampling:
         Chains at work at once.
     checkpoint : path-like or None
         Where chains are written while they run.
+    verbose : bool
+        Whether progress is shown.
     """
 
     schedule: Schedule
@@ -61,6 +63,7 @@ class Sampling:
     seed: np.random.SeedSequence
     n_jobs: int | None = None
     checkpoint: str | PathLike[str] | None = None
+    verbose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +169,7 @@ class MixtureTraining:
         if isinstance(whole, MixturePart) and whole.interrupted:
             raise KeyboardInterrupt
         everyone = np.arange(self.rows.is_class_1.size)
-        sampling = replace(self.sampling, checkpoint=None)
+        sampling = replace(self.sampling, checkpoint=None, verbose=False)
         for fold, screening in self.rows.without(list(folds)):
             others = np.setdiff1d(everyone, fold)
             source = RowsOf(self.rows.source, others)
@@ -237,7 +240,14 @@ def run_mixture(
         states = starting_states(problem, sampling.n_chains, np.random.default_rng(states_seed))
         run = start(states, chains_seed)
     kernel = MixtureKernel(problem, sampling.thin)
-    run, interrupted = advance(kernel, run, sampling.schedule, n_jobs=sampling.n_jobs, save=save)
+    run, interrupted = advance(
+        kernel,
+        run,
+        sampling.schedule,
+        n_jobs=sampling.n_jobs,
+        progress=show_progress if sampling.verbose else None,
+        save=save,
+    )
     if run.draws.n_draws:
         table.warn_if_visited(np.exp(run.draws.pooled("log_alpha")))
     return run.draws, interrupted

@@ -62,6 +62,7 @@ _OWN = {
         "thin",
         "n_jobs",
         "checkpoint",
+        "verbose",
         "random_state",
     },
 }

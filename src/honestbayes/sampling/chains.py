@@ -9,6 +9,7 @@ and resumed.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,13 @@ SECONDS = 0.5
 
 SAVE_EVERY = 60.0
 """Seconds between checkpoints."""
+
+
+def show_progress(done: int, total: int) -> None:
+    """Write how far the chains are, on one line of the standard error."""
+    end = "\n" if done == total else ""
+    sys.stderr.write(f"\rsampling: {done:,} of {total:,} steps ({done / total:.0%}){end}")
+    sys.stderr.flush()
 
 
 class Kernel(Protocol):

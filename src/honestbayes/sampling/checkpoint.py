@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,8 @@ _MOST_SWEEPS = 2**53
 
 
 def fingerprint(*parts: Any) -> str:
-    """Return a digest of arrays and plain values: all that draws depend on."""
-    digest = hashlib.sha256()
+    """Return a digest of arrays and plain values: all that draws depend on, the version too."""
+    digest = hashlib.sha256(_version().encode())
     for part in parts:
         if isinstance(part, np.ndarray):
             digest.update(f"{part.dtype.str}{part.shape}".encode())
@@ -36,6 +37,13 @@ def fingerprint(*parts: Any) -> str:
             digest.update(repr(part).encode())
         digest.update(b"\0")
     return digest.hexdigest()
+
+
+def _version() -> str:
+    try:
+        return version("honestbayes")
+    except PackageNotFoundError:  # a source tree that was not installed
+        return "0+unknown"
 
 
 def write_checkpoint(path: str | os.PathLike[str], run: Run, of: str) -> None:
