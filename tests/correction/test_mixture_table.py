@@ -255,3 +255,16 @@ def test_an_impossible_event_is_refused():
 def test_missing_cells_and_several_classes_are_refused(chosen):
     with pytest.raises(ValueError, match="two classes"):
         mixture_table.mixture_table(chosen)
+
+
+def test_strong_features_do_not_make_the_event_certain():
+    """At a large alpha nothing is beyond the bound, to rounding; at a small one much is."""
+    factor = MixtureFactor((100, 100), Fraction(7, 10))
+    event = Event(float(np.sqrt(0.7)), (DiscardedGroup((100, 100), 5000),))
+    table = mixture_table.build_table(factor, event)
+    states = np.array([[0, 100], [5, 95], [50, 50], [0, 0]])
+    alphas = np.array([0.5, 1.0, 5.0, 20.0, 1e4])
+    exact = factor.log_prob(event, states, alphas)
+    assert exact.min() < -100
+    assert exact.max() > -1e-6
+    np.testing.assert_allclose(table.log_prob(states, alphas), exact, atol=1e-3)

@@ -16,6 +16,8 @@ import honestbayes
 from honestbayes import ModelFileError, SelectiveBernoulliNB, SelectiveMixture
 from honestbayes.datasets import simulate_mixture
 from honestbayes.metrics import summarise
+from honestbayes.models import mixture_part
+from honestbayes.models.mixture_part import run_mixture
 from honestbayes.sampling import chains
 
 QUICK = {"n_chains": 2, "n_samples": 60, "n_warmup": 20, "thin": 3, "random_state": 0}
@@ -114,6 +116,18 @@ def test_missing_cells_and_features_kept_by_design(data):
     assert np.isfinite(model.predict_log_proba(X)).all()
 
 
+def test_columns_without_cells_say_nothing_and_missing_ones_are_warned_of(data):
+    words = {"n_features_to_select": 4, **QUICK}
+    plain = SelectiveMixture(**words).fit(data.X_train, data.y_train)
+    empty = np.full((60, 2000), np.nan)
+    wide = SelectiveMixture(**words).fit(np.hstack([data.X_train, empty]), data.y_train)
+    np.testing.assert_array_equal(plain.draws_["log_alpha"], wide.draws_["log_alpha"])
+    holes = data.X_train.astype(float)
+    holes[np.random.default_rng(0).random(holes.shape) < 0.2] = np.nan
+    with pytest.warns(UserWarning, match="20% of the cells of discarded features are missing"):
+        SelectiveMixture(**words).fit(holes, data.y_train)
+
+
 def test_no_features_give_the_frequency_of_the_class(data):
     model = SelectiveMixture(n_features_to_select=0, **QUICK).fit(data.X_train, data.y_train)
     proba = model.predict_proba(data.X_test)
@@ -175,6 +189,43 @@ def test_an_interrupted_fit_can_predict_and_goes_on_from_its_checkpoint(
         np.testing.assert_array_equal(model.draws_[name], whole.draws_[name])
     with pytest.raises(ValueError, match="checkpoint of another run"):
         model.fit(data.X_train, 1 - data.y_train)
+
+
+def test_an_interruption_while_the_slope_is_learnt_leaves_a_model(data, monkeypatch):
+    calls = []
+
+    def run(*given, **words):
+        calls.append(1)
+        draws, _ = run_mixture(*given, **words)
+        return draws, len(calls) == 3
+
+    monkeypatch.setattr(mixture_part, "run_mixture", run)
+    model = SelectiveMixture(n_features_to_select=2, recalibrate="slope", **QUICK)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data.X_train, data.y_train)
+    assert len(calls) == 3
+    assert model.predict_proba(data.X_test).shape == (300, 2)
+    assert model.slope_ == 1
+
+
+def test_a_checkpoint_that_cannot_serve_is_refused_before_any_work(data, tmp_path):
+    for words, message in (
+        ({"checkpoint": tmp_path / "nowhere" / "c"}, "in a folder that does not exist"),
+        ({"checkpoint": tmp_path}, "is a folder"),
+        ({"checkpoint": tmp_path / "c", "random_state": None}, "needs random_state"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SelectiveMixture(**{**QUICK, **words}).fit(data.X_train, data.y_train)
+    (tmp_path / "bad").write_bytes(b"nothing")
+    with pytest.raises(ModelFileError, match="no checkpoint can be read"):
+        SelectiveMixture(**QUICK, checkpoint=tmp_path / "bad").fit(data.X_train, data.y_train)
+
+
+def test_a_longer_checkpoint_gives_as_many_draws_as_asked_for(data, tmp_path):
+    words = {"n_features_to_select": 2, "checkpoint": tmp_path / "c", **QUICK}
+    long = SelectiveMixture(**words).fit(data.X_train, data.y_train)
+    short = SelectiveMixture(**{**words, "n_samples": 20}).fit(data.X_train, data.y_train)
+    np.testing.assert_array_equal(short.draws_["phi"], long.draws_["phi"][:, :20])
 
 
 KILLED = """

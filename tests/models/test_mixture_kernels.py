@@ -158,3 +158,20 @@ def test_draws_from_the_joint_distribution_stay_draws_from_it(n, p, k):
     assert np.abs(difference.mean(axis=0) / error).max() < 4.2, difference.mean(axis=0) / error
     ends = stats.ks_1samp(np.array(after)[:, 1], lambda x: PRIOR.distribution(np.exp(x)))
     assert ends.pvalue > 1e-4
+
+
+def test_evidence_of_rows_with_missing_cells_is_a_plain_sum_of_logs():
+    rng = np.random.default_rng(9)
+    for alpha_value in (0.1, 30.0, 1e7):
+        cells = rng.integers(0, 3, (30, 200)).astype(np.int8)
+        seen = rng.integers(20, 60, (2, 200))
+        ones = rng.integers(0, seen + 1)
+        theta, alpha = rng.uniform(0.05, 0.95, 200), np.full(200, alpha_value)
+        share = (alpha * theta + ones) / (alpha + seen)
+        logs = np.where(
+            cells[:, None] == 1,
+            np.log(share),
+            np.where(cells[:, None] == 0, np.log1p(-share), 0.0),
+        ).sum(axis=2)
+        found = [kernels._log_odds(row, alpha, alpha * theta, ones, seen) for row in cells]
+        np.testing.assert_allclose(found, logs[:, 1] - logs[:, 0], atol=1e-8)

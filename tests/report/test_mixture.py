@@ -120,3 +120,21 @@ def test_a_mixture_that_did_better_is_explained():
     found = verdict(("a", "b"), *both, better={MIXTURE: gain}, n_repeats=1)
     assert "Two hidden groups of cases explain these features better" in found.advice
     assert "--model mixture uses them" in found.advice
+    cut = verdict(("a", "b"), *both, better={MIXTURE: gain}, n_repeats=1, cut=True)
+    assert "hidden groups of cases explain" not in cut.advice
+    assert "--model binary tells whether the cut or hidden groups of cases are why" in cut.advice
+
+
+def test_columns_kept_by_design_stay_with_all_their_levels():
+    generator = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    table = pd.DataFrame(generator.integers(0, 2, (60, 6)).astype(float)).add_prefix("f")
+    table["site"] = generator.integers(0, 3, 60).astype(float)
+    kinds = ["binary"] * 6 + ["categorical"]
+    model = mixture_of(2, None, ["site", "f1"], 0, kinds).fit(table, y)
+    assert model.classifier_.selection_.always_kept == (1, 6, 7, 8)
+
+
+def test_the_mixture_does_not_choose_a_number_of_features():
+    with pytest.raises(ValueError, match="does not choose the number of features"):
+        Options(model="mixture", n_features="cv")

@@ -185,6 +185,17 @@ def test_another_prevalence_is_said_of_the_class_whose_share_is_furthest_off():
     assert "--prevalence moves the probabilities" in text
 
 
+def test_a_rare_class_that_is_off_is_named_before_a_common_one_that_is_hardly():
+    """Class c happens a third as often as claimed, the others by chance a little off."""
+    y = np.repeat([0, 1, 2], [1040, 950, 10])
+    p = np.tile([0.5, 0.485, 0.015], (2000, 1))
+    rng = np.random.default_rng(0)
+    z = np.log(p) + 0.2 * rng.normal(size=p.shape)
+    found = judged(y, z)
+    text = external_verdict(found.summary, found.claims, ("a", "b", "c"))
+    assert "robabilities of c are too high on average" in text
+
+
 def test_honest_probabilities_of_many_classes_are_seldom_called_shifted():
     calls = 0
     for seed in range(60):

@@ -166,6 +166,11 @@ def test_few_independent_draws_are_said_to_be_few():
     assert "independent ones only" in words or "disagree" in words
 
 
+def test_one_chain_alone_is_said_to_be_one():
+    (words,) = diagnose({"x": np.random.default_rng(0).normal(size=(1, 500))}).problems()
+    assert words == "one chain of x cannot be compared with others; run more"
+
+
 def test_what_never_moved_agrees_or_does_not():
     still = np.ones((3, 50))
     found = diagnose({"still": still, "frozen": still * np.arange(3)[:, None]})

@@ -58,6 +58,7 @@ def fit(
 ) -> None:
     """Fit a model on all rows of a table and save it, without an evaluation."""
     given.check_selection(features, threshold)
+    given.check_model(model, features)
     shares = given.prevalence_of(prevalence)
     place = Path(f"{stem(table)}.honestbayes") if out is None else out
     _check_replaceable(place)

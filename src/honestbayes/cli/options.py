@@ -158,6 +158,13 @@ def _share(text: str, word: str) -> float:
     return share
 
 
+def check_model(model: ModelWord, features: str | None) -> None:
+    """Refuse what the model cannot do."""
+    if model is ModelWord.mixture and number_of_features(features) == "cv":
+        msg = "the mixture does not choose the number of features; give one."
+        raise typer.BadParameter(msg, param_hint="--features")
+
+
 def check_fits(options: Options, table: TrainingTable) -> None:
     """Refuse what this table is too small for, in the words of the options."""
     number, racing = options.n_features, largest_race(table, options)

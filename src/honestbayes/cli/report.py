@@ -63,6 +63,7 @@ def report(
 ) -> None:
     """Evaluate honestly, fit, and write a folder with the report, predictions and the model."""
     given.check_selection(features, threshold)
+    given.check_model(model, features)
     shares = given.prevalence_of(prevalence)
     given.check_jobs(jobs)
     chosen = Options(

@@ -38,6 +38,9 @@ _STATE_POINTS = 8
 _FEWEST_NODES = 20
 _NO_COST = -1e6  # exp(-1e6) is 0
 
+_SMALLEST_COST = 1e-13
+"""Added to -log P(S), so that it has a logarithm."""
+
 _ACCURATE_FROM = 5.0
 """Nodes are added until the table is accurate from this alpha on, or they get too many."""
 
@@ -184,13 +187,13 @@ class _ExactValues:
         """Return a table on these nodes, with its errors."""
         states = np.stack(np.meshgrid(nodes0, nodes1, indexing="ij"), axis=-1).reshape(-1, 2)
         log_prob = self._at(states)
-        with np.errstate(divide="ignore"):
-            log_cost = np.log(-log_prob / _n_discarded(self.event))
         if not np.all(np.isfinite(log_prob)):
             msg = "the selection has probability 0: no feature can be discarded as these were."
             raise ValueError(msg)
-        if not np.all(np.isfinite(log_cost)):
+        if np.all(log_prob == 0.0):
             return _certain(self.factor, self.event)
+        # At a large alpha P(S) may be 1 to rounding; what is added is as much for all states.
+        log_cost = np.log((_SMALLEST_COST - log_prob) / _n_discarded(self.event))
         shape = (nodes0.size, nodes1.size, self.alphas.size)
         unchecked = MixtureTable(
             self.factor,

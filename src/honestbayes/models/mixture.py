@@ -25,6 +25,9 @@ from honestbayes.screening.binarization import BinarizeOption
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
+_DRAWN_CELLS = 1 << 21
+"""Draws of all rows that are held at a time."""
+
 
 class SelectiveMixture(SelectiveNaiveBayes):
     """Two-component mixture of binary features, selected by correlation and corrected for it.
@@ -199,10 +202,18 @@ class SelectiveMixture(SelectiveNaiveBayes):
         classes, is_class_1 = encode_classes(y)
         return classes, is_class_1.astype(np.int64)
 
+    def _class_pseudocounts(self, n_classes: int) -> FloatArray:
+        return np.ones(n_classes)  # those of the user are of the components
+
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[MixtureTraining]:
         source = as_source(X)
         mask = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
         chosen = mixture_settings(self.get_params(deep=False), mask)
+        if self.checkpoint is not None and not isinstance(self.random_state, int | np.integer):
+            msg = (
+                "a checkpoint needs random_state, a whole number: else no fit could go on from it."
+            )
+            raise ValueError(msg)
         self.correction_ = "selection" if chosen.model.correct else None
         y = labels.classes[labels.codes]
         rows = TrainingRows.screened(source, y, self.binarize, self.random_state)
@@ -261,19 +272,19 @@ class SelectiveMixture(SelectiveNaiveBayes):
         log_prior = self._given_log_prior(class_prior)
         none: list[tuple[Any, Any]] = [(self._parts[0], (np.zeros((n_rows, 0)), None))]
         ((part, zero_one),) = values or none
-        own = log_class_prior(part.draws)
+        some = part.draws.spread(n_draws)
+        own = log_class_prior(some)
         given = own if log_prior is None else log_prior
+        odds = given[1] - given[0]
         result = np.empty((n_rows, 2))
-        for row in range(n_rows):
-            ones, missing = part.rows(zero_one, slice(row, row + 1))
-            joint = log_joint_draws(part.draws, ones, missing, n_draws)
-            joint = joint[:, 0] + given - own  # shape (draws, 2)
-            top = joint.max()
-            weight = np.exp(joint - top).sum(axis=1)
-            odds = given[1] - given[0]
-            value = expit(odds + self.slope_ * (joint[:, 1] - joint[:, 0] - odds))
-            draws = ProbabilityDraws(value[None, None], (weight / weight.sum())[None])
-            result[row] = draws.interval(level)[0, 0]
+        step = max(1, _DRAWN_CELLS // some.n_pooled)
+        for first in range(0, n_rows, step):
+            rows = slice(first, min(first + step, n_rows))
+            joint = log_joint_draws(some, *part.rows(zero_one, rows)) + given - own
+            weight = np.exp(joint - joint.max(axis=(0, 2), keepdims=True)).sum(axis=2)
+            value = expit(odds + self.slope_ * (joint[..., 1] - joint[..., 0] - odds))
+            draws = ProbabilityDraws(value.T[:, None], (weight / weight.sum(axis=0)).T)
+            result[rows] = draws.interval(level)[:, 0]
         return result
 
     # --------------------------------------------------------------- explanation

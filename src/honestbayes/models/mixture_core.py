@@ -106,16 +106,28 @@ def event_table(selection: Selection, settings: MixtureSettings) -> MixtureTable
     """Return the table of log P(S); of nothing, where nothing is conditioned on.
 
     A discarded feature with missing cells is taken for a complete one: which of its cells are
-    missing, and so the labels behind the others, would matter.
+    missing, and so the labels behind the others, would matter. One without any cell of a class
+    says nothing, and does not count.
     """
     selection = renumbered(selection)
-    counts, n_discarded = selection.class_counts, selection.n_discarded
-    if not settings.correct or n_discarded == 0:
-        selection = replace(selection, groups=(), n_features_in=len(selection.columns))
-    else:
-        n_tied = sum(group.n_tied for group in selection.groups)
-        selection = replace(selection, groups=(DiscardedGroup(counts, n_discarded, n_tied),))
-    return mixture_table(selection, settings.theta_range)
+    groups = [group for group in selection.groups if min(group.observed) > 0]
+    n_discarded = sum(group.n_discarded for group in groups)
+    merged: tuple[DiscardedGroup, ...] = ()
+    if settings.correct and n_discarded:
+        n_tied = sum(group.n_tied for group in groups)
+        merged = (DiscardedGroup(selection.class_counts, n_discarded, n_tied),)
+    width = len(selection.columns) + sum(group.n_discarded for group in merged)
+    return mixture_table(
+        replace(selection, groups=merged, n_features_in=width), settings.theta_range
+    )
+
+
+def missing_share(selection: Selection) -> float:
+    """Return the share of missing cells among the discarded features that say something."""
+    groups = [group for group in selection.groups if min(group.observed) > 0]
+    cells = sum(group.n_discarded for group in groups) * sum(selection.class_counts)
+    there = sum(group.n_discarded * sum(group.observed) for group in groups)
+    return 1 - there / cells if cells else 0.0
 
 
 class MixtureKernel:
@@ -184,7 +196,7 @@ def log_joint(draws: Draws, ones: AnyArray, missing: BoolArray | None) -> FloatA
 
     Parameters are those of `log_joint_draws`.
     """
-    n_draws = draws.n_chains * draws.n_draws
+    n_draws = draws.n_pooled
     step = max(1, _CHUNK_CELLS // (4 * n_draws))
     result = np.empty((ones.shape[0], 2))
     for first in range(0, ones.shape[0], step):
@@ -194,9 +206,7 @@ def log_joint(draws: Draws, ones: AnyArray, missing: BoolArray | None) -> FloatA
     return np.asarray(result - np.log(n_draws))
 
 
-def log_joint_draws(
-    draws: Draws, ones: AnyArray, missing: BoolArray | None, most: int | None = None
-) -> FloatArray:
+def log_joint_draws(draws: Draws, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
     """Return log P(x, class | draw), shape (D, n, 2).
 
     Parameters
@@ -207,13 +217,8 @@ def log_joint_draws(
         Kept features as 0/1.
     missing : ndarray of bool of shape (n, k), or None
         Cells that are not there.
-    most : int, optional
-        Use so many draws at most, evenly spread.
     """
     psi, phi = draws.pooled("psi"), draws.pooled("phi")
-    if most is not None and psi.shape[0] > most:
-        some = np.linspace(0, psi.shape[0] - 1, most).astype(int)
-        psi, phi = psi[some], phi[some]
     there = np.ones(ones.shape) if missing is None else (~missing).astype(float)
     x = ones * there
     log_one, log_zero = np.log(phi[..., 1:]), np.log1p(-phi[..., 1:])

@@ -108,6 +108,7 @@ def in_component_1(cells, labels):  # type: ignore[no-untyped-def]
 def _log_odds(row, alpha, mass, ones, seen):  # type: ignore[no-untyped-def]
     """Return log P(row | component 1) - log P(row | component 0), equation 2.70."""
     total, above, below = 0.0, 1.0, 1.0
+    used = 0
     for j in range(row.size):
         x = row[j]
         if x == MISSING:
@@ -120,7 +121,8 @@ def _log_odds(row, alpha, mass, ones, seen):  # type: ignore[no-untyped-def]
         else:
             above *= (all_1 - one_1) * all_0
             below *= (all_0 - one_0) * all_1
-        if j % _FLUSH == _FLUSH - 1:
+        used += 1
+        if used % _FLUSH == 0:
             total += np.log(above / below)
             above, below = 1.0, 1.0
     return total + np.log(above / below)

@@ -21,11 +21,17 @@ from honestbayes.models.mixture_core import (
     log_class_prior,
     log_joint,
     make_problem,
+    missing_share,
     starting_states,
 )
 from honestbayes.models.parts import Describe, FittedPart, with_numbers
 from honestbayes.sampling.chains import Run, Schedule, advance, show_progress, start
-from honestbayes.sampling.checkpoint import fingerprint, read_checkpoint, write_checkpoint
+from honestbayes.sampling.checkpoint import (
+    check_place,
+    fingerprint,
+    read_checkpoint,
+    write_checkpoint,
+)
 from honestbayes.sampling.draws import Draws
 from honestbayes.screening import Binarization, Screening, as_source
 from honestbayes.screening.sources import RowsOf, Source, dense_values
@@ -33,6 +39,9 @@ from honestbayes.selection import Selection, select
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 MISSING = 2
+
+MANY_MISSING = 0.05
+"""Share of missing cells from which on the correction warns that it is too weak."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +159,14 @@ class MixtureTraining:
         """Fit all rows, and warn where chains are not to be trusted."""
         rows = self.rows
         part = self._fit(rows.source, rows.is_class_1, rows.whole, self.sampling)
+        hidden = missing_share(part.selection)
+        if self.settings.correct and hidden > MANY_MISSING:
+            warnings.warn(
+                f"{hidden:.0%} of the cells of discarded features are missing; the correction "
+                "takes these features for complete ones, and is weaker than it should be.",
+                UserWarning,
+                stacklevel=4,
+            )
         problems = part.draws.diagnostics(WATCHED).problems() if part.draws.n_draws else []
         if problems and not part.interrupted:
             warnings.warn(
@@ -176,6 +193,8 @@ class MixtureTraining:
             found = []
             for training in with_numbers(self, numbers):
                 part = training._fit(source, self.rows.is_class_1[others], screening, sampling)
+                if part.interrupted:
+                    raise KeyboardInterrupt
                 columns = np.array(part.selection.columns, dtype=np.int64)
                 # Not checked for another scale: a fraction may be in the left-out rows only.
                 values = part.binarization.cut_values(RowsOf(self.rows.source, fold).take(columns))
@@ -226,11 +245,18 @@ def run_mixture(
         sampling.seed.entropy, spawn_key=sampling.seed.spawn_key
     ).spawn(2)
     of = fingerprint(cells, selection.to_dict(), settings, sampling.thin, sampling.n_chains)
-    of = fingerprint(of, sampling.seed.entropy, sampling.seed.spawn_key, sampling.schedule.n_warmup)
+    of = fingerprint(
+        of,
+        labels_are_fixed,
+        sampling.seed.entropy,
+        sampling.seed.spawn_key,
+        sampling.schedule.n_warmup,
+    )
     run: Run | None = None
     save = None
     if sampling.checkpoint is not None:
         path = sampling.checkpoint
+        check_place(path)
         run = read_checkpoint(path, of)
 
         def save(run: Run) -> None:
@@ -250,4 +276,4 @@ def run_mixture(
     )
     if run.draws.n_draws:
         table.warn_if_visited(np.exp(run.draws.pooled("log_alpha")))
-    return run.draws, interrupted
+    return run.draws.first(sampling.schedule.n_samples), interrupted

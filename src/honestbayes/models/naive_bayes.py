@@ -68,6 +68,10 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         """Return the class labels and the class of each row; by default of any two or more."""
         return encode_labels(y)
 
+    def _class_pseudocounts(self, n_classes: int) -> FloatArray:
+        """Return the Dirichlet prior of the class frequencies."""
+        return pseudocounts(self.class_pseudocounts, n_classes)
+
     def _training_parts(self, X: Any, labels: TrainingLabels) -> Sequence[TrainingPart]:
         """Return the parts of a training table."""
         raise NotImplementedError
@@ -104,7 +108,7 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         check_as_many(X.shape[0], codes.size)
         check_prevalences(self.class_prior, classes.size)
         check_recalibrate(self.recalibrate)
-        weights = pseudocounts(self.class_pseudocounts, classes.size)
+        weights = self._class_pseudocounts(classes.size)
         labels = TrainingLabels(classes, codes, group_codes(groups, codes.size), weights)
         validate_data(self, X, skip_check_array=True)
         training = self._training_parts(X, labels)
@@ -204,7 +208,7 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         n_rows, values = self._read(X)
         log_prior = self._given_log_prior(class_prior)
         n_classes = self.classes_.size
-        weights = self.class_count_ + pseudocounts(self.class_pseudocounts, n_classes)
+        weights = self.class_count_ + self._class_pseudocounts(n_classes)
         result = probability_intervals(
             values, n_rows, weights, log_prior, self.slope_, n_draws, level
         )

@@ -127,7 +127,14 @@ def analyse(
     methods = _methods(evaluations, in_use)
     report = Report(
         data=data_summary(table, name),
-        verdict=_verdict(table.labels, methods, n_repeats, len(kept), options),
+        verdict=_verdict(
+            table.labels,
+            methods,
+            n_repeats,
+            len(kept),
+            options,
+            cut=options.coded and "real" in table.kinds,
+        ),
         in_use=in_use,
         methods=methods,
         reliability={
@@ -275,6 +282,8 @@ def _verdict(
     n_repeats: int,
     n_kept: int,
     options: Options,
+    *,
+    cut: bool,
 ) -> Verdict:
     judged = {method.name: Judged(method.summary, method.claims) for method in methods}
     better = {
@@ -293,6 +302,7 @@ def _verdict(
         recalibrate=options.uses_slope,
         mixture=options.model == "mixture",
         groups=judged[MIXTURE].summary if MIXTURE in judged else None,
+        cut=cut,
     )
 
 

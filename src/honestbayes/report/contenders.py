@@ -151,7 +151,7 @@ def mixture_of(
         model.set_params(n_features_to_select=n_features)
     if kinds is None or "categorical" not in kinds:
         return model
-    return LevelsAsFlags(model.set_params(always_keep=None), kinds)
+    return LevelsAsFlags(model.set_params(always_keep=None), kinds, always_keep)
 
 
 class L1Logistic(ClassifierMixin, BaseEstimator):

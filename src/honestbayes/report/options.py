@@ -74,6 +74,9 @@ class Options:
         if self.model not in ("mixed", "binary", "mixture"):
             msg = f"model={self.model!r} is not 'mixed', 'binary' or 'mixture'."
             raise ValueError(msg)
+        if self.model == "mixture" and self.n_features == "cv":
+            msg = "the mixture does not choose the number of features; give one."
+            raise ValueError(msg)
 
     @property
     def coded(self) -> bool:
@@ -104,5 +107,6 @@ class Options:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; the number of processes changes nothing, and is left out."""
         result = asdict(self)
+        result["recalibrate"] = self.uses_slope
         del result["n_jobs"]
         return result

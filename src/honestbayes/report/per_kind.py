@@ -177,11 +177,16 @@ class LevelsAsFlags(ClassifierMixin, BaseEstimator):
         Fitted to the flags and to all other columns as they are.
     kinds : sequence of {"binary", "categorical", "real"}
         The kind of each column.
+    always_keep : list of str, optional
+        Columns kept by design, with all their flags; the table must then be a frame.
     """
 
-    def __init__(self, classifier: Any, kinds: Sequence[Kind]) -> None:
+    def __init__(
+        self, classifier: Any, kinds: Sequence[Kind], always_keep: list[str] | None = None
+    ) -> None:
         self.classifier = classifier
         self.kinds = kinds
+        self.always_keep = always_keep
 
     def fit(self, X: Any, y: Any) -> Self:
         """Find the levels, and fit."""
@@ -190,7 +195,13 @@ class LevelsAsFlags(ClassifierMixin, BaseEstimator):
             column: np.unique(table[~np.isnan(table[:, column]), column])
             for column in np.flatnonzero(np.array(self.kinds) == "categorical").tolist()
         }
-        self.classifier_ = clone(self.classifier).fit(self._flags(table), y)
+        classifier = clone(self.classifier)
+        if self.always_keep is not None:
+            kept = np.isin(np.asarray(X.columns, dtype=object), self.always_keep)
+            parts = [np.delete(kept, list(self.levels_))]
+            parts += [np.full(len(levels), kept[c]) for c, levels in self.levels_.items()]
+            classifier.set_params(always_keep=np.concatenate(parts))
+        self.classifier_ = classifier.fit(self._flags(table), y)
         self.classes_ = self.classifier_.classes_
         return self
 

@@ -90,6 +90,7 @@ def verdict(
     recalibrate: bool = True,
     mixture: bool = False,
     groups: Summary | None = None,
+    cut: bool = False,
 ) -> Verdict:
     """Put the results of three methods into words.
 
@@ -112,6 +113,9 @@ def verdict(
         Whether the model in use is the two-component mixture.
     groups : Summary, optional
         Of the two-component mixture, where it was compared.
+    cut : bool, default=False
+        Whether the mixture looked at measurements cut at their median, the model in use at them as
+        they are.
     """
     used = recalibrated if recalibrate and recalibrated is not None else corrected
     nothing = not used.summary.auc.interval[0] > CHANCE
@@ -119,7 +123,7 @@ def verdict(
     best = min(better, key=lambda name: better[name].value) if better else None
     other = "" if best is None else _did_better(best, better[best])
     if MIXTURE in better:
-        other = f"{other} {_groups(better[MIXTURE], best == MIXTURE)}".strip()
+        other = f"{other} {_groups(better[MIXTURE], best == MIXTURE, cut)}".strip()
     if nothing:
         remains, advice = _nothing_remains(used.summary, n_kept), _nothing_advice(other)
         headline = _nothing(used.summary, found_elsewhere=best is not None)
@@ -218,9 +222,14 @@ def _still_too_sure(groups: Summary | None) -> str:
     )
 
 
-def _groups(gain: Estimate, said: bool) -> str:
+def _groups(gain: Estimate, said: bool, cut: bool) -> str:
     """Say that hidden groups of cases explain the features better than the class does."""
     by = "" if said else f" (log score better by {number(-gain.value, 3)})"
+    if cut:
+        return (
+            f"The mixture{by} looks at measurements cut at their median: --model binary tells "
+            "whether the cut or hidden groups of cases are why, and --model mixture uses both."
+        )
     return (
         f"Two hidden groups of cases explain these features better than the class alone does{by}: "
         "features of a group move together. --model mixture uses them."
@@ -311,7 +320,14 @@ def _shift(summary: Summary, labels: tuple[str, ...]) -> str:
     if isinstance(summary.mean_probability, tuple):
         claimed = summary.mean_probability
         happened = [count / summary.n_cases for count in class_counts(summary)]
-        place = max(range(len(claimed)), key=lambda c: abs(claimed[c] - happened[c]))
+        # In units of what chance alone does to a share.
+        place = max(
+            range(len(claimed)),
+            key=lambda c: (
+                abs(claimed[c] - happened[c])
+                / math.sqrt(max(happened[c] * (1 - happened[c]), 1 / summary.n_cases**2))
+            ),
+        )
         share, fact, whose = claimed[place], happened[place], f" of {labels[place]}"
     else:
         share, fact, whose = summary.mean_probability, summary.n_positive / summary.n_cases, ""

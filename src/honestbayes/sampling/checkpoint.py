@@ -46,6 +46,18 @@ def _version() -> str:
         return "0+unknown"
 
 
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse, before any work, a place where no checkpoint can be written."""
+    place = Path(path)
+    if place.is_dir() or not place.absolute().parent.is_dir():
+        what = "is a folder" if place.is_dir() else "is in a folder that does not exist"
+        msg = f"checkpoint {place.name!r} {what}; name a file in a folder that is there."
+        raise ValueError(msg)
+    if not os.access(place.absolute().parent, os.W_OK | os.X_OK):
+        msg = f"checkpoint {place.name!r} is in a folder that may not be written to."
+        raise ValueError(msg)
+
+
 def write_checkpoint(path: str | os.PathLike[str], run: Run, of: str) -> None:
     """Write chains and their draws, whole or not at all.
 
@@ -86,9 +98,13 @@ def read_checkpoint(path: str | os.PathLike[str], of: str) -> Run | None:
     """
     if not Path(path).exists():
         return None
-    archive = read_archive(path)
+    try:
+        archive = read_archive(path)
+    except ModelFileError as error:
+        msg = f"no checkpoint can be read: {error}"
+        raise ModelFileError(msg) from None
     if archive.kind != KIND:
-        msg = f"holds {archive.kind!r}, not chains"
+        msg = f"{Path(path).name!r} holds {archive.kind!r}, and is not a checkpoint."
         raise ModelFileError(msg)
     entries = Entries(archive.content, archive.arrays)
     if entries.value("fingerprint") != of:

@@ -48,6 +48,22 @@ class Draws:
         value = self.values[name]
         return value.reshape(-1, *value.shape[2:])
 
+    @property
+    def n_pooled(self) -> int:
+        """Draws of all chains."""
+        return self.n_chains * self.n_draws
+
+    def spread(self, number: int) -> Draws:
+        """Return so many draws at most, evenly spread over all chains, as one chain."""
+        some = np.linspace(0, self.n_pooled - 1, min(number, self.n_pooled)).astype(int)
+        return Draws({name: self.pooled(name)[None, some] for name in self.values}, 1)
+
+    def first(self, number: int) -> Draws:
+        """Return the first draws of each chain, so many at most."""
+        return Draws(
+            {name: value[:, :number] for name, value in self.values.items()}, self.n_chains
+        )
+
     def followed_by(self, kept: Sequence[Sequence[Mapping[str, Any]]]) -> Draws:
         """Return these draws and more: for each chain a sequence of records."""
         if not kept[0]:
@@ -127,7 +143,9 @@ class Diagnostics:
         """Say in plain words what is wrong; nothing where nothing is."""
         found = []
         for j, name in enumerate(self.name):
-            if self.rhat[j] > RHAT_LIMIT:
+            if np.isnan(self.rhat[j]):
+                found.append(f"one chain of {name} cannot be compared with others; run more")
+            elif self.rhat[j] > RHAT_LIMIT:
                 found.append(
                     f"chains disagree about {name} (R-hat {self.rhat[j]:.2f}, where 1 is "
                     f"agreement and {RHAT_LIMIT} the limit)"
