@@ -7,6 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 from honestbayes.loading import load
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
 from honestbayes.models.categorical_nb import SelectiveCategoricalNB
+from honestbayes.models.factor_classifier import SelectiveFactorClassifier
+from honestbayes.models.factor_regressor import SelectiveFactorRegressor
 from honestbayes.models.gaussian_nb import SelectiveGaussianNB
 from honestbayes.models.mixed_nb import SelectiveMixedNB
 from honestbayes.models.mixture import SelectiveMixture
@@ -25,6 +27,8 @@ __all__ = [
     "Selection",
     "SelectiveBernoulliNB",
     "SelectiveCategoricalNB",
+    "SelectiveFactorClassifier",
+    "SelectiveFactorRegressor",
     "SelectiveGaussianNB",
     "SelectiveMixedNB",
     "SelectiveMixture",
