@@ -48,7 +48,7 @@ def test_one_sweep_leaves_the_exact_posterior_unchanged(correct):
     problem = small_problem(correct)
     states, weights = exact_posterior(correct, problem)
     rng = np.random.default_rng(1)
-    n_draws = 30_000
+    n_draws = 15_000
     table = [Y, *np.transpose(X).tolist()]
     kernel = MixtureKernel(problem)
     counts = Counter()
@@ -137,7 +137,7 @@ def test_draws_from_the_joint_distribution_stay_draws_from_it(n, p, k):
     """True parameters are draws from the posterior given what selection shows, ties and all."""
     rng = np.random.default_rng(6)
     before, after = [], []
-    for _ in range(700):
+    for _ in range(300):
         z, log_alpha, theta, cells = simulate(rng, n, p)
         chosen = select(
             screen(cells[:, 1:], cells[:, 0]),

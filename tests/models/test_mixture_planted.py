@@ -39,7 +39,7 @@ def in_second(z):
     return int(np.sum(z[:3])), int(np.sum(z[3:]))
 
 
-def invariance(n_draws=2500, n_sweeps=3):
+def invariance(n_draws=1200, n_sweeps=2):
     """P value of the distribution of states after sweeps from exact draws."""
     cells = np.column_stack([Y, ONE])
     problem = small_problem(True, pseudocounts=(1.0, 3.0), cells=cells)

@@ -10,7 +10,7 @@ from mixture_replicates import optimism
 
 @pytest.fixture(scope="module")
 def found():
-    return optimism(range(40))
+    return optimism(range(24))
 
 
 def test_corrected_claims_come_true(found):

@@ -16,7 +16,6 @@ from honestbayes.correction.gaussian import VariancePrior
 from honestbayes.models.factor_core import (
     FactorDraws,
     FactorSettings,
-    Sampling,
     class_kernel,
     run_chains,
 )
@@ -46,6 +45,8 @@ from honestbayes.models.slope import (
     held_out_folds,
     warn_of_too_few_groups,
 )
+from honestbayes.sampling.chains import Schedule
+from honestbayes.sampling.runs import Sampling
 from honestbayes.screening import Source, check_as_many, encode_labels
 from honestbayes.screening.levels import as_table
 from honestbayes.screening.moments import screen_moments
@@ -393,7 +394,7 @@ class _Training:
         for position, n_factors in enumerate(numbers):
             key = (*sampling.seed.spawn_key, 2, f, n_factors)
             seed = np.random.SeedSequence(sampling.seed.entropy, spawn_key=key)
-            short = Sampling(1, FOLD_WARMUP, FOLD_SAMPLES, seed)
+            short = Sampling(Schedule(FOLD_WARMUP, FOLD_SAMPLES), 1, seed)
             drawn = training.draw(fit, n_factors, short)
             if drawn is not None:
                 if drawn.interrupted:

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from honestbayes.correction.gaussian import VariancePrior
 from honestbayes.models.gaussian_core import GaussianFit, GaussianSettings
-from honestbayes.sampling.chains import Run, Schedule, advance, start
-from honestbayes.sampling.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from honestbayes.sampling.draws import Diagnostics, Draws
+from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -65,18 +63,6 @@ class FactorSettings:
             self.feature_prior,
             "counts" if learnt_from_all else None,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How chains run."""
-
-    n_chains: int
-    n_warmup: int
-    n_samples: int
-    seed: np.random.SeedSequence
-    n_jobs: int | None = None
-    checkpoint: str | PathLike[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,35 +268,17 @@ def run_chains(
     """Run chains from scattered starts; go on from a checkpoint where there is one."""
     from honestbayes.models.factor_chains import first_state
 
-    states_seed, chains_seed = (
-        np.random.SeedSequence(sampling.seed.entropy, spawn_key=(*sampling.seed.spawn_key, i))
-        for i in range(2)
+    draws, interrupted = sample(
+        kernel,
+        lambda seed: [
+            first_state(kernel.design, n_factors, n_groups, np.random.default_rng(child))
+            for child in seed.spawn(sampling.n_chains)
+        ],
+        sampling,
+        *kernel.design,
+        *kernel.event,
+        n_factors,
     )
-    states = [
-        first_state(kernel.design, n_factors, n_groups, np.random.default_rng(seed))
-        for seed in states_seed.spawn(sampling.n_chains)
-    ]
-    run: Run | None = None
-    save = None
-    if sampling.checkpoint is not None:
-        path = sampling.checkpoint
-        of = fingerprint(
-            *kernel.design,
-            *kernel.event,
-            n_factors,
-            sampling.n_warmup,
-            sampling.n_chains,
-            sampling.seed.entropy,
-        )
-        run = read_checkpoint(path, of)
-
-        def save(run: Run) -> None:
-            write_checkpoint(path, run, of)
-
-    if run is None:
-        run = start(states, chains_seed)
-    schedule = Schedule(sampling.n_warmup, sampling.n_samples)
-    run, interrupted = advance(kernel, run, schedule, n_jobs=sampling.n_jobs, save=save)
-    if interrupted and run.draws.n_draws == 0:
+    if interrupted and draws.n_draws == 0:
         raise KeyboardInterrupt
-    return FactorDraws(standard, run.draws, interrupted)
+    return FactorDraws(standard, draws, interrupted)

@@ -14,9 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.models.factor_core import FactorDraws, Sampling
+from honestbayes.models.factor_core import FactorDraws
 from honestbayes.models.gaussian_part import real_source
+from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.draws import Diagnostics, Draws
+from honestbayes.sampling.runs import Sampling
 from honestbayes.screening.binarization import check_finite
 from honestbayes.screening.kinds import columns_of
 from honestbayes.screening.levels import as_table
@@ -81,11 +83,15 @@ class FactorEstimator(BaseEstimator):
         for name, least in (("n_chains", 1), ("n_samples", 1), ("n_warmup", 0)):
             check_whole(getattr(self, name), name, least)
         check_number_of_factors(self.n_factors)
+        if self.checkpoint is not None and not isinstance(self.random_state, Integral):
+            msg = (
+                "a checkpoint needs random_state, a whole number: else no fit could go on from it."
+            )
+            raise ValueError(msg)
         entropy = check_random_state(self.random_state).randint(2**31 - 1, size=4)
         seed = np.random.SeedSequence([int(word) for word in entropy])
-        return Sampling(
-            self.n_chains, self.n_warmup, self.n_samples, seed, self.n_jobs, self.checkpoint
-        )
+        schedule = Schedule(self.n_warmup, self.n_samples)
+        return Sampling(schedule, self.n_chains, seed, self.n_jobs, self.checkpoint)
 
     def _show(self, drawn: FactorDraws | None, n_factors: int) -> None:
         """Store draws, and say where they are not to be trusted."""

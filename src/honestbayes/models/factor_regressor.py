@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.correction.gaussian import VariancePrior
-from honestbayes.models.factor_core import FactorDraws, FactorSettings, Sampling, run_chains
+from honestbayes.models.factor_core import FactorDraws, FactorSettings, run_chains
 from honestbayes.models.factor_estimator import (
     FOLD_SAMPLES,
     FOLD_WARMUP,
@@ -33,6 +33,8 @@ from honestbayes.models.factor_response import (
 )
 from honestbayes.models.gaussian_part import real_source
 from honestbayes.models.parameters import refuse_arguments, selection_rule
+from honestbayes.sampling.chains import Schedule
+from honestbayes.sampling.runs import Sampling
 from honestbayes.screening import Source, check_as_many
 from honestbayes.screening.levels import as_table
 from honestbayes.screening.sources import RowsOf
@@ -380,7 +382,7 @@ class _Training:
         for position, n_factors in enumerate(numbers):
             key = (*sampling.seed.spawn_key, 2, f, n_factors)
             seed = np.random.SeedSequence(sampling.seed.entropy, spawn_key=key)
-            short = Sampling(1, FOLD_WARMUP, FOLD_SAMPLES, seed)
+            short = Sampling(Schedule(FOLD_WARMUP, FOLD_SAMPLES), 1, seed)
             selection, _, drawn = training.draw(n_factors, short)
             if drawn.interrupted:
                 raise KeyboardInterrupt

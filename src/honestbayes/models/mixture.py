@@ -15,11 +15,12 @@ from honestbayes.models.intervals import ProbabilityDraws
 from honestbayes.models.leave_one_out import TrainingRows
 from honestbayes.models.mixture_core import WATCHED, log_class_prior, log_joint_draws
 from honestbayes.models.mixture_explain import Components, components, feature_table
-from honestbayes.models.mixture_part import MixturePart, MixtureTraining, Sampling
+from honestbayes.models.mixture_part import MixturePart, MixtureTraining
 from honestbayes.models.naive_bayes import SelectiveNaiveBayes
 from honestbayes.models.parameters import check_level_and_draws, mixture_settings
 from honestbayes.models.parts import FittedPart, TrainingLabels
 from honestbayes.sampling.draws import Diagnostics
+from honestbayes.sampling.runs import Sampling
 from honestbayes.screening import Binarization, as_source, encode_classes
 from honestbayes.screening.binarization import BinarizeOption
 from honestbayes.selection import Selection, parse_always_keep
@@ -220,14 +221,13 @@ class SelectiveMixture(SelectiveNaiveBayes):
         sampling = Sampling(
             chosen.schedule,
             chosen.n_chains,
-            chosen.thin,
             np.random.SeedSequence(check_random_state(self.random_state).randint(2**31)),
             self.n_jobs,
             self.checkpoint,
             bool(self.verbose),
         )
         race = (chosen.n_features, chosen.threshold, mask)
-        return [MixtureTraining(rows, *race, chosen.model, sampling)]
+        return [MixtureTraining(rows, *race, chosen.model, sampling, chosen.thin)]
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts

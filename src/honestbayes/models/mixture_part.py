@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -25,14 +24,8 @@ from honestbayes.models.mixture_core import (
     starting_states,
 )
 from honestbayes.models.parts import Describe, FittedPart, with_numbers
-from honestbayes.sampling.chains import Run, Schedule, advance, show_progress, start
-from honestbayes.sampling.checkpoint import (
-    check_place,
-    fingerprint,
-    read_checkpoint,
-    write_checkpoint,
-)
 from honestbayes.sampling.draws import Draws
+from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.screening import Binarization, Screening, as_source
 from honestbayes.screening.sources import RowsOf, Source, dense_values
 from honestbayes.selection import Selection, select
@@ -42,37 +35,6 @@ MISSING = 2
 
 MANY_MISSING = 0.05
 """Share of missing cells from which on the correction warns that it is too weak."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How chains are run.
-
-    Attributes
-    ----------
-    schedule : Schedule
-        How long, in steps.
-    n_chains : int
-        Chains.
-    thin : int
-        Sweeps of each step.
-    seed : SeedSequence
-        Of the chains' streams and starting states.
-    n_jobs : int or None
-        Chains at work at once.
-    checkpoint : path-like or None
-        Where chains are written while they run.
-    verbose : bool
-        Whether progress is shown.
-    """
-
-    schedule: Schedule
-    n_chains: int
-    thin: int
-    seed: np.random.SeedSequence
-    n_jobs: int | None = None
-    checkpoint: str | PathLike[str] | None = None
-    verbose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +96,8 @@ class MixtureTraining:
         Priors.
     sampling : Sampling
         How chains are run.
+    thin : int
+        Sweeps of each step.
     labels_are_fixed : bool, default=False
         Whether labels stay what the classes are: the naive Bayes model.
     """
@@ -144,6 +108,7 @@ class MixtureTraining:
     always_keep: BoolArray
     settings: MixtureSettings
     sampling: Sampling
+    thin: int
     labels_are_fixed: bool = False
 
     @property
@@ -216,7 +181,12 @@ class MixtureTraining:
         values = binarization.cut_values(source.take(columns))
         cells = as_cells(is_class_1, *values)
         draws, interrupted = run_mixture(
-            cells, selection, self.settings, sampling, labels_are_fixed=self.labels_are_fixed
+            cells,
+            selection,
+            self.settings,
+            sampling,
+            self.thin,
+            labels_are_fixed=self.labels_are_fixed,
         )
         correlation = screening.correlation()[columns]
         return MixturePart(selection, binarization, correlation, draws, interrupted)
@@ -235,45 +205,23 @@ def run_mixture(
     selection: Selection,
     settings: MixtureSettings,
     sampling: Sampling,
+    thin: int,
     *,
     labels_are_fixed: bool = False,
 ) -> tuple[Draws, bool]:
-    """Run chains, from a checkpoint where there is one; return draws and whether interrupted."""
+    """Run chains, each step of which is ``thin`` sweeps; return draws and whether interrupted."""
     table = event_table(selection, settings)
     problem = make_problem(cells, selection, settings, table, labels_are_fixed=labels_are_fixed)
-    states_seed, chains_seed = np.random.SeedSequence(
-        sampling.seed.entropy, spawn_key=sampling.seed.spawn_key
-    ).spawn(2)
-    of = fingerprint(cells, selection.to_dict(), settings, sampling.thin, sampling.n_chains)
-    of = fingerprint(
-        of,
+    draws, interrupted = sample(
+        MixtureKernel(problem, thin),
+        lambda seed: starting_states(problem, sampling.n_chains, np.random.default_rng(seed)),
+        sampling,
+        cells,
+        selection.to_dict(),
+        settings,
+        thin,
         labels_are_fixed,
-        sampling.seed.entropy,
-        sampling.seed.spawn_key,
-        sampling.schedule.n_warmup,
     )
-    run: Run | None = None
-    save = None
-    if sampling.checkpoint is not None:
-        path = sampling.checkpoint
-        check_place(path)
-        run = read_checkpoint(path, of)
-
-        def save(run: Run) -> None:
-            write_checkpoint(path, run, of)
-
-    if run is None:
-        states = starting_states(problem, sampling.n_chains, np.random.default_rng(states_seed))
-        run = start(states, chains_seed)
-    kernel = MixtureKernel(problem, sampling.thin)
-    run, interrupted = advance(
-        kernel,
-        run,
-        sampling.schedule,
-        n_jobs=sampling.n_jobs,
-        progress=show_progress if sampling.verbose else None,
-        save=save,
-    )
-    if run.draws.n_draws:
-        table.warn_if_visited(np.exp(run.draws.pooled("log_alpha")))
-    return run.draws.first(sampling.schedule.n_samples), interrupted
+    if draws.n_draws:
+        table.warn_if_visited(np.exp(draws.pooled("log_alpha")))
+    return draws, interrupted

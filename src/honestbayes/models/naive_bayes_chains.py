@@ -12,9 +12,10 @@ import numpy as np
 
 from honestbayes.models.leave_one_out import TrainingRows
 from honestbayes.models.mixture_core import MixtureSettings
-from honestbayes.models.mixture_part import MixturePart, MixtureTraining, Sampling
+from honestbayes.models.mixture_part import MixturePart, MixtureTraining
 from honestbayes.quadrature import AlphaPrior
 from honestbayes.sampling.chains import Schedule
+from honestbayes.sampling.runs import Sampling
 
 
 def sample_naive_bayes(
@@ -67,6 +68,6 @@ def sample_naive_bayes(
     prior = AlphaPrior(*alpha_prior)
     settings = MixtureSettings(correct, class_pseudocounts, prior, prior, theta_prior, None)
     schedule = Schedule(n_warmup, n_samples)
-    sampling = Sampling(schedule, n_chains, thin, np.random.SeedSequence(seed), n_jobs)
+    sampling = Sampling(schedule, n_chains, np.random.SeedSequence(seed), n_jobs)
     race = (n_features_to_select, None, np.zeros(rows.whole.n_features, dtype=bool))
-    return MixtureTraining(rows, *race, settings, sampling, labels_are_fixed=True).fit()
+    return MixtureTraining(rows, *race, settings, sampling, thin, labels_are_fixed=True).fit()
