@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -126,6 +127,19 @@ def test_columns_without_cells_say_nothing_and_missing_ones_are_warned_of(data):
     holes[np.random.default_rng(0).random(holes.shape) < 0.2] = np.nan
     with pytest.warns(UserWarning, match="20% of the cells of discarded features are missing"):
         SelectiveMixture(**words).fit(holes, data.y_train)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ties_of_features_with_missing_cells_are_no_ties_of_complete_ones(seed):
+    generator = np.random.default_rng(seed)
+    X = generator.integers(0, 2, (10, 30)).astype(float)
+    X[generator.random(X.shape) < 0.2] = np.nan
+    y = np.arange(10) % 2
+    for k in (1, 5, 25):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = SelectiveMixture(n_features_to_select=k, **QUICK).fit(X, y)
+        assert np.isfinite(model.predict_log_proba(X)).all()
 
 
 def test_no_features_give_the_frequency_of_the_class(data):

@@ -114,7 +114,11 @@ def event_table(selection: Selection, settings: MixtureSettings) -> MixtureTable
     n_discarded = sum(group.n_discarded for group in groups)
     merged: tuple[DiscardedGroup, ...] = ()
     if settings.correct and n_discarded:
-        n_tied = sum(group.n_tied for group in groups)
+        # A complete feature cannot be tied where those with missing cells are; at 0 all are tied.
+        complete = [group for group in groups if group.observed == selection.class_counts]
+        n_tied = sum(group.n_tied for group in complete)
+        if selection.gamma_squared == 0:
+            n_tied = n_discarded
         merged = (DiscardedGroup(selection.class_counts, n_discarded, n_tied),)
     width = len(selection.columns) + sum(group.n_discarded for group in merged)
     return mixture_table(
