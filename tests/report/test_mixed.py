@@ -142,7 +142,6 @@ def test_a_table_of_codes_is_refused_by_the_binary_model():
     "words",
     [
         {"n_features": "all"},
-        {"n_features": "cv"},
         {"threshold": 0.2},
         {"threshold": 0.99},
         {"n_features": 1, "n_folds": "loo"},
@@ -161,8 +160,6 @@ def test_every_way_to_select_gives_a_report(words, tmp_path):
     model.save(tmp_path / "m")
     again = honestbayes.load(tmp_path / "m")
     assert np.array_equal(again.predict_proba(clinic(n))[:, 1], found.report.cases.fitted)
-    if words == {"n_features": "cv"}:
-        assert "chosen by cross-validation" in found.report.race.rule
 
 
 def test_the_uncorrected_model_is_the_same_without_the_correction():
