@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes import SelectiveGaussianNB
 from honestbayes.correction.gaussian import heavy_tailed, ratio_grid
-from honestbayes.models import factor_classifier
+from honestbayes.models import factor_estimator
 from honestbayes.models.factor_classifier import SelectiveFactorClassifier
 from honestbayes.models.factor_predict import log_density_of_classes
 
@@ -22,8 +22,8 @@ SHORT = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "random_state": 0}
 
 @pytest.fixture
 def short_folds(monkeypatch):
-    monkeypatch.setattr(factor_classifier, "FOLD_WARMUP", 20)
-    monkeypatch.setattr(factor_classifier, "FOLD_SAMPLES", 20)
+    monkeypatch.setattr(factor_estimator, "FOLD_WARMUP", 20)
+    monkeypatch.setattr(factor_estimator, "FOLD_SAMPLES", 20)
 
 
 few_sweeps = pytest.mark.filterwarnings("ignore:the chains have not converged")
@@ -250,7 +250,7 @@ def test_other_rules_of_selection(words):
     [
         ({"n_factors": -1}, "n_factors=-1 is not a whole number"),
         ({"n_factors": "many"}, "neither a number nor 'auto'"),
-        ({"n_chains": 0}, "n_chains=0 is not a whole number of 1 or more"),
+        ({"n_chains": 0}, "n_chains=0 is not a whole number from 1 on"),
         ({"n_samples": 1.5}, "n_samples=1.5 is not"),
         ({"correction": "all"}, "correction='all' is not one of"),
         ({"feature_prior": "flat"}, "feature_prior='flat' is not one of"),

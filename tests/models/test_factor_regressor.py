@@ -5,7 +5,7 @@ import oracles_factor as oracle
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from honestbayes.models import factor_regressor
+from honestbayes.models import factor_estimator
 from honestbayes.models.factor_predict import response_given_columns
 from honestbayes.models.factor_regressor import Predictive, SelectiveFactorRegressor
 from honestbayes.models.factor_response import screen_response
@@ -121,8 +121,8 @@ def test_without_factors_features_say_nothing():
 @few_sweeps
 @pytest.mark.parametrize("n_factors", [2, "auto"])
 def test_the_seed_decides_and_the_number_of_processes_does_not(n_factors, monkeypatch):
-    monkeypatch.setattr(factor_regressor, "FOLD_WARMUP", 20)
-    monkeypatch.setattr(factor_regressor, "FOLD_SAMPLES", 20)
+    monkeypatch.setattr(factor_estimator, "FOLD_WARMUP", 20)
+    monkeypatch.setattr(factor_estimator, "FOLD_SAMPLES", 20)
     X, y = table(p=40)
     words = {**SHORT, "n_factors": n_factors, "n_features_to_select": 4}
     one = SelectiveFactorRegressor(**words).fit(X, y)

@@ -20,12 +20,11 @@ from honestbayes.models.factor_core import (
     run_chains,
 )
 from honestbayes.models.factor_estimator import (
-    FOLD_SAMPLES,
-    FOLD_WARMUP,
     MOST_FACTORS,
     FactorChoice,
     FactorEstimator,
     check_words,
+    fold_sampling,
     prior_and_correction,
 )
 from honestbayes.models.gaussian_core import GaussianFit, RatioPosterior, fit_moments
@@ -45,7 +44,6 @@ from honestbayes.models.slope import (
     held_out_folds,
     warn_of_too_few_groups,
 )
-from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 from honestbayes.screening import Source, check_as_many, encode_labels
 from honestbayes.screening.levels import as_table
@@ -392,9 +390,7 @@ class _Training:
         held_out = RowsOf(self.source, rows).take(columns)
         result = np.zeros((len(numbers), rows.size, self.labels.classes.size))
         for position, n_factors in enumerate(numbers):
-            key = (*sampling.seed.spawn_key, 2, f, n_factors)
-            seed = np.random.SeedSequence(sampling.seed.entropy, spawn_key=key)
-            short = Sampling(Schedule(FOLD_WARMUP, FOLD_SAMPLES), 1, seed)
+            short = fold_sampling(sampling, f, n_factors)
             drawn = training.draw(fit, n_factors, short)
             if drawn is not None:
                 if drawn.interrupted:

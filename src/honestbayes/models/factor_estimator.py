@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.models.factor_core import FactorDraws
 from honestbayes.models.gaussian_part import real_source
+from honestbayes.models.parameters import whole_number
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.draws import Diagnostics, Draws
 from honestbayes.sampling.runs import Sampling
@@ -80,9 +81,12 @@ class FactorEstimator(BaseEstimator):
 
     def _sampling(self) -> Sampling:
         """Check the words about chains."""
-        for name, least in (("n_chains", 1), ("n_samples", 1), ("n_warmup", 0)):
-            check_whole(getattr(self, name), name, least)
-        check_number_of_factors(self.n_factors)
+        params = self.get_params(deep=False)
+        n_chains = whole_number(params, "n_chains", 1)
+        schedule = Schedule(
+            whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1)
+        )
+        check_number_of_factors(params)
         if self.checkpoint is not None and not isinstance(self.random_state, Integral):
             msg = (
                 "a checkpoint needs random_state, a whole number: else no fit could go on from it."
@@ -90,8 +94,7 @@ class FactorEstimator(BaseEstimator):
             raise ValueError(msg)
         entropy = check_random_state(self.random_state).randint(2**31 - 1, size=4)
         seed = np.random.SeedSequence([int(word) for word in entropy])
-        schedule = Schedule(self.n_warmup, self.n_samples)
-        return Sampling(schedule, self.n_chains, seed, self.n_jobs, self.checkpoint)
+        return Sampling(schedule, n_chains, seed, self.n_jobs, self.checkpoint)
 
     def _show(self, drawn: FactorDraws | None, n_factors: int) -> None:
         """Store draws, and say where they are not to be trusted."""
@@ -164,21 +167,21 @@ class FactorEstimator(BaseEstimator):
         return self.draws_.to_arviz([*POSTERIOR, *numbers], ["log_density", "accepted"])
 
 
-def check_whole(value: Any, name: str, least: int) -> None:
-    """Refuse what is not a whole number, or too small."""
-    if isinstance(value, bool) or not (isinstance(value, Integral) and int(value) >= least):
-        msg = f"{name}={value!r} is not a whole number of {least} or more."
-        raise ValueError(msg)
+def fold_sampling(sampling: Sampling, fold: int, n_factors: int) -> Sampling:
+    """Return how the single chain of a fold runs, with a seed of its own."""
+    key = (*sampling.seed.spawn_key, 2, fold, n_factors)
+    seed = np.random.SeedSequence(sampling.seed.entropy, spawn_key=key)
+    return Sampling(Schedule(FOLD_WARMUP, FOLD_SAMPLES), 1, seed)
 
 
-def check_number_of_factors(value: Any) -> None:
+def check_number_of_factors(params: Mapping[str, Any]) -> None:
     """Refuse what is neither "auto" nor a number of factors."""
-    if isinstance(value, str):
-        if value != "auto":
-            msg = f"n_factors={value!r} is neither a number nor 'auto'."
-            raise ValueError(msg)
-        return
-    check_whole(value, "n_factors", 0)
+    value = params["n_factors"]
+    if not isinstance(value, str):
+        whole_number(params, "n_factors", 0)
+    elif value != "auto":
+        msg = f"n_factors={value!r} is neither a number nor 'auto'."
+        raise ValueError(msg)
 
 
 def check_words(params: Mapping[str, Any]) -> None:

@@ -17,12 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from honestbayes.correction.gaussian import VariancePrior
 from honestbayes.models.factor_core import FactorDraws, FactorSettings, run_chains
 from honestbayes.models.factor_estimator import (
-    FOLD_SAMPLES,
-    FOLD_WARMUP,
     MOST_FACTORS,
     FactorChoice,
     FactorEstimator,
     check_words,
+    fold_sampling,
 )
 from honestbayes.models.factor_response import (
     ResponseSelection,
@@ -33,7 +32,6 @@ from honestbayes.models.factor_response import (
 )
 from honestbayes.models.gaussian_part import real_source
 from honestbayes.models.parameters import refuse_arguments, selection_rule
-from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 from honestbayes.screening import Source, check_as_many
 from honestbayes.screening.levels import as_table
@@ -380,9 +378,7 @@ class _Training:
         training = _Training(RowsOf(self.source, others), self.y[others], self.settings)
         result = np.empty((len(numbers), rows.size))
         for position, n_factors in enumerate(numbers):
-            key = (*sampling.seed.spawn_key, 2, f, n_factors)
-            seed = np.random.SeedSequence(sampling.seed.entropy, spawn_key=key)
-            short = Sampling(Schedule(FOLD_WARMUP, FOLD_SAMPLES), 1, seed)
+            short = fold_sampling(sampling, f, n_factors)
             selection, _, drawn = training.draw(n_factors, short)
             if drawn.interrupted:
                 raise KeyboardInterrupt
