@@ -76,14 +76,26 @@ def prob_kept(along, rest, signal, ratio, loading_ratio, gamma_squared, n_cases)
             start += bend * square[f] * s * s / one
             factor /= np.sqrt(one)
         weight = step * slope * (0.5 if node == 0 else 1.0) / np.pi
-        shift = scale * signal * s
-        for a in range(ratio.size):
-            result[a] += weight * (factor / np.sqrt(start - ratio[a] * shift)).real
+        _add_node(result, weight * factor, start, scale * signal * s, ratio)
         if slope * abs(factor) < _NEGLIGIBLE:
             break
     for a in range(ratio.size):
         result[a] = min(max(result[a], 0.0), 1.0)
     return result
+
+
+@njit(cache=True, nogil=True, error_model="numpy")  # no check of divisors, so that it vectorises
+def _add_node(result, factor, start, shift, ratio):  # type: ignore[no-untyped-def]
+    """Add Re(factor / sqrt(start - w shift)) at each ratio w, in real numbers: far faster.
+
+    The imaginary part of start - w shift is negative, so that of its inverse root is positive.
+    """
+    real, imaginary = np.sqrt(0.5) * factor.real, np.sqrt(0.5) * factor.imag
+    for a in range(ratio.size):
+        x = start.real - ratio[a] * shift.real
+        y = start.imag - ratio[a] * shift.imag
+        size = np.sqrt(x * x + y * y)
+        result[a] += (real * np.sqrt(size + x) - imaginary * np.sqrt(size - x)) / size
 
 
 @njit(cache=True, nogil=True)
