@@ -107,7 +107,7 @@ def test_intervals_hold_the_probability_and_their_draws_average_to_it(fitted, da
     assert np.all(shifted <= wide)
 
 
-def test_missing_cells_and_features_kept_by_design(data):
+def test_missing_cells_and_features_kept_by_design(data, tmp_path):
     X = data.X_train.astype(float)
     X[::7, ::5] = np.nan
     model = SelectiveMixture(n_features_to_select=4, always_keep=[0, 3], **QUICK)
@@ -115,6 +115,12 @@ def test_missing_cells_and_features_kept_by_design(data):
     assert model.selection_.always_kept == (0, 3)
     assert model.draws_["phi"].shape[-1] == 1 + 6
     assert np.isfinite(model.predict_log_proba(X)).all()
+    assert "log_alpha_by_design" in model.diagnostics_.name
+    assert np.ptp(model.draws_["log_alpha_by_design"]) > 0
+    model.save(tmp_path / "model")
+    again = honestbayes.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_log_proba(X), model.predict_log_proba(X))
+    assert again.diagnostics_.name == model.diagnostics_.name
 
 
 def test_columns_without_cells_say_nothing_and_missing_ones_are_warned_of(data):

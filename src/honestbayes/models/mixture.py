@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from honestbayes.models.explain import FeatureTable
 from honestbayes.models.intervals import ProbabilityDraws
 from honestbayes.models.leave_one_out import TrainingRows
-from honestbayes.models.mixture_core import WATCHED, log_class_prior, log_joint_draws
+from honestbayes.models.mixture_core import log_class_prior, log_joint_draws
 from honestbayes.models.mixture_explain import Components, components, feature_table
 from honestbayes.models.mixture_part import MixturePart, MixtureTraining
 from honestbayes.models.naive_bayes import SelectiveNaiveBayes
@@ -237,7 +237,7 @@ class SelectiveMixture(SelectiveNaiveBayes):
         self._log_prior = part.log_prior
         self.selection_: Selection = part.selection
         self.draws_ = part.draws
-        self.diagnostics_: Diagnostics = part.draws.diagnostics(WATCHED)
+        self.diagnostics_: Diagnostics = part.draws.diagnostics()
 
     # --------------------------------------------------------------- prediction
 
@@ -318,4 +318,5 @@ class SelectiveMixture(SelectiveNaiveBayes):
     def to_arviz(self) -> Any:
         """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x)."""
         check_is_fitted(self)
-        return self.draws_.to_arviz(["log_alpha", "log_alpha_0", "psi", "phi"], ["log_posterior"])
+        alphas = [name for name in self.draws_.values if name.startswith("log_alpha")]
+        return self.draws_.to_arviz([*alphas, "psi", "phi"], ["log_posterior"])

@@ -25,8 +25,11 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from honestbayes.models.mixture_kernels import Problem
 
-WATCHED = ("log_alpha", "log_alpha_0", "log_posterior")
+NUMBERS = ("log_alpha", "log_alpha_0", "log_posterior")
 """Numbers that tell whether chains agree; swapping the components' names leaves them alone."""
+
+BY_DESIGN = "log_alpha_by_design"
+"""One more, where features are kept by design."""
 
 _CHUNK_CELLS = 1 << 22
 
@@ -168,6 +171,8 @@ class MixtureKernel:
             "phi": phi,
             "z": labels.astype(np.uint8),
         }
+        if log_alpha.size > kernels.BY_DESIGN:
+            info[BY_DESIGN] = log_alpha[kernels.BY_DESIGN]
         return {"z": labels, "log_alpha": log_alpha, "theta": theta}, info
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from honestbayes.models.bernoulli_file import binarization_from_plain
+from honestbayes.models.mixture_core import BY_DESIGN, NUMBERS
 from honestbayes.models.mixture_part import MixturePart
 from honestbayes.sampling.draws import Draws
 from honestbayes.selection import Selection
 from honestbayes.storage.entries import Entries, Plain
 
-_NUMBERS = ("log_alpha", "log_alpha_0", "log_posterior")
 _LARGEST = 1e12
 _CLOSE = 1e-9
 
 
 def fit_to_plain(part: MixturePart) -> Plain:
     """Return the fitted mixture without its selection."""
-    arrays = {name: np.asarray(part.draws[name]) for name in (*_NUMBERS, "psi", "phi", "z")}
+    names = (*_numbers(part.selection), "psi", "phi", "z")
+    arrays = {name: np.asarray(part.draws[name]) for name in names}
     arrays |= {"cut": part.binarization.cut, "high": part.binarization.high}
     arrays["correlation"] = part.correlation
     return {}, arrays
@@ -34,7 +35,13 @@ def fit_from_plain(entries: Entries, selection: Selection) -> MixturePart:
     phi = entries.finite("phi", (*shape, 2, 1 + width), 0.0, 1.0)
     entries.check(np.all((phi > 0) & (phi < 1)), "phi", "is not strictly between 0 and 1")
     labels = entries.bits("z", (*shape, sum(selection.class_counts)))
-    values = {name: entries.finite(name, shape, -_LARGEST, _LARGEST) for name in _NUMBERS}
+    numbers = _numbers(selection)
+    values = {name: entries.finite(name, shape, -_LARGEST, _LARGEST) for name in numbers}
     draws = Draws({**values, "psi": psi, "phi": phi, "z": labels}, shape[0])
     correlation = entries.finite("correlation", (width,), -1 - _CLOSE, 1 + _CLOSE)
     return MixturePart(selection, binarization, correlation, draws)
+
+
+def _numbers(selection: Selection) -> tuple[str, ...]:
+    """Return the names of what is a single number in each draw."""
+    return (*NUMBERS, BY_DESIGN) if selection.always_kept else NUMBERS

@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from honestbayes.models.bernoulli_part import ZeroOne
 from honestbayes.models.leave_one_out import TrainingRows, tie_breaker
 from honestbayes.models.mixture_core import (
-    WATCHED,
     MixtureKernel,
     MixtureSettings,
     event_table,
@@ -132,7 +131,7 @@ class MixtureTraining:
                 UserWarning,
                 stacklevel=4,
             )
-        problems = part.draws.diagnostics(WATCHED).problems() if part.draws.n_draws else []
+        problems = part.draws.diagnostics().problems() if part.draws.n_draws else []
         if problems and not part.interrupted:
             warnings.warn(
                 f"{'; '.join(problems)}. Probabilities may be off: raise n_warmup or n_samples.",
