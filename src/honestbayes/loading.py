@@ -81,6 +81,18 @@ def _mixture(archive: Archive) -> Any:
     return SelectiveMixture._from_plain(archive.content, archive.arrays)
 
 
+def _factor_classifier(archive: Archive) -> Any:
+    from honestbayes.models.factor_classifier import SelectiveFactorClassifier
+
+    return SelectiveFactorClassifier._from_plain(archive.content, archive.arrays)
+
+
+def _factor_regressor(archive: Archive) -> Any:
+    from honestbayes.models.factor_regressor import SelectiveFactorRegressor
+
+    return SelectiveFactorRegressor._from_plain(archive.content, archive.arrays)
+
+
 def _table_model(archive: Archive) -> Any:
     try:
         from honestbayes.tables.model import TableModel
@@ -93,6 +105,8 @@ def _table_model(archive: Archive) -> Any:
 _READERS: dict[str, Callable[[Archive], Any]] = {
     "SelectiveBernoulliNB": _bernoulli_nb,
     "SelectiveCategoricalNB": _categorical_nb,
+    "SelectiveFactorClassifier": _factor_classifier,
+    "SelectiveFactorRegressor": _factor_regressor,
     "SelectiveGaussianNB": _gaussian_nb,
     "SelectiveMixedNB": _mixed_nb,
     "SelectiveMixture": _mixture,

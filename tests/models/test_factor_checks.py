@@ -17,8 +17,10 @@ pytestmark = [
 
 @parametrize_with_checks(
     [
-        SelectiveFactorClassifier(**FEW),
-        SelectiveFactorClassifier(**FEW, feature_prior="heavy-tailed", correction=None),
+        SelectiveFactorClassifier(**FEW, recalibrate=None),
+        SelectiveFactorClassifier(
+            **FEW, feature_prior="heavy-tailed", correction=None, recalibrate=None
+        ),
         SelectiveFactorRegressor(**FEW),
     ]
 )

@@ -13,11 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes import SelectiveGaussianNB
 from honestbayes.correction.gaussian import heavy_tailed, ratio_grid
-from honestbayes.models import factor_estimator
+from honestbayes.models import factor_estimator, factor_part, intervals
 from honestbayes.models.factor_classifier import SelectiveFactorClassifier
-from honestbayes.models.factor_predict import log_density_of_classes
+from honestbayes.models.factor_predict import log_density_of_classes, log_density_of_draws
 
-SHORT = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "random_state": 0}
+CHAINS = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "random_state": 0}
+SHORT = {**CHAINS, "recalibrate": None}
 
 
 @pytest.fixture
@@ -63,7 +64,8 @@ def test_without_factors_it_is_gaussian_naive_bayes(n_classes, missing):
 def test_without_factors_the_event_weighs_the_scale_as_naive_bayes_does():
     X, y = table(seed=2)
     words = {"n_features_to_select": 5, "feature_prior": "heavy-tailed", "correction": "selection"}
-    naive = SelectiveGaussianNB(recalibrate=None, **words).fit(X, y)
+    words["recalibrate"] = None
+    naive = SelectiveGaussianNB(**words).fit(X, y)
     model = SelectiveFactorClassifier(
         n_factors=0, n_chains=4, n_warmup=100, n_samples=3000, random_state=0, **words
     ).fit(X, y)
@@ -85,6 +87,7 @@ def test_the_density_of_a_case_is_that_of_a_multivariate_normal_without_its_miss
     x[1, 2] = np.nan
     x[2] = np.nan
     got = log_density_of_classes(x, location, spread, loadings)
+    by_draw = log_density_of_draws(x, location, spread, loadings)
     for i in range(4):
         seen = ~np.isnan(x[i])
         for c in range(n_classes):
@@ -98,6 +101,7 @@ def test_the_density_of_a_case_is_that_of_a_multivariate_normal_without_its_miss
                 for s in range(n_draws)
             ]
             assert got[i, c] == pytest.approx(np.log(np.mean(each)), abs=1e-10)
+            np.testing.assert_allclose(by_draw[i, :, c], np.log(each), atol=1e-10)
 
 
 @few_sweeps
@@ -139,15 +143,61 @@ def test_units_and_origins_of_features_do_not_matter():
     )
 
 
+# ----------------------------------------------------------------------------------- intervals
+
+
+@few_sweeps
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_intervals_are_of_the_draws_given_the_row_itself(n_classes, monkeypatch):
+    X, y = table(n_classes=n_classes)
+    prior = np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
+    model = SelectiveFactorClassifier(n_factors=1, class_prior=prior, **SHORT).fit(X, y)
+    new = table(seed=6, n=9, n_classes=n_classes, missing=0.1)[0]
+    # By hand: the draws' probabilities, weighted by what each draw says of the row.
+    given = model._parts[0].drawn.pooled("location", "spread", "loadings")
+    values = model._parts[0].drawn.standard.apply(new[:, model.selection_.columns])
+    joint = log_density_of_draws(values, *given) + np.log(prior)
+    weight = softmax(np.logaddexp.reduce(joint, axis=2), axis=1)
+    value = softmax(joint, axis=2)
+    expected = np.einsum("ns,nsc->nc", weight, value)
+    np.testing.assert_allclose(model.predict_proba(new), expected, atol=1e-12)
+    bounds = model.predict_proba_interval(new, n_draws=200)
+    assert bounds.shape == ((9, 2) if n_classes == 2 else (9, 3, 2))
+    of_class = bounds if n_classes == 2 else bounds[:, 1]
+    for i in range(9):
+        for bound, share in zip(of_class[i], (0.05, 0.95), strict=True):
+            below = weight[i, value[i, :, 1] < bound - 1e-12].sum()
+            upto = weight[i, value[i, :, 1] <= bound + 1e-12].sum()
+            assert below <= share + 1e-12
+            assert upto >= share - 1e-12
+    monkeypatch.setattr(intervals, "_DRAWN_CELLS", 1)
+    np.testing.assert_array_equal(model.predict_proba_interval(new, n_draws=200), bounds)
+
+
+@few_sweeps
+def test_intervals_without_features_and_with_a_slope():
+    X, y = table(p=20)
+    none = SelectiveFactorClassifier(n_factors=1, n_features_to_select=0, **SHORT).fit(X, y)
+    low, high = none.predict_proba_interval(X[:2]).T
+    assert np.all((low < 0.5) & (high > 0.5) & (high - low < 0.4))
+    model = SelectiveFactorClassifier(n_factors=1, **SHORT).fit(X, y)
+    before = model.predict_proba_interval(X, class_prior=[0.5, 0.5])
+    model.slope_ = 1e-9
+    after = model.predict_proba_interval(X, class_prior=[0.5, 0.5])
+    np.testing.assert_allclose(after, 0.5, atol=1e-6)
+    assert np.ptp(before) > 0.5
+
+
 # -------------------------------------------------------------------------------------- promises
 
 
 @few_sweeps
 @pytest.mark.usefixtures("short_folds")
-@pytest.mark.parametrize("n_factors", [1, "auto"])
-def test_the_seed_decides_and_the_number_of_processes_does_not(n_factors):
+@pytest.mark.parametrize(("n_factors", "recalibrate"), [(1, None), ("auto", "slope")])
+def test_the_seed_decides_and_the_number_of_processes_does_not(n_factors, recalibrate):
     X, y = table(p=40)
-    words = {**SHORT, "n_factors": n_factors, "n_features_to_select": 4}
+    words = {**CHAINS, "recalibrate": recalibrate, "n_factors": n_factors}
+    words["n_features_to_select"] = 4
     one = SelectiveFactorClassifier(**words).fit(X, y)
     two = SelectiveFactorClassifier(**words, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(one.predict_log_proba(X), two.predict_log_proba(X))
@@ -159,7 +209,7 @@ def test_the_seed_decides_and_the_number_of_processes_does_not(n_factors):
 @pytest.mark.usefixtures("short_folds")
 def test_the_number_of_factors_is_found_on_held_out_cases():
     X, y = table(p=40, n=60)
-    model = SelectiveFactorClassifier(n_features_to_select=6, recalibrate="slope", **SHORT)
+    model = SelectiveFactorClassifier(n_features_to_select=6, **CHAINS)
     choice = model.fit(X, y).factor_choice_
     assert choice.n_factors.tolist() == [0, 1, 2, 3]
     assert choice.chosen == model.n_factors_ == int(np.argmin(choice.log_score))
@@ -196,6 +246,36 @@ def test_too_few_sweeps_are_said_to_be_too_few():
     X, y = table()
     with pytest.warns(ConvergenceWarning, match="the chains have not converged: .*raise n_warmup"):
         SelectiveFactorClassifier(n_factors=1, **{**SHORT, "n_samples": 5}).fit(X, y)
+
+
+@few_sweeps
+def test_progress_is_shown_where_asked(capsys):
+    X, y = table(p=20)
+    words = {**SHORT, "n_factors": 1, "n_features_to_select": 2, "n_warmup": 5, "n_samples": 5}
+    SelectiveFactorClassifier(**words).fit(X, y)
+    assert not any(capsys.readouterr())
+    SelectiveFactorClassifier(verbose=True, **words).fit(X, y)
+    assert any(capsys.readouterr())
+
+
+@few_sweeps
+@pytest.mark.usefixtures("short_folds")
+def test_the_slope_is_learnt_from_five_folds_of_one_short_chain_each(monkeypatch):
+    runs = []
+    kept = factor_part.run_chains
+
+    def counted(kernel, standard, n_factors, n_groups, sampling):
+        runs.append((n_factors, sampling.n_chains))
+        return kept(kernel, standard, n_factors, n_groups, sampling)
+
+    monkeypatch.setattr(factor_part, "run_chains", counted)
+    X, y = table(p=20)
+    model = SelectiveFactorClassifier(n_factors=1, n_features_to_select=3, **CHAINS).fit(X, y)
+    assert runs == 5 * [(1, 1)] + [(1, 2)]
+    assert model.slope_ != 1
+    runs.clear()
+    SelectiveFactorClassifier(n_features_to_select=3, **CHAINS).fit(X, y)
+    assert len(runs) == 4 * 5 + 1
 
 
 @few_sweeps
@@ -312,6 +392,7 @@ def optimism(correction, n_tables, seed=0):
             n_factors=1,
             feature_prior="heavy-tailed",
             correction=correction,
+            recalibrate=None,
             n_chains=1,
             n_warmup=80,
             n_samples=120,

@@ -145,6 +145,16 @@ def test_missing_cells_rules_and_names():
 
 
 @few_sweeps
+def test_progress_is_shown_where_asked(capsys):
+    X, y = table(p=20)
+    words = {**SHORT, "n_factors": 1, "n_warmup": 5, "n_samples": 5}
+    SelectiveFactorRegressor(**words).fit(X, y)
+    assert not any(capsys.readouterr())
+    SelectiveFactorRegressor(verbose=True, **words).fit(X, y)
+    assert any(capsys.readouterr())
+
+
+@few_sweeps
 def test_a_constant_response_is_predicted_as_it_is():
     X, _ = table()
     model = SelectiveFactorRegressor(n_factors=1, **SHORT).fit(X, np.full(40, 7.0))

@@ -3,57 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
-
-import numpy as np
-from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self
 
 from honestbayes.correction.gaussian import VariancePrior
-from honestbayes.models.factor_core import (
-    FactorDraws,
-    FactorSettings,
-    class_kernel,
-    run_chains,
-)
 from honestbayes.models.factor_estimator import (
     MOST_FACTORS,
-    FactorChoice,
     FactorEstimator,
-    check_words,
-    fold_sampling,
-    prior_and_correction,
+    classifier_settings,
 )
-from honestbayes.models.gaussian_core import GaussianFit, RatioPosterior, fit_moments
+from honestbayes.models.factor_part import FactorPart, FactorTraining, choose_factors
+from honestbayes.models.gaussian_core import RatioPosterior
 from honestbayes.models.gaussian_part import real_source
-from honestbayes.models.parameters import (
-    check_prevalences,
-    check_recalibrate,
-    group_codes,
-    pseudocounts,
-    refuse_arguments,
-    selection_rule,
-)
-from honestbayes.models.parts import TrainingLabels
-from honestbayes.models.slope import (
-    EFFECTIVE_SHARE,
-    fit_slope,
-    held_out_folds,
-    warn_of_too_few_groups,
-)
-from honestbayes.sampling.runs import Sampling
-from honestbayes.screening import Source, check_as_many, encode_labels
-from honestbayes.screening.levels import as_table
-from honestbayes.screening.moments import screen_moments
-from honestbayes.screening.sources import RowsOf
+from honestbayes.models.naive_bayes import SelectiveNaiveBayes
+from honestbayes.models.parts import FittedPart, TrainingLabels, TrainingPart
+from honestbayes.models.slope import held_out_folds, warn_of_too_few_groups
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.types import AnyArray, FloatArray, IntArray
 
 
-class SelectiveFactorClassifier(ClassifierMixin, FactorEstimator):
+class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     """Classifier for real-valued features that move together, selected by correlation.
 
     Naive Bayes counts what two features share twice. Here features load on a few latent factors
@@ -100,8 +68,9 @@ class SelectiveFactorClassifier(ClassifierMixin, FactorEstimator):
         Cases of each class that the Dirichlet prior of the class frequencies is worth.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    recalibrate : {"slope"} or None, default=None
-        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`.
+    recalibrate : {"slope"} or None, default="slope"
+        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`: five
+        folds, the same as for the number of factors.
     n_chains : int, default=4
         Markov chains.
     n_samples : int, default=500
@@ -114,6 +83,8 @@ class SelectiveFactorClassifier(ClassifierMixin, FactorEstimator):
         Seed of the chains.
     checkpoint : path-like, optional
         A file to which chains are written now and then, and from which an equal fit goes on.
+    verbose : bool, default=False
+        Whether to show how far the chains are.
 
     Attributes
     ----------
@@ -123,9 +94,9 @@ class SelectiveFactorClassifier(ClassifierMixin, FactorEstimator):
         Number of factors.
     factor_choice_ : FactorChoice or None
         The numbers that were tried, where the number was to be chosen.
-    draws_ : Draws
+    draws_ : Draws or None
         What the chains have drawn; None where no feature was kept.
-    diagnostics_ : Diagnostics
+    diagnostics_ : Diagnostics or None
         Whether to trust it.
     posterior_ : RatioPosterior
         The distribution of signal ratios that was learnt without factors.
@@ -180,6 +151,8 @@ class SelectiveFactorClassifier(ClassifierMixin, FactorEstimator):
     (2, 2)
     """
 
+    _kind: ClassVar[str] = "SelectiveFactorClassifier"
+
     def __init__(
         self,
         *,
@@ -192,13 +165,14 @@ class SelectiveFactorClassifier(ClassifierMixin, FactorEstimator):
         always_keep: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["slope"] | None = None,
+        recalibrate: Literal["slope"] | None = "slope",
         n_chains: int = 4,
         n_samples: int = 500,
         n_warmup: int = 500,
         n_jobs: int | None = None,
         random_state: Any = None,
         checkpoint: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.threshold = threshold
@@ -216,6 +190,7 @@ class SelectiveFactorClassifier(ClassifierMixin, FactorEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.checkpoint = checkpoint
+        self.verbose = verbose
 
     # ------------------------------------------------------------------ fitting
 
@@ -235,165 +210,43 @@ class SelectiveFactorClassifier(ClassifierMixin, FactorEstimator):
             ``sample_weight`` is refused: the correction needs whole cases. For a different
             prevalence use ``class_prior``.
         """
-        refuse_arguments(refused)
-        X = as_table(X)
-        classes, codes = encode_labels(y)
-        check_as_many(X.shape[0], codes.size)
-        check_prevalences(self.class_prior, classes.size)
-        check_recalibrate(self.recalibrate)
-        sampling = self._sampling()
-        weights = pseudocounts(self.class_pseudocounts, classes.size)
-        labels = TrainingLabels(classes, codes, group_codes(groups, codes.size), weights)
-        validate_data(self, X, skip_check_array=True)
-        source = real_source(X, type(self).__name__)
-        settings = self._settings(source)
-        training = _Training(source, labels, settings)
-        n_factors, slope = self._learn_inside(training, sampling)
-        fit = training.without_factors()
-        drawn = training.draw(fit, n_factors, sampling)
-        self._become(fit, drawn, labels, settings, n_factors, slope)
-        if drawn is not None and drawn.interrupted:
+        super().fit(X, y, groups=groups, **refused)
+        (part,) = self._parts
+        if isinstance(part, FactorPart) and part.interrupted:
             raise KeyboardInterrupt
         return self
 
-    def _settings(self, source: Source) -> FactorSettings:
-        """Check the words about selection and the model."""
-        params = self.get_params(deep=False)
-        check_words(params)
+    def _training_parts(self, X: Any, labels: TrainingLabels) -> list[FactorTraining]:
+        sampling = self._sampling()
+        source = real_source(X, type(self).__name__)
         always = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
-        rule = selection_rule(params, int(np.sum(~always)))
-        return FactorSettings(
-            *rule, always, *prior_and_correction(params), bool(self.factor_shifts)
-        )
+        settings = classifier_settings(self.get_params(deep=False), always)
+        self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
+        n_factors = 1 if self.n_factors == "auto" else int(self.n_factors)
+        return [FactorTraining(source, labels, settings, sampling, n_factors)]
 
-    def _learn_inside(self, training: _Training, sampling: Sampling) -> tuple[int, float]:
-        """Choose the number of factors and learn the slope from held-out cases, where asked."""
-        self.factor_choice_: FactorChoice | None = None
-        choose = self.n_factors == "auto"
-        numbers = range(MOST_FACTORS + 1) if choose else [int(self.n_factors)]
-        if not choose and self.recalibrate is None:
-            return numbers[0], 1.0
-        labels = training.labels
+    def _choose(
+        self, training: Sequence[TrainingPart], labels: TrainingLabels
+    ) -> tuple[Sequence[TrainingPart], None, float]:
+        """Choose the number of factors and learn the slope from the same held-out cases."""
+        (part,) = training
+        assert isinstance(part, FactorTraining)
+        auto, recalibrate = self.n_factors == "auto", self.recalibrate == "slope"
+        if not (auto or recalibrate):
+            return training, None, 1.0
         folds = held_out_folds(labels.codes, labels.groups, repeats=1)
         if not folds:
             warn_of_too_few_groups(labels.groups)
-            return (1 if choose else numbers[0]), 1.0
-        evidence = training.held_out(folds, numbers, sampling)
-        rows = np.concatenate(folds)
-        codes, log_prior = labels.codes[rows], labels.log_prior()
-        loss = []
-        slopes = []
-        for one in evidence:
-            slope = 1.0
-            if self.recalibrate == "slope":
-                slope = fit_slope(one, codes, log_prior, share=EFFECTIVE_SHARE)
-            log_proba = log_softmax(log_prior + slope * one, axis=1)
-            loss.append(-float(log_proba[np.arange(rows.size), codes].mean()))
-            slopes.append(slope)
-        best = int(np.argmin(loss))
-        if choose:
-            self.factor_choice_ = FactorChoice(np.array(numbers), np.array(loss), numbers[best])
-        return numbers[best], slopes[best]
+            return training, None, 1.0
+        numbers = range(MOST_FACTORS + 1) if auto else [part.n_factors]
+        choice, slope = choose_factors(part, folds, numbers, recalibrate=recalibrate)
+        chosen = replace(part, n_factors=choice.chosen, choice=choice if auto else None)
+        return [chosen], None, slope
 
-    def _become(
-        self,
-        fit: GaussianFit,
-        drawn: FactorDraws | None,
-        labels: TrainingLabels,
-        settings: FactorSettings,
-        n_factors: int,
-        slope: float,
-    ) -> None:
-        self.classes_ = labels.classes
-        self.class_count_ = np.array(fit.selection.class_counts)
-        self.selection_: Selection = fit.selection
-        self.posterior_: RatioPosterior = fit.posterior
-        self.variance_prior_: VariancePrior = fit.variance_prior
-        self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
-        self.slope_ = slope
-        self._log_prior = labels.log_prior()
-        self._show(drawn, n_factors)
-
-    # --------------------------------------------------------------- prediction
-
-    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
-        """Return log P(class | x), shape (n, n_classes), without underflow.
-
-        Parameters
-        ----------
-        X : table of shape (n, p)
-            Rows to predict; missing cells are integrated out.
-        class_prior : array-like of shape (n_classes,), optional
-            Prevalences where the model is used.
-        """
-        check_is_fitted(self)
-        values = self._read(X)
-        given = self.class_prior if class_prior is None else class_prior
-        log_prior = check_prevalences(given, self.classes_.size)
-        if log_prior is None:
-            log_prior = self._log_prior
-        total = np.zeros((values.shape[0], self.classes_.size))
-        if self._drawn is not None:
-            total += self._drawn.log_likelihood(values)
-        return np.asarray(log_softmax(log_prior + self.slope_ * total, axis=1))
-
-    def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
-        """Return P(class | x), shape (n, n_classes)."""
-        return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return the most probable class of each row."""
-        log_proba = self.predict_log_proba(X)
-        result: AnyArray = self.classes_[np.argmax(log_proba, axis=1)]
-        return result
-
-
-@dataclass(frozen=True, slots=True)
-class _Training:
-    """A training table: fitted as a whole, or without some rows."""
-
-    source: Source
-    labels: TrainingLabels
-    settings: FactorSettings
-
-    def without_factors(self) -> GaussianFit:
-        """Select, and learn the distribution of ratios and variances."""
-        moments = screen_moments(self.source, self.labels.codes, self.labels.classes)
-        return fit_moments(moments, self.settings.gaussian())
-
-    def draw(self, fit: GaussianFit, n_factors: int, sampling: Sampling) -> FactorDraws | None:
-        """Run the chains; None where no feature was kept."""
-        columns = np.array(fit.selection.columns, dtype=np.int64)
-        if columns.size == 0:
-            return None
-        values = np.asarray(self.source.take(columns), dtype=float)
-        kernel, standard = class_kernel(values, self.labels.codes, fit, self.settings)
-        return run_chains(kernel, standard, n_factors, 1, sampling)
-
-    def held_out(
-        self, folds: Sequence[IntArray], numbers: Sequence[int], sampling: Sampling
-    ) -> FloatArray:
-        """Return log likelihoods of held-out rows for each number of factors, shape (g, n, C)."""
-        found = Parallel(n_jobs=sampling.n_jobs, prefer="threads")(
-            delayed(self._fold)(rows, f, numbers, sampling) for f, rows in enumerate(folds)
-        )
-        return np.concatenate(found, axis=1)
-
-    def _fold(
-        self, rows: IntArray, f: int, numbers: Sequence[int], sampling: Sampling
-    ) -> FloatArray:
-        others = np.setdiff1d(np.arange(self.labels.codes.size), rows)
-        labels = replace(self.labels, codes=self.labels.codes[others], groups=None)
-        training = _Training(RowsOf(self.source, others), labels, self.settings)
-        fit = training.without_factors()
-        columns = np.array(fit.selection.columns, dtype=np.int64)
-        held_out = RowsOf(self.source, rows).take(columns)
-        result = np.zeros((len(numbers), rows.size, self.labels.classes.size))
-        for position, n_factors in enumerate(numbers):
-            short = fold_sampling(sampling, f, n_factors)
-            drawn = training.draw(fit, n_factors, short)
-            if drawn is not None:
-                if drawn.interrupted:
-                    raise KeyboardInterrupt
-                result[position] = drawn.log_likelihood(held_out)
-        return result
+    def _store(self, parts: Sequence[FittedPart]) -> None:
+        (part,) = parts
+        assert isinstance(part, FactorPart)
+        self.selection_: Selection = part.selection
+        self.posterior_: RatioPosterior = part.fit.posterior
+        self.variance_prior_: VariancePrior = part.fit.variance_prior
+        self._show(part.drawn, part.n_factors, part.choice)

@@ -125,6 +125,30 @@ class FactorDraws:
         x = self.standard.apply(values)
         return np.asarray(log_density_of_classes(x, location, spread, loadings))
 
+    def log_density_of_draws(self, values: AnyArray, n_draws: int) -> tuple[FloatArray, FloatArray]:
+        """Return log P(x | class, parameters) of draws that are evenly spread over the chains.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, k)
+            Kept columns; NaN is missing.
+        n_draws : int
+            How many; where the chains have drawn fewer, each is taken several times.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n, n_draws, C)
+        weight : ndarray of shape (n_draws,)
+            By which each of the chains' draws that are used weighs the same.
+        """
+        from honestbayes.models.factor_predict import log_density_of_draws
+
+        given = self.pooled("location", "spread", "loadings")
+        places = np.linspace(0, len(given[0]) - 1, n_draws).astype(int)
+        used, back, times = np.unique(places, return_inverse=True, return_counts=True)
+        each = log_density_of_draws(self.standard.apply(values), *(x[used] for x in given))
+        return np.asarray(each)[:, back], 1.0 / times[back]
+
     def pooled(self, *names: str) -> list[AnyArray]:
         """Return the draws of all chains after each other, also where they have no factors."""
         draws = [self.draws[name] for name in names]

@@ -12,23 +12,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.models.factor_core import FactorDraws
-from honestbayes.models.gaussian_part import real_source
-from honestbayes.models.parameters import whole_number
+from honestbayes.models.factor_core import FactorCorrection, FactorDraws, FactorSettings
+from honestbayes.models.parameters import selection_rule, whole_number
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.draws import Diagnostics, Draws
 from honestbayes.sampling.runs import Sampling
-from honestbayes.screening.binarization import check_finite
-from honestbayes.screening.kinds import columns_of
-from honestbayes.screening.levels import as_table
-from honestbayes.screening.sources import dense_values
-from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+from honestbayes.types import BoolArray, FloatArray, IntArray
 
 POSTERIOR = ("loadings", "location", "variance", "signal_ratio")
 """Arrays of each draw that ArviZ gets, beside the numbers that chains are judged by."""
-
 
 MOST_FACTORS = 3
 """Numbers of factors up to this one are tried where the number is to be chosen."""
@@ -46,7 +40,8 @@ class FactorChoice:
     n_factors : ndarray of shape (g,)
         Numbers tried.
     log_score : ndarray of shape (g,)
-        Average minus log probability of the actual class of held-out cases.
+        Average minus log probability of the actual class of held-out cases, or minus log density
+        of their response.
     chosen : int
         The number with the best log score.
     """
@@ -57,19 +52,15 @@ class FactorChoice:
 
 
 class FactorEstimator(BaseEstimator):
-    """Base of estimators whose features move together.
+    """Base of estimators whose features move together: their chains and draws."""
 
-    A subclass sets ``selection_``, ``n_factors_`` and the draws (`_show`).
-    """
-
-    n_factors: Any
     n_chains: Any
     n_samples: Any
     n_warmup: Any
     n_jobs: Any
     random_state: Any
     checkpoint: Any
-    selection_: Any
+    verbose: Any
 
     def __sklearn_tags__(self) -> Any:
         """Declare what inputs are accepted."""
@@ -81,12 +72,7 @@ class FactorEstimator(BaseEstimator):
 
     def _sampling(self) -> Sampling:
         """Check the words about chains."""
-        params = self.get_params(deep=False)
-        n_chains = whole_number(params, "n_chains", 1)
-        schedule = Schedule(
-            whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1)
-        )
-        check_number_of_factors(params)
+        schedule, n_chains = chain_words(self.get_params(deep=False))
         if self.checkpoint is not None and not isinstance(self.random_state, Integral):
             msg = (
                 "a checkpoint needs random_state, a whole number: else no fit could go on from it."
@@ -94,65 +80,16 @@ class FactorEstimator(BaseEstimator):
             raise ValueError(msg)
         entropy = check_random_state(self.random_state).randint(2**31 - 1, size=4)
         seed = np.random.SeedSequence([int(word) for word in entropy])
-        return Sampling(schedule, n_chains, seed, self.n_jobs, self.checkpoint)
+        return Sampling(schedule, n_chains, seed, self.n_jobs, self.checkpoint, bool(self.verbose))
 
-    def _show(self, drawn: FactorDraws | None, n_factors: int) -> None:
-        """Store draws, and say where they are not to be trusted."""
-        self._drawn = drawn
+    def _show(self, drawn: FactorDraws | None, n_factors: int, choice: FactorChoice | None) -> None:
+        """Store the draws and what is known of them."""
         self.n_factors_ = n_factors
+        self.factor_choice_ = choice
         self.draws_: Draws | None = None if drawn is None else drawn.draws
         self.diagnostics_: Diagnostics | None = None if drawn is None else drawn.diagnostics()
-        if drawn is None or drawn.interrupted or self.diagnostics_ is None:
-            return
-        if problems := self.diagnostics_.problems():
-            msg = (
-                "the chains have not converged: "
-                + "; ".join(problems)
-                + ". Probabilities may be off: raise n_warmup and n_samples."
-            )
-            warnings.warn(msg, ConvergenceWarning, stacklevel=4)
-
-    def _read(self, X: Any) -> FloatArray:
-        """Return the kept columns of a table, NaN missing; refuse another table."""
-        check_is_fitted(self)
-        X = as_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        if X.shape[1] != self.n_features_in_:
-            msg = (
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-            raise ValueError(msg)
-        columns = self._columns()
-        if columns.size == 0:
-            return np.zeros((X.shape[0], 0))
-        names = self.get_feature_names_out()
-        values = dense_values(real_source(columns_of(X, columns), type(self).__name__))
-        if values.dtype.kind == "f":
-            check_finite(values, lambda j: f"column {names[j]!r}")
-        return np.asarray(values, dtype=float)
-
-    def _columns(self) -> IntArray:
-        return np.array(self.selection_.columns, dtype=np.int64)
 
     # ---------------------------------------------------------------------- public
-
-    def get_support(self, indices: bool = False) -> BoolArray | IntArray:
-        """Return the mask of the kept features, or their indices."""
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self._columns()] = True
-        return np.flatnonzero(mask) if indices else mask
-
-    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
-        """Return the names of the kept features, strongest first, then those kept by design."""
-        check_is_fitted(self)
-        columns = self._columns()
-        names = getattr(self, "feature_names_in_", input_features)
-        if names is None:
-            return np.array([f"x{column}" for column in columns], dtype=object)
-        chosen: AnyArray = np.asarray(names, dtype=object)[columns]
-        return chosen
 
     def to_arviz(self) -> Any:
         """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x).
@@ -167,6 +104,18 @@ class FactorEstimator(BaseEstimator):
         return self.draws_.to_arviz([*POSTERIOR, *numbers], ["log_density", "accepted"])
 
 
+def warn_of_problems(drawn: FactorDraws, stacklevel: int) -> None:
+    """Say where whole chains are not to be trusted."""
+    problems = [] if drawn.interrupted else drawn.diagnostics().problems()
+    if problems:
+        msg = (
+            "the chains have not converged: "
+            + "; ".join(problems)
+            + ". Probabilities may be off: raise n_warmup and n_samples."
+        )
+        warnings.warn(msg, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
 def fold_sampling(sampling: Sampling, fold: int, n_factors: int) -> Sampling:
     """Return how the single chain of a fold runs, with a seed of its own."""
     key = (*sampling.seed.spawn_key, 2, fold, n_factors)
@@ -174,25 +123,48 @@ def fold_sampling(sampling: Sampling, fold: int, n_factors: int) -> Sampling:
     return Sampling(Schedule(FOLD_WARMUP, FOLD_SAMPLES), 1, seed)
 
 
-def check_number_of_factors(params: Mapping[str, Any]) -> None:
-    """Refuse what is neither "auto" nor a number of factors."""
-    value = params["n_factors"]
-    if not isinstance(value, str):
+def chain_words(params: Mapping[str, Any]) -> tuple[Schedule, int]:
+    """Return how long chains run, and how many; refuse an impossible number of factors too."""
+    n_factors = params["n_factors"]
+    if not isinstance(n_factors, str):
         whole_number(params, "n_factors", 0)
-    elif value != "auto":
-        msg = f"n_factors={value!r} is neither a number nor 'auto'."
+    elif n_factors != "auto":
+        msg = f"n_factors={n_factors!r} is neither a number nor 'auto'."
         raise ValueError(msg)
+    schedule = Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1))
+    return schedule, whole_number(params, "n_chains", 1)
 
 
-def check_words(params: Mapping[str, Any]) -> None:
-    """Refuse what other estimators offer, and switches that are neither on nor off."""
+def classifier_settings(params: Mapping[str, Any], always_keep: BoolArray) -> FactorSettings:
+    """Turn the classifier's parameters into settings, or say what is wrong with them."""
+    chain_words(params)
+    if not isinstance(params["factor_shifts"], bool | np.bool_):
+        msg = f"factor_shifts={params['factor_shifts']!r} is neither True nor False."
+        raise ValueError(msg)
+    rule = _selection_rule(params, always_keep)
+    words = prior_and_correction(params)
+    return FactorSettings(*rule, always_keep, *words, bool(params["factor_shifts"]))
+
+
+def regressor_settings(params: Mapping[str, Any], always_keep: BoolArray) -> FactorSettings:
+    """Turn the regressor's parameters into settings, or say what is wrong with them."""
+    chain_words(params)
+    if params["correction"] not in ("auto", "selection", None):
+        msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
+        raise ValueError(msg)
+    rule = _selection_rule(params, always_keep)
+    correction: FactorCorrection = None if params["correction"] is None else "selection"
+    return FactorSettings(*rule, always_keep, "learned", correction)
+
+
+def _selection_rule(
+    params: Mapping[str, Any], always_keep: BoolArray
+) -> tuple[int | None, float | None]:
+    """Return how many features to keep, or the bound; refuse what other estimators offer."""
     if params["n_features_to_select"] == "cv":
         msg = "n_features_to_select='cv' is not offered here: give a number, 'all' or None."
         raise ValueError(msg)
-    shifts = params.get("factor_shifts", True)
-    if not isinstance(shifts, bool | np.bool_):
-        msg = f"factor_shifts={shifts!r} is neither True nor False."
-        raise ValueError(msg)
+    return selection_rule(params, int(np.sum(~always_keep)))
 
 
 def prior_and_correction(params: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -28,33 +28,55 @@ def log_density_of_classes(values, location, spread, loadings):  # type: ignore[
     loadings : ndarray of shape (S, k, d)
         Loadings.
     """
-    n_draws, n_classes, k = location.shape
-    n, d = values.shape[0], loadings.shape[2]
+    n_draws, n_classes, _ = location.shape
+    n = values.shape[0]
     top = np.full((n, n_classes), -np.inf)
     total = np.zeros((n, n_classes))
-    matrix, root, own = np.empty((d, d)), np.zeros((d, d)), np.zeros((d, d))
-    fitted, weighted = np.empty(d), np.empty((k, d))
-    seen = ~np.isnan(values)
-    complete = np.array([seen[i].all() for i in range(n)])
-    everything = np.ones(k, dtype=np.bool_)
+    seen, one = ~np.isnan(values), np.empty(n)
     for s in range(n_draws):
         for c in range(n_classes):
-            constant = _prepare(loadings[s], spread[s, c], everything, matrix, root)
-            for j in range(k):
-                for f in range(d):
-                    weighted[j, f] = loadings[s, j, f] / spread[s, c, j]
+            _log_density_of_draw(values, seen, location[s, c], spread[s, c], loadings[s], one)
             for i in range(n):
-                use, base = root, constant
-                if not complete[i]:
-                    base = _prepare(loadings[s], spread[s, c], seen[i], matrix, own)
-                    use = own
-                square = _project(
-                    values[i], seen[i], location[s, c], spread[s, c], weighted, use, fitted
-                )
-                for f in range(d):
-                    square -= fitted[f] ** 2
-                _add(base - 0.5 * square, top, total, i, c)
+                _add(one[i], top, total, i, c)
     return top + np.log(total) - np.log(n_draws)
+
+
+@njit(cache=True, nogil=True)
+def log_density_of_draws(values, location, spread, loadings):  # type: ignore[no-untyped-def]
+    """Return the log of the density of each case under each draw in each class, (n, S, C).
+
+    Parameters are those of `log_density_of_classes`.
+    """
+    n_draws, n_classes, _ = location.shape
+    n = values.shape[0]
+    result = np.empty((n, n_draws, n_classes))
+    seen, one = ~np.isnan(values), np.empty(n)
+    for s in range(n_draws):
+        for c in range(n_classes):
+            _log_density_of_draw(values, seen, location[s, c], spread[s, c], loadings[s], one)
+            result[:, s, c] = one
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _log_density_of_draw(values, seen, location, spread, loadings, result):  # type: ignore[no-untyped-def]
+    """Write the log density of each case under one draw in one class."""
+    k, d = loadings.shape
+    matrix, root, own = np.empty((d, d)), np.zeros((d, d)), np.zeros((d, d))
+    fitted, weighted = np.empty(d), np.empty((k, d))
+    for j in range(k):
+        for f in range(d):
+            weighted[j, f] = loadings[j, f] / spread[j]
+    constant = _prepare(loadings, spread, np.ones(k, dtype=np.bool_), matrix, root)
+    for i in range(values.shape[0]):
+        use, base = root, constant
+        if not seen[i].all():
+            base = _prepare(loadings, spread, seen[i], matrix, own)
+            use = own
+        square = _project(values[i], seen[i], location, spread, weighted, use, fitted)
+        for f in range(d):
+            square -= fitted[f] ** 2
+        result[i] = base - 0.5 * square
 
 
 @njit(cache=True, nogil=True)
@@ -63,7 +85,7 @@ def _add(value, top, total, i, c):  # type: ignore[no-untyped-def]
     if value > top[i, c]:
         total[i, c] = total[i, c] * np.exp(top[i, c] - value) + 1.0
         top[i, c] = value
-    else:
+    elif value > -np.inf:
         total[i, c] += np.exp(value - top[i, c])
 
 

@@ -2,88 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.special import logsumexp, ndtr
 from sklearn.base import RegressorMixin
-from sklearn.model_selection import KFold
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.correction.gaussian import VariancePrior
-from honestbayes.models.factor_core import FactorDraws, FactorSettings, run_chains
 from honestbayes.models.factor_estimator import (
     MOST_FACTORS,
-    FactorChoice,
     FactorEstimator,
-    check_words,
-    fold_sampling,
+    regressor_settings,
+    warn_of_problems,
 )
-from honestbayes.models.factor_response import (
-    ResponseSelection,
-    response_kernel,
-    screen_response,
-    select_by_response,
-    variance_prior_of,
+from honestbayes.models.factor_regressor_file import (
+    FittedRegressor,
+    regressor_from_plain,
+    save_regressor,
 )
-from honestbayes.models.gaussian_part import real_source
-from honestbayes.models.parameters import refuse_arguments, selection_rule
-from honestbayes.sampling.runs import Sampling
-from honestbayes.screening import Source, check_as_many
+from honestbayes.models.factor_response import ResponseSelection
+from honestbayes.models.factor_response_fit import (
+    N_FOLDS,
+    Predictive,
+    ResponseFit,
+    ResponseTraining,
+)
+from honestbayes.models.gaussian_part import real_source, real_values
+from honestbayes.models.kept_columns import Described, KeptColumns
+from honestbayes.models.parameters import refuse_arguments
+from honestbayes.screening import check_as_many
+from honestbayes.screening.kinds import columns_of
 from honestbayes.screening.levels import as_table
-from honestbayes.screening.sources import RowsOf
 from honestbayes.selection import parse_always_keep
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
-_CHUNK_CELLS = 1 << 20
-_BISECTIONS = 60
-_FOLDS = 5
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Predictive:
-    """Normal distributions of a response, one for each draw, and their weights.
-
-    Attributes
-    ----------
-    mean, variance, weight : ndarray of shape (n, S)
-        Weights of each case sum to 1.
-    """
-
-    mean: FloatArray
-    variance: FloatArray
-    weight: FloatArray
-
-    def moments(self) -> tuple[FloatArray, FloatArray]:
-        """Return the mean and the standard deviation of each case, shape (n,)."""
-        mean = np.sum(self.weight * self.mean, axis=1)
-        apart = self.variance + (self.mean - mean[:, None]) ** 2
-        return mean, np.sqrt(np.sum(self.weight * apart, axis=1))
-
-    def quantile(self, probability: float) -> FloatArray:
-        """Return the value below which a case's response is with this probability, shape (n,)."""
-        spread = np.sqrt(self.variance)
-        low = (self.mean - 40.0 * spread).min(axis=1)
-        high = (self.mean + 40.0 * spread).max(axis=1)
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + high)
-            below = np.sum(self.weight * ndtr((middle[:, None] - self.mean) / spread), axis=1)
-            low = np.where(below < probability, middle, low)
-            high = np.where(below < probability, high, middle)
-        return np.asarray(0.5 * (low + high))
-
-    def log_density(self, y: FloatArray) -> FloatArray:
-        """Return the log density of each case's response, shape (n,)."""
-        z = (y[:, None] - self.mean) ** 2 / self.variance
-        terms = -0.5 * (z + np.log(2 * np.pi * self.variance))
-        return np.asarray(logsumexp(terms, axis=1, b=self.weight))
-
-
-class SelectiveFactorRegressor(RegressorMixin, FactorEstimator):
+class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns):
     """Regression on real-valued features that move together, selected by correlation.
 
     Features and the response y load on a few latent factors that all cases have:
@@ -126,6 +84,8 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator):
         Seed of the chains.
     checkpoint : path-like, optional
         A file to which chains are written now and then, and from which an equal fit goes on.
+    verbose : bool, default=False
+        Whether to show how far the chains are.
 
     Attributes
     ----------
@@ -183,6 +143,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         checkpoint: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.threshold = threshold
@@ -195,6 +156,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.checkpoint = checkpoint
+        self.verbose = verbose
 
     # ------------------------------------------------------------------ fitting
 
@@ -217,42 +179,32 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator):
         sampling = self._sampling()
         validate_data(self, X, skip_check_array=True)
         source = real_source(X, type(self).__name__)
-        settings = self._settings(source)
-        training = _Training(source, response, settings)
-        n_factors = self._number(training, sampling)
-        selection, prior, drawn = training.draw(n_factors, sampling)
-        self.selection_: ResponseSelection = selection
-        self.variance_prior_: VariancePrior = prior
-        self.correction_ = settings.correction
-        self._show(drawn, n_factors)
-        if drawn.interrupted:
+        always = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
+        settings = regressor_settings(self.get_params(deep=False), always)
+        fit = self._fit_response(ResponseTraining(source, response, settings, sampling))
+        self._become(fit)
+        warn_of_problems(fit.drawn, stacklevel=2)
+        if fit.drawn.interrupted:
             raise KeyboardInterrupt
         return self
 
-    def _settings(self, source: Source) -> FactorSettings:
-        """Check the words about selection and the model."""
-        if self.correction not in ("auto", "selection", None):
-            msg = f"correction={self.correction!r} is not one of 'auto', 'selection', None."
-            raise ValueError(msg)
-        params = self.get_params(deep=False)
-        check_words(params)
-        always = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
-        rule = selection_rule(params, int(np.sum(~always)))
-        correction: Literal["selection"] | None = None if self.correction is None else "selection"
-        return FactorSettings(*rule, always, "learned", correction)
-
-    def _number(self, training: _Training, sampling: Sampling) -> int:
-        """Choose the number of factors from held-out cases, where asked."""
-        self.factor_choice_: FactorChoice | None = None
+    def _fit_response(self, training: ResponseTraining) -> ResponseFit:
+        """Fit, with a number of factors that held-out cases choose where asked."""
         if self.n_factors != "auto":
-            return int(self.n_factors)
-        numbers = range(MOST_FACTORS + 1)
-        if training.y.size < 2 * _FOLDS:
-            return 1
-        loss = -training.held_out(numbers, sampling).mean(axis=1)
-        chosen = int(np.argmin(loss))
-        self.factor_choice_ = FactorChoice(np.array(numbers), loss, chosen)
-        return chosen
+            return training.fit(int(self.n_factors))
+        if training.y.size < 2 * N_FOLDS:
+            return training.fit(1)
+        choice = training.choose_factors(range(MOST_FACTORS + 1))
+        return replace(training.fit(choice.chosen), choice=choice)
+
+    def _become(self, fit: ResponseFit) -> Self:
+        """Become a fitted model."""
+        self._fit = fit
+        self.selection_: ResponseSelection = fit.selection
+        self.variance_prior_: VariancePrior = fit.variance_prior
+        self.correction_ = fit.correction
+        self._show(fit.drawn, fit.n_factors, fit.choice)
+        return self
 
     # --------------------------------------------------------------- prediction
 
@@ -299,29 +251,47 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator):
 
     def _predictive(self, X: Any) -> Iterator[Predictive]:
         """Yield the distributions of some rows at a time."""
-        values = self._read(X)
-        assert self._drawn is not None
-        return predictive(self._drawn, values)
+        return self._fit.predictive(self._read(X))
 
+    def _read(self, X: Any) -> AnyArray:
+        """Return the kept columns of a table, NaN missing; refuse another table."""
+        check_is_fitted(self)
+        X = as_table(X)
+        (columns,) = self._columns_in(X)
+        if columns.size == 0:
+            return np.zeros((X.shape[0], 0))
+        return real_values(columns_of(X, columns), Described(self.get_feature_names_out()))
 
-def predictive(drawn: FactorDraws, values: AnyArray) -> Iterator[Predictive]:
-    """Yield the distributions of the response given kept columns of shape (n, k)."""
-    from honestbayes.models.factor_predict import response_given_columns
+    def _kept_columns(self) -> list[IntArray]:
+        return [np.array(self.selection_.columns, dtype=np.int64)]
 
-    location, spread, loadings = drawn.pooled("location", "spread", "loadings")
-    location, spread = (np.ascontiguousarray(x[:, 0]) for x in (location, spread))
-    columns = np.arange(1, location.shape[1])
-    step = max(1, _CHUNK_CELLS // location.shape[0])
-    centre, unit = drawn.standard.centre[0], drawn.standard.unit[0]
-    for first in range(0, values.shape[0], step):
-        part = values[first : first + step]
-        # The response comes first; what stands there does not matter.
-        x = drawn.standard.apply(np.column_stack([np.full(len(part), centre), part]))[:, 1:]
-        mean, variance, log_weight = response_given_columns(
-            np.ascontiguousarray(x), location, spread, loadings, columns, 0
-        )
-        weight = np.exp(log_weight - logsumexp(log_weight, axis=1, keepdims=True))
-        yield Predictive(centre + unit * mean, unit**2 * variance, weight)
+    # -------------------------------------------------------------------- files
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file of plain data, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; ``.honestbayes`` is the usual suffix. `honestbayes.load` reads it.
+
+        Notes
+        -----
+        A ``RandomState`` in ``random_state`` is stored as None; it is not needed to predict.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        words = None if names is None else tuple(map(str, names))
+        save_regressor(FittedRegressor(self.get_params(deep=False), self._fit, words), path)
+
+    @classmethod
+    def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the model that a file describes."""
+        model = regressor_from_plain(content, arrays)
+        estimator = cls(**model.parameters)
+        estimator.n_features_in_ = model.fit.selection.n_features_in
+        estimator._name_columns(model.feature_names)
+        return estimator._become(model.fit)
 
 
 def _checked_response(y: Any) -> FloatArray:
@@ -337,56 +307,3 @@ def _checked_response(y: Any) -> FloatArray:
         msg = f"n_samples={checked.size} is too few: a correlation needs two cases or more."
         raise ValueError(msg)
     return checked
-
-
-@dataclass(frozen=True, slots=True)
-class _Training:
-    """A training table: fitted as a whole, or without some rows."""
-
-    source: Source
-    y: FloatArray
-    settings: FactorSettings
-
-    def draw(
-        self, n_factors: int, sampling: Sampling
-    ) -> tuple[ResponseSelection, VariancePrior, FactorDraws]:
-        """Select and run the chains."""
-        centred = self.y / np.max(np.abs(self.y), initial=1e-300)
-        centred = centred - centred.mean()
-        centred = centred / max(float(np.sqrt(np.mean(centred**2))), 1e-300)
-        screening = screen_response(self.source, centred)
-        selection = select_by_response(screening, self.settings, self.y.size)
-        prior = variance_prior_of(screening)
-        values = self.source.take(np.array(selection.columns, dtype=np.int64))
-        kernel, standard = response_kernel(
-            np.asarray(values, dtype=float), self.y, selection, prior, self.settings
-        )
-        return selection, prior, run_chains(kernel, standard, n_factors, 2, sampling)
-
-    def held_out(self, numbers: Sequence[int], sampling: Sampling) -> FloatArray:
-        """Return log densities of held-out responses for each number of factors, shape (g, n)."""
-        folds = [test for _, test in KFold(_FOLDS, shuffle=True, random_state=0).split(self.y)]
-        found = Parallel(n_jobs=sampling.n_jobs, prefer="threads")(
-            delayed(self._fold)(rows, f, numbers, sampling) for f, rows in enumerate(folds)
-        )
-        return np.concatenate(found, axis=1)
-
-    def _fold(
-        self, rows: IntArray, f: int, numbers: Sequence[int], sampling: Sampling
-    ) -> FloatArray:
-        others = np.setdiff1d(np.arange(self.y.size), rows)
-        training = _Training(RowsOf(self.source, others), self.y[others], self.settings)
-        result = np.empty((len(numbers), rows.size))
-        for position, n_factors in enumerate(numbers):
-            short = fold_sampling(sampling, f, n_factors)
-            selection, _, drawn = training.draw(n_factors, short)
-            if drawn.interrupted:
-                raise KeyboardInterrupt
-            held_out = RowsOf(self.source, rows).take(np.array(selection.columns, dtype=np.int64))
-            parts = list(predictive(drawn, np.asarray(held_out, dtype=float)))
-            ends = np.cumsum([len(part.mean) for part in parts])[:-1]
-            pieces = np.split(self.y[rows], ends)
-            result[position] = np.concatenate(
-                [part.log_density(y) for part, y in zip(parts, pieces, strict=True)]
-            )
-        return result

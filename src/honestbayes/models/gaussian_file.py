@@ -17,10 +17,7 @@ _CLOSE = 1e-9
 
 def fit_to_plain(fit: GaussianFit) -> Plain:
     """Return the fitted model without its selection and what it prepares for predictions."""
-    content = {
-        "variance_shape": float(fit.variance_prior.shape),
-        "variance_scale": float(fit.variance_prior.scale),
-    }
+    content, _ = variance_prior_to_plain(fit.variance_prior)
     arrays: dict[str, AnyArray] = {
         "ratio": fit.posterior.ratio,
         "scale_weights": fit.posterior.scale_weights,
@@ -56,10 +53,7 @@ def fit_from_plain(entries: Entries, selection: Selection, classes: AnyArray) ->
         entries.finite("mean", (n_classes, k), -_LARGEST, _LARGEST),
         entries.finite("within", (k,), 0.0, _LARGEST),
     )
-    prior = VariancePrior(
-        entries.number("variance_shape", 0.0, 1e9), entries.number("variance_scale", 0.0, _LARGEST)
-    )
-    entries.check(prior.shape > 0 and prior.scale > 0, "variance_scale", "is not positive")
+    prior = variance_prior_from_plain(entries)
     kept = moments.r_squared()[: len(selection.kept)]
     entries.check(
         np.all(kept >= float(selection.gamma_squared) - 1e-6),
@@ -72,3 +66,17 @@ def fit_from_plain(entries: Entries, selection: Selection, classes: AnyArray) ->
     finite = np.isfinite(fit.location).all() and np.isfinite(fit.log_spread).all()
     entries.check(finite and np.isfinite(fit.degrees).all(), "mean", "is out of range")
     return fit
+
+
+def variance_prior_to_plain(prior: VariancePrior) -> Plain:
+    """Return the prior of the features' variances."""
+    return {"variance_shape": float(prior.shape), "variance_scale": float(prior.scale)}, {}
+
+
+def variance_prior_from_plain(entries: Entries) -> VariancePrior:
+    """Return the prior that `variance_prior_to_plain` described."""
+    prior = VariancePrior(
+        entries.number("variance_shape", 0.0, 1e9), entries.number("variance_scale", 0.0, _LARGEST)
+    )
+    entries.check(prior.shape > 0 and prior.scale > 0, "variance_scale", "is not positive")
+    return prior

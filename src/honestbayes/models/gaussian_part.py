@@ -32,10 +32,7 @@ class GaussianPart:
 
     def read(self, X: Any, describe: Describe) -> AnyArray:
         """Return the kept columns as numbers; NaN is missing."""
-        values = dense_values(real_source(X, "this model"))
-        if values.dtype.kind == "f":
-            check_finite(values, describe)
-        return values
+        return real_values(X, describe)
 
     def log_likelihood(self, values: AnyArray) -> FloatArray:
         """Return log P(x | class), shape (n, C)."""
@@ -113,6 +110,14 @@ def real_source(X: Any, estimator: str) -> Source:
     """Wrap a dense table of measurements; refuse a sparse one."""
     refuse_sparse(X, estimator)
     return as_source(X)
+
+
+def real_values(X: Any, describe: Describe) -> AnyArray:
+    """Return a table of kept columns as numbers; NaN is missing, infinity refused."""
+    values = dense_values(real_source(X, "this model"))
+    if values.dtype.kind == "f":
+        check_finite(values, describe)
+    return values
 
 
 def refuse_sparse(X: Any, estimator: str) -> None:

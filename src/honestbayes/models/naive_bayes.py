@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.models.intervals import probability_intervals
+from honestbayes.models.kept_columns import Described, KeptColumns
 from honestbayes.models.naive_bayes_file import (
     FittedModel,
     model_from_plain,
@@ -40,15 +41,15 @@ from honestbayes.screening import check_as_many, encode_labels
 from honestbayes.screening.kinds import columns_of
 from honestbayes.screening.levels import as_table
 from honestbayes.storage.entries import Plain
-from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+from honestbayes.types import AnyArray, FloatArray, IntArray
 
 
-class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
+class SelectiveNaiveBayes(ClassifierMixin, KeptColumns):
     """Base of the estimators whose features come in parts of one kind each.
 
     A subclass says which labels it takes (`_encode`), which parts a training table has
-    (`_training_parts`), where the columns of each stand (`_part_columns`), and stores what it wants
-    to show of the fitted ones (`_store`).
+    (`_training_parts`), where the columns of each stand (`_part_columns`), what is chosen on
+    held-out cases (`_choose`), and stores what it wants to show of the fitted ones (`_store`).
     """
 
     _kind: ClassVar[str]
@@ -79,6 +80,26 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
     def _part_columns(self) -> Sequence[IntArray]:
         """Return the table's columns of each part; by default one part has them all."""
         return [np.arange(self.n_features_in_)]
+
+    def _choose(
+        self, training: Sequence[TrainingPart], labels: TrainingLabels
+    ) -> tuple[Sequence[TrainingPart], NumberChoice | None, float | None]:
+        """Choose on held-out cases what is to be chosen before the fit: the number of features.
+
+        Returns
+        -------
+        training : sequence of TrainingPart
+            The parts as they are to be fitted.
+        choice : NumberChoice or None
+            The numbers of features that were tried.
+        slope : float or None
+            The factor on the evidence, where the same held-out cases have told it.
+        """
+        if not self._number_is_to_be_chosen:
+            return training, None, None
+        choice = choose_number(training, labels, recalibrate=self.recalibrate == "slope")
+        chosen = [part.keeping(min(choice.chosen, part.n_racing)) for part in training]
+        return chosen, choice, None
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         """Show what was fitted as attributes."""
@@ -112,13 +133,10 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         labels = TrainingLabels(classes, codes, group_codes(groups, codes.size), weights)
         validate_data(self, X, skip_check_array=True)
         training = self._training_parts(X, labels)
-        choice: NumberChoice | None = None
-        if self._number_is_to_be_chosen:
-            choice = choose_number(training, labels, recalibrate=self.recalibrate == "slope")
-            training = [part.keeping(min(choice.chosen, part.n_racing)) for part in training]
+        training, choice, slope = self._choose(training, labels)
         parts = [part.fit() for part in training]
-        self._become(parts, classes, labels.log_prior(), choice=choice)
-        if self.recalibrate == "slope":
+        self._become(parts, classes, labels.log_prior(), 1.0 if slope is None else slope, choice)
+        if self.recalibrate == "slope" and slope is None:
             self.slope_ = learn_slope(training, parts, labels)
         return self
 
@@ -229,21 +247,10 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
             first = 0
             for part, columns in zip(self._parts, self._columns_in(X), strict=True):
                 if columns.size:
-                    describe = _Described(names[first : first + columns.size])
+                    describe = Described(names[first : first + columns.size])
                     values.append((part, part.read(columns_of(X, columns), describe)))
                 first += columns.size
         return X.shape[0], values
-
-    def _columns_in(self, X: Any) -> list[IntArray]:
-        """Return where a table has the columns that each part kept; refuse another table."""
-        validate_data(self, X, reset=False, skip_check_array=True)
-        if X.shape[1] != self.n_features_in_:
-            msg = (
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-            raise ValueError(msg)
-        return self._kept_columns()
 
     def _kept_columns(self) -> list[IntArray]:
         """Return the table's columns that each part kept."""
@@ -340,13 +347,6 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
             kept_columns_only=model.kept_columns_only,
         )
 
-    def _name_columns(self, names: tuple[str, ...] | None) -> None:
-        """Remember the names of columns; forget those of an earlier fit."""
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
     def _to_plain(self) -> Plain:
         """Return the model as plain data, for a file that holds more than the model."""
         return model_to_plain(self._model())
@@ -356,32 +356,3 @@ class SelectiveNaiveBayes(ClassifierMixin, BaseEstimator):
         """Return the model that a file describes."""
         model = model_from_plain(cls._kind, content, arrays)
         return cls(**model.parameters)._restore(model)
-
-    # --------------------------------------------------------------- explanation
-
-    def get_support(self, indices: bool = False) -> BoolArray | IntArray:
-        """Return the mask of the kept features, or their indices."""
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[np.concatenate(self._kept_columns())] = True
-        return np.flatnonzero(mask) if indices else mask
-
-    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
-        """Return the names of the kept features, strongest first, then those kept by design."""
-        check_is_fitted(self)
-        columns = np.concatenate(self._kept_columns())
-        names = getattr(self, "feature_names_in_", input_features)
-        if names is None:
-            return np.array([f"x{column}" for column in columns], dtype=object)
-        chosen: AnyArray = np.asarray(names, dtype=object)[columns]
-        return chosen
-
-
-class _Described:
-    """How messages call columns."""
-
-    def __init__(self, names: AnyArray) -> None:
-        self._names = names
-
-    def __call__(self, position: int) -> str:
-        return f"column {self._names[position]!r}"

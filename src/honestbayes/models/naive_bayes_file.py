@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from honestbayes.models import bernoulli_file, categorical_file, gaussian_file, mixture_file
+from honestbayes.models import (
+    bernoulli_file,
+    categorical_file,
+    factor_file,
+    gaussian_file,
+    mixture_file,
+)
 from honestbayes.models.bernoulli_part import BernoulliPart
 from honestbayes.models.categorical_part import CategoricalPart
+from honestbayes.models.factor_part import FactorPart
 from honestbayes.models.gaussian_part import GaussianPart
 from honestbayes.models.learned import LearnedFit
 from honestbayes.models.mixture_part import MixturePart
@@ -31,10 +39,10 @@ from honestbayes.models.shared_file import (
     number_choice_to_plain,
     selection_from_plain,
     selection_to_plain,
+    write_readable,
 )
 from honestbayes.screening.kinds import KINDS
 from honestbayes.selection import Selection
-from honestbayes.storage import ModelFileError, write_archive
 from honestbayes.storage.entries import Entries, Plain, joined, texts_as_arrays
 from honestbayes.types import AnyArray, FloatArray
 
@@ -46,12 +54,14 @@ _PART_KINDS: dict[str, type] = {
     "categorical": CategoricalPart,
     "real": GaussianPart,
     "mixture": MixturePart,
+    "factors": FactorPart,
 }
 
 _PART_OF = {
     "SelectiveGaussianNB": "real",
     "SelectiveCategoricalNB": "categorical",
     "SelectiveMixture": "mixture",
+    "SelectiveFactorClassifier": "factors",
 }
 """The part of estimators that have one."""
 
@@ -101,13 +111,8 @@ class FittedModel:
 
 def save_model(model: FittedModel, path: str | PathLike[str]) -> None:
     """Write the model to a file, unless it could not be read again."""
-    content, arrays = model_to_plain(model)
-    try:
-        model_from_plain(model.kind, content, arrays)
-    except ModelFileError as error:
-        msg = f"the model cannot be saved: {error}."
-        raise ValueError(msg) from None
-    write_archive(path, model.kind, content, arrays)
+    read = partial(model_from_plain, model.kind)
+    write_readable(path, model.kind, model_to_plain(model), read)
 
 
 def model_to_plain(model: FittedModel) -> Plain:
@@ -279,7 +284,8 @@ def _fitted_from_plain(
     entries.check(part_kinds == [expected], "parts", f"are not those of {kind}")
     if expected == "mixture":
         return {"correction_": entries.one_of("correction_", ("selection", None))}
-    priors = ("learned", "heavy-tailed" if expected == "real" else "uniform")
+    fixed = "uniform" if expected == "categorical" else "heavy-tailed"
+    priors = ("learned", fixed)
     return {
         "feature_prior_": entries.one_of("feature_prior_", priors),
         "correction_": entries.one_of("correction_", ("counts", "selection", None)),
@@ -298,6 +304,8 @@ def _part_to_plain(part: FittedPart) -> Plain:
         plain = categorical_file.fit_to_plain(part.fit, part.levels)
     elif isinstance(part, MixturePart):
         plain = mixture_file.fit_to_plain(part)
+    elif isinstance(part, FactorPart):
+        plain = factor_file.part_to_plain(part)
     else:
         assert isinstance(part, GaussianPart)
         plain = gaussian_file.fit_to_plain(part.fit)
@@ -319,6 +327,8 @@ def _part_from_plain(kind: str, entries: Entries, classes: AnyArray) -> FittedPa
     elif kind == "mixture":
         entries.check(classes.size == 2, "selection", "is not one of two classes")
         part = mixture_file.fit_from_plain(entries, selection)
+    elif kind == "factors":
+        part = factor_file.part_from_plain(entries, selection, classes)
     else:
         part = GaussianPart(gaussian_file.fit_from_plain(entries, selection, classes))
     entries.finish()

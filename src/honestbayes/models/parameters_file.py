@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.models.factor_estimator import classifier_settings, regressor_settings
 from honestbayes.models.parameters import (
     categorical_settings,
     check_prevalences,
@@ -22,14 +23,16 @@ from honestbayes.screening.kinds import KINDS
 from honestbayes.storage.entries import Entries, Plain, quoted, texts_as_arrays
 from honestbayes.types import AnyArray, BoolArray
 
-_SHARED = {
-    "n_features_to_select",
-    "threshold",
-    "correction",
-    "always_keep",
-    "class_pseudocounts",
-    "class_prior",
-    "recalibrate",
+_SHARED = {"n_features_to_select", "threshold", "correction", "always_keep"}
+_OF_CLASSES = {"class_pseudocounts", "class_prior", "recalibrate"}
+_OF_CHAINS = {
+    "n_chains",
+    "n_samples",
+    "n_warmup",
+    "n_jobs",
+    "checkpoint",
+    "verbose",
+    "random_state",
 }
 _OWN = {
     "SelectiveBernoulliNB": {
@@ -56,15 +59,11 @@ _OWN = {
         "theta_prior",
         "n_alpha",
         "binarize",
-        "n_chains",
-        "n_samples",
-        "n_warmup",
         "thin",
-        "n_jobs",
-        "checkpoint",
-        "verbose",
-        "random_state",
-    },
+    }
+    | _OF_CHAINS,
+    "SelectiveFactorClassifier": {"n_factors", "feature_prior", "factor_shifts"} | _OF_CHAINS,
+    "SelectiveFactorRegressor": {"n_factors"} | _OF_CHAINS,
 }
 _SETTINGS: dict[str, Callable[[Mapping[str, Any], BoolArray], Any]] = {
     "SelectiveBernoulliNB": check_settings,
@@ -72,6 +71,8 @@ _SETTINGS: dict[str, Callable[[Mapping[str, Any], BoolArray], Any]] = {
     "SelectiveGaussianNB": gaussian_settings,
     "SelectiveMixedNB": gaussian_settings,
     "SelectiveMixture": mixture_settings,
+    "SelectiveFactorClassifier": classifier_settings,
+    "SelectiveFactorRegressor": regressor_settings,
 }
 _NUMBERS = ("class_pseudocounts", "class_prior", "alpha_prior", "response_prior", "theta_prior")
 
@@ -104,10 +105,13 @@ def parameters_to_plain(parameters: Mapping[str, Any]) -> Plain:
 
 
 def parameters_from_plain(
-    kind: str, entries: Entries, n_classes: int, n_features: int
+    kind: str, entries: Entries, n_classes: int | None, n_features: int
 ) -> dict[str, Any]:
-    """Return parameters that the estimator accepts for a table of ``n_features`` columns."""
-    names = _SHARED | _OWN[kind]
+    """Return parameters that the estimator accepts for a table of ``n_features`` columns.
+
+    ``n_classes`` is None for a regressor.
+    """
+    names = _SHARED | _OWN[kind] | (set() if n_classes is None else _OF_CLASSES)
     result: dict[str, Any] = {
         name: entries.value(name) for name in sorted(names - {"always_keep", "random_state"})
     }
@@ -137,7 +141,7 @@ def _is_pair(entry: Any) -> bool:
     return isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str | int)
 
 
-def _check(kind: str, given: Mapping[str, Any], n_classes: int, n_features: int) -> None:
+def _check(kind: str, given: Mapping[str, Any], n_classes: int | None, n_features: int) -> None:
     """Apply the constructor's own checks; those of sizes without a mask of all features."""
     number = given["n_features_to_select"]
     numbers = list(number.values()) if isinstance(number, dict) else [number]
@@ -152,9 +156,13 @@ def _check(kind: str, given: Mapping[str, Any], n_classes: int, n_features: int)
                 raise ValueError(msg)
             plain = None
         _SETTINGS[kind]({**words, "n_features_to_select": plain}, np.zeros(0, dtype=bool))
-    check_recalibrate(given["recalibrate"])
-    check_prevalences(given["class_prior"], n_classes)
-    pseudocounts(given["class_pseudocounts"], n_classes)
+    if n_classes is not None:
+        check_recalibrate(given["recalibrate"])
+        check_prevalences(given["class_prior"], n_classes)
+        pseudocounts(given["class_pseudocounts"], n_classes)
+    if given.get("checkpoint") is not None:
+        msg = "checkpoint is a place on another machine"
+        raise ValueError(msg)
     _check_words(given.get("kinds"), given.get("binarize"))
 
 

@@ -5,13 +5,15 @@ Reading distrusts: every number is checked for what it means.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from honestbayes.models.number import NumberChoice
 from honestbayes.selection import Selection
-from honestbayes.storage import ModelFileError
+from honestbayes.storage import ModelFileError, write_archive
 from honestbayes.storage.entries import Entries, Plain, texts_as_arrays
 from honestbayes.types import AnyArray
 
@@ -23,6 +25,22 @@ MOST_CLASSES = 10**4
 
 SLOPES = (1e-6, 1e6)
 """Far beyond any slope that can be learnt (exp(-8) to exp(4))."""
+
+
+def write_readable(
+    path: str | PathLike[str],
+    kind: str,
+    plain: Plain,
+    read: Callable[[Mapping[str, Any], Mapping[str, AnyArray]], Any],
+) -> None:
+    """Write a model of some kind to a file, unless ``read`` could not read it again."""
+    try:
+        read(*plain)
+    except ModelFileError as error:
+        msg = f"the model cannot be saved: {error}."
+        raise ValueError(msg) from None
+    write_archive(path, kind, *plain)
+
 
 # ------------------------------------------------------------------------------- selection
 

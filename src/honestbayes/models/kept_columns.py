@@ -1,0 +1,68 @@
+"""Which columns of a table a fitted estimator kept, and what they are called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from honestbayes.types import AnyArray, BoolArray, IntArray
+
+
+class KeptColumns(BaseEstimator):
+    """Base of estimators that keep some columns of a table.
+
+    A subclass says which (`_kept_columns`).
+    """
+
+    def _kept_columns(self) -> list[IntArray]:
+        """Return the table's columns that each part kept."""
+        raise NotImplementedError
+
+    def _columns_in(self, X: Any) -> list[IntArray]:
+        """Return where a table has the columns that each part kept; refuse another table."""
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if X.shape[1] != self.n_features_in_:
+            msg = (
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+            raise ValueError(msg)
+        return self._kept_columns()
+
+    def _name_columns(self, names: tuple[str, ...] | None) -> None:
+        """Remember the names of columns; forget those of an earlier fit."""
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def get_support(self, indices: bool = False) -> BoolArray | IntArray:
+        """Return the mask of the kept features, or their indices."""
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[np.concatenate(self._kept_columns())] = True
+        return np.flatnonzero(mask) if indices else mask
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Return the names of the kept features, strongest first, then those kept by design."""
+        check_is_fitted(self)
+        columns = np.concatenate(self._kept_columns())
+        names = getattr(self, "feature_names_in_", input_features)
+        if names is None:
+            return np.array([f"x{column}" for column in columns], dtype=object)
+        chosen: AnyArray = np.asarray(names, dtype=object)[columns]
+        return chosen
+
+
+class Described:
+    """How messages call columns."""
+
+    def __init__(self, names: AnyArray) -> None:
+        self._names = names
+
+    def __call__(self, position: int) -> str:
+        """Return what messages call the column at a position."""
+        return f"column {self._names[position]!r}"
