@@ -115,6 +115,13 @@ def test_without_factors_features_say_nothing():
     assert std[0] == pytest.approx(y.std(ddof=1), rel=0.15)
 
 
+def test_numbers_whose_squares_are_beyond_all_numbers_are_refused():
+    X, y = table()
+    X[:, 3] *= 1e200
+    with pytest.raises(ValueError, match="column 3 holds numbers too large to be squared"):
+        SelectiveFactorRegressor(**SHORT).fit(X, y)
+
+
 # -------------------------------------------------------------------------------------- promises
 
 

@@ -237,6 +237,13 @@ def test_extreme_units_are_no_problem(scale):
     assert other.predict_proba(scale * new) == pytest.approx(model.predict_proba(new), abs=1e-6)
 
 
+def test_numbers_whose_squares_are_beyond_all_numbers_are_refused():
+    X, y, _, _ = draw(7, p=30, share=0.3)
+    X[:, 4] = 1e200
+    with pytest.raises(ValueError, match="column 4 holds numbers too large to be squared"):
+        SelectiveGaussianNB().fit(X, y)
+
+
 def test_a_value_far_from_all_others_gives_a_probability_all_the_same():
     X, y, _, _ = draw(9, p=10, share=0.5)
     model = SelectiveGaussianNB(**PLAIN).fit(X, y)

@@ -20,6 +20,7 @@ from honestbayes.models.factor_core import (
 )
 from honestbayes.screening import Source
 from honestbayes.screening.binarization import check_finite
+from honestbayes.screening.moments import check_squares
 from honestbayes.selection.correlation import race
 from honestbayes.selection.record import Rule
 from honestbayes.types import FloatArray, IntArray
@@ -114,11 +115,7 @@ def screen_response(source: Source, y: FloatArray) -> ResponseScreening:
         values = np.asarray(block.values, dtype=float)
         first = block.columns.start
 
-        def describe(column: int, first: int = first) -> str:
-            place = first + column
-            return f"column {place}" if names is None else f"column {names[place]!r}"
-
-        check_finite(values, describe)
+        check_finite(values, lambda column, first=first: _described(names, first + column))
         seen = ~np.isnan(values)
         number = seen.sum(axis=0)
         unit = np.abs(np.where(seen, values, 0.0)).max(axis=0, initial=0.0)
@@ -134,8 +131,15 @@ def screen_response(source: Source, y: FloatArray) -> ResponseScreening:
             real, np.minimum(shared / np.where(real, of_x * of_y, 1.0), 1.0), 0.0
         )
         n_observed[block.columns] = number
-        square[block.columns] = of_x * unit**2
+        with np.errstate(over="ignore"):
+            square[block.columns] = of_x * unit**2
+    check_squares(square, lambda column: _described(names, column))
     return ResponseScreening(r_squared, n_observed, square)
+
+
+def _described(names: tuple[str, ...] | None, column: int) -> str:
+    """Return how messages call a column."""
+    return f"column {column}" if names is None else f"column {names[column]!r}"
 
 
 def select_by_response(

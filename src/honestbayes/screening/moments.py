@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +78,14 @@ class Moments:
         )
 
 
+def check_squares(squares: FloatArray, describe: Callable[[int], str]) -> None:
+    """Refuse columns whose sums of squares are beyond all numbers."""
+    if not np.isfinite(squares).all():
+        column = int(np.flatnonzero(~np.isfinite(squares))[0])
+        msg = f"{describe(column)} holds numbers too large to be squared: give it in a larger unit."
+        raise ValueError(msg)
+
+
 def screen_moments(source: Source, codes: IntArray, classes: AnyArray) -> Moments:
     """Find the class means and sums of squares of all columns.
 
@@ -121,6 +130,7 @@ def screen_moments(source: Source, codes: IntArray, classes: AnyArray) -> Moment
                 observed[label, block.columns] = cases
             mean[label, block.columns] = centre
             within[block.columns] += np.einsum("ij,ij->j", part, part)
+    check_squares(within, describe)
     complete = bool(np.all(observed == counts[:, None]))
     return Moments(
         classes,
