@@ -36,3 +36,9 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     and the workers must agree on every test's name.
     """
     return f"{len(val)} bytes" if isinstance(val, bytes) else None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What lives in tests/slow is slow, whether its file says so or not."""
+    if "slow" in item.path.parent.relative_to(Path(__file__).parent.parent).parts:
+        item.add_marker(pytest.mark.slow)

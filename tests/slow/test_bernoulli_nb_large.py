@@ -12,7 +12,6 @@ MODELS = {
     "uniform, selection": {"feature_prior": "uniform", "correction": "selection"},
     "uniform, counts": {"feature_prior": "uniform", "correction": "counts"},
 }
-pytestmark = pytest.mark.slow
 every_model = pytest.mark.parametrize("how", MODELS.values(), ids=MODELS.keys())
 
 

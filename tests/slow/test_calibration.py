@@ -10,8 +10,6 @@ from statistical.test_calibration import (
     section_4_differences,
 )
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize("name", CORRECTED)
 @pytest.mark.parametrize("k", [1, 10, 100, 1000])

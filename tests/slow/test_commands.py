@@ -9,8 +9,6 @@ import pytest
 from cli_tables import SHORT, patients, report_json, write
 from commands import run_alone
 
-pytestmark = pytest.mark.slow
-
 WRITER = Path(__file__).resolve().parents[1] / "killed_writer.py"
 TARGET = ("--target", "status")
 

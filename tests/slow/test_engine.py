@@ -25,8 +25,6 @@ from honestbayes.correction.feature_models import (
 )
 from honestbayes.selection import DiscardedGroup
 
-pytestmark = pytest.mark.slow
-
 BINARY = {
     (8, 12): (0.5, 0.6, 0.7),
     (30, 20): (0.3, 0.45, 0.6),

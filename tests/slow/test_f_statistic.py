@@ -9,7 +9,6 @@ from honestbayes.correction.f_statistic import log_prob_kept
 N_COLUMNS = 10_000_000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(3, 9), (5, 8, 30), (1, 4, 25, 3), (2, 60, 7, 11, 20)])
 @pytest.mark.parametrize(("ratio", "gamma_squared"), [(0.0, 0.2), (0.1, 0.15), (1.0, 0.6)])
 def test_ten_million_simulated_columns_are_kept_as_often(sizes, ratio, gamma_squared):

@@ -11,7 +11,6 @@ from dataclasses import astuple
 
 import numpy as np
 import oracles_factor as oracle
-import pytest
 from scipy import stats
 
 from honestbayes.correction.factor_event import class_contrasts
@@ -22,8 +21,6 @@ from honestbayes.models.gaussian_part import real_source
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 from honestbayes.screening.moments import screen_moments
-
-pytestmark = pytest.mark.slow
 
 CODES = np.repeat([0, 1], [9, 11])
 P, K, N_NODES = 100, 4, 5

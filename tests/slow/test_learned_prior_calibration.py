@@ -7,7 +7,6 @@ import pytest
 from planted_features import draw_features, exact_optimism, fit_counts
 
 
-@pytest.mark.slow
 # A spread that the data hardly show is believed too little: claims are then too careful.
 @pytest.mark.parametrize(
     ("mean", "sd", "careful"), [(4.0, 1.0, 0.01), (5.0, 0.7, 0.02), (6.0, 0.8, 0.03)]

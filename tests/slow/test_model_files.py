@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from model_files import mutated
 
-pytestmark = pytest.mark.slow
-
 
 def ordinary(name):
     """A module of the ordinary tests, whose helpers serve here too."""
