@@ -184,19 +184,20 @@ def choose_factors(
 ) -> tuple[FactorChoice, float]:
     """Try numbers of factors on held-out cases; return the choice, and the best one's slope.
 
-    Where the model will be recalibrated each number is judged with the best slope for it.
+    Numbers are judged without a slope: one would make a model that counts what features share many
+    times over look as good as a model that knows that they move together.
     """
     rows = np.concatenate(folds)
     codes, log_prior = training.labels.codes[rows], training.labels.log_prior()
-    loss, slopes = [], []
+    loss, held_out = [], []
     for number in numbers:
         by_fold = replace(training, n_factors=number).held_out(folds)
         evidence = np.concatenate([found[0] for found in by_fold])
-        slope = 1.0
-        if recalibrate:
-            slope = fit_slope(evidence, codes, log_prior, share=EFFECTIVE_SHARE)
-        log_proba = log_softmax(log_prior + slope * evidence, axis=1)
+        log_proba = log_softmax(log_prior + evidence, axis=1)
         loss.append(-float(log_proba[np.arange(rows.size), codes].mean()))
-        slopes.append(slope)
+        held_out.append(evidence)
     best = int(np.argmin(loss))
-    return FactorChoice(np.array(numbers), np.array(loss), numbers[best]), slopes[best]
+    slope = 1.0
+    if recalibrate:
+        slope = fit_slope(held_out[best], codes, log_prior, share=EFFECTIVE_SHARE)
+    return FactorChoice(np.array(numbers), np.array(loss), numbers[best]), slope
