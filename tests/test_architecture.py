@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "report": _JUDGES | {"datasets", "tables"},
     "datasets": {"types"},
     "tables": _MODELS,
-    "loading": _MODELS | {"tables"},
+    "loading": _MODELS | {"search", "tables"},
     "experiments": _TOP,
     "demo": _TOP,
     "cli": _TOP | {"demo", "loading"},

@@ -13,17 +13,27 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import BernoulliNB
 
-from honestbayes import SelectiveCategoricalNB, SelectiveGaussianNB
+from honestbayes import (
+    BoostedProbabilitySelector,
+    ForwardProbabilitySelector,
+    SelectiveCategoricalNB,
+    SelectiveGaussianNB,
+    mailing_benefits,
+    profit_curve,
+)
 from honestbayes.datasets import simulate_naive_bayes
 from honestbayes.metrics import reliability
 from honestbayes.plots import (
     AlphaPosteriorDisplay,
     FeaturePathDisplay,
     ProbabilityScatterDisplay,
+    ProfitDisplay,
     ReliabilityDisplay,
+    SelectionPathDisplay,
     SignalDisplay,
     TraceDisplay,
 )
+from honestbayes.search.path import SelectionPath
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +78,25 @@ def legend_texts(ax):
 def path(**more):
     k = np.array([1, 10, 100])
     return SimpleNamespace(n_features=k, expected_error=0.4 / k, expected_log_score=0.6 / k, **more)
+
+
+def steps(n_steps=3, *, n_kept=2, names=None, held_out=True):
+    """Return a path of features 0, 1, ... whose training loss falls and whose other loss turns."""
+    at = np.arange(n_steps + 1)
+    names = tuple(f"x{j}" for j in range(n_steps)) if names is None else names
+    other = 0.5 + 0.01 * (at - 1.5) ** 2 if held_out else np.full(at.size, np.nan)
+    return SelectionPath(np.arange(n_steps), names, 0.5 - 0.01 * at, other, n_kept)
+
+
+@pytest.fixture
+def mailing(predictions):
+    """Return classes, probabilities, and what each of 200 people is expected to give, and gave."""
+    y, p = predictions
+    rng = np.random.default_rng(1)
+    expected = rng.uniform(1, 3, 200)
+    gift = np.where(y == 1, expected + rng.normal(0, 0.3, 200), 0.0)
+    proba = np.column_stack([1 - p, p])
+    return y, proba, mailing_benefits(expected, 1.0), mailing_benefits(gift, 1.0)
 
 
 def test_reliability_draws_the_computed_curve_with_its_intervals(predictions):
@@ -178,6 +207,8 @@ def test_names_from_data_are_printed_as_they_are(predictions, tmp_path, name):
             np.where(y == 1, name, "!"), p, p, names=(name, name)
         ),
         FeaturePathDisplay.from_path({name: path()}),
+        ProfitDisplay.from_predictions(y, {name: np.column_stack([1 - p, p])}, [[0, 0], [-1, 2]]),
+        SelectionPathDisplay.from_path(steps(1, n_kept=1, names=(name,)), score=name),
     ]
     for number, display in enumerate(displays):
         display.figure_.savefig(tmp_path / f"{number}.png")
@@ -195,6 +226,8 @@ def test_every_display_renders_to_a_picture_that_is_not_blank(predictions, tmp_p
             AlphaPosteriorDisplay.from_estimator(posterior),
             ProbabilityScatterDisplay.from_predictions(y, p, p),
             FeaturePathDisplay.from_path(path()),
+            ProfitDisplay.from_predictions(y, np.column_stack([1 - p, p]), [[0, 0], [-1, 2]]),
+            SelectionPathDisplay.from_path(steps()),
         ]
     ):
         file = tmp_path / f"{number}.png"
@@ -208,6 +241,12 @@ def test_every_display_renders_to_a_picture_that_is_not_blank(predictions, tmp_p
         (lambda: ReliabilityDisplay.from_predictions([0, 1], {}), "nothing to plot"),
         (lambda: ReliabilityDisplay.from_predictions([0, 1], {"a": [0, 1]}, name="b"), "name is"),
         (lambda: FeaturePathDisplay.from_path(path(), ax=[None]), "ax holds 1 axes"),
+        (lambda: ProfitDisplay({}), "nothing to plot"),
+        (lambda: SelectionPathDisplay.from_estimator(BernoulliNB()), "BernoulliNB has no path_"),
+        (
+            lambda: SelectionPathDisplay.from_estimator(ForwardProbabilitySelector()),
+            "give a fitted selector",
+        ),
     ],
 )
 def test_bad_arguments_are_named(call, message):
@@ -277,3 +316,106 @@ def test_a_trace_of_what_was_not_drawn_is_refused():
         TraceDisplay.from_estimator(object(), "beta")
     with pytest.raises(ValueError, match="give \\(n_chains, n_draws\\)"):
         TraceDisplay(np.zeros(3))
+
+
+def test_profit_draws_what_happened_the_promise_the_stop_and_acting_on_all(mailing):
+    y, proba, expected, actual = mailing
+    display = ProfitDisplay.from_predictions(y, proba, expected, actual, name="mine")
+    curve = profit_curve(y, proba, expected, actual)
+    everyone, promised, happened = display.ax_.get_lines()
+    assert happened.get_xdata() == pytest.approx(np.arange(201))
+    assert happened.get_ydata() == pytest.approx(curve.profit)
+    assert promised.get_ydata() == pytest.approx(curve.expected)
+    assert promised.get_color() == happened.get_color()
+    assert happened.get_linestyle() == "-"
+    assert promised.get_linestyle() == "--"
+    assert happened.get_markevery() == [curve.chosen]
+    assert everyone.get_ydata() == pytest.approx([curve.profit[-1]] * 2)
+    told = f"mine: {curve.profit[curve.chosen]:.3g} of {curve.expected[curve.chosen]:.3g} promised"
+    assert told in legend_texts(display.ax_)
+    assert {"promised", "acting on all"} < set(legend_texts(display.ax_))
+
+
+def test_profit_without_the_promise_and_with_several_models(mailing):
+    y, proba, expected, actual = mailing
+    several = {"good": proba, "same for all": np.full((200, 2), 0.5)}
+    weight = np.arange(200) % 3
+    display = ProfitDisplay.from_predictions(
+        y, several, expected, actual, sample_weight=weight, promised=False
+    )
+    # Acting on all is worth the same whoever orders them.
+    _, one, two = display.ax_.get_lines()
+    assert one.get_color() != two.get_color()
+    assert one.get_marker() != two.get_marker()
+    curve = profit_curve(y, several["same for all"], expected, actual, sample_weight=weight)
+    assert two.get_xdata() == pytest.approx(curve.acted_on)
+    assert two.get_ydata() == pytest.approx(curve.profit)
+    assert "promised" not in " ".join(legend_texts(display.ax_)).replace("promises", "")
+
+
+def test_profit_follows_a_wild_promise_only_so_far(mailing):
+    y, proba, _, actual = mailing
+    display = ProfitDisplay.from_predictions(y, proba, mailing_benefits([1e6] * 200, 1.0), actual)
+    happened = display.curves["model"].profit
+    low, high = display.ax_.get_ylim()
+    assert low < happened.min() < happened.max() < high < 5 * np.ptp(happened)
+
+
+def test_profit_from_estimators_takes_their_classes(fitted):
+    model, X, y = fitted
+    benefits = [[0.0, 0.0], [-1.0, 1.5]]
+    display = ProfitDisplay.from_estimator(model, X, y, benefits)
+    curve = profit_curve(y, model.predict_proba(X), benefits, classes=["normal", "tumor"])
+    assert display.curves["BernoulliNB"].profit.tolist() == curve.profit.tolist()
+    several = ProfitDisplay.from_estimator({"a": model, "b": model}, X, y, benefits, promised=False)
+    assert list(several.curves) == ["a", "b"]
+    figure, ax = plt.subplots()
+    assert ProfitDisplay(curve, name="mine").plot(ax).figure_ is figure
+
+
+def test_a_selection_path_has_both_losses_names_and_the_step_kept():
+    display = SelectionPathDisplay.from_path(steps())
+    train, held_out, kept = display.ax_.get_lines()
+    assert train.get_xdata().tolist() == [0, 1, 2, 3]
+    assert train.get_ydata().tolist() == steps().train_score.tolist()
+    assert held_out.get_ydata().tolist() == steps().held_out_score.tolist()
+    assert kept.get_xdata() == [2, 2]
+    names = [text.get_text() for text in display.ax_.get_xticklabels()]
+    assert names == ["(none)", "x0", "x1", "x2"]
+    expected = ["training rows", "rows held out", "kept: 2 features"]
+    assert legend_texts(display.ax_) == expected
+    assert display.ax_.get_ylabel() == "squared error"
+
+
+def test_a_long_selection_path_counts_steps_and_long_names_are_cut():
+    display = SelectionPathDisplay.from_path(steps(100, n_kept=1))
+    assert display.ax_.get_xlabel() == "steps"
+    assert "x0" not in [text.get_text() for text in display.ax_.get_xticklabels()]
+    assert legend_texts(display.ax_)[-1] == "kept: 1 feature"
+    short = SelectionPathDisplay.from_path(steps(1, names=("a" * 100,)))
+    assert 10 < len(short.ax_.get_xticklabels()[1].get_text()) < 30
+
+
+def test_a_selection_path_from_a_selector_says_what_was_scored_and_on_what():
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = rng.integers(0, 2, (80, 6))
+    alone = ForwardProbabilitySelector(n_features_to_select=2).fit(X, y)
+    display = SelectionPathDisplay.from_estimator(alone)
+    assert legend_texts(display.ax_) == ["training rows", "kept: 2 features"]
+    chosen = ForwardProbabilitySelector(
+        n_features_to_select=2, held_out=4, score_on="held_out", scoring="log_loss"
+    ).fit(X, y)
+    display = SelectionPathDisplay.from_estimator(chosen)
+    assert display.ax_.get_ylabel() == "log loss"
+    assert legend_texts(display.ax_)[1] == "rows held out, which helped to choose"
+
+    def my_loss(y, proba):
+        return np.mean((y - proba[:, 1]) ** 2)
+
+    own = ForwardProbabilitySelector(n_features_to_select=2, scoring=my_loss).fit(X, y)
+    assert SelectionPathDisplay.from_estimator(own).ax_.get_ylabel() == "my loss"
+    boosted = BoostedProbabilitySelector(n_rounds=4, held_out=4).fit(X, y)
+    display = SelectionPathDisplay.from_estimator(boosted)
+    assert len(display.ax_.get_xticklabels()) == 5
+    assert legend_texts(display.ax_)[-1].startswith(f"kept: {boosted.path_.kept.size} feature")

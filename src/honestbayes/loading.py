@@ -11,7 +11,7 @@ from honestbayes.storage import Archive, ModelFileError, read_archive
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load a fitted model that ``save`` wrote.
+    """Load a fitted model or selector that ``save`` wrote.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        A fitted model whose predictions are those of the one that was saved.
+        A fitted model or selector whose results are those of the one that was saved.
 
     Raises
     ------
@@ -93,6 +93,24 @@ def _factor_regressor(archive: Archive) -> Any:
     return SelectiveFactorRegressor._from_plain(archive.content, archive.arrays)
 
 
+def _discrete_nb(archive: Archive) -> Any:
+    from honestbayes.models.discrete_nb import DiscreteNB
+
+    return DiscreteNB._from_plain(archive.content, archive.arrays)
+
+
+def _forward_selector(archive: Archive) -> Any:
+    from honestbayes.search.forward import ForwardProbabilitySelector
+
+    return ForwardProbabilitySelector._from_plain(archive.content, archive.arrays)
+
+
+def _boosted_selector(archive: Archive) -> Any:
+    from honestbayes.search.boosted import BoostedProbabilitySelector
+
+    return BoostedProbabilitySelector._from_plain(archive.content, archive.arrays)
+
+
 def _table_model(archive: Archive) -> Any:
     try:
         from honestbayes.tables.model import TableModel
@@ -103,6 +121,9 @@ def _table_model(archive: Archive) -> Any:
 
 
 _READERS: dict[str, Callable[[Archive], Any]] = {
+    "BoostedProbabilitySelector": _boosted_selector,
+    "DiscreteNB": _discrete_nb,
+    "ForwardProbabilitySelector": _forward_selector,
     "SelectiveBernoulliNB": _bernoulli_nb,
     "SelectiveCategoricalNB": _categorical_nb,
     "SelectiveFactorClassifier": _factor_classifier,

@@ -20,7 +20,7 @@ MAIN = "from honestbayes.__main__ import main; main()"
 def test_usage_version_and_help(run, tmp_path):
     assert run("--version", cwd=tmp_path).done() == f"{honestbayes.__version__}\n"
     helped = run("--help", cwd=tmp_path).done()
-    for command in ("report", "fit", "predict", "evaluate", "inspect", "demo"):
+    for command in ("report", "fit", "predict", "evaluate", "inspect", "demo", "select"):
         assert command in helped
         assert "Usage: honestbayes" in run(command, "--help", cwd=tmp_path).done()
     nothing = run(cwd=tmp_path)

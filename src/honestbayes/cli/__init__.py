@@ -8,6 +8,7 @@ from honestbayes.cli.demo import demo
 from honestbayes.cli.inspection import inspect
 from honestbayes.cli.models import evaluate, fit, predict
 from honestbayes.cli.report import report
+from honestbayes.cli.select import select
 
 app = typer.Typer(
     name="honestbayes",
@@ -17,7 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (report, fit, predict, evaluate, inspect, demo):
+for command in (report, fit, predict, evaluate, inspect, select, demo):
     app.command()(command)
 
 

@@ -192,8 +192,13 @@ def check_evaluation(options: Options, table: TrainingTable) -> None:
             f"{max(counts)} at most; give a number."
         )
         raise InputError(msg)
-    if options.n_folds == "loo":
-        return
+    if options.n_folds != "loo":
+        check_folds(options.n_folds, table, "--folds")
+
+
+def check_folds(n_folds: int, table: TrainingTable, option: str) -> None:
+    """Refuse more folds than a class has cases, or than there are groups."""
+    counts = np.bincount(table.y, minlength=len(table.labels)).tolist()
     smaller = counts.index(min(counts))
     most, what = counts[smaller], f"class {shown(table.labels[smaller])} has"
     unit = "cases"
@@ -204,16 +209,16 @@ def check_evaluation(options: Options, table: TrainingTable) -> None:
     if most < 2:
         msg = "all rows are of one group; name another column with --groups."
         raise InputError(msg)
-    if options.n_folds > most:
-        fix = "--folds 2" if most == 2 else f"--folds from 2 to {most:,}"
-        msg = f"--folds {options.n_folds:,} is too many: {what} {most:,} {unit}; give {fix}."
+    if n_folds > most:
+        fix = f"{option} 2" if most == 2 else f"{option} from 2 to {most:,}"
+        msg = f"{option} {n_folds:,} is too many: {what} {most:,} {unit}; give {fix}."
         raise InputError(msg)
 
 
-def check_jobs(jobs: int) -> None:
-    """Refuse a number of processes that is none."""
+def check_jobs(jobs: int, what: str = "processes") -> None:
+    """Refuse a number of processes, or threads, that is none."""
     if jobs == 0 or jobs < -1:
-        msg = f"{jobs} is not a number of processes; give 1 or more, or -1."
+        msg = f"{jobs} is not a number of {what}; give 1 or more, or -1."
         raise typer.BadParameter(msg, param_hint="--jobs")
 
 

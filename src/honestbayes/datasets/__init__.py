@@ -1,14 +1,24 @@
 """Data: simulators of the published models, a bundled real table, and a loader."""
 
 from honestbayes.datasets.expression import Dataset, load_colon, load_leukemia
+from honestbayes.datasets.kdd98 import (
+    Donations,
+    load_kdd98,
+    load_kdd98_categorical,
+    load_kdd98_sample,
+)
 from honestbayes.datasets.mixture import MixtureData, simulate_mixture
 from honestbayes.datasets.simulation import SimulatedData, simulate_naive_bayes
 
 __all__ = [
     "Dataset",
+    "Donations",
     "MixtureData",
     "SimulatedData",
     "load_colon",
+    "load_kdd98",
+    "load_kdd98_categorical",
+    "load_kdd98_sample",
     "load_leukemia",
     "simulate_mixture",
     "simulate_naive_bayes",

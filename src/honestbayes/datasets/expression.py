@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-DATA_VARIABLE = "HONESTBAYES_DATA"
+from honestbayes.datasets.folder import data_folder
 
 _LEUKEMIA = """\
 Leukaemia, Golub et al. 1999: 38 bone marrow samples, 3051 genes; class 0 is acute lymphoblastic
@@ -119,7 +119,7 @@ def load_colon(folder: str | os.PathLike[str] | None = None) -> Dataset:
     error rates are near 0.30, far from the published 0.19. Runs of dots in gene names, the
     padding of the source's names, are shortened to one.
     """
-    arrays = _read_colon(_data_folder(folder) / "colon_alon.npz")
+    arrays = _read_colon(data_folder(folder, "colon_alon.npz") / "colon_alon.npz")
     names = [re.sub(r"\.{2,}", ".", name) for name in arrays["gene"].tolist()]
     return Dataset(
         X=_standardise_rows(np.log10(arrays["X"])),
@@ -129,18 +129,6 @@ def load_colon(folder: str | os.PathLike[str] | None = None) -> Dataset:
         description=_COLON,
         groups=arrays["patient"].astype(np.int64),
     )
-
-
-def _data_folder(folder: str | os.PathLike[str] | None) -> Path:
-    if folder is not None:
-        return Path(folder)
-    named = os.environ.get(DATA_VARIABLE)
-    if not named:
-        raise FileNotFoundError(
-            f"load_colon needs the folder that holds colon_alon.npz: give folder=..., or set the "
-            f"environment variable {DATA_VARIABLE}."
-        )
-    return Path(named)
 
 
 def _read_colon(file: Path) -> Mapping[str, NDArray[Any]]:

@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, get_args
 
 import numpy as np
+from sklearn.utils.validation import _check_sample_weight
 
 from honestbayes.models.bernoulli_core import FeaturePriorName, Settings
 from honestbayes.models.categorical_core import CategoricalSettings
@@ -255,6 +256,26 @@ def whole_number(params: Mapping[str, Any], name: str, least: int) -> int:
         msg = f"{name}={value!r} is not a whole number from {least} on."
         raise ValueError(msg)
     return int(value)
+
+
+def check_weights(sample_weight: Any, codes: IntArray, classes: AnyArray) -> FloatArray:
+    """Return what each row counts; every class needs some weight."""
+    rows = np.empty((codes.size, 0))
+    weight = _check_sample_weight(sample_weight, rows, dtype=float, ensure_non_negative=True)
+    present = np.bincount(codes, weight, minlength=classes.size) > 0
+    if not present.all():
+        msg = f"class {classes[~present].tolist()[0]!r} has no row with a sample_weight above 0."
+        raise ValueError(msg)
+    return np.asarray(weight)
+
+
+def positive_number(params: Mapping[str, Any], name: str) -> float:
+    """Return a finite number of the user's that is above 0."""
+    value = params[name]
+    if not (_is_real(value) and 0 < value < np.inf):
+        msg = f"{name}={value!r} is not a number above 0."
+        raise ValueError(msg)
+    return float(value)
 
 
 def positive_pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:

@@ -3,7 +3,9 @@
 from honestbayes.plots.alpha_posterior import AlphaPosteriorDisplay
 from honestbayes.plots.feature_path import FeaturePathDisplay
 from honestbayes.plots.probability_scatter import ProbabilityScatterDisplay
+from honestbayes.plots.profit import ProfitDisplay
 from honestbayes.plots.reliability import ReliabilityDisplay
+from honestbayes.plots.selection_path import SelectionPathDisplay
 from honestbayes.plots.signal import SignalDisplay
 from honestbayes.plots.trace import TraceDisplay
 
@@ -11,7 +13,9 @@ __all__ = [
     "AlphaPosteriorDisplay",
     "FeaturePathDisplay",
     "ProbabilityScatterDisplay",
+    "ProfitDisplay",
     "ReliabilityDisplay",
+    "SelectionPathDisplay",
     "SignalDisplay",
     "TraceDisplay",
 ]

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from honestbayes.screening.levels import as_columns
+from honestbayes.screening.levels import Columns, as_columns
 from honestbayes.types import AnyArray, IntArray
 
 Kind = Literal["binary", "categorical", "real"]
@@ -27,7 +27,11 @@ def find_kinds(X: Any, given: Any = None) -> tuple[Kind, ...]:
     given : mapping or sequence, optional
         Kinds that the user has named: for some columns by name or index, or for all in order.
     """
-    columns = as_columns(X)
+    return kinds_of_columns(as_columns(X), given)
+
+
+def kinds_of_columns(columns: Columns, given: Any = None) -> tuple[Kind, ...]:
+    """Return the kind of each column of a table that is read as such; as `find_kinds`."""
     named = _named(given, columns.feature_names, columns.n_columns)
     return tuple(
         named.get(position)

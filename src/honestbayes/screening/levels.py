@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from honestbayes.screening.frames import frame_names
-from honestbayes.screening.sources import as_source
+from honestbayes.screening.sources import DenseSource, as_source, dense_values
 from honestbayes.types import AnyArray, BoolArray, IntArray
 
 LARGEST_CODE = 255
@@ -145,12 +145,8 @@ def as_columns(X: Any) -> Columns:
             return Columns(values.shape[0], values.shape[1], None, lambda j: values[:, j])
     source = as_source(X)
     n, p = source.shape
-    numbers = np.concatenate([_dense(block.values) for block in source.blocks()], axis=1)
+    numbers = source.values if isinstance(source, DenseSource) else dense_values(source)
     return Columns(n, p, source.feature_names, lambda j: numbers[:, j], numbers)
-
-
-def _dense(values: Any) -> AnyArray:
-    return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
 def _frame_column(column: Any, module: str) -> AnyArray:
@@ -190,12 +186,12 @@ def category_table(X: Any) -> CategoryTable:
     codes = np.empty((columns.n_rows, columns.n_columns), dtype=np.int32)
     levels = []
     for j in range(columns.n_columns):
-        values, missing = _cells(columns.get(j), columns.name(j), columns.is_category(j))
-        found = np.unique(values[~missing])
+        values, missing = column_cells(columns.get(j), columns.name(j), columns.is_category(j))
+        found = distinct(values[~missing])
         declared = columns.declared(j)
         if declared is not None and np.isin(found, declared).all():
             found = declared
-        codes[:, j] = _positions(values, missing, found)
+        codes[:, j] = positions(values, missing, found)
         if found.size < 2:
             found, shift = _with_a_second(found)
             codes[~missing, j] += shift
@@ -229,10 +225,10 @@ def encode_columns(
     unknown = []
     for place, known in enumerate(levels.values):
         any_number = columns.is_category(place) or not _are_whole(known)
-        values, missing = _cells(columns.get(place), describe(place), any_number)
+        values, missing = column_cells(columns.get(place), describe(place), any_number)
         if (values.dtype.kind == "O") != (known.dtype.kind == "O"):
             values, known = _as_texts(values), _as_texts(known)
-        codes[:, place] = _positions(values, missing, known)
+        codes[:, place] = positions(values, missing, known)
         strange = ~missing & (codes[:, place] == MISSING)
         if strange.any():
             unknown.append((place, values[strange][0], int(strange.sum())))
@@ -245,20 +241,17 @@ def _are_whole(levels: AnyArray) -> bool:
     return bool(np.all((seen >= 0) & (seen == np.rint(seen))))
 
 
-def _cells(values: AnyArray, name: str, any_number: bool) -> tuple[AnyArray, BoolArray]:
+def column_cells(values: AnyArray, name: str, any_number: bool) -> tuple[AnyArray, BoolArray]:
     """Return a column as floats or texts, and which cells are missing; refuse anything else."""
     if values.dtype.kind == "b":
         values = values.astype(float)
     if values.dtype.kind in "US":
         values = values.astype(object)
     if values.dtype.kind == "O":
-        missing = np.array([v is None or v != v or str(v) == "<NA>" for v in values], dtype=bool)
-        present = values[~missing]
-        if all(isinstance(v, str) for v in present):
+        missing, are_texts = _missing_objects(values, name)
+        if are_texts:
             return values, missing
-        if any(isinstance(v, str) for v in present):
-            msg = f"{name} mixes texts and numbers; make it one or the other."
-            raise ValueError(msg)
+        present = values[~missing]
         numbers = np.full(values.size, np.nan)
         try:
             numbers[~missing] = present.astype(float)
@@ -275,6 +268,34 @@ def _cells(values: AnyArray, name: str, any_number: bool) -> tuple[AnyArray, Boo
     return numbers, missing
 
 
+def _missing_objects(values: AnyArray, name: str) -> tuple[BoolArray, bool]:
+    """Return which of a column of objects are missing, and whether the others are all texts.
+
+    Columns have far fewer different values than cells, so only these are looked at.
+    """
+    try:
+        seen = dict.fromkeys(values.tolist())
+    except TypeError:
+        wrong = next(v for v in values.tolist() if v is not None and not hasattr(v, "__float__"))
+        msg = f"{name} holds {wrong!r}, which is neither a text nor a number."
+        raise ValueError(msg) from None
+    gone = {v: v is None or v != v or str(v) == "<NA>" for v in seen}
+    present = [v for v, is_gone in gone.items() if not is_gone]
+    are_texts = [isinstance(v, str) for v in present]
+    if any(are_texts) and not all(are_texts):
+        msg = f"{name} mixes texts and numbers; make it one or the other."
+        raise ValueError(msg)
+    missing = np.array([gone[v] for v in values.tolist()], dtype=bool)
+    return missing, all(are_texts)
+
+
+def distinct(values: AnyArray) -> AnyArray:
+    """Return the different values of a column's cells, sorted."""
+    if values.dtype.kind != "O":
+        return np.unique(values)
+    return np.array(sorted(set(values.tolist())), dtype=object)
+
+
 def _check_numbers(numbers: AnyArray, missing: BoolArray, name: str, any_number: bool) -> None:
     """Refuse numbers that are no levels: negative ones and fractions, unless any are; infinity."""
     with np.errstate(invalid="ignore"):
@@ -282,9 +303,10 @@ def _check_numbers(numbers: AnyArray, missing: BoolArray, name: str, any_number:
         wrong = ~missing & ~(good & np.isfinite(numbers))
     if wrong.any():
         value = numbers[wrong][0]
-        kind = (
-            "infinite (inf)" if np.isinf(value) else "negative" if value < 0 else "no whole number"
-        )
+        if np.isinf(value):
+            msg = f"{name} holds {value:g}, which is infinite (inf); give finite numbers."
+            raise ValueError(msg)
+        kind = "negative" if value < 0 else "no whole number"
         msg = (
             f"{name} holds {value:g}, which is {kind}: Negative values in data and fractions are "
             "not categories. Give texts or whole numbers from 0; measurements are for "
@@ -293,7 +315,7 @@ def _check_numbers(numbers: AnyArray, missing: BoolArray, name: str, any_number:
         raise ValueError(msg)
 
 
-def _positions(values: AnyArray, missing: BoolArray, known: AnyArray) -> IntArray:
+def positions(values: AnyArray, missing: BoolArray, known: AnyArray) -> IntArray:
     """Place of each value among sorted levels; -1 for missing and unknown."""
     codes = np.full(values.size, MISSING, dtype=np.int64)
     place = {level: index for index, level in enumerate(known.tolist()) if level is not None}

@@ -1,0 +1,237 @@
+"""``honestbayes select``: which columns make the probabilities of naive Bayes best."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from honestbayes.cli import options as given
+from honestbayes.cli.messages import bad_input, one_line_errors, progress
+from honestbayes.cli.report import stem
+from honestbayes.cli.selection_choices import (
+    DEFAULT_FOLDS,
+    DEFAULT_PATIENCE,
+    Choices,
+    fitted_selector,
+)
+from honestbayes.cli.selection_folder import check_selection_folder, write_selection
+from honestbayes.cli.selection_words import print_selection
+from honestbayes.report.record import plain_data
+from honestbayes.search.selector import ProbabilitySelector
+from honestbayes.tables import InputError, TableFile, TrainingTable, read_training
+from honestbayes.tables.conversion import to_numbers
+from honestbayes.tables.errors import shown
+from honestbayes.types import FloatArray, IntArray
+
+
+class Method(StrEnum):
+    """Ways to select."""
+
+    forward = "forward"
+    boosted = "boosted"
+
+
+class Rows(StrEnum):
+    """Rows on which candidates are compared."""
+
+    train = "train"
+    held_out = "held-out"
+
+
+class Loss(StrEnum):
+    """What is made small."""
+
+    squared_error = "squared-error"
+    log_loss = "log-loss"
+
+
+@one_line_errors
+def select(
+    table: given.Table,
+    target: given.Target = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="forward: add the best column at each step. boosted: one column a round, by "
+            "boosting."
+        ),
+    ] = Method.forward,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            "--features",
+            "-k",
+            metavar="N",
+            help="How many columns to take, or 'all'; rounds of boosting (10). By default as "
+            "many as --patience lets.",
+        ),
+    ] = None,
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Stop when the held-out score has not improved for so many steps, and keep the "
+            f"columns of the best step; {DEFAULT_PATIENCE}, unless --features is given.",
+        ),
+    ] = None,
+    held_out: Annotated[
+        str,
+        typer.Option(
+            metavar="FOLDS or SHARE",
+            help="Folds (5), a share of the rows (0.3), or 'none'.",
+        ),
+    ] = str(DEFAULT_FOLDS),
+    score_on: Annotated[
+        Rows, typer.Option(help="Rows on which candidates are compared.")
+    ] = Rows.train,
+    loss: Annotated[Loss, typer.Option(help="What is made small.")] = Loss.squared_error,
+    weights: Annotated[str | None, typer.Option(help="Column of what each row counts.")] = None,
+    ignore: given.Ignore = None,
+    groups: given.Groups = None,
+    row_names: Annotated[
+        str | None,
+        typer.Option("--id", help="Column of row identifiers, kept in the reduced table."),
+    ] = None,
+    smoothing: Annotated[
+        float, typer.Option(help="What each level of a column is given more in each class.")
+    ] = 1.0,
+    bins: Annotated[int, typer.Option(min=2, help="Bins of a column of measurements.")] = 10,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Draws the rows that are held out.")
+    ] = 0,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 for one on each processor.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write; by default named after the table.")
+    ] = None,
+    delimiter: given.Delimiter = None,
+    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
+    quiet: given.Quiet = False,
+    as_json: given.AsJson = False,
+) -> None:
+    """Select the columns with which the probabilities of naive Bayes are best."""
+    given.check_jobs(jobs, "threads")
+    chosen = Choices.of(
+        method=method.value,
+        features=features,
+        patience=patience,
+        held_out=held_out,
+        score_on=score_on.name,
+        loss=loss.name,
+        grouped=groups is not None,
+        smoothing=smoothing,
+        n_bins=bins,
+        seed=seed,
+        n_jobs=jobs,
+    )
+    folder = Path(f"{stem(table)}-selection") if out is None else out
+    check_selection_folder(folder, table)
+    command = given.command_line(
+        "select",
+        [given.shareable(table)],
+        {
+            "--target": target,
+            "--method": None if method is Method.forward else method.value,
+            "--features": features,
+            "--patience": patience,
+            "--held-out": None if held_out == str(DEFAULT_FOLDS) else held_out,
+            "--score-on": None if score_on is Rows.train else score_on.value,
+            "--loss": None if loss is Loss.squared_error else loss.value,
+            "--weights": weights,
+            "--ignore": ignore,
+            "--groups": groups,
+            "--id": row_names,
+            "--smoothing": None if smoothing == 1 else smoothing,
+            "--bins": None if bins == 10 else bins,
+            "--seed": seed,
+            "--delimiter": delimiter,
+            "--max-size": None if max_size == given.DEFAULT_MAX_SIZE else max_size,
+            "--out": None if out is None else given.shareable(out),
+        },
+    )
+    file = given.opened(table, delimiter, max_size)
+    with progress(quiet=quiet) as bars:
+        bars("Reading", 0)
+        left_out = _not_candidates(
+            file,
+            weights,
+            ignore or [],
+            {target: "the target", groups: "the groups", row_names: "the identifiers"},
+        )
+        data = read_training(
+            file, target=target, ignore=left_out, groups=groups, ids=row_names, coded=True
+        )
+        weight = None if weights is None else row_weights(file, weights, data.row_numbers)
+        chosen.check_table(data)
+        bars("Selecting", 0)
+        with bad_input():
+            selector = fitted_selector(chosen, data, weight)
+        bars("Writing", 0)
+        roles = {data.target, weights, groups, row_names}
+        kept = set(selector.get_feature_names_out()) | roles
+        columns = [name for name in file.columns if name in kept]
+        check_selection_folder(folder, table)
+        write_selection(selector, file, columns, folder)
+    if as_json:
+        found = contents(selector, data, file.name, command)
+        typer.echo(json.dumps(plain_data(found), allow_nan=False, indent=1))
+    elif not quiet:
+        print_selection(selector, data, file.name, folder)
+
+
+def _not_candidates(
+    file: TableFile, weights: str | None, ignore: list[str], roles: dict[str | None, str]
+) -> list[str]:
+    """Return the columns to ignore, and that of the weights, which has no other role."""
+    if weights is None:
+        return ignore
+    file.require((weights,))
+    taken = roles | dict.fromkeys(ignore, "a column to ignore")
+    if weights in taken:
+        msg = (
+            f"column {shown(weights)} is given as the weights and as {taken[weights]}; choose one."
+        )
+        raise InputError(msg)
+    return [*ignore, weights]
+
+
+def row_weights(file: TableFile, name: str, row_numbers: IntArray) -> FloatArray:
+    """Return what each row that has a class counts; refuse what is no weight."""
+    column = file.read([name])[name]
+    values = to_numbers(column, name, decimal=file.decimal)[row_numbers - 1]
+    wrong = np.flatnonzero(~(values >= 0))
+    if wrong.size:
+        value = float(values[wrong[0]])
+        what = "has no value" if np.isnan(value) else f"holds {value:g}"
+        msg = (
+            f"the column of weights {shown(name)} {what} in row {row_numbers[wrong[0]]:,}; give "
+            "each row a number from 0 on."
+        )
+        raise InputError(msg)
+    return values
+
+
+def contents(
+    selector: ProbabilitySelector, data: TrainingTable, name: str, command: str
+) -> dict[str, Any]:
+    """Return all that is known of a selection as data."""
+    path = selector.path_
+    counts = np.bincount(data.y, minlength=len(data.labels))
+    return {
+        "table": name,
+        "command": command,
+        "n_cases": data.y.size,
+        "class_counts": dict(zip(data.labels, counts.tolist(), strict=True)),
+        "n_columns": selector.n_features_in_,
+        "kept": [str(selector.feature_names_in_[column]) for column in path.kept],
+        "without_columns": {
+            "train_score": path.train_score[0],
+            "held_out_score": path.held_out_score[0],
+        },
+        "path": path.table(),
+        "notes": data.notes,
+    }

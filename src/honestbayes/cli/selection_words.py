@@ -1,0 +1,93 @@
+"""What ``honestbayes select`` prints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from honestbayes.cli.messages import say, word
+from honestbayes.cli.report import cases_in_words
+from honestbayes.cli.selection_folder import FILES, PATH, REDUCED
+from honestbayes.search.path import SelectionPath
+from honestbayes.search.selector import ProbabilitySelector
+from honestbayes.tables import TrainingTable
+
+MOST_LINES = 40
+"""Steps that are printed; the file holds all."""
+
+MOST_NAMES = 30
+
+
+def print_selection(
+    selector: ProbabilitySelector, data: TrainingTable, name: str, folder: Path
+) -> None:
+    """Print the path, what was kept, how far its scores can be believed, and where files are."""
+    path = selector.path_
+    counts = tuple(np.bincount(data.y, minlength=len(data.labels)).tolist())
+    candidates, kept = selector.n_features_in_, path.kept
+    say(
+        f"{word(name)}: {cases_in_words(data.labels, counts)}; {candidates:,} "
+        f"column{'' if candidates == 1 else 's'}, {kept.size:,} kept"
+    )
+    for note in data.notes:
+        say(f"Note: {note}")
+    say()
+    say(table_of(path), wrap=False)
+    say()
+    say(f"Kept: {_names(selector)}.")
+    say()
+    say(honest_words(selector))
+    say(f"Rows of this table chose the columns: judge a model of {REDUCED} on rows from elsewhere.")
+    say()
+    say(f"Written to {folder}: {', '.join(FILES)}", wrap=False)
+
+
+def table_of(path: SelectionPath) -> str:
+    """Return the first steps as text, with names that stay on their lines."""
+    lines = str(replace(path, name=tuple(word(name) for name in path.name))).splitlines()
+    more = len(lines) - MOST_LINES
+    if more > 1:
+        lines = [*lines[:MOST_LINES], f"({more:,} more steps in {PATH})"]
+    return "\n".join(lines)
+
+
+def _names(selector: ProbabilitySelector) -> str:
+    kept = selector.path_.kept.tolist()
+    if not kept:
+        return "none"
+    words = [word(selector.feature_names_in_[column]) for column in kept[:MOST_NAMES]]
+    more = len(kept) - MOST_NAMES
+    return ", ".join(words) + (f" and {more:,} more" if more > 0 else "")
+
+
+def honest_words(selector: ProbabilitySelector) -> str:
+    """Say what the scores are worth."""
+    path = selector.path_
+    if np.isnan(path.held_out_score[0]):
+        return (
+            "No rows were held out: scores on the rows that chose and trained flatter, also for "
+            "columns that mean nothing."
+        )
+    loss = str(getattr(selector, "scoring", "squared_error")).replace("_", " ")
+    before, after = path.held_out_score[0], path.held_out_score[path.n_kept]
+    steps = "1 step" if path.n_kept == 1 else f"{path.n_kept:,} steps"
+    scores = f"The held-out {loss} is {after:.4f} after {steps}, {before:.4f} before the first."
+    if after > before:
+        scores += " That is worse than no column at all."
+    by_number = getattr(selector, "patience", None) is not None
+    if path.n_kept == 0:
+        return (
+            f"No column made the held-out {loss} better than the {before:.4f} that the class "
+            "shares alone have."
+        )
+    if getattr(selector, "score_on", "train") == "held_out":
+        return f"{scores} The columns were chosen by this very score, so it flatters."
+    if isinstance(selector.held_out, float):
+        who = "The rows held out neither chose columns nor trained"
+    else:
+        who = "It is of paths that were chosen anew without the rows that they are judged on"
+    if by_number:
+        return f"{scores} {who}; only the number of steps was chosen by it, which flatters."
+    return f"{scores} {who}."

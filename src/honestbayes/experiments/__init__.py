@@ -1,0 +1,1 @@
+"""The published experiments, one file each, with the published figures beside ours."""

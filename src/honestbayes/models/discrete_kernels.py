@@ -1,0 +1,31 @@
+"""Counts of levels, and sums of what they say, over all cells of a coded table."""
+
+from __future__ import annotations
+
+from numba import njit
+
+_COLUMNS = 128
+"""Columns that are counted at once: their slots stay in the cache, and no two cells in a row add to
+the same one."""
+
+
+@njit(cache=True, nogil=True)
+def add_counts(cells, first, labels, weight, slots):  # type: ignore[no-untyped-def]
+    """Add each row's weight to the slots of its cells."""
+    n, p = cells.shape
+    for start in range(0, p, _COLUMNS):
+        stop = min(start + _COLUMNS, p)
+        for i in range(n):
+            for j in range(start, stop):
+                slots[first[j] + 1 + cells[i, j], labels[i]] += weight[i]
+
+
+@njit(cache=True, nogil=True)
+def add_evidence(cells, first, log_likelihood, total):  # type: ignore[no-untyped-def]
+    """Add the log likelihood of all columns to each row and class, shape (n, C)."""
+    n, p = cells.shape
+    for i in range(n):
+        for j in range(p):
+            slot = first[j] + 1 + cells[i, j]
+            for c in range(total.shape[1]):
+                total[i, c] += log_likelihood[slot, c]

@@ -1,0 +1,127 @@
+"""Any classifier as a judge of candidates: it is fitted for each, which is slow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from honestbayes.screening.kinds import columns_of
+from honestbayes.search.judges import Judge, Scoring, user_loss
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+_SMALLEST = np.finfo(float).tiny
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EstimatorCourt:
+    """A classifier of the user's, and the rows.
+
+    Attributes
+    ----------
+    estimator : classifier
+        With ``fit`` and ``predict_proba``; it is cloned.
+    X : table of shape (n, p)
+        All columns.
+    labels : ndarray of int of shape (n,)
+        Class of each row.
+    classes : ndarray of shape (C,)
+        What these stand for.
+    weight : ndarray of shape (n,) or None
+        What each row counts in training and in the loss.
+    scoring : {"squared_error", "log_loss"} or callable
+        The loss.
+    n_jobs : int, optional
+        Candidates at work at once.
+    """
+
+    estimator: Any
+    X: Any
+    labels: AnyArray
+    classes: AnyArray
+    weight: FloatArray | None
+    scoring: Scoring
+    n_jobs: int | None
+
+    def on_training(self, rows: BoolArray) -> Judge:
+        """Return a judge of the rows that it is trained on."""
+        return self.on_others(rows, rows)
+
+    def on_others(self, training: BoolArray, judged: BoolArray) -> Judge:
+        """Return a judge that is trained on some rows and judges others."""
+        return EstimatorJudge(self, [(np.flatnonzero(training), np.flatnonzero(judged))])
+
+    def by_fold(self, fold: AnyArray) -> Judge:
+        """Return a judge of all rows that have a fold, each by the rows of no or other folds."""
+        folds = range(int(fold.max()) + 1)
+        splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in folds]
+        return EstimatorJudge(self, splits)
+
+
+class EstimatorJudge:
+    """A classifier, fitted to the features so far and each candidate.
+
+    Parameters
+    ----------
+    court : EstimatorCourt
+        The classifier and the rows.
+    splits : sequence of (train, judged)
+        Rows for training, and rows whose probabilities are judged.
+    """
+
+    def __init__(self, court: EstimatorCourt, splits: Sequence[tuple[IntArray, IntArray]]) -> None:
+        self._court, self._splits = court, splits
+        self._features: list[int] = []
+
+    def add(self, column: int) -> None:
+        """Add a feature for good."""
+        self._features.append(column)
+
+    def loss(self) -> float:
+        """Return the loss with the features so far."""
+        return self._loss_with(self._features)
+
+    def losses(self, candidates: IntArray) -> FloatArray:
+        """Return the loss with each candidate added, shape (m,)."""
+        found = Parallel(n_jobs=self._court.n_jobs)(
+            delayed(self._loss_with)([*self._features, j]) for j in candidates.tolist()
+        )
+        return np.array(found)
+
+    def _loss_with(self, features: list[int]) -> float:
+        court = self._court
+        rows = np.concatenate([judged for _, judged in self._splits])
+        proba = np.concatenate([self._proba(features, *split) for split in self._splits])
+        weight = np.ones(rows.size) if court.weight is None else court.weight[rows]
+        if callable(court.scoring):
+            return user_loss(court.scoring, court.classes[court.labels[rows]], proba, weight)
+        actual = np.arange(court.classes.size) == court.labels[rows][:, None]
+        if court.scoring == "squared_error":
+            loss = ((actual - proba) ** 2).sum(axis=1)
+        else:
+            loss = -xlogy(actual, np.maximum(proba, _SMALLEST)).sum(axis=1)
+        return float(np.average(loss, weights=weight))
+
+    def _proba(self, features: list[int], train: IntArray, judged: IntArray) -> FloatArray:
+        """Return probabilities of the judged rows; without features the class shares."""
+        court = self._court
+        weight = None if court.weight is None else court.weight[train]
+        if not features:
+            share = np.bincount(court.labels[train], weight, minlength=court.classes.size)
+            return np.tile(share / share.sum(), (judged.size, 1))
+        part = columns_of(court.X, np.array(features))
+        words = {} if weight is None else {"sample_weight": weight}
+        y = court.classes[court.labels[train]]
+        model = clone(court.estimator).fit(rows_of(part, train), y, **words)
+        proba: FloatArray = model.predict_proba(rows_of(part, judged))
+        return proba
+
+
+def rows_of(X: Any, rows: IntArray) -> Any:
+    """Return some rows of a table, as a table of the same sort."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

@@ -1,0 +1,253 @@
+"""Greedy selection of the features that make probabilities best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from honestbayes.models.parameters import selection_rule, whole_number
+from honestbayes.search.estimator_judge import EstimatorCourt
+from honestbayes.search.file import FORWARD
+from honestbayes.search.judges import Court, Judge, NaiveBayesCourt, Scoring
+from honestbayes.search.path import SelectionPath
+from honestbayes.search.selector import HeldOut, ProbabilitySelector
+from honestbayes.types import FloatArray
+
+
+class ForwardProbabilitySelector(ProbabilitySelector):
+    """Adds, one at a time, the feature with which the probabilities are best.
+
+    Naive Bayes counts what two features share twice, so that probabilities get worse with many
+    features though the order of cases does not. Starting with none, each step tries every feature
+    that is left and takes the one with the lowest loss; exact ties go to the first column.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        With ``fit`` and ``predict_proba``; fitted for each candidate, which is slow. None: naive
+        Bayes on codes, `DiscreteNB`, for which a candidate costs one pass over its cells.
+    n_features_to_select : int, "all" or None, default=None
+        How many features to take. None: 10, or all when there are fewer; with ``patience`` as
+        many as it lets.
+    scoring : {"squared_error", "log_loss"} or callable, default="squared_error"
+        The loss, averaged over cases. "squared_error" sums over classes, as in the paper: it is
+        twice the Brier score of one of two classes. A function of yours has the arguments labels
+        and probabilities (n, n_classes), and ``sample_weight`` where weights differ; lower is
+        better.
+    score_on : {"train", "held_out"}, default="train"
+        On which rows candidates are compared: those they are trained on, as in the paper, or rows
+        held out.
+    held_out : float, int, splitter or None, default=None
+        Rows to hold out. A share: the others choose and train. Folds: all rows choose and train,
+        and the score on rows held out is that of paths which were chosen without each fold. With
+        ``score_on="held_out"`` all folds choose one path together, and since its features were
+        chosen by that score, it is better than what new cases will have.
+    patience : int, optional
+        Stop when the score on rows held out has not improved for so many steps, and keep the
+        features of the best step.
+    smoothing : float, default=1.0
+        What each level of a feature is given more in each class.
+    n_bins : int, default=10
+        Bins of a real-valued column, at most.
+    kinds : mapping or sequence, optional
+        Kinds of columns ("binary", "categorical", "real") that are not what they look like.
+    n_jobs : int, optional
+        Threads. It does not change the result.
+    random_state : int, RandomState or None, default=None
+        Draws the share of rows to hold out.
+
+    Attributes
+    ----------
+    path_ : SelectionPath
+        Feature and scores of each step.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features, where X has them.
+
+    Notes
+    -----
+    The score on training rows falls for many steps, also where it means nothing: of thousands of
+    features the best is chosen. Choose the number of features on rows held out.
+
+    References
+    ----------
+    Gidofalvi, G. and Zadrozny, B. Feature selection for class probability estimation, table 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes import ForwardProbabilitySelector
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 200)
+    >>> X = rng.integers(0, 2, (200, 30))
+    >>> X[:, 7] = np.where(rng.random(200) < 0.8, y, 1 - y)
+    >>> selector = ForwardProbabilitySelector(held_out=5, patience=2).fit(X, y)
+    >>> int(selector.path_.feature[0])
+    7
+    """
+
+    _file_kind = FORWARD
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_features_to_select: int | Literal["all"] | None = None,
+        scoring: Scoring = "squared_error",
+        score_on: Literal["train", "held_out"] = "train",
+        held_out: Any = None,
+        patience: int | None = None,
+        smoothing: float = 1.0,
+        n_bins: int = 10,
+        kinds: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_features_to_select = n_features_to_select
+        self.scoring = scoring
+        self.score_on = score_on
+        self.held_out = held_out
+        self.patience = patience
+        self.smoothing = smoothing
+        self.n_bins = n_bins
+        self.kinds = kinds
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Select features.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Array, sparse matrix, pandas or polars frame; NaN and None are missing.
+        y : array-like of shape (n,)
+            Class labels of two or more kinds.
+        sample_weight : array-like of shape (n,), optional
+            What each row counts, in training and in the score.
+        groups : array-like of shape (n,), optional
+            For a splitter that needs them.
+        """
+        self._check_words()
+        X, labels, weight = self._training(X, y, sample_weight)
+        n_steps = self._number_of_steps()
+        held_out = self._hold_out(labels, weight, groups)
+        court: Court
+        if self.estimator is None:
+            cases = self._cases(X, labels, weight, held_out)
+            court = NaiveBayesCourt(cases, float(self.smoothing), self.scoring, self.n_jobs)
+        else:
+            given = None if sample_weight is None else weight
+            words = (self.scoring, self.n_jobs)
+            court = EstimatorCourt(self.estimator, X, labels, self.classes_, given, *words)
+        self.path_ = self._walk(court, held_out, weight, n_steps)
+        return self
+
+    def _check_words(self) -> None:
+        """Refuse words that mean nothing, or nothing together."""
+        if not callable(self.scoring) and self.scoring not in ("squared_error", "log_loss"):
+            msg = (
+                f"scoring={self.scoring!r} is not 'squared_error', 'log_loss' or a function of "
+                "labels and probabilities."
+            )
+            raise ValueError(msg)
+        if self.score_on not in ("train", "held_out"):
+            msg = f"score_on={self.score_on!r} is not one of 'train', 'held_out'."
+            raise ValueError(msg)
+        if self.held_out is None and (self.score_on == "held_out" or self.patience is not None):
+            msg = "score_on='held_out' and patience need rows to hold out: give held_out too."
+            raise ValueError(msg)
+        if self.patience is not None:
+            whole_number(self.get_params(deep=False), "patience", 1)
+
+    def _number_of_steps(self) -> int:
+        """Return how many steps to make, at most."""
+        p = int(self.n_features_in_)
+        given: Any = self.n_features_to_select
+        if given is None and self.patience is not None:
+            return p
+        if isinstance(given, str) and given != "all":
+            msg = f"n_features_to_select={given!r} is not a number, 'all' or None."
+            raise ValueError(msg)
+        number, _ = selection_rule({"n_features_to_select": given, "threshold": None}, p)
+        return p if number is None else number
+
+    def _walk(
+        self, court: Court, held_out: HeldOut, weight: FloatArray, n_steps: int
+    ) -> SelectionPath:
+        """Take features one by one."""
+        p = int(self.n_features_in_)
+        train = court.on_training(held_out.training)
+        judge: Judge | None = None
+        folds: list[tuple[float, Walk]] = []
+        if held_out.is_part:
+            judge = court.on_others(held_out.training, ~held_out.training)
+        elif held_out.is_any and self.score_on == "held_out":
+            judge = court.by_fold(held_out.fold)
+        elif held_out.is_any:
+            for training, judged in held_out.splits(weight):
+                pair = court.on_training(training), court.on_others(training, judged)
+                folds.append((float(weight[judged].sum()), Walk(pair[0], pair, p)))
+        judges = (train,) if judge is None else (train, judge)
+        main = Walk(judges[-1] if self.score_on == "held_out" else train, judges, p)
+
+        def scores() -> tuple[float, float]:
+            if folds:
+                shares = [share for share, _ in folds]
+                return main.scores[0], float(
+                    np.average([walk.scores[1] for _, walk in folds], weights=shares)
+                )
+            return main.scores[0], main.scores[1] if judge is not None else np.nan
+
+        path = [scores()]
+        best = 0
+        while len(main.taken) < n_steps:
+            for walk in (main, *(walk for _, walk in folds)):
+                walk.step()
+            path.append(scores())
+            if path[-1][1] < path[best][1]:
+                best = len(main.taken)
+            if self.patience is not None and len(main.taken) - best >= self.patience:
+                break
+        columns = np.array(main.taken, dtype=np.int64)
+        by_step = np.array(path)
+        n_kept = columns.size if self.patience is None else best
+        return SelectionPath(columns, self._names(columns), by_step[:, 0], by_step[:, 1], n_kept)
+
+
+class Walk:
+    """A greedy walk: one judge chooses, all of them score.
+
+    Parameters
+    ----------
+    chooser : Judge
+        Compares candidates; one of the judges.
+    judges : sequence of Judge
+        Score the features so far.
+    n_features : int
+        Candidates at the start.
+    """
+
+    def __init__(self, chooser: Judge, judges: Sequence[Judge], n_features: int) -> None:
+        self._chooser, self._judges = chooser, judges
+        self._left = np.arange(n_features)
+        self.taken: list[int] = []
+        self.scores = [judge.loss() for judge in judges]
+
+    def step(self) -> None:
+        """Take the best candidate; the first of those that are equally good."""
+        losses = self._chooser.losses(self._left)
+        place = int(np.argmin(losses))
+        column = int(self._left[place])
+        self._left = np.delete(self._left, place)
+        self.taken.append(column)
+        for position, judge in enumerate(self._judges):
+            judge.add(column)
+            is_known = judge is self._chooser
+            self.scores[position] = float(losses[place]) if is_known else judge.loss()

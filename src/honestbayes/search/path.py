@@ -1,0 +1,80 @@
+"""What a selector did, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectionPath:
+    """The steps of a selector.
+
+    Attributes
+    ----------
+    feature : ndarray of int of shape (T,)
+        Column that was taken at each step; boosting may take one again.
+    name : tuple of str
+        What it is called.
+    train_score, held_out_score : ndarray of shape (1 + T,)
+        Loss with the features so far on the training rows, and on rows held out (NaN without
+        any). The first is that of no feature: each case has the class shares.
+    n_kept : int
+        Steps whose features are kept.
+    r, alpha, entropy : ndarray of shape (T,) or None
+        Of boosting: the weighted confidence in the actual class, the step that follows from it,
+        and the entropy of the weights after it, 1 where all are alike.
+    """
+
+    feature: IntArray
+    name: tuple[str, ...]
+    train_score: FloatArray
+    held_out_score: FloatArray
+    n_kept: int
+    r: FloatArray | None = None
+    alpha: FloatArray | None = None
+    entropy: FloatArray | None = None
+
+    @property
+    def kept(self) -> IntArray:
+        """Columns that are kept, each once, in the order in which they were taken."""
+        chosen = self.feature[: self.n_kept]
+        _, first = np.unique(chosen, return_index=True)
+        return np.asarray(chosen[np.sort(first)])
+
+    def table(self) -> dict[str, AnyArray]:
+        """Return the path by columns, one row a step."""
+        result: dict[str, AnyArray] = {
+            "step": np.arange(1, self.feature.size + 1),
+            "feature": self.feature,
+            "name": np.array(self.name, dtype=object),
+            "train_score": self.train_score[1:],
+            "held_out_score": self.held_out_score[1:],
+            "kept": np.arange(self.feature.size) < self.n_kept,
+        }
+        for word in ("r", "alpha", "entropy"):
+            value = getattr(self, word)
+            if value is not None:
+                result[word] = value
+        return result
+
+    def __str__(self) -> str:
+        """Return the path as text, one line a step."""
+        has_held_out = not np.all(np.isnan(self.held_out_score))
+        head = ["step", "training", *(["held out"] if has_held_out else []), "feature"]
+        lines = [head]
+        for step, train in enumerate(self.train_score.tolist()):
+            held_out = [f"{self.held_out_score[step]:.5f}"] if has_held_out else []
+            name = self.name[step - 1] if step else "(none)"
+            left = "" if step <= self.n_kept else "  left out"
+            lines.append([str(step), f"{train:.5f}", *held_out, name + left])
+        widths = [max(len(line[place]) for line in lines) for place in range(len(head) - 1)]
+        return "\n".join(
+            "  ".join(
+                [*(word.rjust(w) for word, w in zip(line[:-1], widths, strict=True)), line[-1]]
+            )
+            for line in lines
+        )

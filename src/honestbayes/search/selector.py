@@ -1,0 +1,170 @@
+"""What forward and boosted selection share: reading tables, rows held out, the selector's face."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from honestbayes.models.discrete_file import KnownColumns
+from honestbayes.models.parameters import check_weights, positive_number, whole_number
+from honestbayes.screening import check_as_many, encode_labels
+from honestbayes.screening.coding import learn_coding
+from honestbayes.screening.levels import as_table
+from honestbayes.search.file import FittedSelector, feature_names, from_plain, save_selector
+from honestbayes.search.judges import Cases
+from honestbayes.search.path import SelectionPath
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """Which rows train and which are held out.
+
+    Attributes
+    ----------
+    fold : ndarray of int of shape (n,)
+        Fold of each row, -1 for rows that are never held out.
+    is_part : bool
+        Whether there is a single fold, held out for good, so that only the others train.
+    """
+
+    fold: AnyArray
+    is_part: bool
+
+    @property
+    def training(self) -> BoolArray:
+        """Which rows train."""
+        return np.asarray(self.fold < 0) | (not self.is_part)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether any row is held out."""
+        return bool(np.any(self.fold >= 0))
+
+    def splits(self, weight: FloatArray) -> list[tuple[BoolArray, BoolArray]]:
+        """Return training rows and judged rows of each fold that has any weight."""
+        folds = range(int(self.fold.max()) + 1)
+        return [(self.fold != f, self.fold == f) for f in folds if weight[self.fold == f].any()]
+
+
+class ProbabilitySelector(SelectorMixin, BaseEstimator):
+    """Base of selectors that optimise the probabilities of naive Bayes."""
+
+    held_out: Any
+    smoothing: Any
+    n_bins: Any
+    kinds: Any
+    n_jobs: Any
+    random_state: Any
+    path_: SelectionPath
+    _file_kind: ClassVar[str]
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.path_.kept] = True
+        return mask
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted selector to a file of plain data, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; ``.honestbayes`` is the usual suffix. `honestbayes.load` reads it.
+
+        Notes
+        -----
+        A selector with an ``estimator``, or a function as ``scoring``, is refused. Folds that are
+        given as a splitter, and a ``RandomState``, are stored as None; they are not needed to
+        transform.
+        """
+        check_is_fitted(self)
+        parameters = self.get_params(deep=False)
+        columns = KnownColumns.of(self)
+        save_selector(FittedSelector(self._file_kind, parameters, columns, self.path_), path)
+
+    @classmethod
+    def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the selector that a file describes."""
+        model = from_plain(cls._file_kind, content, arrays)
+        selector = cls(**model.parameters)
+        model.columns.give_to(selector)
+        selector.path_ = model.path
+        return selector
+
+    # ---------------------------------------------------------------- for subclasses
+
+    def _training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, AnyArray, FloatArray]:
+        """Check a training table; return it, the class of each row, and weights."""
+        X = as_table(X)
+        self.classes_, codes = encode_labels(y)
+        check_as_many(X.shape[0], codes.size)
+        validate_data(self, X, skip_check_array=True)
+        weight = check_weights(sample_weight, codes, self.classes_)
+        labels = codes.astype(np.min_scalar_type(-self.classes_.size))
+        return X, labels, weight
+
+    def _names(self, columns: IntArray) -> tuple[str, ...]:
+        """Return how features are called."""
+        return feature_names(getattr(self, "feature_names_in_", None), columns.tolist())
+
+    def _hold_out(self, labels: AnyArray, weight: FloatArray, groups: Any) -> HeldOut:
+        """Choose the rows that are held out."""
+        given = self.held_out
+        n = labels.size
+        fold = np.full(n, -1, dtype=np.int16)
+        zeros = np.zeros((n, 1))
+        if given is None:
+            return HeldOut(fold, False)
+        if isinstance(given, float | np.floating):
+            if not 0 < given < 1:
+                msg = f"held_out={given!r} is not a share between 0 and 1."
+                raise ValueError(msg)
+            splitter = StratifiedShuffleSplit(
+                1, test_size=float(given), random_state=self.random_state
+            )
+            fold[next(splitter.split(zeros, labels))[1]] = 0
+            return _with_weight(HeldOut(fold, True), weight)
+        folds = check_cv(given, labels, classifier=True)
+        for f, (_, rows) in enumerate(folds.split(zeros, labels, groups)):
+            if np.any(fold[rows] >= 0):
+                msg = "held_out holds a row out twice: give folds that do not overlap."
+                raise ValueError(msg)
+            fold[rows] = f
+        return _with_weight(HeldOut(fold, False), weight)
+
+    def _cases(self, X: Any, labels: AnyArray, weight: FloatArray, held_out: HeldOut) -> Cases:
+        """Learn bins from the rows that train, and code all rows."""
+        params = self.get_params(deep=False)
+        n_bins = whole_number(params, "n_bins", 2)
+        positive_number(params, "smoothing")
+        training = np.where(held_out.training, weight, 0.0)
+        coding = learn_coding(X, training, kinds=self.kinds, n_bins=n_bins)
+        return Cases(coding.encode(X), labels, self.classes_, weight)
+
+
+def _with_weight(held_out: HeldOut, weight: FloatArray) -> HeldOut:
+    """Refuse rows held out that all count nothing."""
+    if not weight[held_out.fold >= 0].any():
+        msg = "all rows held out have a sample_weight of 0."
+        raise ValueError(msg)
+    return held_out

@@ -1,0 +1,138 @@
+"""The loader of the KDD-98 files, on small files of the same format, and the experiment."""
+
+import numpy as np
+import pytest
+
+from honestbayes.datasets import (
+    load_kdd98,
+    load_kdd98_categorical,
+    load_kdd98_sample,
+)
+from honestbayes.datasets.kdd98 import MAIL_COST, Donations
+from honestbayes.experiments import kdd98 as experiment
+
+COLUMNS = ["ODATEDW", "STATE", "MAILCODE", "PEPSTRFL", "INCOME", "FISTDATE", "LASTDATE", "CARDGIFT"]
+COLUMNS += ["RFA_2F", "RFA_2A", "LASTGIFT", "AVGGIFT", "TARGET_B", "TARGET_D", "CONTROLN"]
+
+
+def official_rows(n, seed):
+    """Rows of the contest's format: blanks for missing, numbers and texts."""
+    rng = np.random.default_rng(seed)
+    gave = np.concatenate([[0, 1, 1, 1, 0], (rng.random(n - 5) < 0.2).astype(int)])
+    rows = []
+    for i in range(n):
+        last = int(rng.integers(3, 30))
+        gift = f"{last + 1}.00" if gave[i] else ".00"
+        cells = [
+            "9501",
+            rng.choice(["IL", "CA", "TX"]),
+            rng.choice([" ", "B"]),
+            rng.choice(["X", " "], p=[0.7, 0.3] if gave[i] else [0.4, 0.6]),
+            rng.choice(["", "2", "7"]),
+            "8901",
+            str(9500 + int(rng.integers(1, 13))),
+            str(int(rng.integers(0, 9))),
+            str(int(rng.integers(1, 5))),
+            rng.choice(["D", "E", "F"]),
+            str(last),
+            f"{last - 0.5:.2f}",
+            str(gave[i]),
+            gift,
+            str(1000 + i),
+        ]
+        rows.append(cells)
+    return rows
+
+
+@pytest.fixture
+def folder(tmp_path):
+    learning, validation = official_rows(400, 0), official_rows(300, 1)
+    lines = [",".join(COLUMNS), *(",".join(map(str, row)) for row in learning)]
+    (tmp_path / "cup98LRN.txt").write_text("\n".join(lines), encoding="latin-1")
+    keep = [i for i, name in enumerate(COLUMNS) if not name.startswith("TARGET")]
+    lines = [",".join(COLUMNS[i] for i in keep)]
+    lines += [",".join(str(row[i]) for i in keep) for row in validation]
+    (tmp_path / "cup98VAL.txt").write_text("\n".join(lines), encoding="latin-1")
+    # The targets of the validation set come in another order.
+    targets = [f"{row[14]},{row[12]},{row[13]}" for row in validation[::-1]]
+    (tmp_path / "valtargt.txt").write_text(
+        "\n".join(["CONTROLN,TARGET_B,TARGET_D", *targets]), encoding="latin-1"
+    )
+    return tmp_path
+
+
+def test_official_files_are_read_and_targets_joined_by_number(folder):
+    learning, validation = load_kdd98(folder)
+    assert learning.X.columns.tolist() == COLUMNS[:-3] == validation.X.columns.tolist()
+    expected = official_rows(300, 1)
+    assert validation.y.tolist() == [int(row[12]) for row in expected]
+    assert validation.gift.tolist() == [float(row[13]) for row in expected]
+    assert np.all((learning.gift > 0) == (learning.y == 1))
+    assert learning.X["MAILCODE"].isna().any()
+    assert learning.X["INCOME"].dtype.kind == "f"
+
+
+def test_the_experiment_runs_on_official_files(folder):
+    learning, validation = load_kdd98(folder)
+    rows = experiment.table_3(experiment.OFFICIAL, learning, validation)
+    assert [row.name for row in rows] == [
+        "7 hand-selected",
+        "5 forward",
+        "10 forward",
+        "5 boosted",
+        "all features",
+    ]
+    text = experiment.report(experiment.OFFICIAL, [(learning, validation)], None)
+    assert "0.09536" in text
+    assert "mail to everyone" in text
+
+
+def test_files_that_do_not_fit_are_refused(folder):
+    with pytest.raises(FileNotFoundError, match=r"cup98LRN\.txt is not in the folder"):
+        load_kdd98(folder / "elsewhere")
+    whole = (folder / "valtargt.txt").read_text(encoding="latin-1")
+    (folder / "valtargt.txt").write_text(whole.rsplit("\n", 1)[0], encoding="latin-1")
+    with pytest.raises(ValueError, match=r"valtargt\.txt has no target for CONTROLN 1000"):
+        load_kdd98(folder)
+    (folder / "valtargt.txt").write_text(whole.replace("TARGET_D", "D"), encoding="latin-1")
+    with pytest.raises(ValueError, match=r"valtargt\.txt has no column 'TARGET_D'"):
+        load_kdd98(folder)
+    (folder / "valtargt.txt").write_text(whole, encoding="latin-1")
+    text = (folder / "cup98VAL.txt").read_text(encoding="latin-1").replace("STATE", "COUNTY")
+    (folder / "cup98VAL.txt").write_text(text, encoding="latin-1")
+    with pytest.raises(ValueError, match="have different columns: 'COUNTY'"):
+        load_kdd98(folder)
+
+
+def test_without_a_folder_the_parts_are_not_found(monkeypatch):
+    monkeypatch.delenv("HONESTBAYES_DATA", raising=False)
+    for load in (load_kdd98_sample, load_kdd98_categorical):
+        with pytest.raises(FileNotFoundError, match="set the environment variable"):
+            load()
+
+
+def test_the_sample_has_the_learning_set_s_share_of_donors(data_folder):
+    people = load_kdd98_sample(data_folder)
+    assert people.X.shape == (19372, 47)
+    assert people.y.sum() == 4843
+    assert np.average(people.y, weights=people.sample_weight) == pytest.approx(0.0508, abs=1e-4)
+    assert not {"Donate", "Donation.Amount", "ID"} & set(people.X.columns)
+
+
+def test_mailing_to_everyone_pays_what_gifts_exceed_the_cost():
+    import pandas as pd
+
+    people = Donations(
+        pd.DataFrame({"a": [1, 2, 3]}),
+        np.array([0, 1, 1]),
+        np.array([0.0, 10.0, 5.0]),
+        np.array([2.0, 1.0, 1.0]),
+        "",
+    )
+    assert experiment.mail_everyone(people) == pytest.approx(15 - 4 * MAIL_COST)
+    gift = experiment.estimate_gift(people, people, ["a"])
+    assert gift[1:].tolist() == pytest.approx([10.0, 5.0])
+    proba, gift = np.array([[0.8, 0.2]] * 3), np.array([1.0, 10.0, 9.0])
+    error, gained = experiment.evaluate(proba, people, gift)
+    assert error == pytest.approx(2 * (2 * 0.04 + 2 * 0.64) / 4)
+    assert gained == pytest.approx(15 - 2 * MAIL_COST)

@@ -1,0 +1,90 @@
+"""Tables 1 and 2 of Gidofalvi and Zadrozny, written down row by row.
+
+Cells are codes from 0 on, -1 is missing. Nothing of the package is used.
+"""
+
+import math
+
+
+def fit(rows, y, w, n_levels, n_classes, smoothing):
+    """Weighted naive Bayes: class shares, and P(level | class) of each column."""
+    total = sum(w)
+    prior = [
+        sum(wi for wi, yi in zip(w, y, strict=True) if yi == c) / total for c in range(n_classes)
+    ]
+    tables = []
+    for j, size in enumerate(n_levels):
+        table = []
+        for c in range(n_classes):
+            weight = [0.0] * size
+            for row, yi, wi in zip(rows, y, w, strict=True):
+                if yi == c and row[j] >= 0:
+                    weight[row[j]] += wi
+            whole = sum(weight) + smoothing * size
+            table.append([(one + smoothing) / whole for one in weight])
+        tables.append(table)
+    return prior, tables
+
+
+def proba(model, row, features):
+    """Class probabilities of one row, by some of the columns."""
+    prior, tables = model
+    logs = []
+    for c, share in enumerate(prior):
+        log = math.log(share)
+        for j in features:
+            if row[j] >= 0:
+                log += math.log(tables[j][c][row[j]])
+        logs.append(log)
+    top = max(logs)
+    values = [math.exp(log - top) for log in logs]
+    return [value / sum(values) for value in values]
+
+
+def loss(model, rows, y, w, features, name):
+    """Weighted average of the squared error over all classes, or of the log loss."""
+    total = 0.0
+    for row, yi, wi in zip(rows, y, w, strict=True):
+        p = proba(model, row, features)
+        if name == "log_loss":
+            total -= wi * math.log(p[yi])
+        else:
+            total += wi * sum(((c == yi) - one) ** 2 for c, one in enumerate(p))
+    return total / sum(w)
+
+
+def forward(train, judged, n_levels, n_classes, smoothing, n_steps, name="squared_error"):
+    """Table 1; candidates are compared on the judged rows. Each part is (rows, y, w)."""
+    model = fit(*train, n_levels, n_classes, smoothing)
+    chosen, scores = [], [loss(model, *judged, [], name)]
+    for _ in range(n_steps):
+        best = None
+        for j in range(len(n_levels)):
+            if j not in chosen:
+                value = loss(model, *judged, [*chosen, j], name)
+                if best is None or value < best[0]:
+                    best = (value, j)
+        chosen.append(best[1])
+        scores.append(best[0])
+    return chosen, scores
+
+
+def boosted(rows, y, w, n_levels, smoothing, n_rounds):
+    """Table 2: features, r, alpha, and the weights after each round."""
+    n = sum(w)
+    w = [one / n for one in w]
+    found = []
+    for _ in range(n_rounds):
+        best = None
+        for j, size in enumerate(n_levels):
+            model = fit([[row[j]] for row in rows], y, [n * one for one in w], [size], 2, smoothing)
+            h = [2 * proba(model, [row[j]], [0])[1] - 1 for row in rows]
+            r = sum(wi * (2 * yi - 1) * hi for wi, yi, hi in zip(w, y, h, strict=True))
+            if best is None or r > best[0]:
+                best = (r, j, h)
+        r, j, h = best
+        alpha = 0.5 * math.log((1 + r) / (1 - r))
+        w = [wi * math.exp(-alpha * (2 * yi - 1) * hi) for wi, yi, hi in zip(w, y, h, strict=True)]
+        w = [one / sum(w) for one in w]
+        found.append((j, r, alpha, w))
+    return found

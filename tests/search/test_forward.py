@@ -1,0 +1,305 @@
+"""Greedy selection against a plain transcription of table 1, and what its users rely on."""
+
+import pickle
+
+import numpy as np
+import oracles_search
+import pandas as pd
+import polars as pl
+import pytest
+from search_problem import part, problem
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, cross_val_score
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.pipeline import make_pipeline
+
+from honestbayes import BoostedProbabilitySelector, DiscreteNB, ForwardProbabilitySelector
+from honestbayes.search import losses
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scoring", ["squared_error", "log_loss"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_path_is_that_of_table_1(seed, scoring, n_classes):
+    X, y, w, n_levels = problem(seed, n_classes=n_classes)
+    rows = np.arange(y.size)
+    data = part(X, y, w, rows)
+    chosen, scores = oracles_search.forward(data, data, n_levels, n_classes, 0.7, 5, scoring)
+    selector = ForwardProbabilitySelector(
+        n_features_to_select=5, scoring=scoring, smoothing=0.7, n_jobs=2
+    ).fit(X, y, sample_weight=w)
+    assert selector.path_.feature.tolist() == chosen
+    np.testing.assert_allclose(selector.path_.train_score, scores, rtol=0, atol=1e-10)
+    assert np.isnan(selector.path_.held_out_score).all()
+
+
+def test_a_part_held_out_neither_trains_nor_chooses_unless_asked():
+    X, y, w, n_levels = problem(5)
+    for score_on in ("train", "held_out"):
+        selector = ForwardProbabilitySelector(
+            n_features_to_select=4, held_out=0.3, score_on=score_on, random_state=3
+        ).fit(X, y, w)
+        test = _held_out_rows(y, 0.3, 3)
+        train = part(X, y, w, np.setdiff1d(np.arange(y.size), test))
+        others = part(X, y, w, test)
+        judged = others if score_on == "held_out" else train
+        chosen, scores = oracles_search.forward(train, judged, n_levels, 2, 1.0, 4)
+        path = selector.path_
+        assert path.feature.tolist() == chosen
+        by_choice = path.held_out_score if score_on == "held_out" else path.train_score
+        np.testing.assert_allclose(by_choice, scores, rtol=0, atol=1e-10)
+        model = oracles_search.fit(*train, n_levels, 2, 1.0)
+        for step in range(5):
+            value = oracles_search.loss(model, *others, chosen[:step], "squared_error")
+            assert path.held_out_score[step] == pytest.approx(value, abs=1e-10)
+
+
+def _held_out_rows(y, share, seed):
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    splitter = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
+    return next(splitter.split(np.zeros((y.size, 1)), y))[1]
+
+
+def test_each_fold_has_a_path_of_its_own_that_has_not_seen_it():
+    X, y, w, n_levels = problem(6)
+    fold = np.arange(y.size) % 3
+    splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
+    path = ForwardProbabilitySelector(n_features_to_select=3, held_out=splits).fit(X, y, w).path_
+    everything = part(X, y, w, np.arange(y.size))
+    chosen, scores = oracles_search.forward(everything, everything, n_levels, 2, 1.0, 3)
+    assert path.feature.tolist() == chosen
+    np.testing.assert_allclose(path.train_score, scores, rtol=0, atol=1e-10)
+    expected = np.zeros(4)
+    for train, test in splits:
+        data, others = part(X, y, w, train), part(X, y, w, test)
+        own, _ = oracles_search.forward(data, data, n_levels, 2, 1.0, 3)
+        model = oracles_search.fit(*data, n_levels, 2, 1.0)
+        for step in range(4):
+            value = oracles_search.loss(model, *others, own[:step], "squared_error")
+            expected[step] += value * w[test].sum() / w.sum()
+    np.testing.assert_allclose(path.held_out_score, expected, rtol=0, atol=1e-10)
+
+
+def test_folds_may_choose_together():
+    X, y, w, n_levels = problem(7)
+    fold = np.arange(y.size) % 3
+    splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
+    path = (
+        ForwardProbabilitySelector(n_features_to_select=3, held_out=splits, score_on="held_out")
+        .fit(X, y, w)
+        .path_
+    )
+    models = [oracles_search.fit(*part(X, y, w, train), n_levels, 2, 1.0) for train, _ in splits]
+    chosen = []
+    for step in range(1, 4):
+        values = {}
+        for j in set(range(X.shape[1])) - set(chosen):
+            values[j] = (
+                sum(
+                    oracles_search.loss(model, *part(X, y, w, test), [*chosen, j], "squared_error")
+                    * w[test].sum()
+                    for model, (_, test) in zip(models, splits, strict=True)
+                )
+                / w.sum()
+            )
+        chosen.append(min(values, key=values.get))
+        assert path.held_out_score[step] == pytest.approx(values[chosen[-1]], abs=1e-10)
+    assert path.feature.tolist() == chosen
+
+
+def test_a_function_of_the_users_and_any_classifier_take_the_same_path():
+    X, y, w, _ = problem(8, missing=0.0)
+    X = (X != "0").astype(np.int8)
+    words = {"n_features_to_select": 4, "held_out": 4}
+    own = ForwardProbabilitySelector(**words).fit(X, y)
+
+    def squared(y, proba, sample_weight=None):
+        error = ((np.arange(2) == y[:, None]) - proba) ** 2
+        return np.average(error.sum(axis=1), weights=sample_weight)
+
+    for other in (
+        ForwardProbabilitySelector(scoring=squared, **words),
+        ForwardProbabilitySelector(BernoulliNB(), **words),
+        ForwardProbabilitySelector(BernoulliNB(), scoring=squared, **words),
+        ForwardProbabilitySelector(DiscreteNB(), **words),
+    ):
+        path = other.fit(X, y).path_
+        assert path.feature.tolist() == own.path_.feature.tolist()
+        np.testing.assert_allclose(path.train_score, own.path_.train_score, atol=1e-9)
+        np.testing.assert_allclose(path.held_out_score, own.path_.held_out_score, atol=1e-9)
+    weighted = ForwardProbabilitySelector(**words).fit(X, y, w).path_
+    for other in (
+        ForwardProbabilitySelector(scoring=squared, **words),
+        ForwardProbabilitySelector(BernoulliNB(), **words),
+    ):
+        path = other.fit(X, y, w).path_
+        np.testing.assert_allclose(path.held_out_score, weighted.held_out_score, atol=1e-9)
+
+
+def test_equal_columns_go_in_the_order_of_columns():
+    X, y, _, _ = problem(9, p=4)
+    twice = np.hstack([X, X])
+    for n_jobs in (1, 2):
+        selector = ForwardProbabilitySelector(n_features_to_select=1, n_jobs=n_jobs)
+        assert selector.fit(twice, y).path_.feature[0] < 4
+
+
+def test_whole_numbers_as_weights_are_rows_repeated():
+    X, y, _, _ = problem(10)
+    times = np.random.default_rng(0).integers(1, 4, y.size)
+    weighted = ForwardProbabilitySelector(n_features_to_select=4).fit(X, y, times).path_
+    repeated = (
+        ForwardProbabilitySelector(n_features_to_select=4)
+        .fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+        .path_
+    )
+    assert weighted.feature.tolist() == repeated.feature.tolist()
+    np.testing.assert_allclose(weighted.train_score, repeated.train_score, atol=1e-12)
+
+
+def test_evidence_beyond_all_bounds_is_counted_in_full():
+    """Hundreds of copies of a strong feature: log-odds far beyond what exp can hold."""
+    y = np.arange(60) % 2
+    X = np.repeat(np.where(np.arange(60) % 7 == 0, 1 - y, y)[:, None], 400, axis=1).astype(np.int8)
+    X[:, -1] = y
+    n_levels = np.full(400, 2)
+    for scoring in ("log_loss", "squared_error"):
+        path = (
+            ForwardProbabilitySelector(n_features_to_select="all", scoring=scoring).fit(X, y).path_
+        )
+        data = part(X, y, np.ones(60), np.arange(60))
+        model = oracles_search.fit(*data, n_levels, 2, 1.0)
+        for step in (399, 400):
+            value = oracles_search.loss(model, *data, path.feature[:step].tolist(), scoring)
+            assert path.train_score[step] == pytest.approx(value, rel=1e-10)
+
+
+def test_patience_keeps_the_best_step():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = rng.integers(0, 2, (300, 200))
+    for j in (5, 9):
+        X[:, j] = np.where(rng.random(300) < 0.8, y, 1 - y)
+    selector = ForwardProbabilitySelector(held_out=5, patience=3).fit(X, y)
+    path = selector.path_
+    assert set(path.kept) == {5, 9} == set(selector.get_support(indices=True))
+    assert path.feature.size == path.n_kept + 3
+    assert np.all(np.diff(path.train_score) < 0)
+    assert selector.transform(X).shape == (300, 2)
+    assert "left out" in str(path)
+
+
+def test_frames_of_all_kinds_and_names():
+    rng = np.random.default_rng(1)
+    y = rng.choice(["no", "yes"], 300)
+    frame = pd.DataFrame(
+        {
+            "noise": rng.normal(size=300),
+            "shade": np.where(rng.random(300) < 0.7, y, rng.choice(["no", "yes", "blue"], 300)),
+            "size": rng.normal(size=300) + (y == "yes"),
+            "flag": rng.random(300) < 0.5,
+        }
+    )
+    frame.loc[::9, "shade"] = None
+    frame.loc[::8, "size"] = np.nan
+    selector = ForwardProbabilitySelector(n_features_to_select=2).set_output(transform="pandas")
+    kept = selector.fit(frame, y).transform(frame)
+    assert kept.columns.tolist() == ["shade", "size"]
+    assert set(selector.path_.name) == {"shade", "size"}
+    same = ForwardProbabilitySelector(n_features_to_select=2).fit(pl.from_pandas(frame), y)
+    assert same.path_.name == selector.path_.name
+    np.testing.assert_allclose(same.path_.train_score, selector.path_.train_score)
+
+
+def test_in_pipelines_and_after_clone_and_pickle():
+    X, y, _, _ = problem(11, n=120)
+    X = np.where(X == None, 0, X).astype(float)  # noqa: E711
+    selector = ForwardProbabilitySelector(n_features_to_select=3, held_out=0.3, random_state=0)
+    pipeline = make_pipeline(selector, LogisticRegression())
+    assert cross_val_score(pipeline, X, y, scoring="neg_log_loss").shape == (5,)
+    fitted = clone(selector).fit(X, y)
+    for again in (clone(fitted).fit(X, y), pickle.loads(pickle.dumps(fitted))):
+        assert again.path_.feature.tolist() == fitted.path_.feature.tolist()
+        np.testing.assert_array_equal(again.path_.held_out_score, fitted.path_.held_out_score)
+
+
+def test_a_splitter_with_groups():
+    X, y, _, _ = problem(12)
+    groups = np.arange(y.size) // 3
+    words = {"n_features_to_select": 2}
+    by_splitter = ForwardProbabilitySelector(held_out=GroupKFold(4), **words)
+    by_splits = ForwardProbabilitySelector(
+        held_out=list(GroupKFold(4).split(X, y, groups)), **words
+    )
+    np.testing.assert_array_equal(
+        by_splitter.fit(X, y, groups=groups).path_.held_out_score,
+        by_splits.fit(X, y).path_.held_out_score,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"scoring": "accuracy"}, "scoring='accuracy' is not 'squared_error', 'log_loss'"),
+        ({"score_on": "test"}, "score_on='test' is not one of"),
+        ({"score_on": "held_out"}, "need rows to hold out"),
+        ({"patience": 2}, "need rows to hold out"),
+        ({"patience": 0, "held_out": 3}, "patience=0 is not a whole number from 1 on"),
+        ({"held_out": 1.5}, "held_out=1.5 is not a share between 0 and 1"),
+        ({"held_out": RepeatedStratifiedKFold(n_splits=3)}, "holds a row out twice"),
+        ({"smoothing": 0.0}, "smoothing=0.0 is not a number above 0"),
+        ({"n_bins": 1}, "n_bins=1 is not a whole number from 2 on"),
+        ({"n_features_to_select": 8}, "n_features_to_select=8 is more than the 7 features"),
+        ({"n_features_to_select": "cv"}, "n_features_to_select='cv' is not a number"),
+        ({"kinds": {"q": "real"}}, "kinds names 'q', which is not a column"),
+    ],
+)
+def test_words_that_mean_nothing_are_refused(words, message):
+    X, y, _, _ = problem(0)
+    with pytest.raises(ValueError, match=message):
+        ForwardProbabilitySelector(**words).fit(X, y)
+
+
+def test_weights_must_leave_every_class_some_rows():
+    X, y, _, _ = problem(0)
+    with pytest.raises(ValueError, match="class 1 has no row with a sample_weight above 0"):
+        ForwardProbabilitySelector().fit(X, y, (y == 0).astype(float))
+    rows = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    with pytest.raises(ValueError, match="a class has no training rows where others are held out"):
+        ForwardProbabilitySelector(held_out=[rows, rows[::-1]]).fit(X, y)
+
+
+def test_rows_held_out_that_count_nothing():
+    X, y, _, _ = problem(0)
+    fold = np.arange(y.size) % 3
+    splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
+    weight = (fold != 2).astype(float)
+    for selector in (
+        ForwardProbabilitySelector(n_features_to_select=2, held_out=splits),
+        BoostedProbabilitySelector(n_rounds=2, held_out=splits),
+    ):
+        with_three = selector.fit(X, y, weight).path_.held_out_score
+        with_two = clone(selector).set_params(held_out=splits[:2]).fit(X, y, weight).path_
+        np.testing.assert_array_equal(with_three, with_two.held_out_score)
+        with pytest.raises(ValueError, match="all rows held out have a sample_weight of 0"):
+            clone(selector).set_params(held_out=splits[2:]).fit(X, y, weight)
+
+
+def test_the_block_size_changes_nothing():
+    X, y, w, _ = problem(3, n=2 * losses.ROWS + 5)
+    whole = ForwardProbabilitySelector(n_features_to_select=3).fit(X, y, w).path_.train_score[-1]
+    w_first = np.where(np.arange(y.size) % 2, w, 0.0)
+    half = ForwardProbabilitySelector(n_features_to_select=3).fit(X, y, w_first).path_
+    kept = np.arange(y.size) % 2 == 1
+    alone = ForwardProbabilitySelector(n_features_to_select=3).fit(X[kept], y[kept], w[kept]).path_
+    np.testing.assert_allclose(half.train_score, alone.train_score, atol=1e-12)
+    assert whole > 0
+
+
+def test_boosting_finds_no_more_than_forward_on_training_rows():
+    X, y, _, _ = problem(4, n=200)
+    forward = ForwardProbabilitySelector(n_features_to_select=3).fit(X, y).path_
+    boosted = BoostedProbabilitySelector(n_rounds=3).fit(X, y).path_
+    assert forward.train_score[1] <= boosted.train_score[1] + 1e-12
