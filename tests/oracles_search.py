@@ -7,21 +7,27 @@ import math
 
 
 def fit(rows, y, w, n_levels, n_classes, smoothing):
-    """Weighted naive Bayes: class shares, and P(level | class) of each column."""
+    """Weighted naive Bayes: class shares, and P(level | class) of each column.
+
+    Levels that no training row has say nothing and do not count as levels; there are two at least.
+    """
     total = sum(w)
     prior = [
         sum(wi for wi, yi in zip(w, y, strict=True) if yi == c) / total for c in range(n_classes)
     ]
     tables = []
     for j, size in enumerate(n_levels):
+        seen = {row[j] for row, wi in zip(rows, w, strict=True) if row[j] >= 0 and wi > 0}
         table = []
         for c in range(n_classes):
             weight = [0.0] * size
             for row, yi, wi in zip(rows, y, w, strict=True):
                 if yi == c and row[j] >= 0:
                     weight[row[j]] += wi
-            whole = sum(weight) + smoothing * size
-            table.append([(one + smoothing) / whole for one in weight])
+            whole = sum(weight) + smoothing * max(len(seen), 2)
+            table.append(
+                [(one + smoothing) / whole if v in seen else 1.0 for v, one in enumerate(weight)]
+            )
         tables.append(table)
     return prior, tables
 
@@ -69,22 +75,27 @@ def forward(train, judged, n_levels, n_classes, smoothing, n_steps, name="square
     return chosen, scores
 
 
-def boosted(rows, y, w, n_levels, smoothing, n_rounds):
-    """Table 2: features, r, alpha, and the weights after each round."""
+def boosted(rows, y, w, n_levels, smoothing, n_rounds, n_classes=2):
+    """Table 2: features, r, alpha, and the weights after each round.
+
+    With two classes y h(x) of the table is 2 P(actual class) - 1, which is how it is written here.
+    """
     n = sum(w)
     w = [one / n for one in w]
     found = []
     for _ in range(n_rounds):
         best = None
         for j, size in enumerate(n_levels):
-            model = fit([[row[j]] for row in rows], y, [n * one for one in w], [size], 2, smoothing)
-            h = [2 * proba(model, [row[j]], [0])[1] - 1 for row in rows]
-            r = sum(wi * (2 * yi - 1) * hi for wi, yi, hi in zip(w, y, h, strict=True))
+            cells = [[row[j]] for row in rows]
+            model = fit(cells, y, [n * one for one in w], [size], n_classes, smoothing)
+            own = [proba(model, cell, [0])[yi] for cell, yi in zip(cells, y, strict=True)]
+            h = [(n_classes * p - 1) / (n_classes - 1) for p in own]
+            r = sum(wi * hi for wi, hi in zip(w, h, strict=True))
             if best is None or r > best[0]:
                 best = (r, j, h)
         r, j, h = best
         alpha = 0.5 * math.log((1 + r) / (1 - r))
-        w = [wi * math.exp(-alpha * (2 * yi - 1) * hi) for wi, yi, hi in zip(w, y, h, strict=True)]
+        w = [wi * math.exp(-alpha * hi) for wi, hi in zip(w, h, strict=True)]
         w = [one / sum(w) for one in w]
         found.append((j, r, alpha, w))
     return found

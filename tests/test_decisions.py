@@ -104,9 +104,18 @@ def test_truth_values_are_labels_and_actions():
     assert profit(y, [True, False, True], [[0, 0], [-1, 5]], classes=[False, True]) == 4
 
 
-def test_whole_numbers_below_the_number_of_classes_are_columns_even_if_some_are_absent():
-    assert profit([1, 1], [0, 0], [[1.0, 10.0, 100.0]]) == 20
-    assert profit([2, 2], [0, 0], [[1.0, 10.0, 100.0]]) == 200
+def test_whole_numbers_from_0_are_columns_even_if_some_are_absent():
+    benefits = [[1.0, 10.0, 100.0]]
+    assert profit([0, 2], [0, 0], benefits) == 101
+    assert profit([True, True], [0, 0], [[1.0, 10.0]]) == 20
+    assert profit([1, 2, 3], [0, 0, 0], benefits) == 111
+    assert profit([2, 2], [0, 0], benefits, classes=[0, 1, 2]) == 200
+
+
+def test_numbers_that_may_be_columns_or_labels_are_refused():
+    for y in ([1, 1], [2, 2], [1, 2]):
+        with pytest.raises(ValueError, match="may be columns or labels: give classes"):
+            profit(y, [0, 0], [[1.0, 10.0, 100.0]])
 
 
 def test_classes_say_which_column_is_whose():

@@ -73,8 +73,8 @@ def profit(
     benefits : array-like of shape (n_actions, n_classes) or (n, n_actions, n_classes)
         What an action is worth on a case of a class, as it turned out.
     classes : array-like of shape (n_classes,), optional
-        The labels in the order of the columns. By default 0, 1, ... where y holds nothing but
-        whole numbers below the number of classes, and otherwise the sorted labels of y.
+        The labels in the order of the columns. By default 0, 1, ... where y holds a 0 and nothing
+        but whole numbers below the number of classes, and otherwise the sorted labels of y.
     sample_weight : array-like of shape (n,), optional
         How many cases each one stands for.
     """
@@ -160,7 +160,8 @@ class ProfitCurve:
         if not budget >= 0:
             msg = f"budget={budget!r} is not a number from 0 on."
             raise ValueError(msg)
-        place = int(np.searchsorted(self.acted_on, budget, side="right")) - 1
+        # Sums of weights are not exact: 0.1 + 0.1 + 0.1 is more than 0.3.
+        place = int(np.searchsorted(self.acted_on, budget * (1 + 1e-12), side="right")) - 1
         return float(self.profit[min(place, self.chosen)])
 
 
@@ -302,11 +303,20 @@ def _codes(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> IntArray:
 
 def _labels(labels: AnyArray, n_classes: int) -> AnyArray:
     """Return the labels in the order of the columns, where nobody has said it."""
-    is_whole = labels.dtype.kind in "iub" or not labels.size
-    if is_whole and np.all((labels >= 0) & (labels < n_classes)):
+    if not labels.size or labels.dtype.kind == "b":
         return np.arange(n_classes)
     try:
-        return np.unique(labels)
+        found = np.unique(labels)
     except TypeError:
         msg = "y holds labels that cannot be sorted: give classes, in the order of the columns."
         raise ValueError(msg) from None
+    is_whole = labels.dtype.kind in "iu" and found[-1] < n_classes
+    if is_whole and found[0] == 0:
+        return np.arange(n_classes)
+    if is_whole and found[0] > 0 and found.size < n_classes:
+        msg = (
+            f"y holds {found.tolist()}, which may be columns or labels: give classes, in the order "
+            "of the columns."
+        )
+        raise ValueError(msg)
+    return found

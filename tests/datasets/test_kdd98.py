@@ -104,6 +104,18 @@ def test_files_that_do_not_fit_are_refused(folder):
         load_kdd98(folder)
 
 
+def test_a_column_of_texts_stays_one_where_the_other_file_has_only_numbers(folder):
+    for name, word in (("cup98LRN.txt", "NA"), ("cup98VAL.txt", "7")):
+        lines = (folder / name).read_text(encoding="latin-1").split("\n")
+        cells = [line.split(",") for line in lines]
+        for row in cells[1:]:
+            row[1] = "3" if int(row[-1]) % 2 else word
+        (folder / name).write_text("\n".join(map(",".join, cells)), encoding="latin-1")
+    learning, validation = load_kdd98(folder)
+    assert set(learning.X["STATE"]) == {"3", "NA"}
+    assert set(validation.X["STATE"]) == {"3", "7"}
+
+
 def test_without_a_folder_the_parts_are_not_found(monkeypatch):
     monkeypatch.delenv("HONESTBAYES_DATA", raising=False)
     for load in (load_kdd98_sample, load_kdd98_categorical):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import oracles_search
+import pandas as pd
 import pytest
 from search_problem import part, problem
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB
@@ -39,6 +40,24 @@ def test_missing_and_unknown_cells_say_nothing():
     new = np.array([[None, "u"], ["z", None], [None, None]], dtype=object)
     np.testing.assert_allclose(model.predict_proba(new), 0.5)
     assert model.predict(X[:3]).tolist() == [0, 0, 1]
+
+
+def test_categories_are_the_same_as_numbers_and_as_texts():
+    codes = np.arange(60) % 3 + 1.5
+    y = (codes == 2.5).astype(int)
+    model = DiscreteNB().fit(pd.DataFrame({"a": pd.Categorical(codes)}), y)
+    texts = pd.DataFrame({"a": [str(v) for v in codes]})
+    numbers = pd.DataFrame({"a": codes})
+    np.testing.assert_array_equal(model.predict_proba(texts), model.predict_proba(numbers))
+    assert np.ptp(model.predict_proba(texts)) > 0.5
+
+
+def test_a_column_without_cells_in_training_says_nothing_later():
+    X = np.array([[None, "a"], [None, "b"]] * 20, dtype=object)
+    model = DiscreteNB().fit(X, np.arange(40) % 2)
+    new = np.array([["x", "a"], [None, "a"]], dtype=object)
+    proba = model.predict_proba(new)
+    np.testing.assert_array_equal(proba[0], proba[1])
 
 
 def test_prevalence_where_the_model_is_used():

@@ -99,6 +99,13 @@ def test_a_column_of_objects_without_values_says_nothing():
     assert coding.n_levels.tolist() == [2, 2]
 
 
+def test_the_text_na_is_a_text_and_pandas_na_is_missing():
+    X = np.array([["<NA>"], [pd.NA], ["b"]], dtype=object)
+    coding, cells = code(X)
+    assert coding.rules[0].tolist() == ["<NA>", "b"]
+    assert cells.tolist() == [[0], [-1], [1]]
+
+
 def test_a_column_with_one_value_or_none_has_two_levels():
     X = np.column_stack([np.ones(30), np.full(30, np.nan), np.arange(30) % 2])
     coding, cells = code(X)

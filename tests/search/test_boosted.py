@@ -8,11 +8,14 @@ from search_problem import part, problem
 from honestbayes import BoostedProbabilitySelector
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_path_is_that_of_table_2(seed):
-    X, y, w, n_levels = problem(seed)
-    rounds = oracles_search.boosted(*part(X, y, w, np.arange(y.size)), n_levels, 0.7, 6)
-    path = BoostedProbabilitySelector(n_rounds=6, smoothing=0.7).fit(X, y, sample_weight=w).path_
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_path_is_that_of_table_2(seed, n_classes):
+    X, y, w, n_levels = problem(seed, n_classes=n_classes)
+    data = part(X, y, w, np.arange(y.size))
+    rounds = oracles_search.boosted(*data, n_levels, 0.7, 6, n_classes)
+    selector = BoostedProbabilitySelector(n_rounds=6, smoothing=0.7, n_jobs=2)
+    path = selector.fit(X, y, sample_weight=w).path_
     assert path.feature.tolist() == [j for j, *_ in rounds]
     np.testing.assert_allclose(path.r, [one[1] for one in rounds], rtol=0, atol=1e-10)
     np.testing.assert_allclose(path.alpha, [one[2] for one in rounds], rtol=0, atol=1e-10)
@@ -62,14 +65,6 @@ def test_a_feature_that_never_fails_has_a_finite_alpha():
     assert path.feature[0] == 0
     assert np.isfinite(path.alpha).all()
     assert np.isfinite(path.entropy).all()
-
-
-def test_three_classes_have_their_own_confidence():
-    X, y, _, _ = problem(0, n_classes=3, n=200)
-    path = BoostedProbabilitySelector(n_rounds=4, held_out=4).fit(X, y).path_
-    assert np.all(path.r > 0)
-    assert set(path.feature[:2]) <= {0, 1, 2}
-    assert path.held_out_score[-1] < path.held_out_score[0]
 
 
 @pytest.mark.parametrize("rounds", [0, 2.5, "many"])

@@ -7,12 +7,22 @@ import oracles_search
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from search_problem import part, problem
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, cross_val_score
+from sklearn.model_selection import (
+    GroupKFold,
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_score,
+)
 from sklearn.naive_bayes import BernoulliNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
 from honestbayes import BoostedProbabilitySelector, DiscreteNB, ForwardProbabilitySelector
 from honestbayes.search import losses
@@ -159,21 +169,22 @@ def test_whole_numbers_as_weights_are_rows_repeated():
     np.testing.assert_allclose(weighted.train_score, repeated.train_score, atol=1e-12)
 
 
-def test_evidence_beyond_all_bounds_is_counted_in_full():
-    """Hundreds of copies of a strong feature: log-odds far beyond what exp can hold."""
-    y = np.arange(60) % 2
-    X = np.repeat(np.where(np.arange(60) % 7 == 0, 1 - y, y)[:, None], 400, axis=1).astype(np.int8)
-    X[:, -1] = y
-    n_levels = np.full(400, 2)
-    for scoring in ("log_loss", "squared_error"):
-        path = (
-            ForwardProbabilitySelector(n_features_to_select="all", scoring=scoring).fit(X, y).path_
-        )
-        data = part(X, y, np.ones(60), np.arange(60))
-        model = oracles_search.fit(*data, n_levels, 2, 1.0)
-        for step in (399, 400):
-            value = oracles_search.loss(model, *data, path.feature[:step].tolist(), scoring)
-            assert path.train_score[step] == pytest.approx(value, rel=1e-10)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scoring", ["log_loss", "squared_error"])
+@pytest.mark.parametrize("smoothing", [1.0, 1e-200])
+def test_evidence_beyond_all_bounds_is_counted_in_full(n_classes, scoring, smoothing):
+    """Hundreds of copies of two columns, or next to no smoothing: log-odds beyond products."""
+    y = np.arange(90) % n_classes
+    strong = np.where(np.arange(90) % 7 == 0, 0, y == 1)
+    other = np.where(np.arange(90) % 5 == 0, 1, y == n_classes - 1)
+    X = np.repeat(np.column_stack([strong, other]), 200, axis=1).astype(np.int8)
+    words = {"n_features_to_select": "all", "scoring": scoring, "smoothing": smoothing}
+    path = ForwardProbabilitySelector(**words).fit(X, y).path_
+    data = part(X, y, np.ones(90), np.arange(90))
+    model = oracles_search.fit(*data, np.full(400, 2), n_classes, smoothing)
+    for step in (1, 60, 150, 270, 400):
+        value = oracles_search.loss(model, *data, path.feature[:step].tolist(), scoring)
+        assert path.train_score[step] == pytest.approx(value, rel=1e-9, abs=1e-12)
 
 
 def test_patience_keeps_the_best_step():
@@ -287,19 +298,100 @@ def test_rows_held_out_that_count_nothing():
             clone(selector).set_params(held_out=splits[2:]).fit(X, y, weight)
 
 
-def test_the_block_size_changes_nothing():
+def test_rows_of_weight_zero_are_as_if_they_were_not_there_in_every_block():
     X, y, w, _ = problem(3, n=2 * losses.ROWS + 5)
-    whole = ForwardProbabilitySelector(n_features_to_select=3).fit(X, y, w).path_.train_score[-1]
-    w_first = np.where(np.arange(y.size) % 2, w, 0.0)
-    half = ForwardProbabilitySelector(n_features_to_select=3).fit(X, y, w_first).path_
     kept = np.arange(y.size) % 2 == 1
-    alone = ForwardProbabilitySelector(n_features_to_select=3).fit(X[kept], y[kept], w[kept]).path_
-    np.testing.assert_allclose(half.train_score, alone.train_score, atol=1e-12)
-    assert whole > 0
+    half = ForwardProbabilitySelector(n_features_to_select=3).fit(X, y, np.where(kept, w, 0.0))
+    alone = ForwardProbabilitySelector(n_features_to_select=3).fit(X[kept], y[kept], w[kept])
+    assert half.path_.feature.tolist() == alone.path_.feature.tolist()
+    np.testing.assert_allclose(half.path_.train_score, alone.path_.train_score, atol=1e-12)
 
 
-def test_boosting_finds_no_more_than_forward_on_training_rows():
-    X, y, _, _ = problem(4, n=200)
-    forward = ForwardProbabilitySelector(n_features_to_select=3).fit(X, y).path_
-    boosted = BoostedProbabilitySelector(n_rounds=3).fit(X, y).path_
-    assert forward.train_score[1] <= boosted.train_score[1] + 1e-12
+def test_the_same_table_gives_the_same_path_in_every_type():
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 80)
+    X = (rng.random((80, 8)) < 0.06).astype(np.int8)
+    X[:, 2] = 1
+    words = {"n_features_to_select": 4, "held_out": 0.5, "random_state": 0}
+    first = ForwardProbabilitySelector(**words).fit(X, y).path_
+    for other in (X.astype(bool), X.astype(float), X.astype(np.int64), sparse.csr_array(X)):
+        path = ForwardProbabilitySelector(**words).fit(other, y).path_
+        np.testing.assert_array_equal(path.feature, first.feature)
+        np.testing.assert_allclose(path.held_out_score, first.held_out_score, atol=1e-14)
+
+
+def test_columns_that_say_nothing_are_no_improvement():
+    y = np.arange(60) % 2
+    X = np.full((60, 5), np.nan)
+    for seed in range(20):
+        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        selector = ForwardProbabilitySelector(held_out=folds, score_on="held_out", patience=1)
+        assert selector.fit(X, y).path_.n_kept == 0
+
+
+@pytest.mark.parametrize("output", ["default", "pandas", "polars"])
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame])
+def test_frames_go_through_a_pipeline(frame_of, output):
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 90)
+    frame = frame_of(
+        {
+            "text": [None if i % 9 == 0 else "ab"[c] for i, c in enumerate(y)],
+            "number": rng.normal(size=90) + y,
+            "idle": rng.normal(size=90),
+        }
+    )
+    if isinstance(frame, pd.DataFrame):
+        frame["text"] = frame["text"].astype("string")  # missing cells are pd.NA
+    selector = ForwardProbabilitySelector(n_features_to_select=2).set_output(transform=output)
+    pipeline = make_pipeline(selector, DiscreteNB()).fit(frame, y)
+    assert (pipeline.predict(frame) == y).mean() > 0.9
+    kept = selector.transform(frame)
+    assert kept.shape == (90, 2)
+    if output != "default":
+        assert type(kept).__module__.startswith(output)
+        assert list(kept.columns) == ["text", "number"]
+        # What comes from polars as a pandas frame has lost its types; all others keep them.
+        loses = isinstance(frame, pl.DataFrame) and output == "pandas"
+        assert loses or str(kept["number"].dtype).lower() == "float64"
+
+
+@pytest.mark.parametrize(
+    ("words", "fit_words", "message"),
+    [
+        ({"held_out": TimeSeriesSplit(3)}, {}, "leaves rows out of training"),
+        ({"held_out": 0.3}, {"groups": True}, "groups stay together in folds only"),
+        ({}, {"groups": True}, "groups stay together in folds only"),
+        ({"scoring": lambda *_: np.nan}, {}, "scoring returned nan, which cannot be compared"),
+        ({"estimator": LinearSVC()}, {}, "LinearSVC has no predict_proba"),
+        ({"estimator": KNeighborsClassifier()}, {"weight": True}, "does not take sample_weight"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(words, fit_words, message):
+    X, y, w, _ = problem(0, missing=0.0)
+    X = (X != "0").astype(float)
+    groups = np.arange(y.size) // 2 if "groups" in fit_words else None
+    weight = w if "weight" in fit_words else None
+    with pytest.raises(ValueError, match=message):
+        ForwardProbabilitySelector(**words).fit(X, y, weight, groups=groups)
+
+
+def test_a_classifier_of_the_users_needs_every_class_in_training_too():
+    X, y, _, _ = problem(0, missing=0.0, n_classes=3)
+    X = (X != "0").astype(float)
+    rows = np.flatnonzero(y < 2), np.flatnonzero(y == 2)
+    selector = ForwardProbabilitySelector(BernoulliNB(), held_out=[rows, rows[::-1]])
+    with pytest.raises(ValueError, match="a class has no training rows"):
+        selector.fit(X, y)
+
+
+def test_a_number_of_folds_keeps_groups_together():
+    X, y, _, _ = problem(13)
+    groups = np.arange(y.size) // 3
+    splits = list(StratifiedGroupKFold(4).split(X, y, groups))
+    by_number = ForwardProbabilitySelector(n_features_to_select=2, held_out=4)
+    by_splits = ForwardProbabilitySelector(n_features_to_select=2, held_out=splits)
+    np.testing.assert_array_equal(
+        by_number.fit(X, y, groups=groups).path_.held_out_score,
+        by_splits.fit(X, y).path_.held_out_score,
+    )

@@ -92,6 +92,9 @@ def load_kdd98(folder: str | os.PathLike[str]) -> tuple[Donations, Donations]:
         strange = sorted(set(names) ^ set(other)) or names
         msg = f"cup98LRN.txt and cup98VAL.txt have different columns: {strange[0]!r}, for one."
         raise ValueError(msg)
+    for name in names:
+        if not _is_number(learning[name]) and _is_number(merged[name]):
+            merged[name] = merged[name].map(_number_text)
     return _donations(learning, "KDD-98, learning set"), _donations(
         merged, "KDD-98, validation set"
     )
@@ -131,6 +134,17 @@ def load_kdd98_categorical(folder: str | os.PathLike[str] | None = None) -> Dona
     return _donations(frame, "KDD-98, categorical columns of the learning set")
 
 
+def _is_number(column: Any) -> bool:
+    return getattr(column.dtype, "kind", "O") in "biuf"
+
+
+def _number_text(value: float) -> str | None:
+    """Return a number as the text that a file holds."""
+    if value != value:
+        return None
+    return f"{value:.0f}" if value == int(value) else repr(float(value))
+
+
 def _donations(frame: Any, description: str) -> Donations:
     y = frame[_TARGETS[0]].to_numpy().astype(np.int64)
     gift = frame[_TARGETS[1]].to_numpy(dtype=float)
@@ -146,7 +160,12 @@ def _read(file: Path, needed: tuple[str, ...]) -> Any:
         msg = f"{file.name} is not in the folder {file.parent}; give the folder that holds it."
         raise FileNotFoundError(msg)
     frame = pd.read_csv(
-        file, low_memory=False, skipinitialspace=True, na_values=["", " "], encoding="latin-1"
+        file,
+        low_memory=False,
+        skipinitialspace=True,
+        keep_default_na=False,
+        na_values=["", " "],
+        encoding="latin-1",
     )
     absent = [name for name in needed if name not in frame.columns]
     if absent:

@@ -141,7 +141,9 @@ def table_3(
     forward = ForwardProbabilitySelector(n_features_to_select=most, n_jobs=n_jobs).fit(*words)
     boosted = BoostedProbabilitySelector(n_rounds=BOOSTED, n_jobs=n_jobs).fit(*words)
     chosen: dict[str, IntArray] = {
-        f"{len(study.by_hand)} hand-selected": train.X.columns.get_indexer(list(study.by_hand))
+        f"{len(study.by_hand)} hand-selected": np.array(
+            [train.X.columns.get_loc(name) for name in study.by_hand]
+        )
     }
     for number in NUMBERS:
         if number <= most:

@@ -7,11 +7,14 @@ All columns have their levels in one flat table. Column j has the slots ``first[
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.screening.coding import Coded
-from honestbayes.types import AnyArray, FloatArray, IntArray
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +27,8 @@ class LevelCounts:
         Slot of each column's missing cells.
     n_levels : ndarray of int of shape (p,)
         Levels of each column.
+    is_open : ndarray of bool of shape (p,)
+        Columns whose levels are those that training has seen: others say nothing.
     slots : ndarray of shape (L, C)
         Weight of each slot and class.
     classes : ndarray of shape (C,)
@@ -32,6 +37,7 @@ class LevelCounts:
 
     first: IntArray
     n_levels: IntArray
+    is_open: BoolArray
     slots: FloatArray
     classes: FloatArray
 
@@ -47,10 +53,13 @@ class LevelCounts:
         column = np.repeat(np.arange(self.first.size), self.n_levels + 1)
         observed = self.slots.copy()
         observed[self.first] = 0.0
-        total = np.add.reduceat(observed, self.first) if self.first.size else observed
-        whole = total[column] + smoothing * self.n_levels[column, None]
-        result = np.log(observed + smoothing) - np.log(whole)
+        seen = observed.any(axis=1)
+        n_seen = np.maximum(np.add.reduceat(seen.astype(np.int64), self.first), 2)
+        n_levels = np.where(self.is_open, n_seen, self.n_levels)
+        whole = np.add.reduceat(observed, self.first) + smoothing * n_levels[:, None]
+        result = np.log(observed + smoothing) - np.log(whole)[column]
         result[self.first] = 0.0
+        result[self.is_open[column] & ~seen] = 0.0
         return np.asarray(result)
 
 
@@ -59,7 +68,13 @@ def slots_of(n_levels: IntArray) -> IntArray:
     return np.concatenate([[0], np.cumsum(n_levels + 1)[:-1]]).astype(np.int64)
 
 
-def count_levels(coded: Coded, labels: IntArray, weight: FloatArray, n_classes: int) -> LevelCounts:
+def count_levels(
+    coded: Coded,
+    labels: AnyArray,
+    weight: FloatArray,
+    n_classes: int,
+    n_jobs: int | None = None,
+) -> LevelCounts:
     """Count all columns.
 
     Parameters
@@ -72,14 +87,20 @@ def count_levels(coded: Coded, labels: IntArray, weight: FloatArray, n_classes: 
         What each row counts.
     n_classes : int
         Number of classes.
+    n_jobs : int, optional
+        Threads.
     """
     from honestbayes.models.discrete_kernels import add_counts
 
     first = slots_of(coded.n_levels)
     slots = np.zeros((int(np.sum(coded.n_levels + 1)), n_classes))
-    add_counts(coded.cells, first, labels, weight, slots)
+    bounds = np.linspace(0, first.size, effective_n_jobs(n_jobs) + 1).astype(np.int64)
+    Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(add_counts)(coded.cells, first, labels, weight, slots, *part)
+        for part in pairwise(bounds)
+    )
     classes = np.bincount(labels, weight, minlength=n_classes).astype(float)
-    return LevelCounts(first, coded.n_levels, slots, classes)
+    return LevelCounts(first, coded.n_levels, coded.is_open, slots, classes)
 
 
 def log_likelihood_of(coded: Coded, counts: LevelCounts, smoothing: float) -> AnyArray:

@@ -23,7 +23,7 @@ from honestbayes.models.shared_file import (
 from honestbayes.screening.coding import Coding
 from honestbayes.screening.kinds import KINDS
 from honestbayes.storage.entries import Entries, Plain, joined, texts_as_arrays
-from honestbayes.types import AnyArray, IntArray
+from honestbayes.types import AnyArray
 
 _KIND = "DiscreteNB"
 _LARGEST = 1e100
@@ -129,7 +129,7 @@ def discrete_from_plain(
     columns = columns_from_plain(entries)
     parameters = _parameters_from_plain(entries.section("parameters"), columns)
     coding = _coding_from_plain(entries.section("coding"), columns.n_features_in)
-    counts = _counts_from_plain(entries, coding.n_levels, columns.classes.size)
+    counts = _counts_from_plain(entries, coding, columns.classes.size)
     entries.finish()
     return FittedDiscreteNB(parameters, columns, coding, counts)
 
@@ -279,7 +279,8 @@ def _coding_from_plain(entries: Entries, n_columns: int) -> Coding:
     return Coding(tuple(rules), kinds)
 
 
-def _counts_from_plain(entries: Entries, n_levels: IntArray, n_classes: int) -> LevelCounts:
+def _counts_from_plain(entries: Entries, coding: Coding, n_classes: int) -> LevelCounts:
+    n_levels = coding.n_levels
     first = slots_of(n_levels)
     n_slots = int(np.sum(n_levels + 1))
     slots = entries.finite("slots", (n_slots, n_classes), 0.0, _LARGEST)
@@ -290,4 +291,4 @@ def _counts_from_plain(entries: Entries, n_levels: IntArray, n_classes: int) -> 
     by_column = np.add.reduceat(slots, first)
     off = np.abs(by_column - classes) > _CLOSE * classes
     entries.check(not np.any(off), "slots", "do not sum to the weight of each class")
-    return LevelCounts(first, n_levels, slots, classes)
+    return LevelCounts(first, n_levels, coding.is_open, slots, classes)

@@ -10,13 +10,11 @@ the same one."""
 
 
 @njit(cache=True, nogil=True)
-def add_counts(cells, first, labels, weight, slots):  # type: ignore[no-untyped-def]
-    """Add each row's weight to the slots of its cells."""
-    n, p = cells.shape
-    for start in range(0, p, _COLUMNS):
-        stop = min(start + _COLUMNS, p)
-        for i in range(n):
-            for j in range(start, stop):
+def add_counts(cells, first, labels, weight, slots, start, stop):  # type: ignore[no-untyped-def]
+    """Add each row's weight to the slots of its cells in the columns from start to stop."""
+    for some in range(start, stop, _COLUMNS):
+        for i in range(cells.shape[0]):
+            for j in range(some, min(some + _COLUMNS, stop)):
                 slots[first[j] + 1 + cells[i, j], labels[i]] += weight[i]
 
 

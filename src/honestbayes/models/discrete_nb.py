@@ -41,7 +41,7 @@ class DiscreteNB(ClassifierMixin, BaseEstimator):
     smoothing : float, default=1.0
         What each level of a feature is given more in each class.
     n_bins : int, default=10
-        Bins of a real-valued column, at most; each has about as many training rows, 20 or more.
+        Bins of a real-valued column, at most; fewer where there would be less than 20 rows in each.
     kinds : mapping or sequence, optional
         Kinds of columns ("binary", "categorical", "real") that are not what they look like.
     class_prior : array-like of shape (n_classes,), optional

@@ -262,7 +262,11 @@ def check_weights(sample_weight: Any, codes: IntArray, classes: AnyArray) -> Flo
     """Return what each row counts; every class needs some weight."""
     rows = np.empty((codes.size, 0))
     weight = _check_sample_weight(sample_weight, rows, dtype=float, ensure_non_negative=True)
-    present = np.bincount(codes, weight, minlength=classes.size) > 0
+    total = np.bincount(codes, weight, minlength=classes.size)
+    if not np.isfinite(total.sum()):
+        msg = "sample_weight is too large: it sums to infinity."
+        raise ValueError(msg)
+    present = total > 0
     if not present.all():
         msg = f"class {classes[~present].tolist()[0]!r} has no row with a sample_weight above 0."
         raise ValueError(msg)

@@ -128,6 +128,10 @@ class ProfitDisplay:
         """
         several = named(estimator, name, type(estimator).__name__)
         classes = next(iter(several.values())).classes_
+        for key, fitted in several.items():
+            if not np.array_equal(fitted.classes_, classes):
+                msg = f"{key!r} has the classes {fitted.classes_.tolist()}, not {classes.tolist()}."
+                raise ValueError(msg)
         proba = {key: fitted.predict_proba(X) for key, fitted in several.items()}
         return cls.from_predictions(
             y, proba, expected_benefits, actual_benefits, classes=classes, **options

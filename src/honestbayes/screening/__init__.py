@@ -14,6 +14,7 @@ from honestbayes.screening.binarization import (
     learn_binarization,
 )
 from honestbayes.screening.counting import count_block
+from honestbayes.screening.levels import is_missing
 from honestbayes.screening.record import Screening
 from honestbayes.screening.sources import Source, as_source
 from honestbayes.types import AnyArray, BoolArray, IntArray
@@ -94,16 +95,8 @@ def _missing_labels(labels: AnyArray) -> IntArray:
         return np.flatnonzero(np.isnan(labels))
     if labels.dtype.kind != "O":
         return np.zeros(0, dtype=np.int64)
-    missing = [row for row, label in enumerate(labels) if _is_missing(label)]
+    missing = [row for row, label in enumerate(labels) if is_missing(label)]
     return np.array(missing, dtype=np.int64)
-
-
-def _is_missing(label: Any) -> bool:
-    """NaN is not equal to itself; whether NA is, is not even a yes or no."""
-    try:
-        return label is None or not bool(label == label)
-    except TypeError:
-        return True
 
 
 def screen(

@@ -21,6 +21,7 @@ from honestbayes.screening.levels import (
     MISSING,
     Columns,
     as_columns,
+    as_texts,
     column_cells,
     distinct,
     positions,
@@ -42,10 +43,13 @@ class Coded:
         The place of each cell among its column's levels, -1 for missing.
     n_levels : ndarray of int of shape (p,)
         Levels of each column, two or more.
+    is_open : ndarray of bool of shape (p,)
+        Columns whose levels are texts or categories: those that training has not seen say nothing.
     """
 
     cells: AnyArray
     n_levels: IntArray
+    is_open: BoolArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +75,11 @@ class Coding:
         sizes = [rule.size + add for rule, add in zip(self.rules, more, strict=True)]
         return np.maximum(np.array(sizes, dtype=np.int64), 2)
 
+    @property
+    def is_open(self) -> BoolArray:
+        """Which columns have levels rather than bins."""
+        return np.array([kind == "categorical" for kind in self.kinds], dtype=bool)
+
     def take(self, columns: IntArray) -> Coding:
         """Return the coding of some of the columns."""
         chosen = [int(column) for column in columns]
@@ -83,13 +92,13 @@ class Coding:
         """Code a table that has these columns; 0/1 bytes are taken as they are."""
         n_levels = self.n_levels
         if all(_is_zero_one(rule) for rule in self.rules) and _are_zero_one_bytes(X):
-            return Coded(X.view(np.int8), n_levels)
+            return Coded(X.view(np.int8), n_levels, self.is_open)
         columns = _columns(X)
         dtype = np.min_scalar_type(-int(n_levels.max(initial=2)))
         cells = np.empty((columns.n_rows, columns.n_columns), dtype=dtype, order="F")
         for j, (rule, kind) in enumerate(zip(self.rules, self.kinds, strict=True)):
             cells[:, j] = _codes(columns, j, rule, kind)
-        return Coded(cells, n_levels)
+        return Coded(cells, n_levels, self.is_open)
 
 
 def learn_coding(X: Any, weight: FloatArray, *, kinds: Any = None, n_bins: int = 10) -> Coding:
@@ -110,10 +119,11 @@ def learn_coding(X: Any, weight: FloatArray, *, kinds: Any = None, n_bins: int =
         p = X.shape[1]
         return Coding((np.zeros(1),) * p, ("binary",) * p)
     columns = _columns(X)
-    found = kinds_of_columns(columns, kinds)
-    return Coding(
-        tuple(_learn(columns, j, kind, n_bins, weight) for j, kind in enumerate(found)), found
-    )
+    learnt = [
+        _learn(columns, j, kind, n_bins, weight)
+        for j, kind in enumerate(kinds_of_columns(columns, kinds))
+    ]
+    return Coding(tuple(rule for rule, _ in learnt), tuple(kind for _, kind in learnt))
 
 
 def _columns(X: Any) -> Columns:
@@ -148,13 +158,19 @@ def _are_zero_one_bytes(X: Any) -> bool:
     return X.dtype.kind == "b" or bool(X.min(initial=0) >= 0 and X.max(initial=1) <= 1)
 
 
-def _learn(columns: Columns, j: int, kind: Kind, n_bins: int, weight: FloatArray) -> AnyArray:
-    """Return the bounds or the levels of one column."""
+def _learn(
+    columns: Columns, j: int, kind: Kind, n_bins: int, weight: FloatArray
+) -> tuple[AnyArray, Kind]:
+    """Return the bounds or the levels of one column; one without any cell has no levels."""
     values, missing = _cells(columns, j, kind)
     present = ~missing & (weight > 0)
+    if not present.any():
+        return np.zeros(0), "categorical"
     if kind == "categorical":
-        return distinct(values[present])
-    return _bounds(values[present], weight[present], n_bins)
+        return distinct(values[present]), kind
+    if kind == "binary" and np.all((values[present] == 0) | (values[present] == 1)):
+        return np.zeros(1), kind
+    return _bounds(values[present], weight[present], n_bins), kind
 
 
 def _cells(columns: Columns, j: int, kind: Kind) -> tuple[AnyArray, BoolArray]:
@@ -184,6 +200,8 @@ def _codes(columns: Columns, j: int, rule: AnyArray, kind: Kind) -> IntArray:
     """Code one column."""
     values, missing = _cells(columns, j, kind)
     if kind == "categorical":
+        if (values.dtype.kind == "O") != (rule.dtype.kind == "O"):
+            values, rule = as_texts(values), as_texts(rule)
         return positions(values, missing, rule)
     codes = np.searchsorted(rule, values, side="left")
     codes[missing] = MISSING

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from honestbayes.screening.levels import Columns, as_columns
+from honestbayes.screening.levels import Columns, as_columns, is_missing
 from honestbayes.types import AnyArray, IntArray
 
 Kind = Literal["binary", "categorical", "real"]
@@ -55,7 +55,7 @@ def columns_of(X: Any, columns: IntArray) -> Any:
 
 def _kind(values: AnyArray, category: bool, name: str) -> Kind:
     if values.dtype.kind in "OUS":
-        present = [v for v in values.tolist() if v is not None and v == v]
+        present = [v for v in values.tolist() if not is_missing(v)]
         if category or any(isinstance(v, str) for v in present):
             return "categorical"
         try:
@@ -113,6 +113,6 @@ def _numbers_where_possible(values: AnyArray) -> AnyArray:
     if any(isinstance(value, str) for value in values.ravel()):
         return values
     try:
-        return np.array([[np.nan if v is None else float(v) for v in row] for row in values])
+        return np.array([[np.nan if is_missing(v) else float(v) for v in row] for row in values])
     except (TypeError, ValueError):
         return values

@@ -97,6 +97,14 @@ class Columns:
         return f"column {self.feature_names[position]!r}"
 
 
+def is_missing(value: Any) -> bool:
+    """NaN is not equal to itself; whether NA is, is not even a yes or no."""
+    try:
+        return value is None or not bool(value == value)
+    except TypeError:
+        return True
+
+
 def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
     """Return a table that knows its shape, or say that it is none.
 
@@ -227,7 +235,7 @@ def encode_columns(
         any_number = columns.is_category(place) or not _are_whole(known)
         values, missing = column_cells(columns.get(place), describe(place), any_number)
         if (values.dtype.kind == "O") != (known.dtype.kind == "O"):
-            values, known = _as_texts(values), _as_texts(known)
+            values, known = as_texts(values), as_texts(known)
         codes[:, place] = positions(values, missing, known)
         strange = ~missing & (codes[:, place] == MISSING)
         if strange.any():
@@ -276,10 +284,11 @@ def _missing_objects(values: AnyArray, name: str) -> tuple[BoolArray, bool]:
     try:
         seen = dict.fromkeys(values.tolist())
     except TypeError:
-        wrong = next(v for v in values.tolist() if v is not None and not hasattr(v, "__float__"))
+        unlike = (v for v in values.tolist() if type(v).__hash__ is None)
+        wrong = next(unlike, values[0])
         msg = f"{name} holds {wrong!r}, which is neither a text nor a number."
         raise ValueError(msg) from None
-    gone = {v: v is None or v != v or str(v) == "<NA>" for v in seen}
+    gone = {v: is_missing(v) for v in seen}
     present = [v for v, is_gone in gone.items() if not is_gone]
     are_texts = [isinstance(v, str) for v in present]
     if any(are_texts) and not all(are_texts):
@@ -339,7 +348,7 @@ def _with_a_second(found: AnyArray) -> tuple[AnyArray, int]:
     return np.array([found[0], unseen], dtype=dtype), 0
 
 
-def _as_texts(values: AnyArray) -> AnyArray:
+def as_texts(values: AnyArray) -> AnyArray:
     """Return numbers as the texts that a file would hold; texts as they are."""
     if values.dtype.kind == "O":
         return values

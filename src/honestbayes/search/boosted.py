@@ -108,7 +108,7 @@ class BoostedProbabilitySelector(ProbabilitySelector):
         sample_weight : array-like of shape (n,), optional
             What each row counts at the start.
         groups : array-like of shape (n,), optional
-            For a splitter that needs them.
+            Rows of one group are held out together, in folds.
         """
         n_rounds = whole_number(self.get_params(deep=False), "n_rounds", 1)
         X, labels, weight = self._training(X, y, sample_weight)
@@ -132,7 +132,7 @@ class BoostedProbabilitySelector(ProbabilitySelector):
     ) -> _Run:
         """Boost by some rows, and judge naive Bayes with the features so far."""
         smoothing = float(self.smoothing)
-        rounds = boost(cases.only(training), smoothing, n_rounds)
+        rounds = boost(cases.only(training), smoothing, n_rounds, self.n_jobs)
         court = NaiveBayesCourt(cases, smoothing, "squared_error", self.n_jobs)
         judges = [court.on_training(training)]
         if judged is not None:

@@ -45,7 +45,7 @@ class Round:
     entropy: float
 
 
-def boost(cases: Cases, smoothing: float, n_rounds: int) -> list[Round]:
+def boost(cases: Cases, smoothing: float, n_rounds: int, n_jobs: int | None = None) -> list[Round]:
     """Run the rounds; the weights start as those of the cases.
 
     Smoothing is of counts, so it is as if weights always summed to what they do at the start.
@@ -55,7 +55,7 @@ def boost(cases: Cases, smoothing: float, n_rounds: int) -> list[Round]:
     current = cases.with_weight(weight)
     rounds = []
     for _ in range(n_rounds):
-        counts = current.counts()
+        counts = current.counts(n_jobs)
         h = confidence(counts, smoothing / total)
         r = np.add.reduceat((counts.slots * h).sum(axis=1), counts.first)
         best = int(np.argmax(r))

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.special import xlogy
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 
 from honestbayes.screening.kinds import columns_of
-from honestbayes.search.judges import Judge, Scoring, user_loss
+from honestbayes.search.judges import NO_ROWS, Judge, Scoring, user_loss
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _SMALLEST = np.finfo(float).tiny
@@ -48,6 +49,15 @@ class EstimatorCourt:
     scoring: Scoring
     n_jobs: int | None
 
+    def __post_init__(self) -> None:
+        name = type(self.estimator).__name__
+        if not hasattr(self.estimator, "predict_proba"):
+            msg = f"estimator={name} has no predict_proba, so its probabilities cannot be judged."
+            raise ValueError(msg)
+        if self.weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            msg = f"estimator={name} does not take sample_weight."
+            raise ValueError(msg)
+
     def on_training(self, rows: BoolArray) -> Judge:
         """Return a judge of the rows that it is trained on."""
         return self.on_others(rows, rows)
@@ -75,6 +85,9 @@ class EstimatorJudge:
     """
 
     def __init__(self, court: EstimatorCourt, splits: Sequence[tuple[IntArray, IntArray]]) -> None:
+        for train, _ in splits:
+            if not np.all(np.bincount(court.labels[train], minlength=court.classes.size) > 0):
+                raise ValueError(NO_ROWS)
         self._court, self._splits = court, splits
         self._features: list[int] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,6 +15,8 @@ from honestbayes.search.judges import Court, Judge, NaiveBayesCourt, Scoring
 from honestbayes.search.path import SelectionPath
 from honestbayes.search.selector import HeldOut, ProbabilitySelector
 from honestbayes.types import FloatArray
+
+_ROUNDING = 1e-12
 
 
 class ForwardProbabilitySelector(ProbabilitySelector):
@@ -54,7 +57,7 @@ class ForwardProbabilitySelector(ProbabilitySelector):
     kinds : mapping or sequence, optional
         Kinds of columns ("binary", "categorical", "real") that are not what they look like.
     n_jobs : int, optional
-        Threads. It does not change the result.
+        Threads; processes with ``estimator``. It does not change the result.
     random_state : int, RandomState or None, default=None
         Draws the share of rows to hold out.
 
@@ -132,7 +135,7 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         sample_weight : array-like of shape (n,), optional
             What each row counts, in training and in the score.
         groups : array-like of shape (n,), optional
-            For a splitter that needs them.
+            Rows of one group are held out together, in folds.
         """
         self._check_words()
         X, labels, weight = self._training(X, y, sample_weight)
@@ -182,43 +185,66 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         self, court: Court, held_out: HeldOut, weight: FloatArray, n_steps: int
     ) -> SelectionPath:
         """Take features one by one."""
+        walks = self._walks(court, held_out, weight)
+        path = [walks.scores()]
+        best = 0
+        while len(walks.main.taken) < n_steps:
+            walks.step()
+            path.append(walks.scores())
+            # What rounding makes of equal scores is no improvement.
+            if path[-1][1] < path[best][1] * (1.0 - _ROUNDING):
+                best = len(walks.main.taken)
+            if self.patience is not None and len(walks.main.taken) - best >= self.patience:
+                break
+        columns = np.array(walks.main.taken, dtype=np.int64)
+        by_step = np.array(path)
+        n_kept = columns.size if self.patience is None else best
+        return SelectionPath(columns, self._names(columns), by_step[:, 0], by_step[:, 1], n_kept)
+
+    def _walks(self, court: Court, held_out: HeldOut, weight: FloatArray) -> Walks:
+        """Return the walk of all training rows, and those that have not seen a fold."""
         p = int(self.n_features_in_)
-        train = court.on_training(held_out.training)
-        judge: Judge | None = None
+        judges = [court.on_training(held_out.training)]
         folds: list[tuple[float, Walk]] = []
         if held_out.is_part:
-            judge = court.on_others(held_out.training, ~held_out.training)
+            judges.append(court.on_others(held_out.training, ~held_out.training))
         elif held_out.is_any and self.score_on == "held_out":
-            judge = court.by_fold(held_out.fold)
+            judges.append(court.by_fold(held_out.fold))
         elif held_out.is_any:
             for training, judged in held_out.splits(weight):
                 pair = court.on_training(training), court.on_others(training, judged)
                 folds.append((float(weight[judged].sum()), Walk(pair[0], pair, p)))
-        judges = (train,) if judge is None else (train, judge)
-        main = Walk(judges[-1] if self.score_on == "held_out" else train, judges, p)
+        chooser = judges[-1] if self.score_on == "held_out" else judges[0]
+        return Walks(Walk(chooser, judges, p), folds)
 
-        def scores() -> tuple[float, float]:
-            if folds:
-                shares = [share for share, _ in folds]
-                return main.scores[0], float(
-                    np.average([walk.scores[1] for _, walk in folds], weights=shares)
-                )
-            return main.scores[0], main.scores[1] if judge is not None else np.nan
 
-        path = [scores()]
-        best = 0
-        while len(main.taken) < n_steps:
-            for walk in (main, *(walk for _, walk in folds)):
-                walk.step()
-            path.append(scores())
-            if path[-1][1] < path[best][1]:
-                best = len(main.taken)
-            if self.patience is not None and len(main.taken) - best >= self.patience:
-                break
-        columns = np.array(main.taken, dtype=np.int64)
-        by_step = np.array(path)
-        n_kept = columns.size if self.patience is None else best
-        return SelectionPath(columns, self._names(columns), by_step[:, 0], by_step[:, 1], n_kept)
+@dataclass(frozen=True, slots=True)
+class Walks:
+    """Walks that go in step.
+
+    Attributes
+    ----------
+    main : Walk
+        Of all training rows.
+    folds : list of (float, Walk)
+        Weight of the rows of each fold, and a walk that has not seen them.
+    """
+
+    main: Walk
+    folds: list[tuple[float, Walk]]
+
+    def step(self) -> None:
+        """Take one feature each."""
+        for walk in (self.main, *(walk for _, walk in self.folds)):
+            walk.step()
+
+    def scores(self) -> tuple[float, float]:
+        """Return the score on training rows, and that on rows held out: NaN without any."""
+        train, *held_out = self.main.scores
+        if self.folds:
+            shares, scores = zip(*((share, w.scores[1]) for share, w in self.folds), strict=True)
+            return train, float(np.average(scores, weights=shares))
+        return train, held_out[0] if held_out else np.nan
 
 
 class Walk:
@@ -247,7 +273,7 @@ class Walk:
         column = int(self._left[place])
         self._left = np.delete(self._left, place)
         self.taken.append(column)
-        for position, judge in enumerate(self._judges):
+        for judge in self._judges:
             judge.add(column)
-            is_known = judge is self._chooser
-            self.scores[position] = float(losses[place]) if is_known else judge.loss()
+        known = float(losses[place])
+        self.scores = [known if j is self._chooser else j.loss() for j in self._judges]

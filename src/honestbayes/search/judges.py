@@ -17,6 +17,11 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 Scoring = Literal["squared_error", "log_loss"] | Callable[..., float]
 
+FARTHEST = 150.0
+"""Levels that change log-odds by more are not turned into factors."""
+
+NO_ROWS = "a class has no training rows where others are held out; hold out fewer."
+
 CHUNK = 1 << 13
 """Rows at once where one feature is looked at."""
 
@@ -63,19 +68,19 @@ class Cases:
         """Return the same rows, of which only some have any weight."""
         return self if rows.all() else self.with_weight(np.where(rows, self.weight, 0.0))
 
-    def counts(self) -> LevelCounts:
+    def counts(self, n_jobs: int | None = None) -> LevelCounts:
         """Count all columns by class."""
-        return count_levels(self.coded, self.labels, self.weight, self.classes.size)
+        return count_levels(self.coded, self.labels, self.weight, self.classes.size, n_jobs)
 
 
-def counts_by_fold(cases: Cases, fold: AnyArray) -> list[LevelCounts]:
+def counts_by_fold(cases: Cases, fold: AnyArray, n_jobs: int | None) -> list[LevelCounts]:
     """Return what is counted without each fold; rows of no fold (-1) count in all.
 
     All folds are counted in one pass, as if each had classes of its own.
     """
     n_classes, n_folds = cases.classes.size, int(fold.max()) + 1
     joint = (fold.astype(np.int64) + 1) * n_classes + cases.labels
-    counts = count_levels(cases.coded, joint, cases.weight, (n_folds + 1) * n_classes)
+    counts = count_levels(cases.coded, joint, cases.weight, (n_folds + 1) * n_classes, n_jobs)
     slots = counts.slots.reshape(-1, n_folds + 1, n_classes)
     classes = counts.classes.reshape(n_folds + 1, n_classes)
     result = []
@@ -85,6 +90,7 @@ def counts_by_fold(cases: Cases, fold: AnyArray) -> list[LevelCounts]:
             LevelCounts(
                 counts.first,
                 counts.n_levels,
+                counts.is_open,
                 slots[:, others].sum(axis=1),
                 classes[others].sum(axis=0),
             )
@@ -128,20 +134,20 @@ class NaiveBayesCourt:
 
     def on_others(self, training: BoolArray, judged: BoolArray) -> Judge:
         """Return a judge that is trained on some rows and judges others."""
-        counts = self.cases.only(training).counts()
+        counts = self.cases.only(training).counts(self.n_jobs)
         fold = np.zeros(self.cases.labels.size, dtype=np.int16)
         return self._judge(self.cases.only(judged), [counts], fold)
 
     def by_fold(self, fold: AnyArray) -> Judge:
         """Return a judge of all rows that have a fold, each by the rows of no or other folds."""
         judged = self.cases.only(fold >= 0)
-        return self._judge(judged, counts_by_fold(self.cases, fold), np.maximum(fold, 0))
+        counts = counts_by_fold(self.cases, fold, self.n_jobs)
+        return self._judge(judged, counts, np.maximum(fold, 0))
 
     def _judge(self, judged: Cases, counts: list[LevelCounts], fold: AnyArray) -> Judge:
         for one in counts:
             if not np.all(one.classes > 0):
-                msg = "a class has no training rows where others are held out; use fewer folds."
-                raise ValueError(msg)
+                raise ValueError(NO_ROWS)
         return NaiveBayesJudge(judged, counts, fold, self.smoothing, self.scoring, self.n_jobs)
 
 
@@ -177,7 +183,9 @@ class NaiveBayesJudge:
         self._scoring, self._n_jobs = scoring, n_jobs
         self._first = counts[0].first
         self._log_ratio = np.stack([_ratios(one.log_likelihood(smoothing)) for one in counts])
-        self._ratio = np.exp(self._log_ratio)
+        self._ratio = np.zeros((0, 0, 0, 0))
+        if np.abs(self._log_ratio).max() <= FARTHEST:
+            self._ratio = np.exp(self._log_ratio)
         prior = np.stack([_ratios(one.log_prior()[None])[..., 0] for one in counts])
         self._margin = prior[fold, cases.labels]
         self._total = float(cases.weight.sum())
@@ -218,6 +226,7 @@ class NaiveBayesJudge:
             cases.coded.cells,
             self._first,
             columns,
+            self._log_ratio,
             self._ratio,
             self._fold,
             cases.labels,
@@ -267,9 +276,12 @@ def _loss(margin: FloatArray, scoring: str) -> FloatArray:
 
 def user_loss(scoring: Any, y: AnyArray, proba: FloatArray, weight: FloatArray) -> float:
     """Return what a function of the user's says; it is told of weights where they differ."""
-    if np.all(weight == weight[0]):
-        return float(scoring(y, proba))
-    return float(scoring(y, proba, sample_weight=weight))
+    words = {} if np.all(weight == weight[0]) else {"sample_weight": weight}
+    value = float(scoring(y, proba, **words))
+    if not np.isfinite(value):
+        msg = f"scoring returned {value}, which cannot be compared."
+        raise ValueError(msg)
+    return value
 
 
 def _ratios(log_value: FloatArray) -> FloatArray:

@@ -22,13 +22,15 @@ ROWS = 1024
 """Rows that are evaluated at once for all candidates: what they need stays in the cache."""
 
 FARTHEST = 150.0
-"""Log-odds beyond this are taken for it in products, whose squares stay finite."""
+"""Where log-odds, or what a level adds to them, are beyond this, logarithms are used after all."""
 
 SQUARED, LOG = 0, 1
 
 
 @njit(cache=True, nogil=True)
-def add_losses(cells, first, columns, table, fold, labels, margin, weight, loss, out):  # type: ignore[no-untyped-def]
+def add_losses(  # type: ignore[no-untyped-def]
+    cells, first, columns, log_table, table, fold, labels, margin, weight, loss, out
+):
     """Add to ``out`` the loss of each candidate, weighted and summed over rows.
 
     The "other" classes of a row are all but its own, in order.
@@ -41,8 +43,10 @@ def add_losses(cells, first, columns, table, fold, labels, margin, weight, loss,
         Slot of each column's missing cells.
     columns : ndarray of int of shape (m,)
         The candidates.
-    table : ndarray of shape (F, C, C - 1, L)
-        By fold, actual class, other class and slot: g, by how much a level multiplies the odds.
+    log_table : ndarray of shape (F, C, C - 1, L)
+        By fold, actual class, other class and slot: what a level adds to the log-odds.
+    table : ndarray of shape (F, C, C - 1, L), or (0, 0, 0, 0)
+        Its exponential g; empty where that would be too large.
     fold : ndarray of int of shape (n,)
         Which table holds for each row.
     labels : ndarray of int of shape (n,)
@@ -57,21 +61,31 @@ def add_losses(cells, first, columns, table, fold, labels, margin, weight, loss,
         Sums.
     """
     n, n_others = margin.shape
-    rows = np.empty(ROWS, dtype=np.int64)
-    used = 0
+    near, far = np.empty(ROWS, dtype=np.int64), np.empty(ROWS, dtype=np.int64)
+    n_near, n_far = 0, 0
     for i in range(n):
         if weight[i] > 0:
-            rows[used] = i
-            used += 1
-        if used == ROWS or (i == n - 1 and used > 0):
-            some = rows[:used]
+            if table.size > 0 and np.abs(margin[i]).max() <= FARTHEST:
+                near[n_near] = i
+                n_near += 1
+            else:
+                far[n_far] = i
+                n_far += 1
+        if n_near == ROWS or (i == n - 1 and n_near > 0):
+            rows = near[:n_near]
             if n_others == 1 and loss == SQUARED:
-                _two_classes(cells, first, columns, table, fold, labels, margin, weight, some, out)
+                _two_classes(cells, first, columns, table, fold, labels, margin, weight, rows, out)
             else:
                 _classes(
-                    cells, first, columns, table, fold, labels, margin, weight, some, loss, out
+                    cells, first, columns, table, fold, labels, margin, weight, rows, loss, out
                 )
-            used = 0
+            n_near = 0
+        if n_far == ROWS or (i == n - 1 and n_far > 0):
+            rows = far[:n_far]
+            _by_logs(
+                cells, first, columns, log_table, fold, labels, margin, weight, rows, loss, out
+            )
+            n_far = 0
 
 
 @njit(cache=True, nogil=True)
@@ -84,7 +98,7 @@ def _two_classes(cells, first, columns, table, fold, labels, margin, weight, row
     flat = table.reshape(-1)
     for r in range(m):
         i = rows[r]
-        odds[r] = np.exp(min(max(margin[i, 0], -FARTHEST), FARTHEST))
+        odds[r] = np.exp(margin[i, 0])
         own_weight[r] = 2.0 * weight[i]
         place[r] = (2 * fold[i] + labels[i]) * n_slots
     for a in range(columns.size):
@@ -112,33 +126,45 @@ def _classes(cells, first, columns, table, fold, labels, margin, weight, rows, l
     n_others = margin.shape[1]
     odds = np.empty((rows.size, n_others))
     for r in range(rows.size):
-        for c in range(n_others):
-            odds[r, c] = np.exp(min(max(margin[rows[r], c], -FARTHEST), FARTHEST))
+        odds[r] = np.exp(margin[rows[r]])
     for a in range(columns.size):
         j = columns[a]
         for r in range(rows.size):
             i = rows[r]
-            factor = table[fold[i], labels[i], :, first[j] + 1 + cells[i, j]]
+            slot = first[j] + 1 + cells[i, j]
             total, squares = 0.0, 0.0
             for c in range(n_others):
-                one = odds[r, c] * factor[c]
+                one = odds[r, c] * table[fold[i], labels[i], c, slot]
                 total += one
                 squares += one * one
             if loss == LOG:
-                value = _log_loss(margin[i], factor, total)
+                value = np.log1p(total)
             else:
                 value = (total * total + squares) / (1.0 + total) ** 2
             out[a] += weight[i] * value
 
 
 @njit(cache=True, nogil=True)
-def _log_loss(margin, factor, total):  # type: ignore[no-untyped-def]
-    """Return -log P(actual class), where the products of odds may have been cut off."""
-    top = margin.max()
-    if top <= FARTHEST:
-        return np.log1p(total)
-    rest = 0.0
-    for c in range(margin.size):
-        rest += np.exp(margin[c] - top) * factor[c]
-    log_odds = top + np.log(rest)
-    return max(log_odds, 0.0) + np.log1p(np.exp(-abs(log_odds)))
+def _by_logs(cells, first, columns, log_table, fold, labels, margin, weight, rows, loss, out):  # type: ignore[no-untyped-def]
+    """Add the losses of rows whose odds are beyond what products can hold."""
+    n_others = margin.shape[1]
+    log_odds = np.empty(n_others)
+    for a in range(columns.size):
+        j = columns[a]
+        for i in rows:
+            slot = first[j] + 1 + cells[i, j]
+            top = 0.0
+            for c in range(n_others):
+                log_odds[c] = margin[i, c] + log_table[fold[i], labels[i], c, slot]
+                top = max(top, log_odds[c])
+            others, squares = 0.0, 0.0
+            for c in range(n_others):
+                one = np.exp(log_odds[c] - top)
+                others += one
+                squares += one * one
+            whole = np.exp(-top) + others
+            if loss == LOG:
+                value = top + np.log(whole)
+            else:
+                value = (others * others + squares) / (whole * whole)
+            out[a] += weight[i] * value

@@ -10,13 +10,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.model_selection import (
+    StratifiedGroupKFold,
+    StratifiedShuffleSplit,
+    check_cv,
+)
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.models.discrete_file import KnownColumns
 from honestbayes.models.parameters import check_weights, positive_number, whole_number
 from honestbayes.screening import check_as_many, encode_labels
 from honestbayes.screening.coding import learn_coding
+from honestbayes.screening.kinds import columns_of
 from honestbayes.screening.levels import as_table
 from honestbayes.search.file import FittedSelector, feature_names, from_plain, save_selector
 from honestbayes.search.judges import Cases
@@ -111,6 +116,19 @@ class ProbabilitySelector(SelectorMixin, BaseEstimator):
         selector.path_ = model.path
         return selector
 
+    def transform(self, X: Any) -> Any:
+        """Return the kept columns, in the order of the table; of a frame, a frame.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            With the columns of training.
+        """
+        if not type(X).__module__.startswith("polars"):
+            return super().transform(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return columns_of(X, np.flatnonzero(self._get_support_mask()))
+
     # ---------------------------------------------------------------- for subclasses
 
     def _training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, AnyArray, FloatArray]:
@@ -130,12 +148,15 @@ class ProbabilitySelector(SelectorMixin, BaseEstimator):
     def _hold_out(self, labels: AnyArray, weight: FloatArray, groups: Any) -> HeldOut:
         """Choose the rows that are held out."""
         given = self.held_out
-        n = labels.size
-        fold = np.full(n, -1, dtype=np.int16)
-        zeros = np.zeros((n, 1))
+        fold = np.full(labels.size, -1, dtype=np.int32)
+        is_share = isinstance(given, float | np.floating)
+        if groups is not None and (given is None or is_share):
+            msg = "groups stay together in folds only: give held_out as a number of folds."
+            raise ValueError(msg)
         if given is None:
             return HeldOut(fold, False)
-        if isinstance(given, float | np.floating):
+        zeros = np.zeros((labels.size, 1))
+        if is_share:
             if not 0 < given < 1:
                 msg = f"held_out={given!r} is not a share between 0 and 1."
                 raise ValueError(msg)
@@ -144,12 +165,20 @@ class ProbabilitySelector(SelectorMixin, BaseEstimator):
             )
             fold[next(splitter.split(zeros, labels))[1]] = 0
             return _with_weight(HeldOut(fold, True), weight)
+        if isinstance(given, int | np.integer) and groups is not None:
+            given = StratifiedGroupKFold(int(given))
         folds = check_cv(given, labels, classifier=True)
-        for f, (_, rows) in enumerate(folds.split(zeros, labels, groups)):
+        for f, (train, rows) in enumerate(folds.split(zeros, labels, groups)):
             if np.any(fold[rows] >= 0):
                 msg = "held_out holds a row out twice: give folds that do not overlap."
                 raise ValueError(msg)
             fold[rows] = f
+            if np.union1d(train, rows).size < labels.size:
+                msg = (
+                    "held_out leaves rows out of training that it does not hold out: give folds "
+                    "of which all other rows train."
+                )
+                raise ValueError(msg)
         return _with_weight(HeldOut(fold, False), weight)
 
     def _cases(self, X: Any, labels: AnyArray, weight: FloatArray, held_out: HeldOut) -> Cases:
