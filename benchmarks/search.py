@@ -72,6 +72,7 @@ def categorical(jobs):
     """Time the 95,412-row table; scikit-learn gets its columns as 0/1, one for each level."""
     people = load_kdd98_categorical()
     weight = np.ones(people.y.size)
+    forward(people.X[:1000], people.y[:1000], 2, jobs)  # compiles
     coding = seconds(lambda: learn_coding(people.X, weight).encode(people.X))
     taken, candidates = forward(people.X, people.y, 20, jobs)
     codes = np.column_stack([people.X[name].factorize()[0] for name in people.X])

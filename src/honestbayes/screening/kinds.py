@@ -7,7 +7,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from honestbayes.screening.levels import Columns, as_columns, is_missing
+from honestbayes.screening.levels import (
+    Columns,
+    as_columns,
+    different_objects,
+    is_missing,
+)
 from honestbayes.types import AnyArray, IntArray
 
 Kind = Literal["binary", "categorical", "real"]
@@ -55,7 +60,7 @@ def columns_of(X: Any, columns: IntArray) -> Any:
 
 def _kind(values: AnyArray, category: bool, name: str) -> Kind:
     if values.dtype.kind in "OUS":
-        present = [v for v in values.tolist() if not is_missing(v)]
+        present = [v for v in different_objects(values) if not is_missing(v)]
         if category or any(isinstance(v, str) for v in present):
             return "categorical"
         try:

@@ -281,13 +281,11 @@ def _missing_objects(values: AnyArray, name: str) -> tuple[BoolArray, bool]:
 
     Columns have far fewer different values than cells, so only these are looked at.
     """
-    try:
-        seen = dict.fromkeys(values.tolist())
-    except TypeError:
-        unlike = (v for v in values.tolist() if type(v).__hash__ is None)
-        wrong = next(unlike, values[0])
-        msg = f"{name} holds {wrong!r}, which is neither a text nor a number."
-        raise ValueError(msg) from None
+    seen = different_objects(values)
+    wrong = [v for v in seen if isinstance(v, tuple) or type(v).__hash__ is None]
+    if wrong:
+        msg = f"{name} holds {wrong[0]!r}, which is neither a text nor a number."
+        raise ValueError(msg)
     gone = {v: is_missing(v) for v in seen}
     present = [v for v, is_gone in gone.items() if not is_gone]
     are_texts = [isinstance(v, str) for v in present]
@@ -296,6 +294,14 @@ def _missing_objects(values: AnyArray, name: str) -> tuple[BoolArray, bool]:
         raise ValueError(msg)
     missing = np.array([gone[v] for v in values.tolist()], dtype=bool)
     return missing, all(are_texts)
+
+
+def different_objects(values: AnyArray) -> list[Any]:
+    """Return the different values of a column of objects, or all where they have no hash."""
+    try:
+        return list(dict.fromkeys(values.tolist()))
+    except TypeError:
+        return list(values.tolist())
 
 
 def distinct(values: AnyArray) -> AnyArray:

@@ -22,6 +22,9 @@ FARTHEST = 150.0
 
 NO_ROWS = "a class has no training rows where others are held out; hold out fewer."
 
+FEW_CELLS = 10_000_000
+"""Cells that one thread is done with before others would have started."""
+
 CHUNK = 1 << 13
 """Rows at once where one feature is looked at."""
 
@@ -209,8 +212,9 @@ class NaiveBayesJudge:
             everything = slice(None)
             margins = (self._margin + self._evidence(j, everything) for j in candidates.tolist())
             return np.array([self._user_loss(self._scoring, margin) for margin in margins])
-        n_parts = max(min(effective_n_jobs(self._n_jobs), candidates.size), 1)
-        parts = np.array_split(candidates, n_parts)
+        if candidates.size * self._cases.labels.size < FEW_CELLS:
+            return self._sums(candidates) / self._total
+        parts = np.array_split(candidates, effective_n_jobs(self._n_jobs))
         sums = Parallel(n_jobs=self._n_jobs, prefer="threads")(
             delayed(self._sums)(part) for part in parts
         )

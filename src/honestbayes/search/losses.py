@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-ROWS = 1024
+ROWS = 256
 """Rows that are evaluated at once for all candidates: what they need stays in the cache."""
 
 FARTHEST = 150.0
@@ -65,7 +65,7 @@ def add_losses(  # type: ignore[no-untyped-def]
     n_near, n_far = 0, 0
     for i in range(n):
         if weight[i] > 0:
-            if table.size > 0 and np.abs(margin[i]).max() <= FARTHEST:
+            if table.size > 0 and _is_near(margin, i):
                 near[n_near] = i
                 n_near += 1
             else:
@@ -86,6 +86,15 @@ def add_losses(  # type: ignore[no-untyped-def]
                 cells, first, columns, log_table, fold, labels, margin, weight, rows, loss, out
             )
             n_far = 0
+
+
+@njit(cache=True, nogil=True)
+def _is_near(margin, i):  # type: ignore[no-untyped-def]
+    """Whether the odds of a row may be multiplied."""
+    largest = 0.0
+    for c in range(margin.shape[1]):
+        largest = max(largest, abs(margin[i, c]))
+    return largest <= FARTHEST
 
 
 @njit(cache=True, nogil=True)
