@@ -33,6 +33,7 @@ from honestbayes.plots import (
     SignalDisplay,
     TraceDisplay,
 )
+from honestbayes.sampling.draws import Draws
 from honestbayes.search.path import SelectionPath
 
 
@@ -312,8 +313,13 @@ def test_a_trace_has_a_line_for_each_chain():
 
 
 def test_a_trace_of_what_was_not_drawn_is_refused():
-    with pytest.raises(ValueError, match="has no draws of 'beta'"):
+    with pytest.raises(ValueError, match="has no draws; fit a model"):
         TraceDisplay.from_estimator(object(), "beta")
+    draws = Draws({"log_alpha": np.zeros((2, 5))}, 2)
+    fitted = SimpleNamespace(draws_=draws, diagnostics_=SimpleNamespace(name=("log_alpha",)))
+    with pytest.raises(ValueError, match="has no draws of 'beta'; it has"):
+        TraceDisplay.from_estimator(fitted, "beta")
+    assert TraceDisplay.from_estimator(fitted).name == "log_alpha"
     with pytest.raises(ValueError, match="give \\(n_chains, n_draws\\)"):
         TraceDisplay(np.zeros(3))
 

@@ -44,22 +44,27 @@ class TraceDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, name: str = "log_alpha", *, ax: Axes | None = None
+        cls, estimator: Any, name: str | None = None, *, ax: Axes | None = None
     ) -> TraceDisplay:
         """Draw a quantity of a fitted model.
 
         Parameters
         ----------
         estimator : fitted model with ``draws_``
-            Such as `SelectiveMixture`.
-        name : str, default="log_alpha"
-            Which of its draws.
+            Such as `SelectiveMixture` or `SelectiveFactorClassifier`.
+        name : str, optional
+            Which of its draws; by default the first of those that chains are judged by.
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         """
         draws = getattr(estimator, "draws_", None)
-        if draws is None or name not in draws.values:
-            msg = f"estimator has no draws of {name!r}; fit a model that runs chains."
+        if draws is None:
+            msg = "estimator has no draws; fit a model that runs chains."
+            raise ValueError(msg)
+        if name is None:
+            name = str(estimator.diagnostics_.name[0])
+        if name not in draws.values:
+            msg = f"estimator has no draws of {name!r}; it has {sorted(draws.values)}."
             raise ValueError(msg)
         return cls(draws[name], name).plot(ax)
 
