@@ -11,8 +11,9 @@ from scipy.special import logit
 import honestbayes
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.evaluation import cross_validate
-from honestbayes.report.analysis import analyse, fit_model
+from honestbayes.report.analysis import analyse
 from honestbayes.report.contenders import CORRECTED, CORRECTED_SLOPE, UNCORRECTED
+from honestbayes.report.fitting import fit_model
 from honestbayes.report.folder import check_folder, write_folder
 from honestbayes.report.notebook import make_report
 from honestbayes.report.options import Options

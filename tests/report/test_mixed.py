@@ -11,8 +11,9 @@ from mixed_table import STAGES, clinic, mixed_frame
 import honestbayes
 from honestbayes import SelectiveMixedNB
 from honestbayes.evaluation import cross_validate
-from honestbayes.report.analysis import analyse, fit_model
+from honestbayes.report.analysis import analyse
 from honestbayes.report.contenders import CORRECTED_SLOPE, UNCORRECTED, contenders
+from honestbayes.report.fitting import fit_model
 from honestbayes.report.html import limits, render
 from honestbayes.report.kept import kept_features
 from honestbayes.report.notebook import make_report

@@ -12,6 +12,8 @@ def test_large_tables_get_fewer_repeats_and_no_path():
     assert Options().wants_path(38, 38 * 3000)
     assert not Options().wants_path(3000, 3000 * 50)
     assert not Options().wants_path(500, 500 * 100_000)
+    assert Options(model="factors").repeats(38, 38 * 3000) == 1
+    assert not Options(model="factors").wants_path(38, 38 * 3000)
 
 
 def test_the_user_has_the_last_word():
@@ -26,7 +28,7 @@ def test_the_user_has_the_last_word():
         ({"prevalence": 7}, "prevalence=7 is not a share"),
         ({"n_features": 3, "threshold": 0.2}, "n_features or threshold, not both"),
         ({"n_folds": 1}, "n_folds=1 is not 2 or more"),
-        ({"model": "real"}, "model='real' is not 'mixed', 'binary' or 'mixture'"),
+        ({"model": "real"}, "model='real' is not 'mixed', 'binary', 'mixture' or 'factors'"),
     ],
 )
 def test_what_means_nothing_is_refused(words, message):

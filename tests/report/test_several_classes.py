@@ -12,7 +12,7 @@ import honestbayes
 from honestbayes import SelectiveMixedNB
 from honestbayes.evaluation import cross_validate
 from honestbayes.metrics import claims, summarise
-from honestbayes.report.analysis import analyse, fit_model
+from honestbayes.report.analysis import analyse
 from honestbayes.report.contenders import (
     CORRECTED_SLOPE,
     FREQUENCIES,
@@ -21,6 +21,7 @@ from honestbayes.report.contenders import (
     UNCORRECTED,
     L1Logistic,
 )
+from honestbayes.report.fitting import fit_model
 from honestbayes.report.folder import write_folder
 from honestbayes.report.html import render
 from honestbayes.report.options import Options

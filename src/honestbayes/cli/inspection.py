@@ -16,10 +16,12 @@ from honestbayes.cli.models import loaded
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
 from honestbayes.models.bernoulli_part import BernoulliPart
 from honestbayes.models.categorical_explain import CategoricalFeatureTable
+from honestbayes.models.factor_classifier import SelectiveFactorClassifier
+from honestbayes.models.factor_explain import FactorFeatureTable, factors
 from honestbayes.models.mixed_explain import MixedFeatureTable
 from honestbayes.models.mixed_nb import SelectiveMixedNB
-from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.report.described import KIND_WORDS
+from honestbayes.report.fitting import model_name
 from honestbayes.report.kept import level_texts, means_one, mixed_feature_table
 from honestbayes.report.record import plain_data
 from honestbayes.screening import Binarization
@@ -30,6 +32,9 @@ from honestbayes.types import FloatArray
 
 MOST_LEVELS = 12
 """Levels of a feature that are printed, as on the page of a report; JSON holds all."""
+
+_MODELS = {"mixture": "mixture", "factors": "factor model"}
+"""Models that are no naive Bayes."""
 
 _CORRECTIONS = {
     "counts": "counts of all features",
@@ -57,25 +62,35 @@ def _selections(fitted: TableModel) -> dict[str, Selection]:
     estimator = fitted.estimator
     if isinstance(estimator, SelectiveMixedNB):
         return estimator.selections_
-    return {"binary": estimator.selection_}
+    kind = "real" if isinstance(estimator, SelectiveFactorClassifier) else "binary"
+    return {kind: estimator.selection_}
 
 
 def _contents(fitted: TableModel) -> dict[str, Any]:
     """Return all that is shown, and more, as plain data."""
     estimator = fitted.estimator
-    binary = not isinstance(estimator, SelectiveMixedNB)
     chosen = {kind: selection.to_dict() for kind, selection in _selections(fitted).items()}
+    by_kind = isinstance(estimator, SelectiveMixedNB)
+    table = _mixed_table(fitted) if by_kind else estimator.feature_table()
     two = len(fitted.labels) == 2
     return {
         "target": fitted.target,
         "labels": fitted.labels,
         **(dict(zip(("negative", "positive"), fitted.labels, strict=True)) if two else {}),
         "columns": fitted.columns,
-        "features": (_mixed_table(fitted) if not binary else estimator.feature_table()).to_dict(),
-        "selection": chosen["binary"] if binary else chosen,
+        "features": table.to_dict(),
+        "selection": chosen if by_kind else next(iter(chosen.values())),
+        **_factors(estimator),
         "slope": estimator.slope_,
         "parameters": estimator.get_params(),
     }
+
+
+def _factors(estimator: Estimator) -> dict[str, Any]:
+    """Return how many factors a factor model has."""
+    if not isinstance(estimator, SelectiveFactorClassifier):
+        return {}
+    return {"factors": factors(estimator.n_factors_, estimator.factor_choice_)}
 
 
 def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
@@ -87,18 +102,20 @@ def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
         title, cases = f"P({target} = {labels[1]})", f", {counts[1]:,} of them {labels[1]}"
     else:
         title, cases = f"P({target}), {len(labels):,} classes", f": {_by_class(labels, counts)}"
-    model = "mixture" if isinstance(estimator, SelectiveMixture) else "naive Bayes"
+    model = _MODELS.get(model_name(estimator), "naive Bayes")
     lines = [
         f"{title}, {model} after selection",
         f"trained on          {sum(counts):,} cases{cases}",
     ]
-    binary = not isinstance(estimator, SelectiveMixedNB)
+    by_kind = isinstance(estimator, SelectiveMixedNB)
     for kind, selection in selections.items():
-        of_kind = "" if binary else f" {KIND_WORDS[kind]}"
+        of_kind = f" {KIND_WORDS[kind]}" if by_kind else ""
         n_kept = len(selection.columns)
         lines.append(f"features            {n_kept:,} of {selection.n_features_in:,}{of_kind}")
     lines.append(f"correction          {_CORRECTIONS[_correction(estimator)]}")
-    if isinstance(estimator, SelectiveBernoulliNB):
+    if isinstance(estimator, SelectiveFactorClassifier):
+        lines.append(f"factors             {estimator.n_factors_}")
+    if isinstance(estimator, SelectiveBernoulliNB | SelectiveFactorClassifier):
         lines.append(f"prior of features   {estimator.feature_prior_}")
     lines.append(f"slope               {estimator.slope_:.3f}")
     prior = estimator.class_prior
@@ -123,6 +140,8 @@ def _correction(estimator: Estimator) -> str | None:
 def _ones(fitted: TableModel) -> list[str]:
     """Say of each binary feature what a one is."""
     estimator = fitted.estimator
+    if isinstance(estimator, SelectiveFactorClassifier):
+        return []
     if not isinstance(estimator, SelectiveMixedNB):
         return _ones_of(fitted.encoding.features, estimator.kept_binarization())
     lines, first = [], 0
@@ -162,9 +181,10 @@ def _printable_table(fitted: TableModel, labels: tuple[str, ...]) -> Any:
     """Return the table of the kept features without anything that a terminal might obey."""
     if not isinstance(fitted.estimator, SelectiveMixedNB):
         rows = fitted.estimator.feature_table()
-        return replace(
-            rows, name=tuple(word(name) for name in rows.name), classes=(labels[0], labels[1])
-        )
+        names = tuple(word(name) for name in rows.name)
+        if isinstance(rows, FactorFeatureTable):
+            return replace(rows, name=names, classes=labels)
+        return replace(rows, name=names, classes=(labels[0], labels[1]))
     parts: dict[str, Any] = {}
     for kind, part in _mixed_table(fitted).parts.items():
         words: dict[str, Any] = {

@@ -20,7 +20,10 @@ from honestbayes.cli.report import cases_in_words, stem
 from honestbayes.loading import load
 from honestbayes.metrics import claims, summarise
 from honestbayes.metrics.per_case import top_class
-from honestbayes.report.analysis import SURE, fit_model
+from honestbayes.models.factor_classifier import SelectiveFactorClassifier
+from honestbayes.models.factor_explain import factors
+from honestbayes.report.analysis import SURE
+from honestbayes.report.fitting import fit_model, model_name
 from honestbayes.report.folder import safe_cell
 from honestbayes.report.options import Options
 from honestbayes.report.record import plain_data
@@ -28,7 +31,7 @@ from honestbayes.report.verdict import class_counts, external_verdict
 from honestbayes.storage import ModelFileError, read_archive, whole_file
 from honestbayes.tables import InputError, TableFile, read_training
 from honestbayes.tables.errors import listed, shown
-from honestbayes.tables.model import TableModel
+from honestbayes.tables.model import Estimator, TableModel
 from honestbayes.tables.target import known_classes, prevalences
 from honestbayes.types import BoolArray, FloatArray
 
@@ -94,9 +97,15 @@ def fit(
         say(
             f"{cases_in_words(data.labels, counts)}; "
             f"{len(fitted.encoding.features):,} of {data.X.shape[1]:,} features kept; slope "
-            f"{fitted.estimator.slope_:.2f}"
+            f"{fitted.estimator.slope_:.2f}{_factors_in_words(fitted.estimator)}"
         )
         say(f"Model: {place}", wrap=False)
+
+
+def _factors_in_words(estimator: Estimator) -> str:
+    if not isinstance(estimator, SelectiveFactorClassifier):
+        return ""
+    return f"; {factors(estimator.n_factors_, None)}"
 
 
 def _check_replaceable(place: Path) -> None:
@@ -303,7 +312,7 @@ def evaluate(
     needs_all = ("AUC", "calibration") if absent else ()
     say("\n".join(line for line in lines if not line.startswith(needs_all)), wrap=False)
     say()
-    say(external_verdict(summary, counted, fitted.labels))
+    say(external_verdict(summary, counted, fitted.labels, model_name(fitted.estimator)))
 
 
 def _column(file: TableFile, name: str) -> Any:

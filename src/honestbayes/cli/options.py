@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from honestbayes.report.analysis import largest_race
+from honestbayes.report.fitting import largest_race
 from honestbayes.report.folder import check_parent
-from honestbayes.report.options import Options
+from honestbayes.report.options import Options, refuse_choice_of_number
 from honestbayes.tables import InputError, TableFile, TrainingTable, open_table
 from honestbayes.tables.errors import shown
 
@@ -55,6 +55,7 @@ class ModelWord(StrEnum):
     mixed = "mixed"
     binary = "binary"
     mixture = "mixture"
+    factors = "factors"
 
 
 ModelKind = Annotated[
@@ -63,7 +64,8 @@ ModelKind = Annotated[
         "--model",
         help="mixed: numbers stay numbers, text columns are categories. binary: numbers are cut "
         "at the median, and each level of a text column becomes a yes-or-no feature. mixture: "
-        "such features, explained by two hidden groups of cases.",
+        "such features, explained by two hidden groups of cases. factors: numbers that move "
+        "together, by a few latent factors; slower.",
     ),
 ]
 Keep = Annotated[
@@ -160,9 +162,12 @@ def _share(text: str, word: str) -> float:
 
 def check_model(model: ModelWord, features: str | None) -> None:
     """Refuse what the model cannot do."""
-    if model is ModelWord.mixture and number_of_features(features) == "cv":
-        msg = "the mixture does not choose the number of features; give one."
-        raise typer.BadParameter(msg, param_hint="--features")
+    if number_of_features(features) != "cv":
+        return
+    try:
+        refuse_choice_of_number(model.value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--features") from None
 
 
 def check_fits(options: Options, table: TrainingTable) -> None:

@@ -146,9 +146,11 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     data = found.data
     kept = found.race.n_kept + found.race.n_by_design
     by_kind = f" ({races_in_words(found.races)})" if found.races else ""
+    factors = f", {found.factors}" if found.factors else ""
     say(
         f"{word(data.name)}: {cases_in_words(data.labels, data.class_counts)}; "
         f"{data.n_features:,} feature{'' if data.n_features == 1 else 's'}, {kept:,} kept{by_kind}"
+        f"{factors}"
     )
     for note in (*data.notes, *found.warnings):
         say(f"Note: {note}")

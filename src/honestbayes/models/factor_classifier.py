@@ -12,6 +12,7 @@ from honestbayes.models.factor_estimator import (
     FactorEstimator,
     classifier_settings,
 )
+from honestbayes.models.factor_explain import FactorFeatureTable, feature_table
 from honestbayes.models.factor_part import FactorPart, FactorTraining, choose_factors
 from honestbayes.models.gaussian_core import RatioPosterior
 from honestbayes.models.gaussian_part import real_source
@@ -250,3 +251,15 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         self.posterior_: RatioPosterior = part.fit.posterior
         self.variance_prior_: VariancePrior = part.fit.variance_prior
         self._show(part.drawn, part.n_factors, part.choice)
+
+    # --------------------------------------------------------------- explanation
+
+    def feature_table(self) -> FactorFeatureTable:
+        """Return what each kept feature says by itself, and how far it moves with the others.
+
+        The evidence of features that move together does not add up.
+        """
+        names = tuple(str(name) for name in self.get_feature_names_out())
+        (part,) = self._parts
+        assert isinstance(part, FactorPart)
+        return feature_table(part, names, tuple(str(label) for label in self.classes_))

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from honestbayes.metrics import (
 )
 from honestbayes.metrics.per_case import top_class
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.models.factor_classifier import SelectiveFactorClassifier
+from honestbayes.models.factor_explain import factors
 from honestbayes.models.mixed_nb import SelectiveMixedNB
 from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.models.number import number_grid
@@ -29,17 +31,21 @@ from honestbayes.report.contenders import (
     CORRECTED,
     CORRECTED_SLOPE,
     MIXTURE,
-    MOST_FOR_MIXTURE,
     UNCORRECTED,
-    contenders,
 )
 from honestbayes.report.described import data_summary, race, races
+from honestbayes.report.fitting import (
+    estimators_of,
+    final_model,
+    has_only_measurements,
+    largest_race,
+    method_in_use,
+)
 from honestbayes.report.kept import kept_features
-from honestbayes.report.options import PATH_UP_TO, Options
+from honestbayes.report.options import Options
 from honestbayes.report.record import Cases, Densities, Method, NumberPath, Report
 from honestbayes.report.verdict import Judged, Verdict, verdict
-from honestbayes.tables import InputError, TrainingTable
-from honestbayes.tables.errors import shown
+from honestbayes.tables import TrainingTable
 from honestbayes.tables.model import Estimator
 from honestbayes.tables.target import prevalences
 from honestbayes.types import FloatArray
@@ -107,8 +113,8 @@ def analyse(
     prevalences(options.prevalence, table.labels)  # refused before any work
     size = (table.X.shape[0], table.X.shape[0] * table.X.shape[1])
     n_repeats = options.repeats(*size)
-    in_use = CORRECTED_SLOPE if options.uses_slope else CORRECTED
-    estimators = _estimators(table, options, options.n_features)
+    in_use = method_in_use(options)
+    estimators = estimators_of(table, options, options.n_features)
     evaluations = {}
     n_folds = len(table.y) if options.n_folds == "loo" else options.n_folds * n_repeats
     if options.n_folds == "loo" and table.groups is not None:
@@ -120,21 +126,14 @@ def analyse(
     progress("Fitting all rows", 0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = _final_model(estimators[in_use], table, options)
+        model = final_model(estimators[in_use], table, options)
         posterior = _posterior(model, table)
     kept = kept_features(table, model, evaluations[in_use].selected_frequency)
-    by_kind = races(table, model) if isinstance(model, SelectiveMixedNB) else ()
+    by_kind = races(table, model)
     methods = _methods(evaluations, in_use)
     report = Report(
         data=data_summary(table, name),
-        verdict=_verdict(
-            table.labels,
-            methods,
-            n_repeats,
-            len(kept),
-            options,
-            cut=options.coded and "real" in table.kinds,
-        ),
+        verdict=_verdict(table, methods, n_repeats, len(kept), options),
         in_use=in_use,
         methods=methods,
         reliability={
@@ -155,6 +154,11 @@ def analyse(
         posterior=posterior,
         paths=paths,
         groups=model.components() if isinstance(model, SelectiveMixture) else None,
+        factors=(
+            factors(model.n_factors_, model.factor_choice_)
+            if isinstance(model, SelectiveFactorClassifier)
+            else None
+        ),
         thresholds=_thresholds(table, options, evaluations[in_use]),
         confusion=_confusion(evaluations[in_use]),
         cases=_cases(table, model, evaluations[UNCORRECTED], evaluations[in_use]),
@@ -170,56 +174,6 @@ def analyse(
         ),
     )
     return Analysis(report, model)
-
-
-def fit_model(table: TrainingTable, options: Options) -> Estimator:
-    """Fit the model in use on all rows, without an evaluation."""
-    in_use = CORRECTED_SLOPE if options.uses_slope else CORRECTED
-    return _final_model(_estimators(table, options, options.n_features)[in_use], table, options)
-
-
-def _estimators(
-    table: TrainingTable, options: Options, n_features: Any, threshold: float | None = None
-) -> dict[str, Any]:
-    if not options.coded and len(table.labels) > 2:
-        msg = (
-            f"the {options.model} model is for two classes, and column {shown(table.target)} has "
-            f"{len(table.labels)}; use the mixed one."
-        )
-        raise InputError(msg)
-    if not options.coded and "categorical" in table.kinds:
-        msg = (
-            f"the {options.model} model needs a feature for each level; read the table with "
-            "coded=False."
-        )
-        raise ValueError(msg)
-    return contenders(
-        n_features=n_features,
-        threshold=options.threshold if threshold is None else threshold,
-        always_keep=list(table.keep) or None,
-        n_racing=largest_race(table, options),
-        seed=options.seed,
-        kinds=table.kinds if options.coded else None,
-        mixture=_mixture(table, options),
-    )
-
-
-def _mixture(table: TrainingTable, options: Options) -> Literal["compared", "in use"] | None:
-    if options.model == "mixture":
-        return "in use"
-    quick = len(table.y) <= MOST_FOR_MIXTURE and table.X.size <= PATH_UP_TO
-    return "compared" if len(table.labels) == 2 and quick else None
-
-
-def largest_race(table: TrainingTable, options: Options) -> int:
-    """Return how many features run in the race, or in the largest one of any kind."""
-    if not options.coded:
-        return table.X.shape[1] - len(table.keep)
-    kept = set(table.keep)
-    racing = [
-        kind for kind, name in zip(table.kinds, table.X.columns, strict=True) if name not in kept
-    ]
-    return max((racing.count(kind) for kind in set(racing)), default=0)
 
 
 def _evaluate(
@@ -243,13 +197,6 @@ def _evaluate(
             n_jobs=options.n_jobs,
             on_fold=step,
         )
-
-
-def _final_model(estimator: Estimator, table: TrainingTable, options: Options) -> Estimator:
-    prior = prevalences(options.prevalence, table.labels)
-    if prior is not None:
-        estimator = estimator.set_params(class_prior=prior)
-    return estimator.fit(table.X, table.y, groups=table.groups)
 
 
 def _methods(evaluations: dict[str, Evaluation], in_use: str) -> tuple[Method, ...]:
@@ -277,13 +224,11 @@ def _negative(estimate: Estimate) -> Estimate:
 
 
 def _verdict(
-    labels: tuple[str, ...],
+    table: TrainingTable,
     methods: tuple[Method, ...],
     n_repeats: int,
     n_kept: int,
     options: Options,
-    *,
-    cut: bool,
 ) -> Verdict:
     judged = {method.name: Judged(method.summary, method.claims) for method in methods}
     better = {
@@ -292,7 +237,7 @@ def _verdict(
         if method.log_score_difference is not None and method.log_score_difference.interval[1] < 0
     }
     return verdict(
-        labels,
+        table.labels,
         judged[UNCORRECTED],
         judged[CORRECTED],
         judged.get(CORRECTED_SLOPE),
@@ -300,9 +245,10 @@ def _verdict(
         n_repeats=n_repeats,
         n_kept=n_kept,
         recalibrate=options.uses_slope,
-        mixture=options.model == "mixture",
+        model=options.model,
         groups=judged[MIXTURE].summary if MIXTURE in judged else None,
-        cut=cut,
+        cut=options.coded and "real" in table.kinds,
+        measurements=has_only_measurements(table),
     )
 
 
@@ -319,7 +265,7 @@ def _paths(
     step = progress("Trying numbers of features", grid.size * len(names) * n_folds)
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
     for number in grid:
-        estimators = _estimators(table, options, int(number), None)
+        estimators = estimators_of(table, options, int(number), None)
         for name in names:
             estimator = estimators[name].set_params(threshold=None)
             summary = _evaluate(estimator, table, options, 1, step).summary()
@@ -334,7 +280,7 @@ def _posterior(model: Estimator, table: TrainingTable) -> Densities | None:
 
     None where not all features are binary, or there are more than two classes.
     """
-    if isinstance(model, SelectiveMixture):
+    if isinstance(model, SelectiveMixture | SelectiveFactorClassifier):
         return None
     if isinstance(model, SelectiveMixedNB):
         if model.part_kinds_ != ("binary",) or len(table.labels) > 2:

@@ -1,10 +1,11 @@
 """The methods that a report compares on the same folds.
 
 Four are honestbayes itself, with and without the correction and the slope; where there are not too
-many cases, so is a mixture that knows of hidden groups. Two are what a user
-would try instead, each tuned inside the folds; one predicts the class frequencies and nothing else,
-as the line that any method must pass. Where columns are of several kinds, `PerKindNB` in
-``report/per_kind.py`` is what scikit-learn has for them.
+many cases, so is a mixture that knows of hidden groups. Where the model in use is that mixture, or
+one with latent factors, naive Bayes is compared with it. Two are what a user would try instead,
+each tuned inside the folds; one predicts the class frequencies and nothing else, as the line that
+any method must pass. Where columns are of several kinds, `PerKindNB` in ``report/per_kind.py`` is
+what scikit-learn has for them.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.models.factor_classifier import SelectiveFactorClassifier
 from honestbayes.models.mixed_nb import SelectiveMixedNB
 from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.models.number import number_grid
@@ -60,6 +62,12 @@ MOST_FOR_MIXTURE = 400
 CHAINS: dict[str, Any] = {"n_chains": 3, "n_samples": 200, "n_warmup": 100, "thin": 5}
 """Chains of the mixture in folds: one from each kind of start."""
 
+FACTOR_CHAINS: dict[str, Any] = {"n_chains": 2, "n_samples": 300, "n_warmup": 300}
+"""Chains of the factor model in folds: the cases that are held out tell less than they do."""
+
+FINAL_FACTOR_CHAINS: dict[str, Any] = {"n_chains": 4, "n_samples": 500, "n_warmup": 500}
+"""Those of the final model: the estimator's own defaults."""
+
 WEAKER_PENALTIES = np.logspace(0.1, 3, 10)
 """How much weaker than the one that leaves no feature the penalties are that are tried."""
 
@@ -73,6 +81,7 @@ def contenders(
     seed: int,
     kinds: Sequence[Kind] | None = None,
     mixture: Literal["compared", "in use"] | None = None,
+    factors: bool = False,
 ) -> dict[str, Any]:
     """Return the estimators by name, in the order of the report.
 
@@ -93,6 +102,8 @@ def contenders(
         The kind of each column, for the mixed model; without it all are turned into 0/1.
     mixture : {"compared", "in use"}, optional
         Whether the two-component mixture takes part, or is the model that the report is about.
+    factors : bool, default=False
+        Whether the factor model is the one that the report is about; all columns are numbers.
     """
 
     def selective(**words: Any) -> SelectiveBernoulliNB | SelectiveMixedNB:
@@ -110,7 +121,17 @@ def contenders(
     if kinds is None:
         without["feature_prior"] = "uniform"
     of_groups = mixture_of(n_features, threshold, always_keep, seed, kinds)
-    if mixture == "in use":
+    ours: dict[str, Any]
+    if factors:
+        together = factors_of(n_features, threshold, always_keep, seed)
+        corrected = clone(together).set_params(recalibrate=None)
+        ours = {
+            UNCORRECTED: clone(corrected).set_params(correction=None),
+            CORRECTED: corrected,
+            CORRECTED_SLOPE: together,
+            NAIVE_BAYES: selective(),
+        }
+    elif mixture == "in use":
         ours = {
             UNCORRECTED: clone(of_groups).set_params(correction=None),
             CORRECTED: of_groups,
@@ -152,6 +173,22 @@ def mixture_of(
     if kinds is None or "categorical" not in kinds:
         return model
     return LevelsAsFlags(model.set_params(always_keep=None), kinds, always_keep)
+
+
+def factors_of(
+    n_features: int | str | None,
+    threshold: float | None,
+    always_keep: list[str] | None,
+    seed: int,
+) -> SelectiveFactorClassifier:
+    """Return the factor model, with the short chains of folds."""
+    return SelectiveFactorClassifier(
+        n_features_to_select=n_features,  # type: ignore[arg-type]  # "cv" is refused earlier
+        threshold=threshold,
+        always_keep=always_keep,
+        random_state=seed,
+        **FACTOR_CHAINS,
+    )
 
 
 class L1Logistic(ClassifierMixin, BaseEstimator):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.models.factor_classifier import SelectiveFactorClassifier
 from honestbayes.models.mixed_nb import SelectiveMixedNB
 from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.report.record import DataSummary, LeftOut, Race
@@ -14,6 +15,7 @@ from honestbayes.screening import as_source, screen
 from honestbayes.screening.categories import count_categories
 from honestbayes.screening.levels import category_table
 from honestbayes.screening.moments import Moments, screen_moments
+from honestbayes.selection import Selection
 from honestbayes.selection.association import strength_of
 from honestbayes.tables import TrainingTable
 from honestbayes.tables.model import Estimator
@@ -71,9 +73,9 @@ def race(table: TrainingTable, model: Estimator, by_kind: tuple[Race, ...] = ())
     model : estimator
         Fitted to all rows.
     by_kind : tuple of Race
-        The races of a mixed model, to be added up.
+        The races of a model with kinds of features, to be added up.
     """
-    if isinstance(model, SelectiveMixedNB):
+    if isinstance(model, SelectiveMixedNB | SelectiveFactorClassifier):
         return _all_races(model, by_kind)
     selection = model.selection_
     screening = screen(table.X, table.y)
@@ -106,33 +108,41 @@ def _rule_in_words(model: SelectiveBernoulliNB | SelectiveMixture) -> str:
     return f"the {len(selection.kept):,} features{chosen} that correlate best are kept"
 
 
-def races(table: TrainingTable, model: SelectiveMixedNB) -> tuple[Race, ...]:
-    """Say the same of each kind of feature."""
+def races(table: TrainingTable, model: Estimator) -> tuple[Race, ...]:
+    """Say the same of each kind of feature, where the model has kinds; all are real for factors."""
+    if isinstance(model, SelectiveFactorClassifier):
+        return (_race_of_kind(table.X, table, model.selection_, "real", model.slope_),)
+    if not isinstance(model, SelectiveMixedNB):
+        return ()
     result = []
     for kind, selection in model.selections_.items():
         columns = np.flatnonzero(np.array(table.kinds) == kind)
         part = table.X.iloc[:, columns]
-        strength = _strength(part, table.y, len(table.labels), kind)
-        order = np.argsort(-np.abs(strength), kind="stable")
-        discarded = order[~selection.support()[order]][:N_JUST_MISSED]
-        values = part.to_numpy()
-        constant = ~(np.fmin.reduce(values, axis=0) < np.fmax.reduce(values, axis=0))
-        result.append(
-            Race(
-                rule=_kind_in_words(kind, len(selection.kept), selection.n_discarded),
-                bound=selection.gamma,
-                n_kept=len(selection.kept),
-                n_by_design=len(selection.always_kept),
-                n_discarded=selection.n_discarded,
-                n_constant=int(np.sum(constant & ~selection.support())),
-                n_tied_kept=selection.n_tied_kept,
-                n_tied_discarded=selection.n_tied_discarded or 0,
-                just_missed=tuple((str(part.columns[j]), float(strength[j])) for j in discarded),
-                slope=float(model.slope_),
-                kind=kind,  # type: ignore[arg-type]  # one of the kinds
-            )
-        )
+        result.append(_race_of_kind(part, table, selection, kind, model.slope_))
     return tuple(result)
+
+
+def _race_of_kind(
+    part: pd.DataFrame, table: TrainingTable, selection: Selection, kind: str, slope: float
+) -> Race:
+    strength = _strength(part, table.y, len(table.labels), kind)
+    order = np.argsort(-np.abs(strength), kind="stable")
+    discarded = order[~selection.support()[order]][:N_JUST_MISSED]
+    values = part.to_numpy()
+    constant = ~(np.fmin.reduce(values, axis=0) < np.fmax.reduce(values, axis=0))
+    return Race(
+        rule=_kind_in_words(kind, len(selection.kept), selection.n_discarded),
+        bound=selection.gamma,
+        n_kept=len(selection.kept),
+        n_by_design=len(selection.always_kept),
+        n_discarded=selection.n_discarded,
+        n_constant=int(np.sum(constant & ~selection.support())),
+        n_tied_kept=selection.n_tied_kept,
+        n_tied_discarded=selection.n_tied_discarded or 0,
+        just_missed=tuple((str(part.columns[j]), float(strength[j])) for j in discarded),
+        slope=float(slope),
+        kind=kind,  # type: ignore[arg-type]  # one of the kinds
+    )
 
 
 def _strength(part: pd.DataFrame, y: IntArray, n_classes: int, kind: str) -> FloatArray:
@@ -160,7 +170,9 @@ def _kind_in_words(kind: str, kept: int, discarded: int) -> str:
     return f"{kept:,} of {kept + discarded:,} {KIND_WORDS[kind]}"
 
 
-def _all_races(model: SelectiveMixedNB, by_kind: tuple[Race, ...]) -> Race:
+def _all_races(
+    model: SelectiveMixedNB | SelectiveFactorClassifier, by_kind: tuple[Race, ...]
+) -> Race:
     """Add up the races of all kinds."""
     one = by_kind[0] if len(by_kind) == 1 else None
     return Race(
@@ -187,7 +199,9 @@ def races_in_words(by_kind: tuple[Race, ...]) -> str:
     return ", ".join(words)
 
 
-def _mixed_rule_in_words(model: SelectiveMixedNB, by_kind: tuple[Race, ...]) -> str:
+def _mixed_rule_in_words(
+    model: SelectiveMixedNB | SelectiveFactorClassifier, by_kind: tuple[Race, ...]
+) -> str:
     counts = races_in_words(by_kind)
     if model.threshold is not None:
         return (

@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from honestbayes.metrics import Estimate
+from honestbayes.models.factor_explain import Factors
 from honestbayes.report import wording
 from honestbayes.report.contenders import CORRECTED_SLOPE, FREQUENCIES
 from honestbayes.report.described import KIND_WORDS
@@ -184,9 +185,10 @@ def limits(report: Report) -> list[str]:
     """Say what the numbers of this report do not tell."""
     data = report.data
     result = []
+    beyond = " beyond what a few factors explain" if report.factors is not None else ""
     result.append(
         "The correction removes the luck of selection. It does not cure features that depend on "
-        "each other, or signal that only combinations of features show."
+        f"each other{beyond}, or signal that only combinations of features show."
     )
     result += _limits_of_mixed(report) if report.races else _limits_of_binary(data)
     if data.n_missing:
@@ -243,6 +245,11 @@ def _limits_of_mixed(report: Report) -> list[str]:
             "around a centre of that class, with one spread for all. A class that differs in its "
             "spread alone is not seen; measurements with a long tail may do better as logarithms."
         )
+    if report.factors is not None and report.data.n_binary:
+        result.append(
+            f"{_columns(report.data.n_binary, 'yes-or-no')} taken for numbers, as if measured; the "
+            "mixed model knows such columns."
+        )
     if len(report.races) > 1:
         result.append(
             "Features of each kind run a race of their own: a number of features to keep is one "
@@ -267,6 +274,15 @@ def _columns(number: int, kind: str) -> str:
     return f"1 {kind} column was" if number == 1 else f"{number:,} {kind} columns were"
 
 
+def _chosen_in_words(factors: Factors) -> str:
+    if not factors.tried:
+        return f"{factors.n_factors}"
+    return (
+        f"{factors.n_factors}, chosen from {factors.tried[0]} to {factors.tried[-1]} on held-out "
+        "training cases"
+    )
+
+
 def settings_in_words(report: Report) -> list[tuple[str, str]]:
     """Return the settings as pairs of words."""
     settings = report.settings
@@ -287,9 +303,12 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
         "mixed": "mixed: binary, categorical and real-valued columns, each as it is",
         "binary": "binary: every column becomes yes-or-no features",
         "mixture": "mixture: yes-or-no features, explained by two hidden groups of cases",
+        "factors": "factors: numbers that move together, by a few latent factors",
     }
+    factors = [] if report.factors is None else [("factors", _chosen_in_words(report.factors))]
     return [
         ("model", models[settings["model"]]),
+        *factors,
         ("features to keep", str(rule)),
         ("cross-validation", folds),
         ("recalibration", "slope" if report.in_use == CORRECTED_SLOPE else "none"),

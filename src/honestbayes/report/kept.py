@@ -9,6 +9,9 @@ import numpy as np
 from honestbayes.models.bernoulli_part import BernoulliPart
 from honestbayes.models.categorical_explain import CategoricalFeatureTable
 from honestbayes.models.explain import FeatureTable
+from honestbayes.models.factor_classifier import SelectiveFactorClassifier
+from honestbayes.models.factor_explain import FactorFeatureTable
+from honestbayes.models.factor_part import FactorPart
 from honestbayes.models.gaussian_explain import GaussianFeatureTable
 from honestbayes.models.gaussian_part import GaussianPart
 from honestbayes.models.mixed_explain import MixedFeatureTable, feature_table
@@ -29,6 +32,11 @@ def kept_features(
     def selected(column: int) -> float:
         return float("nan") if frequency is None else float(frequency[column])
 
+    if isinstance(model, SelectiveFactorClassifier):
+        (fitted,) = model._parts
+        assert isinstance(fitted, FactorPart)
+        columns, correlation = model.selection_.columns, correlation_with(fitted.fit.moments)
+        return _real(table, columns, model.feature_table(), correlation, selected)
     if not isinstance(model, SelectiveMixedNB):
         columns = model.selection_.columns
         return _binary(table, columns, model.feature_table(), model.kept_binarization(), selected)
@@ -93,7 +101,7 @@ def _binary(
 def _real(
     table: TrainingTable,
     columns: tuple[int, ...],
-    rows: GaussianFeatureTable,
+    rows: GaussianFeatureTable | FactorFeatureTable,
     correlation: FloatArray,
     selected: Callable[[int], float],
 ) -> tuple[RealFeature, ...]:
@@ -105,8 +113,9 @@ def _real(
             correlation=float(correlation[position]),
             centre=tuple(rows.centre[:, position].tolist()),
             spread=float(rows.spread[position]),
-            idle=float(rows.idle[position]),
+            idle=float(rows.idle[position]) if isinstance(rows, GaussianFeatureTable) else None,
             selected=selected(column),
+            shared=float(rows.shared[position]) if isinstance(rows, FactorFeatureTable) else None,
         )
         for position, column in enumerate(columns)
     )

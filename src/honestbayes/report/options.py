@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+ModelName = Literal["mixed", "binary", "mixture", "factors"]
+"""The models that a table can be given to."""
 
 DEFAULT_FOLDS = 5
 
@@ -15,6 +18,18 @@ MANY_CASES = 2000
 
 PATH_UP_TO = 1 << 23
 """Cells of a table up to which the performance by number of features is found."""
+
+
+BY_CHAINS: dict[str, str] = {"mixture": "the mixture", "factors": "the factor model"}
+"""Models that are fitted by Markov chains, and what they are called. They try no other numbers of
+features: that would take hours."""
+
+
+def refuse_choice_of_number(model: str) -> None:
+    """Refuse to choose the number of features where chains would run for each number."""
+    if model in BY_CHAINS:
+        msg = f"{BY_CHAINS[model]} does not choose the number of features; give one."
+        raise ValueError(msg)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +47,7 @@ class Options:
     n_folds : int or "loo"
         Folds of the cross-validation, or one case (or group) at a time.
     n_repeats : int or None
-        How often folds are drawn; None: by the size of the table.
+        How often folds are drawn; None: by the size of the table, and once for "factors".
     prevalence : float, dict or None
         Share of the positive class where the model will be used; or of each class, by its label.
     recalibrate : bool
@@ -43,10 +58,11 @@ class Options:
         Draws folds and breaks ties.
     n_jobs : int
         Folds at work at once.
-    model : {"mixed", "binary", "mixture"}
+    model : {"mixed", "binary", "mixture", "factors"}
         "mixed": numbers stay numbers, text columns are categories. "binary": numbers are cut at
         their median, and each level of a text column is a yes-or-no feature. "mixture": these
-        features, explained by two hidden groups of cases; it has no slope.
+        features, explained by two hidden groups of cases; it has no slope. "factors": numbers
+        that move together, by a few factors that all cases have; text columns are refused.
     """
 
     n_features: int | Literal["all", "cv"] | None = None
@@ -58,7 +74,7 @@ class Options:
     path: bool | None = None
     seed: int = 0
     n_jobs: int = 1
-    model: Literal["mixed", "binary", "mixture"] = "mixed"
+    model: ModelName = "mixed"
 
     def __post_init__(self) -> None:
         """Refuse what means nothing before any work is done."""
@@ -71,16 +87,20 @@ class Options:
         if self.n_folds != "loo" and self.n_folds < 2:
             msg = f"n_folds={self.n_folds} is not 2 or more, or 'loo'."
             raise ValueError(msg)
-        if self.model not in ("mixed", "binary", "mixture"):
-            msg = f"model={self.model!r} is not 'mixed', 'binary' or 'mixture'."
+        if self.model not in get_args(ModelName):
+            msg = f"model={self.model!r} is not 'mixed', 'binary', 'mixture' or 'factors'."
             raise ValueError(msg)
-        if self.model == "mixture" and self.n_features == "cv":
-            msg = "the mixture does not choose the number of features; give one."
-            raise ValueError(msg)
+        if self.n_features == "cv":
+            refuse_choice_of_number(self.model)
 
     @property
     def coded(self) -> bool:
         """Whether text columns stay columns, as codes of their levels."""
+        return self.model in ("mixed", "factors")
+
+    @property
+    def by_kind(self) -> bool:
+        """Whether features of each kind run a race of their own."""
         return self.model == "mixed"
 
     @property
@@ -94,7 +114,7 @@ class Options:
             return 1
         if self.n_repeats is not None:
             return self.n_repeats
-        if n_cases > MANY_CASES:
+        if n_cases > MANY_CASES or self.model == "factors":
             return 1
         return next((times for cells, times in _REPEATS_BY_CELLS if n_cells <= cells), 1)
 
@@ -102,7 +122,7 @@ class Options:
         """Return whether the performance by number of features is found."""
         if self.path is not None:
             return self.path
-        return self.model != "mixture" and n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
+        return self.model not in BY_CHAINS and n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; the number of processes changes nothing, and is left out."""

@@ -16,6 +16,7 @@ from honestbayes.metrics import (
     Summary,
     ThresholdTable,
 )
+from honestbayes.models.factor_explain import Factors
 from honestbayes.models.mixture_explain import Components
 from honestbayes.report.verdict import Verdict
 from honestbayes.types import FloatArray, IntArray
@@ -160,10 +161,12 @@ class RealFeature:
         Where the values of each class lie, shrunk towards each other.
     spread : float
         Typical deviation within a class.
-    idle : float
-        Probability that the feature tells nothing.
+    idle : float or None
+        Probability that the feature tells nothing; None in a factor model.
     selected : float
         Share of the folds that kept it.
+    shared : float or None
+        Share of the variance within a class that is due to factors; None in other models.
     """
 
     name: str
@@ -172,8 +175,9 @@ class RealFeature:
     correlation: float
     centre: tuple[float, ...]
     spread: float
-    idle: float
+    idle: float | None
     selected: float
+    shared: float | None = None
     kind: Literal["real"] = "real"
 
 
@@ -339,6 +343,8 @@ class Report:
         Performance by number of features; empty where it was not asked for.
     groups : Components or None
         The two groups of cases that a mixture found; None for other models.
+    factors : Factors or None
+        How many factors a factor model has; None for other models.
     thresholds : ThresholdTable or None
         What follows from acting above a threshold; None with more than two classes.
     confusion : ndarray of shape (C, C), or None
@@ -366,6 +372,7 @@ class Report:
     posterior: Densities | None
     paths: dict[str, NumberPath]
     groups: Components | None
+    factors: Factors | None
     thresholds: ThresholdTable | None
     confusion: FloatArray | None
     cases: Cases

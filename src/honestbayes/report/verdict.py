@@ -15,7 +15,15 @@ from scipy.special import ndtri
 
 from honestbayes.metrics import CalibrationFit, Claims, Estimate, Summary
 from honestbayes.report.contenders import MIXTURE
-from honestbayes.report.wording import count, interval, number, percent, percent_with_interval
+from honestbayes.report.options import ModelName
+from honestbayes.report.wording import (
+    count,
+    count_small,
+    interval,
+    number,
+    percent,
+    percent_with_interval,
+)
 
 Remaining = Literal[
     "nothing", "honest", "overconfident", "underconfident", "shifted", "too few cases"
@@ -33,6 +41,17 @@ CHANCE = 0.5
 
 A_GOOD_AUC = 0.75
 """Where an interval of the AUC holds chance and this, there are too few cases to tell."""
+
+_BEYOND = {
+    "mixture": " beyond what two groups of cases explain",
+    "factors": " beyond what a few factors explain",
+}
+"""How features depend on each other where a model that knows of dependence is too sure."""
+
+_TRY_FACTORS = (
+    "For measurements that move together there is --model factors: it is slower, and on expression "
+    "data its calibration slopes were nearer 1 before recalibration, not always after it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +107,10 @@ def verdict(
     n_repeats: int,
     n_kept: int = 1,
     recalibrate: bool = True,
-    mixture: bool = False,
+    model: ModelName = "mixed",
     groups: Summary | None = None,
     cut: bool = False,
+    measurements: bool = False,
 ) -> Verdict:
     """Put the results of three methods into words.
 
@@ -109,13 +129,15 @@ def verdict(
         Features in the model.
     recalibrate : bool, default=True
         Whether the model in use is the recalibrated one.
-    mixture : bool, default=False
-        Whether the model in use is the two-component mixture.
+    model : {"mixed", "binary", "mixture", "factors"}, default="mixed"
+        The model in use.
     groups : Summary, optional
         Of the two-component mixture, where it was compared.
     cut : bool, default=False
         Whether the mixture looked at measurements cut at their median, the model in use at them as
         they are.
+    measurements : bool, default=False
+        Whether all features are measurements, so that the factor model could take them.
     """
     used = recalibrated if recalibrate and recalibrated is not None else corrected
     nothing = not used.summary.auc.interval[0] > CHANCE
@@ -128,9 +150,11 @@ def verdict(
         remains, advice = _nothing_remains(used.summary, n_kept), _nothing_advice(other)
         headline = _nothing(used.summary, found_elsewhere=best is not None)
     else:
-        remains = f"What remains: {_remains(remaining, corrected.summary, labels, mixture)}"
+        remains = f"What remains: {_remains(remaining, corrected.summary, labels, model)}"
+        if remaining == "overconfident" and measurements and model == "mixed":
+            other = f"{other} {_TRY_FACTORS}".strip()
         after = None if recalibrated is None else recalibrated.summary
-        advice = _advice(remaining, after, other, recalibrate, groups)
+        advice = _advice(remaining, after, other, recalibrate, groups, model)
         headline = _headline(used.summary, recalibrate)
     return Verdict(
         headline=headline,
@@ -142,12 +166,14 @@ def verdict(
     )
 
 
-def external_verdict(summary: Summary, claims: Claims, labels: tuple[str, ...]) -> str:
+def external_verdict(
+    summary: Summary, claims: Claims, labels: tuple[str, ...], model: ModelName = "mixed"
+) -> str:
     """Say what a model claimed of cases from elsewhere, and whether that was honest."""
     words = [_claims_in_words("On this table", claims, 1)]
     if sum(count > 0 for count in class_counts(summary)) > 1:
         remaining = _remaining(summary.calibration)
-        text = _remains(remaining, summary, labels)
+        text = _remains(remaining, summary, labels, model)
         words.append(f"{text[0].upper()}{text[1:]}")
         if _shift(summary, labels):
             words.append(
@@ -208,13 +234,12 @@ def _did_better(name: str, gain: Estimate) -> str:
     )
 
 
-def _still_too_sure(groups: Summary | None) -> str:
+def _still_too_sure(groups: Summary | None, model: ModelName) -> str:
     """Point to the mixture, where its probabilities may be honest."""
-    if groups is None or not groups.calibration.slope_interval[0] <= 1:
-        return "Even so it is too sure; a model that knows about dependence is needed."
-    low, high = groups.calibration.slope_interval
-    if high < 1:
-        return "Even so it is too sure; a model that knows about dependence is needed."
+    needed = "" if model == "factors" else "; a model that knows about dependence is needed"
+    low, high = (math.inf, 0.0) if groups is None else groups.calibration.slope_interval
+    if groups is None or not low <= 1 <= high:
+        return f"Even so it is too sure{needed}."
     return (
         "Even so it is too sure. The two-component mixture, which knows of hidden groups of cases, "
         f"has a slope of {number(groups.calibration.slope)} ({interval((low, high))}) and a log "
@@ -253,19 +278,6 @@ def _claims_in_words(who: str, claims: Claims, n_repeats: int) -> str:
     if claims.wrong.interval[1] < claims.implied:
         return f"{text} That is less than it claimed."
     return f"{text} The interval includes the claim."
-
-
-def count_small(value: float) -> str:
-    """Return a small number of cases: one decimal, two below 1.
-
-    >>> count_small(0.0), count_small(0.137), count_small(2.0), count_small(12.34)
-    ('none', '0.14', '2', '12.3')
-    """
-    if value == 0:
-        return "none"
-    if value < 1:
-        return f"{value:.2f}"
-    return count(value)
 
 
 def _remaining(fit: CalibrationFit) -> Remaining:
@@ -338,7 +350,7 @@ def _shift(summary: Summary, labels: tuple[str, ...]) -> str:
 
 
 def _remains(
-    remaining: Remaining, summary: Summary, labels: tuple[str, ...], mixture: bool = False
+    remaining: Remaining, summary: Summary, labels: tuple[str, ...], model: ModelName
 ) -> str:
     slope = f"{_slope_in_words(summary.calibration)}; 1 is honest, less is too sure"
     shift = _shift(summary, labels)
@@ -346,13 +358,9 @@ def _remains(
         return f"{shift}; {slope}."
     also = f" Also, {shift}." if shift else ""
     if remaining == "overconfident":
-        why = (
-            "features depend on each other beyond what two groups of cases explain"
-            if mixture
-            else "features depend on each other, and naive Bayes counts shared evidence more than "
-            "once"
-        )
-        return f"still overconfident, most likely because {why}: {slope}.{also}"
+        how = _BEYOND.get(model, ", and naive Bayes counts shared evidence more than once")
+        because = f"most likely because features depend on each other{how}"
+        return f"still overconfident, {because}: {slope}.{also}"
     if remaining == "underconfident":
         return f"too careful rather than too sure: {slope}.{also}"
     if remaining == "honest":
@@ -369,6 +377,7 @@ def _advice(
     other: str,
     recalibrate: bool,
     groups: Summary | None,
+    model: ModelName,
 ) -> str:
     if after is None:
         return f"Advice: {other}" if other else ""
@@ -381,7 +390,7 @@ def _advice(
         else:
             sentences.append(f"{state} Leave out --no-recalibrate to use it.")
         if fit.slope_interval[1] < 1:
-            sentences.append(_still_too_sure(groups))
+            sentences.append(_still_too_sure(groups, model))
         elif fit.slope_interval[0] > 1:
             sentences.append("Even so it is too careful: more is known than the probabilities say.")
     elif recalibrate:

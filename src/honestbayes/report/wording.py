@@ -45,6 +45,19 @@ def number(value: float, digits: int = 2) -> str:
     return f"{value:z.{digits}f}"
 
 
+def count_small(value: float) -> str:
+    """Return a small number of cases: one decimal, two below 1.
+
+    >>> count_small(0.0), count_small(0.137), count_small(2.0), count_small(12.34)
+    ('none', '0.14', '2', '12.3')
+    """
+    if value == 0:
+        return "none"
+    if value < 1:
+        return f"{value:.2f}"
+    return count(value)
+
+
 def interval(bounds: tuple[float, float], digits: int = 2) -> str:
     """Return both bounds of an interval; an open side in words.
 

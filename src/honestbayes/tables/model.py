@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
+from honestbayes.models.factor_classifier import SelectiveFactorClassifier
 from honestbayes.models.mixed_nb import SelectiveMixedNB
 from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.storage import ModelFileError, write_archive
@@ -25,11 +26,17 @@ from honestbayes.types import AnyArray, FloatArray
 
 KIND = "table model"
 
-Estimator = SelectiveBernoulliNB | SelectiveMixedNB | SelectiveMixture
+Estimator = SelectiveBernoulliNB | SelectiveMixedNB | SelectiveMixture | SelectiveFactorClassifier
 """What a table model may hold."""
 
 _ESTIMATORS: dict[str, type[Estimator]] = {
-    kind.__name__: kind for kind in (SelectiveBernoulliNB, SelectiveMixedNB, SelectiveMixture)
+    kind.__name__: kind
+    for kind in (
+        SelectiveBernoulliNB,
+        SelectiveMixedNB,
+        SelectiveMixture,
+        SelectiveFactorClassifier,
+    )
 }
 """By the name that a file has for them; files without a name are of the first."""
 
@@ -40,7 +47,7 @@ class TableModel:
 
     Attributes
     ----------
-    estimator : SelectiveMixedNB, SelectiveBernoulliNB or SelectiveMixture
+    estimator : Estimator
         Fitted, on the kept features alone; its classes are the places of the labels.
     encoding : Encoding
         How columns become the kept features, in their order.

@@ -1,0 +1,39 @@
+"""Small tables of measurements that move together, and factor models that are quick to fit."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from honestbayes.models import factor_estimator
+from honestbayes.report import contenders
+
+FOLDS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5}
+FINAL = {"n_chains": 2, "n_samples": 30, "n_warmup": 10}
+LONG = dict(contenders.FINAL_FACTOR_CHAINS)
+"""The final chains of users."""
+
+
+def genes(n=45, p=9, labels=("ill", "well"), seed=0):
+    """Columns that share a factor, in units of their own; the first three tell the class."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % len(labels))
+    X = rng.normal(size=(n, p)) + 1.5 * rng.normal(size=(n, 1))
+    X[:, :3] += 2.0 * y[:, None] * np.array([1, 1, -1])
+    frame = pd.DataFrame((1000 + 50 * X).round(3), columns=[f"gene{j} <b>" for j in range(p)])
+    frame.iloc[3, 1] = np.nan
+    frame.insert(0, "state", np.array(labels, dtype=object)[y])
+    return frame
+
+
+@contextmanager
+def short_chains():
+    """Run chains of reports, and of the choice of the number of factors, for a moment only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(factor_estimator, "FOLD_WARMUP", 2)
+        patch.setattr(factor_estimator, "FOLD_SAMPLES", 8)
+        for name, chains in (("FACTOR_CHAINS", FOLDS), ("FINAL_FACTOR_CHAINS", FINAL)):
+            for key, value in chains.items():
+                patch.setitem(getattr(contenders, name), key, value)
+        yield

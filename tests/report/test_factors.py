@@ -1,0 +1,214 @@
+"""The factor model in reports: in use, recommended, and refused where columns are no numbers."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from factor_tables import FINAL, FOLDS, LONG, genes, short_chains
+from scipy.special import expit
+
+import honestbayes
+from honestbayes import SelectiveFactorClassifier
+from honestbayes.evaluation import cross_validate
+from honestbayes.metrics import claims, summarise
+from honestbayes.report.analysis import analyse
+from honestbayes.report.contenders import CORRECTED, CORRECTED_SLOPE, NAIVE_BAYES, UNCORRECTED
+from honestbayes.report.fitting import fit_model, has_only_measurements
+from honestbayes.report.folder import write_folder
+from honestbayes.report.html import limits, render
+from honestbayes.report.options import Options
+from honestbayes.report.verdict import Judged, external_verdict, verdict
+from honestbayes.tables import InputError, read_training
+from honestbayes.tables.memory import frame_table
+from honestbayes.tables.model import TableModel
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+OPTIONS = Options(n_features=4, n_folds=2, model="factors")
+THREE = ("<i>ant", "bee", "cat")
+
+
+def read(frame, **words):
+    return read_training(frame_table(frame, "t"), target="state", coded=True, **words)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_chains():
+    with short_chains():
+        yield
+
+
+@pytest.fixture(scope="module")
+def table():
+    return read(genes())
+
+
+@pytest.fixture(scope="module")
+def analysis(table):
+    return analyse(table, OPTIONS, name="t")
+
+
+@pytest.fixture(scope="module")
+def of_three():
+    frame = genes(30, 4, labels=THREE, seed=1).assign(flag=np.arange(30) % 2)
+    options = Options(n_features="all", n_folds=2, model="factors", recalibrate=False)
+    return analyse(read(frame, keep=["flag"]), options, name="t")
+
+
+def test_held_out_results_are_those_of_short_chains_and_the_final_model_has_long_ones(
+    analysis, table
+):
+    report = analysis.report
+    assert report.in_use == CORRECTED_SLOPE
+    ours = (UNCORRECTED, CORRECTED, CORRECTED_SLOPE, NAIVE_BAYES)
+    assert tuple(method.name for method in report.methods)[:4] == ours
+    assert (report.settings["n_repeats"], report.paths, report.posterior) == (1, {}, None)
+    words = {"n_features_to_select": 4, "random_state": 0}
+    direct = cross_validate(
+        SelectiveFactorClassifier(**words, **FOLDS), table.X, table.y, cv=2, random_state=0
+    )
+    np.testing.assert_allclose(report.cases.held_out, direct.proba[0])
+    final = SelectiveFactorClassifier(**words, **FINAL).fit(table.X, table.y)
+    np.testing.assert_allclose(report.cases.fitted, final.predict_proba(table.X)[:, 1])
+
+
+def test_the_final_chains_are_the_defaults_of_the_estimator():
+    defaults = SelectiveFactorClassifier().get_params()
+    assert {name: defaults[name] for name in FOLDS} == LONG
+
+
+def test_features_say_where_classes_lie_in_units_of_the_data_and_how_much_is_shared(
+    analysis, table
+):
+    model, kept = analysis.model, analysis.report.features
+    assert {"gene0 <b>", "gene1 <b>", "gene2 <b>"} < {feature.column for feature in kept}
+    for place, feature in enumerate(kept):
+        values = table.X[feature.name]
+        means = np.array([values[table.y == c].mean() for c in (0, 1)])
+        draws = model.draws_
+        within = (draws["loadings"] ** 2).sum(axis=-1) + draws["variance"]
+        unit = values.std(ddof=0)
+        expected = unit * np.sqrt(within[..., place].mean())
+        assert feature.spread == pytest.approx(expected, rel=1e-9)
+        centre = values.mean() + unit * draws["location"][..., place].mean(axis=(0, 1))
+        assert feature.centre == pytest.approx(centre, rel=1e-9)
+        # Shrunk, so between the means of the classes, give or take the error of short chains.
+        assert np.abs(centre - means).max() < 0.6 * feature.spread
+        assert np.sign(feature.correlation) == np.sign(means[1] - means[0])
+        assert 0 < feature.shared < 1
+        assert feature.idle is None
+
+
+def test_the_page_says_how_many_factors_and_which_numbers_were_tried(analysis):
+    page = render(analysis.report)
+    found = analysis.report.factors
+    assert found.n_factors == analysis.model.n_factors_
+    assert f"<dt>factors</dt><dd>{found.n_factors}</dd>" in page
+    assert f"The model has {found}." in page
+    assert f"{found.n_factors}, chosen from 0 to 3 on held-out training cases" in page
+    assert found.log_score[found.tried.index(found.n_factors)] == min(found.log_score)
+    assert '<th scope="col">shared</th>' in page
+    assert "does not add up" in page
+    assert "gene0 <b>" not in page
+    assert "None" not in re.sub(r"data:image/[^\"]*", "", page)
+
+
+def test_a_model_that_kept_no_feature_says_so(table):
+    report = analyse(table, Options(threshold=0.99, n_folds=2, model="factors"), name="t").report
+    assert report.features == ()
+    assert "no feature passed the selection" in report.verdict.remains
+    assert 'id="factors"' in render(report)
+
+
+def test_problems_of_the_chains_are_among_the_warnings(analysis):
+    (problem,) = analysis.report.warnings
+    assert problem.startswith("the chains have not converged")
+    assert problem in render(analysis.report).replace("&#39;", "'")
+
+
+def test_the_folder_holds_the_model_and_the_number_of_factors(analysis, table, tmp_path):
+    write_folder(analysis.report, TableModel.of_training(analysis.model, table), tmp_path / "r")
+    content = json.loads((tmp_path / "r" / "report.json").read_text(encoding="utf-8"))
+    assert content["factors"]["n_factors"] == analysis.model.n_factors_
+    assert content["settings"]["model"] == "factors"
+    loaded = honestbayes.load(tmp_path / "r" / "model.honestbayes")
+    assert isinstance(loaded.estimator, SelectiveFactorClassifier)
+    np.testing.assert_allclose(
+        loaded.predict_proba(genes())[:, 1], analysis.report.cases.fitted, rtol=1e-9
+    )
+
+
+def test_three_classes_and_a_flag_that_is_taken_for_a_number(of_three):
+    report = of_three.report
+    assert report.data.labels == THREE
+    assert report.in_use == CORRECTED
+    assert report.cases.held_out.shape == (30, 3)
+    assert {len(feature.centre) for feature in report.features} == {3}
+    assert [feature.name for feature in report.features if feature.by_design] == ["flag"]
+    assert any("1 yes-or-no column was taken for numbers" in words for words in limits(report))
+    page = render(report)
+    assert page.count("centre, ") == 3
+    assert "<i>ant" not in page
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"sex": ["m", "f", "f"]}, "the table has a text column: 'sex'; leave it out"),
+        (
+            {"sex": ["m", "f", "f"], "ward": ["a", "b", "c"]},
+            "the table has 2 text columns: 'sex', 'ward'; leave them out with --ignore",
+        ),
+    ],
+)
+def test_text_columns_are_refused_before_any_work(more, words):
+    frame = genes().assign(**{name: 15 * levels for name, levels in more.items()})
+    for work in (lambda t: analyse(t, OPTIONS, name="t"), lambda t: fit_model(t, OPTIONS)):
+        with pytest.raises(InputError, match=re.escape(words)):
+            work(read(frame))
+
+
+def test_a_table_of_flags_is_refused():
+    frame = genes()
+    frame.iloc[:, 1:] = (frame.iloc[:, 1:] > 1000).astype(int)
+    with pytest.raises(InputError, match="every column of this table has two values at most"):
+        fit_model(read(frame), OPTIONS)
+
+
+def test_the_factor_model_does_not_choose_a_number_of_features():
+    with pytest.raises(ValueError, match="the factor model does not choose the number"):
+        Options(model="factors", n_features="cv")
+
+
+def test_tables_of_measurements_are_known(table):
+    assert has_only_measurements(table)
+    assert has_only_measurements(read(genes().assign(empty=7)))
+    flags = np.tile([0.0, 1.0, np.nan], 15)
+    assert not has_only_measurements(read(genes().assign(flag=flags)))
+    assert not has_only_measurements(read(genes().assign(sex=15 * ["m", "f", "f"])))
+
+
+def judged(y, log_odds):
+    return Judged(summarise(y, expit(log_odds)), claims(y, expit(log_odds)))
+
+
+def test_the_verdict_points_to_factors_where_dependence_is_most_likely_what_remains():
+    rng = np.random.default_rng(0)
+    z = rng.normal(0, 2, 600)
+    y = (rng.random(600) < expit(z)).astype(int)
+    sure, less, honest = judged(y, 4 * z), judged(y, 2 * z), judged(y, z)
+    words = {"better": {}, "n_repeats": 1, "measurements": True}
+    found = verdict(("a", "b"), sure, sure, less, **words)
+    assert "most likely because features depend on each other" in found.remains
+    assert "--model factors" in found.advice
+    assert "--model factors" not in verdict(("a", "b"), sure, honest, honest, **words).advice
+    other = words | {"measurements": False}
+    assert "--model factors" not in verdict(("a", "b"), sure, sure, less, **other).advice
+    in_use = verdict(("a", "b"), sure, sure, less, model="factors", **words)
+    assert "beyond what a few factors explain" in in_use.remains
+    assert "naive Bayes" not in f"{in_use}"
+    assert "--model factors" not in in_use.advice
+    assert "Even so it is too sure." in in_use.advice
+    elsewhere = external_verdict(sure.summary, sure.claims, ("a", "b"), "factors")
+    assert "beyond what a few factors explain" in elsewhere
