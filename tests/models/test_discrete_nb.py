@@ -42,6 +42,17 @@ def test_missing_and_unknown_cells_say_nothing():
     assert model.predict(X[:3]).tolist() == [0, 0, 1]
 
 
+def test_missing_numbers_say_nothing():
+    X = np.array([[0.0, 1.5], [1.0, np.nan], [1.0, 2.5], [np.nan, 3.5]] * 15)
+    y = (np.arange(60) % 4 == 0).astype(int)
+    model = DiscreteNB().fit(X, y)
+    np.testing.assert_allclose(model.predict_proba([[np.nan, np.nan]]), [[0.75, 0.25]])
+    alone = DiscreteNB().fit(X[:, :1], y)
+    np.testing.assert_allclose(
+        model.predict_proba([[1.0, np.nan]]), alone.predict_proba([[1.0]]), atol=1e-14
+    )
+
+
 def test_categories_are_the_same_as_numbers_and_as_texts():
     codes = np.arange(60) % 3 + 1.5
     y = (codes == 2.5).astype(int)

@@ -202,6 +202,71 @@ def test_patience_keeps_the_best_step():
     assert "left out" in str(path)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_patience_counts_from_the_best_step(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, 150)
+    X = rng.integers(0, 2, (150, 40))
+    X[:, :4] = np.where(rng.random((150, 4)) < 0.35, y[:, None], X[:, :4])
+    path = ForwardProbabilitySelector(held_out=4, patience=2).fit(X, y).path_
+    best = int(np.argmin(path.held_out_score))
+    assert path.n_kept == best
+    assert path.feature.size == best + 2
+    assert path.kept.tolist() == path.feature[:best].tolist()
+
+
+def squared_error(model, X, y):
+    error = (np.arange(2) == y[:, None]) - model.predict_proba(X)
+    return (error**2).sum(axis=1)
+
+
+def mixed_columns(n=120):
+    """Measurements with missing cells, flags with missing cells, and a text of its own a row."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    frame = pd.DataFrame(
+        {
+            "size": rng.exponential(size=n) + y,
+            "flag": np.where(rng.random(n) < 0.8, y, 1 - y).astype(float),
+            "rare": [f"id {i // 2}" for i in range(n)],
+            "idle": rng.normal(size=n),
+        }
+    )
+    frame.loc[::7, "size"] = np.nan
+    frame.loc[::5, "flag"] = np.nan
+    return frame, y
+
+
+def test_a_part_held_out_is_judged_by_bins_and_levels_of_the_others():
+    X, y = mixed_columns()
+    words = {"n_features_to_select": 4, "held_out": 0.4, "random_state": 1}
+    path = ForwardProbabilitySelector(**words).fit(X, y).path_
+    test = _held_out_rows(y, 0.4, 1)
+    train = np.setdiff1d(np.arange(y.size), test)
+    for step in range(1, 5):
+        columns = list(path.name[:step])
+        model = DiscreteNB().fit(X.iloc[train][columns], y[train])
+        for rows, scores in ((train, path.train_score), (test, path.held_out_score)):
+            error = squared_error(model, X.iloc[rows][columns], y[rows]).mean()
+            assert scores[step] == pytest.approx(error, abs=1e-12)
+
+
+def test_levels_that_the_other_folds_have_not_seen_say_nothing():
+    X, y = mixed_columns()
+    X = X[["rare"]]
+    fold = np.arange(y.size) % 2  # every text is once in each fold, or only in one
+    X = X.assign(rare=np.where(np.arange(y.size) % 6 == 0, "only", X["rare"]))
+    splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(2)]
+    for score_on in ("train", "held_out"):
+        words = {"n_features_to_select": 1, "held_out": splits, "score_on": score_on}
+        path = ForwardProbabilitySelector(**words).fit(X, y).path_
+        error = np.empty(y.size)
+        for train, test in splits:
+            model = DiscreteNB().fit(X.iloc[train], y[train])
+            error[test] = squared_error(model, X.iloc[test], y[test])
+        assert path.held_out_score[1] == pytest.approx(error.mean(), abs=1e-12)
+
+
 def test_frames_of_all_kinds_and_names():
     rng = np.random.default_rng(1)
     y = rng.choice(["no", "yes"], 300)
