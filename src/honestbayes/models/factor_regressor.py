@@ -74,9 +74,9 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns):
         Features kept by design, outside the race.
     n_chains : int, default=4
         Markov chains.
-    n_samples : int, default=500
+    n_samples : int, default=1000
         Draws to keep of each.
-    n_warmup : int, default=500
+    n_warmup : int, default=1000
         Sweeps before these.
     n_jobs : int, optional
         Chains, or folds, at work at once. It does not change the result.
@@ -138,8 +138,8 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns):
         correction: Literal["auto", "selection"] | None = "auto",
         always_keep: Any = None,
         n_chains: int = 4,
-        n_samples: int = 500,
-        n_warmup: int = 500,
+        n_samples: int = 1000,
+        n_warmup: int = 1000,
         n_jobs: int | None = None,
         random_state: Any = None,
         checkpoint: Any = None,

@@ -65,7 +65,7 @@ CHAINS: dict[str, Any] = {"n_chains": 3, "n_samples": 200, "n_warmup": 100, "thi
 FACTOR_CHAINS: dict[str, Any] = {"n_chains": 2, "n_samples": 300, "n_warmup": 300}
 """Chains of the factor model in folds: the cases that are held out tell less than they do."""
 
-FINAL_FACTOR_CHAINS: dict[str, Any] = {"n_chains": 4, "n_samples": 500, "n_warmup": 500}
+FINAL_FACTOR_CHAINS: dict[str, Any] = {"n_chains": 4, "n_samples": 1000, "n_warmup": 1000}
 """Those of the final model: the estimator's own defaults."""
 
 WEAKER_PENALTIES = np.logspace(0.1, 3, 10)
