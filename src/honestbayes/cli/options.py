@@ -250,19 +250,38 @@ def shareable(path: Path) -> str:
     return f"./{text}" if text.startswith("-") else text  # else it would be an option
 
 
-def command_line(command: str, arguments: list[str], options: dict[str, Any]) -> str:
-    """Return the command that repeats a run; options that are None or False are left out.
+def repeating_command(context: typer.Context, *untold: str) -> str:
+    """Return the command that repeats a run: what was given, and the seed.
 
-    >>> command_line("report", ["my data.csv"], {"--keep": ["a", "b"], "--quiet": False})
-    "honestbayes report 'my data.csv' --keep a --keep b"
+    Parameters
+    ----------
+    context : Context
+        Of the command that is running.
+    *untold : str
+        Options that change nothing in what is written.
     """
-    words = ["honestbayes", command, *arguments]
-    for name, value in options.items():
-        if value is None or value is False:
-            continue
-        if value is True:
-            words.append(name)
-        else:
-            for item in value if isinstance(value, list) else [value]:
-                words += [name, str(item)]
+    words = ["honestbayes", str(context.command.name)]
+    for parameter in context.command.params:
+        name, value = str(parameter.name), context.params[str(parameter.name)]
+        if parameter.param_type_name == "argument":
+            words.append(_word(value))
+        elif name not in untold and (_is_given(context, name) or name == "seed"):
+            option = next(word for word in parameter.opts if word.startswith("--"))
+            if isinstance(value, bool):
+                words.append(option if value else parameter.secondary_opts[0])
+            else:
+                items = value if isinstance(value, list | tuple) else [value]
+                words += [word for item in items for word in (option, _word(item))]
     return shlex.join(words)
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _word(value: Any) -> str:
+    """Return a value as it would be typed."""
+    if isinstance(value, Path):
+        return shareable(value)
+    return str(value.value if isinstance(value, StrEnum) else value)

@@ -26,6 +26,7 @@ from honestbayes.tables.model import TableModel
 
 @one_line_errors
 def report(
+    context: typer.Context,
     table: given.Table,
     target: given.Target = None,
     features: given.Features = None,
@@ -80,32 +81,7 @@ def report(
     )
     folder = Path(f"{stem(table)}-report") if out is None else out
     check_folder(folder)
-    command = given.command_line(
-        "report",
-        [given.shareable(table)],
-        {
-            "--target": target,
-            "--features": features,
-            "--threshold": threshold,
-            "--model": model.value if model is not given.ModelWord.mixed else None,
-            "--positive": positive,
-            "--keep": keep,
-            "--ignore": ignore,
-            "--groups": groups,
-            "--id": row_names,
-            "--folds": folds if folds != DEFAULT_FOLDS and not leave_one_out else None,
-            "--repeats": repeats,
-            "--leave-one-out": leave_one_out,
-            "--prevalence": prevalence,
-            "--no-recalibrate": not recalibrate,
-            "--path": path is True,
-            "--no-path": path is False,
-            "--seed": seed,
-            "--delimiter": delimiter,
-            "--max-size": None if max_size == given.DEFAULT_MAX_SIZE else max_size,
-            "--out": None if out is None else given.shareable(out),
-        },
-    )
+    command = given.repeating_command(context, "jobs", "quiet", "as_json")
     file = given.opened(table, delimiter, max_size)
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)

@@ -52,6 +52,7 @@ class Loss(StrEnum):
 
 @one_line_errors
 def select(
+    context: typer.Context,
     table: given.Table,
     target: given.Target = None,
     method: Annotated[
@@ -130,29 +131,7 @@ def select(
     )
     folder = Path(f"{stem(table)}-selection") if out is None else out
     check_selection_folder(folder, table)
-    command = given.command_line(
-        "select",
-        [given.shareable(table)],
-        {
-            "--target": target,
-            "--method": None if method is Method.forward else method.value,
-            "--features": features,
-            "--patience": patience,
-            "--held-out": None if held_out == str(DEFAULT_FOLDS) else held_out,
-            "--score-on": None if score_on is Rows.train else score_on.value,
-            "--loss": None if loss is Loss.squared_error else loss.value,
-            "--weights": weights,
-            "--ignore": ignore,
-            "--groups": groups,
-            "--id": row_names,
-            "--smoothing": None if smoothing == 1 else smoothing,
-            "--bins": None if bins == 10 else bins,
-            "--seed": seed,
-            "--delimiter": delimiter,
-            "--max-size": None if max_size == given.DEFAULT_MAX_SIZE else max_size,
-            "--out": None if out is None else given.shareable(out),
-        },
-    )
+    command = given.repeating_command(context, "jobs", "quiet", "as_json")
     file = given.opened(table, delimiter, max_size)
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
