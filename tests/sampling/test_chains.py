@@ -105,6 +105,64 @@ def test_an_interrupt_keeps_what_was_drawn_and_the_rest_follows(tmp_path):
     equal(whole.draws, resumed.draws)
 
 
+class Deaf(Walk):
+    """Is interrupted in its first sweeps, and loses every exception, as compiled code may."""
+
+    def __init__(self, times):
+        super().__init__()
+        self.left = times
+
+    def step(self, rng, state):
+        if self.left > 0:
+            self.left -= 1
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.01)
+            except KeyboardInterrupt:
+                pass
+        return super().step(rng, state)
+
+
+def test_an_interrupt_that_would_be_lost_is_noted():
+    before = signal.getsignal(signal.SIGINT)
+    began = start(starts(), np.random.SeedSequence(0))
+    stopped, interrupted = advance(Deaf(1), began, Schedule(0, 10_000))
+    assert interrupted
+    assert 1 <= stopped.draws.n_draws < 10_000
+    assert signal.getsignal(signal.SIGINT) is before
+    done, _ = advance(Walk(), stopped, Schedule(0, 40))
+    equal(done.draws, run(Schedule(0, 40))[0].draws)
+
+
+def test_a_handler_of_the_program_s_own_is_left_alone():
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    try:
+        began = start(starts(), np.random.SeedSequence(0))
+        _, interrupted = advance(Deaf(1), began, Schedule(0, 20))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [1]
+    assert not interrupted
+
+
+def test_a_second_request_stops_at_once():
+    class Twice(Walk):
+        def step(self, rng, state):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+            return super().step(rng, state)
+
+    began = start(starts(), np.random.SeedSequence(0))
+    clock = time.monotonic()
+    stopped, interrupted = advance(Twice(), began, Schedule(0, 20))
+    assert interrupted
+    assert stopped.draws.n_draws == 0
+    assert time.monotonic() - clock < 4
+
+
 def test_progress_and_checkpoints_are_told(monkeypatch):
     monkeypatch.setattr(chains, "SAVE_EVERY", 0.0)
     told, saved = [], []

@@ -9,9 +9,12 @@ and resumed.
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -166,34 +169,65 @@ def advance(
     run : Run
         Where the chains are, with all draws.
     interrupted : bool
-        Whether the user stopped it before the end. At most half a second of work is lost.
+        Whether the user stopped it. What chains are at is finished first, about half a second of
+        work; a second request stops at once, and it is lost.
     """
     at_once, saved = 1, time.monotonic()
     parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+    interrupted = False
     try:
-        while run.chains[0].n_sweeps < schedule.n_sweeps:
-            before = time.monotonic()
-            until = min(run.chains[0].n_sweeps + at_once, schedule.n_sweeps)
-            results = parallel(
-                delayed(_sweeps)(kernel, chain, schedule, until) for chain in run.chains
-            )
-            chains = tuple(chain for chain, _ in results)
-            run = Run(chains, run.draws.followed_by([kept for _, kept in results]))
-            now = time.monotonic()
-            if now - before < SECONDS / 2:
-                at_once *= 2
-            if progress is not None:
-                progress(len(chains) * until, len(chains) * schedule.n_sweeps)
-            if save is not None and now - saved > SAVE_EVERY:
-                save(run)
-                saved = time.monotonic()
+        with _stop_requests() as is_asked_to_stop:
+            while run.chains[0].n_sweeps < schedule.n_sweeps and not is_asked_to_stop():
+                before = time.monotonic()
+                until = min(run.chains[0].n_sweeps + at_once, schedule.n_sweeps)
+                results = parallel(
+                    delayed(_sweeps)(kernel, chain, schedule, until) for chain in run.chains
+                )
+                chains = tuple(chain for chain, _ in results)
+                run = Run(chains, run.draws.followed_by([kept for _, kept in results]))
+                now = time.monotonic()
+                if now - before < SECONDS / 2:
+                    at_once *= 2
+                if progress is not None:
+                    progress(len(chains) * until, len(chains) * schedule.n_sweeps)
+                if save is not None and now - saved > SAVE_EVERY:
+                    save(run)
+                    saved = time.monotonic()
+            interrupted = is_asked_to_stop()
     except KeyboardInterrupt:
-        if save is not None:
-            save(run)
-        return run, True
+        interrupted = True
     if save is not None:
         save(run)
-    return run, False
+    return run, interrupted
+
+
+@contextmanager
+def _stop_requests() -> Iterator[Callable[[], bool]]:
+    """Yield what tells whether the user has pressed Ctrl-C; a second time raises at once.
+
+    An exception that is raised while compiled code is called may be lost there, so the first
+    request only leaves a note. Other threads, and programs with a handler of their own, keep
+    theirs.
+    """
+    asked = False
+
+    def note(_number: int, _frame: Any) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if is_ours:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: asked
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _sweeps(
