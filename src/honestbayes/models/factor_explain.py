@@ -3,79 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from honestbayes.models.factor_estimator import FactorChoice
 from honestbayes.models.factor_part import FactorPart
-from honestbayes.types import BoolArray, FloatArray
+from honestbayes.models.gaussian_explain import MeasurementTable
+from honestbayes.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class FactorFeatureTable:
+class FactorFeatureTable(MeasurementTable):
     """The kept features, strongest first, then those kept by design.
 
     What is said of each is said of it alone. The evidence of features that move together does not
-    add up: what they share is counted once.
+    add up: what they share is counted once. Centres include the factors' shifts, and spreads what
+    is due to factors.
 
     Attributes
     ----------
-    name : tuple of str
-        Names.
-    classes : tuple of str
-        Class labels.
-    r : ndarray of shape (k,)
-        Root of the share of the sum of squares between classes; for two classes the absolute
-        correlation.
-    centre : ndarray of shape (C, k)
-        Posterior mean of the feature in each class, the factors' shifts included, in the units of
-        the data.
-    spread : ndarray of shape (k,)
-        Typical deviation within a class, by factors and by noise, in the same units.
     shared : ndarray of shape (k,)
         Posterior mean of the share of the variance within a class that is due to factors: how far
         the feature moves together with the others.
-    by_design : ndarray of bool of shape (k,)
-        Whether the feature was kept by design.
     """
 
-    name: tuple[str, ...]
-    classes: tuple[str, ...]
-    r: FloatArray
-    centre: FloatArray
-    spread: FloatArray
     shared: FloatArray
-    by_design: BoolArray
-
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return plain columns, for a frame or JSON."""
-        centres = {
-            f"centre_{label}": self.centre[c].tolist() for c, label in enumerate(self.classes)
-        }
-        return {
-            "name": list(self.name),
-            "r": self.r.tolist(),
-            **centres,
-            "spread": self.spread.tolist(),
-            "shared": self.shared.tolist(),
-            "by_design": self.by_design.tolist(),
-        }
-
-    def __str__(self) -> str:
-        """Return an aligned table."""
-        rows = [["feature", "r", *self.classes, "spread", "shared"]]
-        for j, name in enumerate(self.name):
-            centres = (f"{centre:.4g}" for centre in self.centre[:, j])
-            ends = (f"{self.spread[j]:.4g}", f"{self.shared[j]:.0%}")
-            rows.append([name, f"{self.r[j]:.3f}", *centres, *ends])
-        first, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
-        lines = []
-        for (name, *cells), by_design in zip(rows, (False, *self.by_design), strict=True):
-            padded = (f"{cell:>{max(9, size)}}" for cell, size in zip(cells, sizes, strict=True))
-            remark = "  by design" if by_design else ""
-            lines.append("  ".join((f"{name:<{first}}", *padded)) + remark)
-        return "\n".join(lines)
+    _share: ClassVar[str] = "shared"
 
 
 def feature_table(
@@ -94,7 +48,7 @@ def feature_table(
         spread = unit * np.sqrt((by_factors + noise).mean(axis=0))
         shared = (by_factors / (by_factors + noise)).mean(axis=0)
     r = np.sqrt(part.fit.moments.r_squared())
-    return FactorFeatureTable(names, classes, r, centre, spread, shared, by_design)
+    return FactorFeatureTable(names, classes, r, centre, spread, by_design, shared)
 
 
 @dataclass(frozen=True, slots=True)

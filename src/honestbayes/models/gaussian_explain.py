@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from honestbayes.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianFeatureTable:
-    """The kept features, strongest first, then those kept by design.
+class MeasurementTable:
+    """What tables of kept real-valued features have in common.
 
     Attributes
     ----------
@@ -25,11 +25,9 @@ class GaussianFeatureTable:
         Root of the share of the sum of squares between classes; for two classes the absolute
         correlation.
     centre : ndarray of shape (C, k)
-        Posterior mean of the feature in each class, shrunk towards a common one.
+        Posterior mean of the feature in each class, in the units of the data.
     spread : ndarray of shape (k,)
-        Typical deviation within a class.
-    idle : ndarray of shape (k,)
-        Posterior probability that the feature tells nothing at all (ratio 0).
+        Typical deviation within a class, in the same units.
     by_design : ndarray of bool of shape (k,)
         Whether the feature was kept by design.
     """
@@ -39,8 +37,10 @@ class GaussianFeatureTable:
     r: FloatArray
     centre: FloatArray
     spread: FloatArray
-    idle: FloatArray
     by_design: BoolArray
+
+    _share: ClassVar[str]
+    """The attribute of a subclass that is a share."""
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""
@@ -52,29 +52,39 @@ class GaussianFeatureTable:
             "r": self.r.tolist(),
             **centres,
             "spread": self.spread.tolist(),
-            "idle": self.idle.tolist(),
+            self._share: getattr(self, self._share).tolist(),
             "by_design": self.by_design.tolist(),
         }
 
     def __str__(self) -> str:
         """Return an aligned table."""
-        width = max([len("feature"), *(len(name) for name in self.name)])
-        heads = ["r", *self.classes, "spread", "idle"]
-        sizes = [max(9, len(head)) for head in heads]
-        lines = [
-            f"{'feature':<{width}}  "
-            + "  ".join(f"{head:>{size}}" for head, size in zip(heads, sizes, strict=True))
-        ]
+        rows = [["feature", "r", *self.classes, "spread", self._share]]
+        shares = getattr(self, self._share)
         for j, name in enumerate(self.name):
-            values = [
-                f"{self.r[j]:.3f}",
-                *(f"{centre:.4g}" for centre in self.centre[:, j]),
-                f"{self.spread[j]:.4g}",
-                f"{self.idle[j]:.1%}",
-            ]
-            cells = "  ".join(f"{value:>{size}}" for value, size in zip(values, sizes, strict=True))
-            lines.append(f"{name:<{width}}  {cells}" + ("  by design" if self.by_design[j] else ""))
+            centres = (f"{centre:.4g}" for centre in self.centre[:, j])
+            ends = (f"{self.spread[j]:.4g}", f"{shares[j]:.1%}")
+            rows.append([name, f"{self.r[j]:.3f}", *centres, *ends])
+        first, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines = []
+        for (name, *cells), by_design in zip(rows, (False, *self.by_design), strict=True):
+            padded = (f"{cell:>{max(9, size)}}" for cell, size in zip(cells, sizes, strict=True))
+            remark = "  by design" if by_design else ""
+            lines.append("  ".join((f"{name:<{first}}", *padded)) + remark)
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianFeatureTable(MeasurementTable):
+    """The kept features, strongest first, then those kept by design; centres are shrunk.
+
+    Attributes
+    ----------
+    idle : ndarray of shape (k,)
+        Posterior probability that the feature tells nothing at all (ratio 0).
+    """
+
+    idle: FloatArray
+    _share: ClassVar[str] = "idle"
 
 
 def feature_table(
@@ -92,6 +102,6 @@ def feature_table(
         np.sqrt(fit.moments.r_squared()),
         np.einsum("ak,ack->ck", weights, fit.location),
         np.sqrt((2 * fit.variance_prior.scale + fit.moments.within) / degrees),
-        weights[fit.ratio == 0].sum(axis=0),
         by_design,
+        weights[fit.ratio == 0].sum(axis=0),
     )
