@@ -29,7 +29,7 @@ from sklearn.preprocessing import StandardScaler
 
 from honestbayes.datasets import load_colon, load_leukemia
 from honestbayes.evaluation import Evaluation, compare, cross_validate
-from honestbayes.models.factor_classifier import SelectiveFactorClassifier
+from honestbayes.models.factors.classifier import SelectiveFactorClassifier
 
 NUMBERS = (10, 50)
 RIDGE = "L2 logistic, all features"

@@ -107,9 +107,9 @@ def experiment(seeds, numbers, n_jobs):
 
 def prepared(k):
     """Return the problem that kernels take, of the first data set, and its classes."""
-    from honestbayes.models.mixture_core import MixtureSettings, make_problem
-    from honestbayes.models.mixture_part import as_cells
-    from honestbayes.quadrature import AlphaPrior
+    from honestbayes.likelihood.quadrature import AlphaPrior
+    from honestbayes.models.mixture.fit import MixtureSettings, make_problem
+    from honestbayes.models.mixture.part import as_cells
     from honestbayes.screening import screen
     from honestbayes.selection import select
 
@@ -130,7 +130,7 @@ def prepared(k):
 def time_sweeps(k, repeats=15, sweeps=200):
     """Return microseconds per sweep with and without the correction, from the same states."""
     from honestbayes.correction.mixture_kernels import chain_work
-    from honestbayes.models import mixture_kernels as kernels
+    from honestbayes.models.mixture import kernels
 
     before = time.process_time()
     problem, y = prepared(k)

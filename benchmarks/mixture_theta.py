@@ -21,7 +21,7 @@ from honestbayes.correction.mixture_kernels import (
     prepare,
     prepare_state,
 )
-from honestbayes.models import mixture_kernels as kernels
+from honestbayes.models.mixture import kernels
 from honestbayes.sampling.draws import diagnose
 from honestbayes.sampling.slicing import DONE, PHASE, POINT, X, slice_start, slice_tell
 

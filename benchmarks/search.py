@@ -19,7 +19,7 @@ from sklearn.naive_bayes import BernoulliNB
 
 from honestbayes import BoostedProbabilitySelector, ForwardProbabilitySelector
 from honestbayes.datasets import load_kdd98_categorical
-from honestbayes.screening.coding import learn_coding
+from honestbayes.sources.coding import learn_coding
 
 ROWS, COLUMNS, STEPS = 95_412, 478, 20
 

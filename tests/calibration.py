@@ -7,10 +7,11 @@ import numpy as np
 from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
-from honestbayes.models.bernoulli_core import fit_screening
-from honestbayes.models.parameters import check_settings
-from honestbayes.models.slope import fit_slope
-from honestbayes.screening import Binarization, Screening
+from honestbayes.models.binary.fit import fit_screening
+from honestbayes.models.shared.parameters import check_settings
+from honestbayes.models.shared.slope import fit_slope
+from honestbayes.screening import Screening
+from honestbayes.sources import Binarization
 
 
 def draw_features(generator, p, alpha, theta=None):

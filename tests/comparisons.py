@@ -15,8 +15,8 @@ from scipy.special import logit
 
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.correction import discard
-from honestbayes.models.intervals import draw_probabilities
-from honestbayes.quadrature import theta_rule
+from honestbayes.likelihood.quadrature import theta_rule
+from honestbayes.models.shared.intervals import draw_probabilities
 from honestbayes.selection import DiscardedGroup, squared_correlation
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import oracles_factor as oracle
 
 from honestbayes.correction.factor_event import class_contrasts, response_contrast
-from honestbayes.correction.gaussian import heavy_tailed, ratio_grid
-from honestbayes.models.factor_chains import FactorKernel
-from honestbayes.models.factor_kernels import Design
-from honestbayes.models.factor_sweep import Event
+from honestbayes.likelihood.normal import heavy_tailed, ratio_grid
+from honestbayes.models.factors.chains import FactorKernel
+from honestbayes.models.factors.kernels import Design
+from honestbayes.models.factors.sweep import Event
 
 LIMIT = 4.5
 SHAPE, SCALE = 3.0, 2.0

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-from honestbayes.correction.gaussian import ratio_grid
+from honestbayes.likelihood.normal import ratio_grid
 
 RATIO = ratio_grid(10)[::4]
 SOURCE = Path(importlib.import_module("honestbayes").__file__).parent
 FILES = (
     "correction.factor_event",
     "correction.factor_contour",
-    "models.factor_kernels",
-    "models.factor_parameters",
-    "models.factor_shift",
-    "models.factor_sweep",
+    "models.factors.kernels",
+    "models.factors.parameters",
+    "models.factors.shift",
+    "models.factors.sweep",
 )
 NOT_COMPILED = "def njit(**options):\n    return lambda function: function\n"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from honestbayes.models import factor_estimator
+from honestbayes.models.factors import estimator as factor_estimator
 from honestbayes.report import contenders
 
 FOLDS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5}

@@ -7,8 +7,8 @@ import numpy as np
 from oracles_mixture_posterior import posterior
 from scipy.special import poch
 
-from honestbayes.models.mixture_core import MixtureSettings, make_problem
-from honestbayes.quadrature import AlphaPrior
+from honestbayes.likelihood.quadrature import AlphaPrior
+from honestbayes.models.mixture.fit import MixtureSettings, make_problem
 from honestbayes.selection import Selection
 from honestbayes.selection.record import DiscardedGroup
 

@@ -8,12 +8,13 @@ import math
 import numpy as np
 from scipy import special
 
-from honestbayes.correction.counts import distinct_counts
-from honestbayes.correction.learned_prior import learn_prior
-from honestbayes.models.bernoulli_core import Settings, fit_screening
-from honestbayes.models.common_alpha import ModelSettings
-from honestbayes.quadrature import AlphaPrior
-from honestbayes.screening import Binarization, Screening
+from honestbayes.likelihood.counts import distinct_counts
+from honestbayes.likelihood.learned_prior import learn_prior
+from honestbayes.likelihood.quadrature import AlphaPrior
+from honestbayes.models.binary.common_alpha import ModelSettings
+from honestbayes.models.binary.fit import Settings, fit_screening
+from honestbayes.screening import Screening
+from honestbayes.sources import Binarization
 
 PRIOR = AlphaPrior(0.5, 5.0)
 

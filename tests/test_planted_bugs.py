@@ -22,11 +22,13 @@ from comparisons import (
 from planted_features import distance_to_common_alpha, draw_features, learn
 from scipy.special import expit, logit
 
-from honestbayes import quadrature
-from honestbayes.correction import beta_binomial, counts, discard, learned_alpha, learned_prior
-from honestbayes.models import bernoulli_core, bernoulli_draws, common_alpha
-from honestbayes.models.predictive import PredictiveTable
-from honestbayes.quadrature import AlphaPrior, ThetaRule
+from honestbayes.correction import discard
+from honestbayes.likelihood import beta_binomial, counts, learned_alpha, learned_prior, quadrature
+from honestbayes.likelihood.quadrature import AlphaPrior, ThetaRule
+from honestbayes.models.binary import common_alpha
+from honestbayes.models.binary import draws as bernoulli_draws
+from honestbayes.models.binary import fit as bernoulli_core
+from honestbayes.models.binary.predictive import PredictiveTable
 from honestbayes.selection import DiscardedGroup
 
 # ------------------------------------------------------------------------- comparisons as checks

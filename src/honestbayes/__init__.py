@@ -11,20 +11,20 @@ from honestbayes.decisions import (
     profit,
     profit_curve,
 )
+from honestbayes.files import ModelFileError
 from honestbayes.loading import load
-from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
-from honestbayes.models.categorical_nb import SelectiveCategoricalNB
-from honestbayes.models.discrete_nb import DiscreteNB
-from honestbayes.models.factor_classifier import SelectiveFactorClassifier
-from honestbayes.models.factor_regressor import SelectiveFactorRegressor
-from honestbayes.models.gaussian_nb import SelectiveGaussianNB
-from honestbayes.models.mixed_nb import SelectiveMixedNB
-from honestbayes.models.mixture import SelectiveMixture
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+from honestbayes.models.categorical.estimator import SelectiveCategoricalNB
+from honestbayes.models.factors.classifier import SelectiveFactorClassifier
+from honestbayes.models.factors.regressor import SelectiveFactorRegressor
+from honestbayes.models.mixed.estimator import SelectiveMixedNB
+from honestbayes.models.mixture.estimator import SelectiveMixture
+from honestbayes.models.plain.estimator import DiscreteNB
+from honestbayes.models.real.estimator import SelectiveGaussianNB
 from honestbayes.screening import Screening, screen
 from honestbayes.search.boosted import BoostedProbabilitySelector
 from honestbayes.search.forward import ForwardProbabilitySelector
 from honestbayes.selection import Selection
-from honestbayes.storage import ModelFileError
 
 try:
     __version__ = version("honestbayes")

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from honestbayes.storage import ModelFileError, read_archive
+from honestbayes.files import ModelFileError, read_archive
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -53,15 +53,15 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 _PLACES = {
     "BoostedProbabilitySelector": "honestbayes.search.boosted",
-    "DiscreteNB": "honestbayes.models.discrete_nb",
+    "DiscreteNB": "honestbayes.models.plain.estimator",
     "ForwardProbabilitySelector": "honestbayes.search.forward",
-    "SelectiveBernoulliNB": "honestbayes.models.bernoulli_nb",
-    "SelectiveCategoricalNB": "honestbayes.models.categorical_nb",
-    "SelectiveFactorClassifier": "honestbayes.models.factor_classifier",
-    "SelectiveFactorRegressor": "honestbayes.models.factor_regressor",
-    "SelectiveGaussianNB": "honestbayes.models.gaussian_nb",
-    "SelectiveMixedNB": "honestbayes.models.mixed_nb",
-    "SelectiveMixture": "honestbayes.models.mixture",
+    "SelectiveBernoulliNB": "honestbayes.models.binary.estimator",
+    "SelectiveCategoricalNB": "honestbayes.models.categorical.estimator",
+    "SelectiveFactorClassifier": "honestbayes.models.factors.classifier",
+    "SelectiveFactorRegressor": "honestbayes.models.factors.regressor",
+    "SelectiveGaussianNB": "honestbayes.models.real.estimator",
+    "SelectiveMixedNB": "honestbayes.models.mixed.estimator",
+    "SelectiveMixture": "honestbayes.models.mixture.estimator",
     "table model": "honestbayes.tables.model",
 }
 """Where the class of each kind is; imported when a file needs it, so that loading stays light."""

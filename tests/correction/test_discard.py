@@ -14,10 +14,11 @@ from comparisons import (
 )
 from scipy import integrate
 
-from honestbayes.correction import beta_binomial, discard
-from honestbayes.correction.counts import class_tables
-from honestbayes.quadrature import ThetaRule, theta_rule
-from honestbayes.screening.record import correlation
+from honestbayes.correction import discard
+from honestbayes.likelihood import beta_binomial
+from honestbayes.likelihood.counts import class_tables
+from honestbayes.likelihood.quadrature import ThetaRule, theta_rule
+from honestbayes.screening.counts import correlation
 from honestbayes.selection import DiscardedGroup, squared_correlation
 
 ALPHAS = [1e-3, 0.5, 10.0, 300.0, 1e5, 1e9]

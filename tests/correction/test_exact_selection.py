@@ -25,7 +25,7 @@ from honestbayes.correction.feature_models import (
     CategoricalFeatures,
     RealFeatures,
 )
-from honestbayes.quadrature import theta_rule
+from honestbayes.likelihood.quadrature import theta_rule
 from honestbayes.selection import DiscardedGroup
 from honestbayes.selection.criteria import as_criterion
 

@@ -12,7 +12,7 @@ from honestbayes.correction.factor_event import (
     project,
     response_contrast,
 )
-from honestbayes.correction.gaussian import ratio_grid
+from honestbayes.likelihood.normal import ratio_grid
 
 
 def simulated_share(rng, codes, y, scores, ratio, loading_ratio, bound, n_columns, block=100_000):

@@ -10,7 +10,7 @@ import pytest
 from honestbayes.correction import discard
 from honestbayes.correction.event import Event
 from honestbayes.correction.mixture_factor import MixtureFactor
-from honestbayes.quadrature import theta_rule
+from honestbayes.likelihood.quadrature import theta_rule
 from honestbayes.selection import DiscardedGroup
 
 ALPHAS = [1e-3, 0.5, 10.0, 300.0, 1e5, 1e9]

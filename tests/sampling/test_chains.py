@@ -8,11 +8,11 @@ import time
 import numpy as np
 import pytest
 
+from honestbayes.files import ModelFileError
 from honestbayes.sampling import chains
 from honestbayes.sampling.chains import Schedule, advance, start
 from honestbayes.sampling.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from honestbayes.sampling.draws import Draws, diagnose
-from honestbayes.storage import ModelFileError
 
 SCHEDULE = Schedule(n_warmup=7, n_samples=20, thin=3)
 

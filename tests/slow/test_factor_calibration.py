@@ -5,7 +5,7 @@ import oracles_factor as oracle
 import pytest
 
 from honestbayes import SelectiveFactorClassifier
-from honestbayes.correction.gaussian import heavy_tailed, ratio_grid
+from honestbayes.likelihood.normal import heavy_tailed, ratio_grid
 
 few_sweeps = pytest.mark.filterwarnings("ignore:the chains have not converged")
 

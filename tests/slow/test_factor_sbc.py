@@ -14,10 +14,10 @@ import oracles_factor as oracle
 from scipy import stats
 
 from honestbayes.correction.factor_event import class_contrasts
-from honestbayes.correction.gaussian import VariancePrior, heavy_tailed, ratio_grid
-from honestbayes.models.factor_core import FactorSettings, class_kernel, run_chains
-from honestbayes.models.gaussian_core import RatioPosterior, assemble, select_by_r_squared
-from honestbayes.models.gaussian_part import real_source
+from honestbayes.likelihood.normal import VariancePrior, heavy_tailed, ratio_grid
+from honestbayes.models.factors.fit import FactorSettings, class_kernel, run_chains
+from honestbayes.models.real.fit import RatioPosterior, assemble, select_by_r_squared
+from honestbayes.models.real.part import real_source
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 from honestbayes.screening.moments import screen_moments

@@ -32,7 +32,7 @@ def ordinary(name):
     ids=str,
 )
 def test_a_mutated_file_loads_as_a_model_or_is_refused(tmp_path, how, part):
-    tests = ordinary("models/test_bernoulli_file.py")
+    tests = ordinary("models/binary/test_file.py")
     tests.fitted(how).save(tmp_path / "good")
     mark = tmp_path / "executed"
     loaded = 0
@@ -46,13 +46,13 @@ def test_a_mutated_file_loads_as_a_model_or_is_refused(tmp_path, how, part):
 @pytest.mark.skipif(sys.platform != "linux", reason="signals, and the exchange, are Linux's")
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_a_killed_writer_leaves_a_complete_version(tmp_path, kind):
-    tests = ordinary("storage/test_whole.py")
+    tests = ordinary("files/test_whole.py")
     assert len(tests.kill_writers(kind, tmp_path, 150, 1)) > 3
 
 
 def test_a_model_of_many_features_comes_back(tmp_path):
     rng = np.random.default_rng(0)
-    tests = ordinary("models/test_bernoulli_file.py")
+    tests = ordinary("models/binary/test_file.py")
     X = (rng.random((40, 20_000)) < 0.5).astype(np.int8)
     y = np.arange(40) % 2
     for how in ({}, {"feature_prior": "uniform"}):

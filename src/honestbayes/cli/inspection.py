@@ -13,19 +13,19 @@ import typer
 from honestbayes.cli import options as given
 from honestbayes.cli.messages import one_line_errors, say, word
 from honestbayes.cli.models import loaded
-from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
-from honestbayes.models.bernoulli_part import BernoulliPart
-from honestbayes.models.categorical_explain import CategoricalFeatureTable
-from honestbayes.models.factor_classifier import SelectiveFactorClassifier
-from honestbayes.models.factor_explain import FactorFeatureTable, factors
-from honestbayes.models.mixed_explain import MixedFeatureTable
-from honestbayes.models.mixed_nb import SelectiveMixedNB
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+from honestbayes.models.binary.part import BernoulliPart
+from honestbayes.models.categorical.explain import CategoricalFeatureTable
+from honestbayes.models.factors.classifier import SelectiveFactorClassifier
+from honestbayes.models.factors.explain import FactorFeatureTable, factors
+from honestbayes.models.mixed.estimator import SelectiveMixedNB
+from honestbayes.models.mixed.explain import MixedFeatureTable
 from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.fitting import model_name
 from honestbayes.report.kept import level_texts, means_one, mixed_feature_table
 from honestbayes.report.record import plain_data
-from honestbayes.screening import Binarization
 from honestbayes.selection import Selection
+from honestbayes.sources import Binarization
 from honestbayes.tables import Feature
 from honestbayes.tables.model import Estimator, TableModel
 from honestbayes.types import FloatArray

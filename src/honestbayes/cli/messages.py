@@ -14,9 +14,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from honestbayes.files import ModelFileError
 from honestbayes.report.analysis import Progress as ProgressLike
 from honestbayes.report.analysis import no_progress
-from honestbayes.storage import ModelFileError
 from honestbayes.tables import InputError
 
 BAD_INPUT = 2

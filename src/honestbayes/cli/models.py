@@ -17,18 +17,18 @@ import typer
 from honestbayes.cli import options as given
 from honestbayes.cli.messages import bad_input, one_line_errors, progress, say, tell, word
 from honestbayes.cli.report import cases_in_words, stem
+from honestbayes.files import ModelFileError, read_archive, whole_file
 from honestbayes.loading import load
 from honestbayes.metrics import claims, summarise
 from honestbayes.metrics.per_case import top_class
-from honestbayes.models.factor_classifier import SelectiveFactorClassifier
-from honestbayes.models.factor_explain import factors
+from honestbayes.models.factors.classifier import SelectiveFactorClassifier
+from honestbayes.models.factors.explain import factors
 from honestbayes.report.analysis import SURE
 from honestbayes.report.fitting import fit_model, model_name
 from honestbayes.report.folder import safe_cell
 from honestbayes.report.options import Options
 from honestbayes.report.record import plain_data
 from honestbayes.report.verdict import class_counts, external_verdict
-from honestbayes.storage import ModelFileError, read_archive, whole_file
 from honestbayes.tables import InputError, TableFile, read_training
 from honestbayes.tables.errors import listed, shown
 from honestbayes.tables.model import Estimator, TableModel

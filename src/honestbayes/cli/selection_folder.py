@@ -11,12 +11,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from honestbayes.files import ModelFileError, read_archive, whole_folder
 from honestbayes.plots import SelectionPathDisplay
 from honestbayes.report.folder import check_parent, safe_cell
 from honestbayes.search.file import BOOSTED, FORWARD
 from honestbayes.search.path import SelectionPath
 from honestbayes.search.selector import ProbabilitySelector
-from honestbayes.storage import ModelFileError, read_archive, whole_folder
 from honestbayes.tables import InputError, TableFile
 from honestbayes.tables.conversion import to_text
 

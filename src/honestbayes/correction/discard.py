@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import logsumexp
 
-from honestbayes.correction.counts import TABLES_UP_TO, class_tables
-from honestbayes.quadrature import ThetaRule
+from honestbayes.likelihood.counts import TABLES_UP_TO, class_tables
+from honestbayes.likelihood.quadrature import ThetaRule
 from honestbayes.selection import DiscardedGroup, squared_correlation
 from honestbayes.types import FloatArray, IntArray
 
@@ -83,7 +83,7 @@ def probabilities(
     alpha: float, observed: tuple[int, ...], gamma_squared: Fraction, rule: ThetaRule
 ) -> tuple[float, float]:
     """Return P(|COR| > gamma | alpha) and P(|COR| = gamma | alpha) of one feature."""
-    from honestbayes.correction import beta_binomial
+    from honestbayes.likelihood import beta_binomial
 
     n0, n1 = observed
     where = region(n0, n1, gamma_squared)

@@ -20,10 +20,10 @@ from typing import ClassVar, Protocol
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from honestbayes.correction.categorical import TableLikelihood
-from honestbayes.correction.counts import CountLikelihood, distinct_counts
-from honestbayes.correction.gaussian import VariancePrior, log_marginal
-from honestbayes.quadrature import theta_rule
+from honestbayes.likelihood.counts import CountLikelihood, distinct_counts
+from honestbayes.likelihood.dirichlet import TableLikelihood
+from honestbayes.likelihood.normal import VariancePrior, log_marginal
+from honestbayes.likelihood.quadrature import theta_rule
 from honestbayes.selection.criteria import FeatureKind
 from honestbayes.types import FloatArray, IntArray
 

@@ -18,10 +18,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from honestbayes.correction.counts import TABLES_UP_TO
 from honestbayes.correction.discard import region
 from honestbayes.correction.event import Event
-from honestbayes.quadrature import ThetaRule, theta_rule
+from honestbayes.likelihood.counts import TABLES_UP_TO
+from honestbayes.likelihood.quadrature import ThetaRule, theta_rule
 from honestbayes.types import FloatArray, IntArray
 
 _STACKED = 4_000_000
@@ -190,7 +190,8 @@ def _first_beyond(n0: int, n1: int, gamma_squared: Fraction) -> IntArray:
 
 def _pmf_table(n: int, alpha: float, rule: ThetaRule) -> FloatArray:
     """Return P(i ones among n | theta_m, alpha), shape (n + 1, M)."""
-    from honestbayes.correction import beta_binomial, mixture_kernels
+    from honestbayes.correction import mixture_kernels
+    from honestbayes.likelihood import beta_binomial
 
     if n > TABLES_UP_TO:
         columns: FloatArray = mixture_kernels.pmf_columns(n, alpha, rule.theta)

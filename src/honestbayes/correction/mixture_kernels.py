@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from honestbayes.correction import beta_binomial
+from honestbayes.likelihood import beta_binomial
 from honestbayes.types import FloatArray, IntArray
 
 _NEGLIGIBLE = 1e-36

@@ -1,1 +1,1 @@
-"""Estimators, one per file."""
+"""Estimators: one folder for each family of models, and what they share."""

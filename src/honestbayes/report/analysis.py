@@ -21,12 +21,12 @@ from honestbayes.metrics import (
     threshold_table,
 )
 from honestbayes.metrics.per_case import top_class
-from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
-from honestbayes.models.factor_classifier import SelectiveFactorClassifier
-from honestbayes.models.factor_explain import factors
-from honestbayes.models.mixed_nb import SelectiveMixedNB
-from honestbayes.models.mixture import SelectiveMixture
-from honestbayes.models.number import number_grid
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+from honestbayes.models.factors.classifier import SelectiveFactorClassifier
+from honestbayes.models.factors.explain import factors
+from honestbayes.models.mixed.estimator import SelectiveMixedNB
+from honestbayes.models.mixture.estimator import SelectiveMixture
+from honestbayes.models.shared.number import number_grid
 from honestbayes.report.contenders import (
     CORRECTED,
     CORRECTED_SLOPE,

@@ -31,11 +31,11 @@ from sklearn.svm import l1_min_c
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
-from honestbayes.models.factor_classifier import SelectiveFactorClassifier
-from honestbayes.models.mixed_nb import SelectiveMixedNB
-from honestbayes.models.mixture import SelectiveMixture
-from honestbayes.models.number import number_grid
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+from honestbayes.models.factors.classifier import SelectiveFactorClassifier
+from honestbayes.models.mixed.estimator import SelectiveMixedNB
+from honestbayes.models.mixture.estimator import SelectiveMixture
+from honestbayes.models.shared.number import number_grid
 from honestbayes.report.per_kind import (
     CutAtMedian,
     LevelsAsFlags,
@@ -43,7 +43,7 @@ from honestbayes.report.per_kind import (
     SelectAbove,
     f_values,
 )
-from honestbayes.screening.kinds import Kind
+from honestbayes.sources.kinds import Kind
 from honestbayes.types import AnyArray, FloatArray
 
 UNCORRECTED = "uncorrected"

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
-from honestbayes.models.factor_classifier import SelectiveFactorClassifier
-from honestbayes.models.mixed_nb import SelectiveMixedNB
-from honestbayes.models.mixture import SelectiveMixture
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+from honestbayes.models.factors.classifier import SelectiveFactorClassifier
+from honestbayes.models.mixed.estimator import SelectiveMixedNB
+from honestbayes.models.mixture.estimator import SelectiveMixture
 from honestbayes.report.record import DataSummary, LeftOut, Race
-from honestbayes.screening import as_source, screen
+from honestbayes.screening import screen
 from honestbayes.screening.categories import count_categories
-from honestbayes.screening.levels import category_table
 from honestbayes.screening.moments import Moments, screen_moments
 from honestbayes.selection import Selection
 from honestbayes.selection.association import strength_of
+from honestbayes.sources import as_source
+from honestbayes.sources.levels import category_table
 from honestbayes.tables import TrainingTable
 from honestbayes.tables.model import Estimator
 from honestbayes.types import FloatArray, IntArray

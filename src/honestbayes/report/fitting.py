@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
-from honestbayes.models.factor_classifier import SelectiveFactorClassifier
-from honestbayes.models.mixture import SelectiveMixture
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+from honestbayes.models.factors.classifier import SelectiveFactorClassifier
+from honestbayes.models.mixture.estimator import SelectiveMixture
 from honestbayes.report.contenders import (
     CORRECTED,
     CORRECTED_SLOPE,

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from honestbayes.files import whole_folder
 from honestbayes.report.html import render
 from honestbayes.report.record import Report
-from honestbayes.storage import whole_folder
 from honestbayes.tables import InputError
 from honestbayes.tables.model import TableModel
 

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from honestbayes.metrics import Estimate
-from honestbayes.models.factor_explain import Factors
+from honestbayes.models.factors.explain import Factors
 from honestbayes.report import wording
 from honestbayes.report.contenders import CORRECTED_SLOPE, FREQUENCIES
 from honestbayes.report.described import KIND_WORDS

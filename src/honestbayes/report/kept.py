@@ -6,19 +6,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from honestbayes.models.bernoulli_part import BernoulliPart
-from honestbayes.models.categorical_explain import CategoricalFeatureTable
-from honestbayes.models.explain import FeatureTable
-from honestbayes.models.factor_classifier import SelectiveFactorClassifier
-from honestbayes.models.factor_explain import FactorFeatureTable
-from honestbayes.models.factor_part import FactorPart
-from honestbayes.models.gaussian_explain import GaussianFeatureTable
-from honestbayes.models.gaussian_part import GaussianPart
-from honestbayes.models.mixed_explain import MixedFeatureTable, feature_table
-from honestbayes.models.mixed_nb import SelectiveMixedNB
+from honestbayes.models.binary.explain import FeatureTable
+from honestbayes.models.binary.part import BernoulliPart
+from honestbayes.models.categorical.explain import CategoricalFeatureTable
+from honestbayes.models.factors.classifier import SelectiveFactorClassifier
+from honestbayes.models.factors.explain import FactorFeatureTable
+from honestbayes.models.factors.part import FactorPart
+from honestbayes.models.mixed.estimator import SelectiveMixedNB
+from honestbayes.models.mixed.explain import MixedFeatureTable, feature_table
+from honestbayes.models.real.explain import GaussianFeatureTable
+from honestbayes.models.real.part import GaussianPart
 from honestbayes.report.described import correlation_with
 from honestbayes.report.record import AnyFeature, CategoricalFeature, KeptFeature, RealFeature
-from honestbayes.screening import Binarization
+from honestbayes.sources import Binarization
 from honestbayes.tables import Encoding, Feature, TrainingTable
 from honestbayes.tables.model import Estimator
 from honestbayes.types import FloatArray

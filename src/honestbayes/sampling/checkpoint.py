@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.files import ModelFileError, read_archive, write_archive
+from honestbayes.files.entries import Entries
 from honestbayes.sampling.chains import Chain, Run
 from honestbayes.sampling.draws import Draws
-from honestbayes.storage import ModelFileError, read_archive, write_archive
-from honestbayes.storage.entries import Entries
 from honestbayes.types import AnyArray
 
 KIND = "chains"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from honestbayes.screening.levels import CategoryTable
+from honestbayes.sources.levels import CategoryTable
 from honestbayes.types import AnyArray, IntArray
 
 

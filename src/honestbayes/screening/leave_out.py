@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from honestbayes.screening import Screening, screen
-from honestbayes.screening.binarization import (
+from honestbayes.screening.counting import sum_by_class
+from honestbayes.sources.binarization import (
     Binarization,
     BinarizeOption,
     above,
     learn_binarization,
 )
-from honestbayes.screening.counting import sum_by_class
-from honestbayes.screening.sources import DenseSource, RowsOf, Source, SparseSource
+from honestbayes.sources.source import DenseSource, RowsOf, Source, SparseSource
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 

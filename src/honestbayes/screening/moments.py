@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from honestbayes.screening.binarization import check_finite
-from honestbayes.screening.sources import Source
+from honestbayes.sources.binarization import check_finite
+from honestbayes.sources.source import Source
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 

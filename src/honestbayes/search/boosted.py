@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from honestbayes.models.parameters import whole_number
+from honestbayes.models.shared.parameters import whole_number
 from honestbayes.search.boosting import Round, boost
 from honestbayes.search.file import BOOSTED
 from honestbayes.search.judges import Cases, NaiveBayesCourt

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from honestbayes.screening.kinds import columns_of
 from honestbayes.search.judges import NO_ROWS, Judge, Scoring, user_loss
+from honestbayes.sources.kinds import columns_of
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _SMALLEST = np.finfo(float).tiny

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from honestbayes.models.discrete_file import (
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.models.plain.file import (
     KnownColumns,
     checked_whole,
     columns_from_plain,
@@ -20,11 +21,10 @@ from honestbayes.models.discrete_file import (
     smoothing_from_plain,
     whole,
 )
-from honestbayes.models.parameters import selection_rule
-from honestbayes.models.parameters_file import plain_scalar, seed_from_plain
-from honestbayes.models.shared_file import write_readable
+from honestbayes.models.shared.parameters import selection_rule
+from honestbayes.models.shared.parameters_file import plain_scalar, seed_from_plain
+from honestbayes.models.shared.shared_file import write_readable
 from honestbayes.search.path import SelectionPath
-from honestbayes.storage.entries import Entries, Plain, joined
 from honestbayes.types import AnyArray, FloatArray
 
 FORWARD = "ForwardProbabilitySelector"

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from honestbayes.models.parameters import selection_rule, whole_number
+from honestbayes.models.shared.parameters import selection_rule, whole_number
 from honestbayes.search.estimator_judge import EstimatorCourt
 from honestbayes.search.file import FORWARD
 from honestbayes.search.judges import Court, Judge, NaiveBayesCourt, Scoring

@@ -17,15 +17,15 @@ from sklearn.model_selection import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.models.discrete_file import KnownColumns
-from honestbayes.models.parameters import check_weights, positive_number, whole_number
-from honestbayes.screening import check_as_many, encode_labels
-from honestbayes.screening.coding import learn_coding
-from honestbayes.screening.kinds import columns_of
-from honestbayes.screening.levels import as_table
+from honestbayes.models.plain.file import KnownColumns
+from honestbayes.models.shared.parameters import check_weights, positive_number, whole_number
 from honestbayes.search.file import FittedSelector, feature_names, from_plain, save_selector
 from honestbayes.search.judges import Cases
 from honestbayes.search.path import SelectionPath
+from honestbayes.sources import check_as_many, encode_labels
+from honestbayes.sources.coding import learn_coding
+from honestbayes.sources.kinds import columns_of
+from honestbayes.sources.levels import as_table
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 

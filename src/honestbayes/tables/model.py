@@ -12,12 +12,12 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from honestbayes.models.bernoulli_nb import SelectiveBernoulliNB
-from honestbayes.models.factor_classifier import SelectiveFactorClassifier
-from honestbayes.models.mixed_nb import SelectiveMixedNB
-from honestbayes.models.mixture import SelectiveMixture
-from honestbayes.storage import ModelFileError, write_archive
-from honestbayes.storage.entries import Entries, Plain, nested
+from honestbayes.files import ModelFileError, write_archive
+from honestbayes.files.entries import Entries, Plain, nested
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+from honestbayes.models.factors.classifier import SelectiveFactorClassifier
+from honestbayes.models.mixed.estimator import SelectiveMixedNB
+from honestbayes.models.mixture.estimator import SelectiveMixture
 from honestbayes.tables.encoding import Encoding
 from honestbayes.tables.errors import InputError, listed, shown
 from honestbayes.tables.files import TableFile

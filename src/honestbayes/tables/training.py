@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from honestbayes.screening.kinds import Kind
+from honestbayes.sources.kinds import Kind
 from honestbayes.tables.columns import Column, classify_columns
 from honestbayes.tables.encoding import Encoding, encoding_of
 from honestbayes.tables.errors import InputError, listed, shown

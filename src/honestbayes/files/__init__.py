@@ -1,0 +1,16 @@
+"""Plain data on disk: read with distrust, written whole or not at all."""
+
+from __future__ import annotations
+
+from honestbayes.files.archive import Archive, read_archive, write_archive
+from honestbayes.files.errors import ModelFileError
+from honestbayes.files.whole import whole_file, whole_folder
+
+__all__ = [
+    "Archive",
+    "ModelFileError",
+    "read_archive",
+    "whole_file",
+    "whole_folder",
+    "write_archive",
+]

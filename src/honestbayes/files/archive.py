@@ -1,0 +1,259 @@
+"""A container of plain data: one JSON entry and named arrays, in one file.
+
+The file is a ZIP archive without compression that holds ``model.json`` and one ``.npy`` file per
+array, so that unzip and NumPy alone can open it. It is written by the standard library, and read
+by a few lines that know only this layout: every byte of the file is accounted for before anything
+is allocated, so what is allocated is bounded by the size of the file. Nothing in it is code.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+
+from honestbayes.files.document import LARGEST_JSON, read_document, write_document
+from honestbayes.files.errors import ModelFileError
+from honestbayes.files.npy import array_name_is_good, read_npy
+from honestbayes.files.whole import whole_file
+from honestbayes.types import AnyArray
+
+LARGEST_FILE = 2**31 - 1
+"""Bytes. Beyond this ZIP needs its 64-bit extension, which the reader does not know."""
+
+MOST_ENTRIES = 1000
+DTYPES = ("<f8", "<i8", "|b1", "|u1")
+
+_JSON_NAME = "model.json"
+_END = struct.Struct("<4s4H2LH")
+_CENTRAL = struct.Struct("<4s6H3L5H2L")
+_LOCAL = struct.Struct("<4s5H3L2H")
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What a file holds.
+
+    Attributes
+    ----------
+    kind : str
+        What the content describes.
+    content : dict
+        Plain data from JSON.
+    arrays : dict of str to ndarray
+        Arrays of float64, int64, bool or uint8, in C order.
+    """
+
+    kind: str
+    content: dict[str, Any]
+    arrays: dict[str, AnyArray]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Where an entry's bytes are, and their checksum."""
+
+    name: str
+    start: int
+    size: int
+    checksum: int
+
+
+# ---------------------------------------------------------------------------- writing
+
+
+def write_archive(
+    path: str | os.PathLike[str],
+    kind: str,
+    content: Mapping[str, Any],
+    arrays: Mapping[str, AnyArray],
+) -> None:
+    """Write a container, whole or not at all; the same data make the same bytes.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, with any suffix.
+    kind : str
+        What the content describes.
+    content : mapping
+        Plain data that JSON can hold.
+    arrays : mapping of str to ndarray
+        Arrays of float64, int64, bool or uint8.
+
+    Raises
+    ------
+    ValueError
+        If the data cannot be stored, or the reader would refuse them.
+    """
+    size = sum(array.nbytes for array in arrays.values())
+    if size > LARGEST_FILE - 2 * LARGEST_JSON:
+        msg = f"{size} bytes of arrays are more than one file may hold."
+        raise ValueError(msg)
+    if len(arrays) >= MOST_ENTRIES:
+        msg = f"{len(arrays)} arrays are more than one file may hold."
+        raise ValueError(msg)
+    text = write_document(kind, content, sorted(arrays))
+    with (
+        whole_file(path) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED, allowZip64=False) as file,
+    ):
+        file.writestr(_entry_info(_JSON_NAME), text)
+        for name in sorted(arrays):
+            file.writestr(_entry_info(f"{name}.npy"), _npy_bytes(name, arrays[name]))
+
+
+def _entry_info(name: str) -> zipfile.ZipInfo:
+    """Describe an entry, with a fixed date: when a model was saved is nobody's business."""
+    info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    info.external_attr = (stat.S_IFREG | 0o644) << 16
+    return info
+
+
+def _npy_bytes(name: str, array: AnyArray) -> memoryview:
+    if not array_name_is_good(name) or array.dtype.str not in DTYPES:
+        msg = f"the array {name!r} of type {array.dtype} cannot be stored."
+        raise ValueError(msg)
+    buffer = io.BytesIO()
+    np.lib.format.write_array(
+        buffer, np.ascontiguousarray(array).reshape(array.shape), version=(1, 0)
+    )
+    return buffer.getbuffer()
+
+
+# ---------------------------------------------------------------------------- reading
+
+
+def read_archive(path: str | os.PathLike[str], *, largest: int = LARGEST_FILE) -> Archive:
+    """Read a container, and refuse anything that `write_archive` would not have written.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    largest : int, default=LARGEST_FILE
+        A larger file is refused before it is read.
+
+    Returns
+    -------
+    Archive
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, is damaged, or needs a newer honestbayes.
+    FileNotFoundError, IsADirectoryError, PermissionError
+        As from ``open``.
+    """
+    place = Path(path)
+    try:
+        if not place.is_dir() and not stat.S_ISREG(place.stat().st_mode):
+            _refuse("is not a regular file")  # opening a pipe would wait for ever
+        with place.open("rb") as file:
+            return _read(file, largest)
+    except ModelFileError as error:
+        msg = f"{place.name!r} {error}."
+        raise ModelFileError(msg) from None
+
+
+def _read(file: BinaryIO, largest: int) -> Archive:
+    size = os.fstat(file.fileno()).st_size
+    if size > largest:
+        _refuse(f"has {size} bytes, more than the {largest} allowed")
+    entries = _entries(file, size)
+    if _JSON_NAME not in entries:
+        _refuse(f"is not a model file: it holds no {_JSON_NAME}")
+    document = _document(file, entries.pop(_JSON_NAME))
+    declared = {f"{name}.npy": name for name in document["arrays"]}
+    if set(entries) != set(declared):
+        strange = min(set(entries) ^ set(declared))
+        _refuse(f"is damaged: its entries are not those that it declares ({strange!r})")
+    arrays = {}
+    for entry in entries.values():
+        array, checksum = read_npy(file, entry.start, entry.size)
+        if checksum != entry.checksum:
+            _refuse(f"is damaged: the checksum of {entry.name!r} is wrong")
+        arrays[declared[entry.name]] = array
+    return Archive(document["kind"], document["content"], arrays)
+
+
+def _entries(file: BinaryIO, size: int) -> dict[str, _Entry]:
+    """Read the directory, and check that its entries fill the file without gap or overlap."""
+    if size < _END.size or _exactly(file, 0, 4) != b"PK\x03\x04":
+        _refuse("is not a model file")
+    end = _END.unpack(_exactly(file, size - _END.size, _END.size))
+    signature, disk, first_disk, here, count, length, offset, comment = end
+    if signature != b"PK\x05\x06":
+        _refuse("is damaged: it has no directory at its end, as if it were cut off")
+    if disk or first_disk or comment or here != count or not 1 <= count <= MOST_ENTRIES:
+        _refuse("is damaged: its directory is not one of a model file")
+    if offset + length + _END.size != size or length > count * (_CENTRAL.size + 255):
+        _refuse("is damaged: its directory is not where it should be")
+    directory = _exactly(file, offset, length)
+    entries: dict[str, _Entry] = {}
+    place = begin = 0
+    for _ in range(count):
+        entry, place, begin = _entry(file, directory, place, begin, offset)
+        if entry.name in entries:
+            _refuse(f"is damaged: it holds {entry.name!r} twice")
+        entries[entry.name] = entry
+    if place != length or begin != offset:
+        _refuse("is damaged: its entries do not fill it")
+    return entries
+
+
+def _entry(
+    file: BinaryIO, directory: bytes, place: int, begin: int, limit: int
+) -> tuple[_Entry, int, int]:
+    """Read one line of the directory, whose entry must begin where the one before it ended."""
+    if place + _CENTRAL.size > len(directory):
+        _refuse("is damaged: its directory is too short")
+    fields = _CENTRAL.unpack_from(directory, place)
+    signature, _made_by, needs, flags, method, time, date, checksum = fields[:8]
+    packed, size, name_length, extra, comment, disk, _internal, _external, offset = fields[8:]
+    if signature != b"PK\x01\x02" or extra or comment or disk or offset != begin:
+        _refuse("is damaged: its directory is not one of a model file")
+    if flags or method or packed != size:
+        _refuse("holds a compressed or encrypted entry, which no model file does")
+    place += _CENTRAL.size
+    raw = directory[place : place + name_length]
+    start = begin + _LOCAL.size + name_length
+    if start + size > limit or len(raw) != name_length:
+        _refuse("is damaged: an entry is longer than the file")
+    header = (b"PK\x03\x04", needs, 0, 0, time, date, checksum, size, size, name_length, 0)
+    if _exactly(file, begin, _LOCAL.size + name_length) != _LOCAL.pack(*header) + raw:
+        _refuse("is damaged: an entry and its line in the directory differ")
+    if not raw.isascii():
+        _refuse("is damaged: the name of an entry is not one of a model file")
+    return _Entry(raw.decode("ascii"), start, size, checksum), place + name_length, start + size
+
+
+def _document(file: BinaryIO, entry: _Entry) -> dict[str, Any]:
+    if entry.size > LARGEST_JSON:
+        _refuse(f"has a description of {entry.size} bytes, more than the {LARGEST_JSON} allowed")
+    text = _exactly(file, entry.start, entry.size)
+    if zlib.crc32(text) != entry.checksum:
+        _refuse(f"is damaged: the checksum of {_JSON_NAME!r} is wrong")
+    return read_document(text)
+
+
+def _exactly(file: BinaryIO, start: int, size: int) -> bytes:
+    file.seek(start)
+    data = file.read(size)
+    if len(data) != size:
+        _refuse("is damaged: it is shorter than it says")
+    return data
+
+
+def _refuse(what: str) -> NoReturn:
+    """Raise an error that lacks the name of the file, which `read_archive` puts before it."""
+    raise ModelFileError(what)

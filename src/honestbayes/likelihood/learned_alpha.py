@@ -1,0 +1,346 @@
+"""Learn from all screened features how a parameter such as alpha is distributed over features.
+
+The distribution of alpha is on atoms. It is shrunk towards an average of simple distributions (one
+alpha for all, normal distributions of log(alpha), few strong features among idle ones) by their
+posterior. EM is penalised by ``PSEUDO_FEATURES`` features from that average, and both are averaged
+again with Schwarz's approximation to their marginal likelihoods: a free shape must gain more than
+log(p) in log likelihood over the simple ones to be believed (two parameters, half of log(p) each).
+Without that, EM turns the luckiest of 10,000 equal features into strong ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, ndtr
+
+from honestbayes.likelihood.quadrature import AlphaPrior
+from honestbayes.types import FloatArray, IntArray
+
+SPACING = 0.35
+"""Distance between atoms of log(alpha)."""
+
+COARSE_SPACING = 1.8
+"""The same while the density of theta is learnt."""
+
+PSEUDO_FEATURES = 20.0
+"""Strength of the penalty that pulls towards the family of simple distributions."""
+
+_SPREADS = (0.3, 0.6, 0.9, 1.2, 1.6, 2.2, 3.0)
+"""Standard deviations of log(alpha) in the normal family, beside 0."""
+
+_COMMON = 0.9
+"""Prior probability that all features share one alpha."""
+
+_SPARSE = 0.06
+"""Prior probability of few strong features among idle ones."""
+
+_CENTRES_WITHIN = 3.5
+"""Centres of the family are this close to the best common log(alpha)."""
+
+ALPHA_TOLERANCE = 0.02
+"""EM over alpha stops when a step gains less than this in log likelihood."""
+
+_IMPOSSIBLE = 1e-290
+"""Smallest likelihood relative to the largest, so that logarithms stay finite."""
+
+_NEW_SUPPORT = 0.01
+"""Share of the papers' prior in the starting point, so that EM can reach every atom."""
+
+
+@dataclass(frozen=True, slots=True)
+class EMResult:
+    """Weights found by EM and the penalised log likelihood after each step."""
+
+    weights: FloatArray
+    path: FloatArray
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LearntDistribution:
+    """How a parameter is distributed over features: between simple shapes and EM's free one.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (A,)
+        The average that is used.
+    family : ndarray of shape (A,)
+        The average of simple distributions.
+    free : float
+        Probability of the free shape.
+    path : ndarray of shape (steps,)
+        Penalised log likelihood after each EM step.
+    converged : bool
+        Whether EM met its tolerance.
+    """
+
+    weights: FloatArray
+    family: FloatArray
+    free: float
+    path: FloatArray
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LearntAlpha:
+    """How alpha is distributed over features.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (A,)
+        Atoms.
+    log_likelihood : ndarray of shape (A,)
+        Log likelihood of all features, were the atom the alpha of all.
+    shape : LearntDistribution
+        The share of features at each atom, and how it was found.
+    """
+
+    alpha: FloatArray
+    log_likelihood: FloatArray
+    shape: LearntDistribution
+
+
+def learn_alpha(
+    log_likelihood: Callable[[FloatArray], FloatArray],
+    multiplicity: IntArray,
+    n_cases: int,
+    prior: AlphaPrior,
+) -> LearntAlpha:
+    """Estimate the distribution of alpha over features whose likelihood is known.
+
+    Parameters
+    ----------
+    log_likelihood : callable
+        Given alphas of shape (A,), their log likelihood for each distinct feature, shape (D, A).
+    multiplicity : ndarray of shape (D,)
+        How many features are like it.
+    n_cases : int
+        Cases, which say how large an alpha can be told from a larger one.
+    prior : AlphaPrior
+        Prior of a common alpha.
+    """
+    log_alpha = alpha_atoms(n_cases, SPACING)
+    table = log_likelihood(np.exp(log_alpha))
+    best = _common_mode(log_alpha, table, multiplicity, prior)
+    position = int(np.searchsorted(log_alpha, best))
+    log_alpha = np.insert(log_alpha, position, best)
+    table = np.insert(table, position, log_likelihood(np.exp([best]))[:, 0], axis=1)
+    in_common = multiplicity @ table
+    shape = learn_distribution(log_alpha, table, multiplicity, prior_mass(log_alpha, prior))
+    return LearntAlpha(np.exp(log_alpha), in_common, shape)
+
+
+def learn_distribution(
+    log_alpha: FloatArray, table: FloatArray, multiplicity: IntArray, mass: FloatArray
+) -> LearntDistribution:
+    """Estimate the distribution of alpha over features, shrunk towards simple ones.
+
+    Parameters
+    ----------
+    log_alpha : ndarray of shape (A,)
+        Atoms, increasing; the last stands for features that tell nothing.
+    table : ndarray of shape (D, A)
+        Log likelihood of each atom for each distinct feature. Overwritten.
+    multiplicity : ndarray of shape (D,)
+        How many features are like it.
+    mass : ndarray of shape (A,)
+        Prior probability of each atom, were it the alpha of all features.
+    """
+    table -= table.max(axis=1, keepdims=True)
+    np.exp(table, out=table)
+    # Strong features of many cases are all but impossible under most atoms.
+    np.maximum(table, _IMPOSSIBLE, out=table)
+    family, best_in_family = _family(log_alpha, table, multiplicity, mass)
+    start = (1 - _NEW_SUPPORT) * family + _NEW_SUPPORT * mass
+    result = em_weights(
+        table, multiplicity, PSEUDO_FEATURES * family, start, tolerance=ALPHA_TOLERANCE
+    )
+    gain = float(multiplicity @ np.log(table @ result.weights)) - best_in_family
+    free = float(expit(gain - np.log(max(multiplicity.sum(), 1))))
+    weights = free * result.weights + (1 - free) * family
+    return LearntDistribution(weights, family, free, result.path, result.converged)
+
+
+def _family(
+    log_alpha: FloatArray, likelihood: FloatArray, multiplicity: IntArray, mass: FloatArray
+) -> tuple[FloatArray, float]:
+    """Average simple distributions of log(alpha) by their posterior; the largest log likelihood.
+
+    Three kinds: one alpha for all (prior probability ``_COMMON``); normal distributions; and few
+    strong features among many idle ones, that is one alpha for most and the papers' prior for a
+    share of the others (prior probability ``_SPARSE``). The prior of the centre is that of a
+    common alpha. The best normal distribution of the grid is replaced by the maximum next to it,
+    because the posterior may be narrower than the grid.
+    """
+    edges = (log_alpha[1:] + log_alpha[:-1]) / 2
+    counts = multiplicity.astype(float)
+
+    def normal(centre: FloatArray, spread: FloatArray) -> FloatArray:
+        return _differences(ndtr((edges - centre[:, None]) / spread[:, None]))
+
+    def log_likelihood(members: FloatArray) -> FloatArray:
+        return np.asarray(counts @ np.log(likelihood @ members.T))
+
+    one_alpha = np.eye(log_alpha.size)
+    common = log_likelihood(one_alpha)
+    best = log_alpha[int(np.argmax((common + np.log(mass))[:-1]))]
+    near = np.flatnonzero(np.abs(log_alpha[:-1] - best) <= _CENTRES_WITHIN)[::2]
+
+    spread_prior = np.exp(-np.array(_SPREADS))
+    spread_prior *= (1 - _COMMON - _SPARSE) / spread_prior.sum()
+    centres = np.repeat(log_alpha[near], len(_SPREADS))
+    spreads = np.tile(_SPREADS, near.size)
+    members = normal(centres, spreads)
+    values = log_likelihood(members)
+    top = int(np.argmax(values))
+    if values[top] > common.max():
+        members[top], values[top] = _climb(normal, log_likelihood, centres[top], spreads[top])
+
+    shares = _strong_shares(int(counts.sum()))
+    idle = np.append(near[near >= near.size // 2], log_alpha.size - 1)
+    few = ((1 - shares)[:, None, None] * one_alpha[idle] + shares[:, None, None] * mass).reshape(
+        -1, log_alpha.size
+    )
+    few_prior = np.outer(np.full(shares.size, _SPARSE / shares.size), mass[idle]).ravel()
+
+    prior = np.concatenate([_COMMON * mass, np.outer(mass[near], spread_prior).ravel(), few_prior])
+    everything = np.concatenate([common, values, log_likelihood(few)])
+    log_posterior = everything + np.log(prior)
+    posterior = np.exp(log_posterior - log_posterior.max())
+    posterior /= posterior.sum()
+    average = posterior @ np.concatenate([one_alpha, members, few])
+    return average, float(everything.max())
+
+
+def _strong_shares(n_features: int) -> FloatArray:
+    """Shares of strong features: from one of all to a third, a factor of about 3 apart."""
+    steps = max(2, int(np.ceil(np.log(max(n_features, 4) / 3) / np.log(3))))
+    return np.geomspace(1.0 / max(n_features, 4), 1.0 / 3.0, steps)
+
+
+def _climb(
+    normal: Callable[[FloatArray, FloatArray], FloatArray],
+    log_likelihood: Callable[[FloatArray], FloatArray],
+    centre: float,
+    spread: float,
+) -> tuple[FloatArray, float]:
+    """Find the best normal distribution close to one of the grid, and its log likelihood."""
+
+    def loss(q: FloatArray) -> float:
+        return -float(log_likelihood(normal(q[:1], np.exp(q[1:])))[0])
+
+    found = minimize(
+        loss,
+        np.array([centre, np.log(spread)]),
+        method="Nelder-Mead",
+        options={"xatol": 0.02, "fatol": 0.05, "maxfev": 40},
+    )
+    return normal(found.x[:1], np.exp(found.x[1:]))[0], -float(found.fun)
+
+
+def alpha_atoms(n: int, spacing: float) -> FloatArray:
+    """Log(alpha) from where classes are unrelated to where n cases cannot tell them apart."""
+    top = np.log(30.0 * n)
+    return np.append(np.arange(-0.5, top, spacing), top + np.log(1000.0))
+
+
+def prior_mass(log_alpha: FloatArray, prior: AlphaPrior) -> FloatArray:
+    """Prior probability of the neighbourhood of each atom."""
+    edges = np.exp((log_alpha[1:] + log_alpha[:-1]) / 2)
+    return _differences(prior.distribution(edges))
+
+
+def _differences(below: FloatArray) -> FloatArray:
+    """Probabilities of cells from the distribution function at the edges between them."""
+    ends = np.zeros((*below.shape[:-1], 1))
+    mass = np.diff(np.concatenate([ends, below, ends + 1.0], axis=-1), axis=-1)
+    return np.maximum(mass, 1e-300)
+
+
+def _common_mode(
+    log_alpha: FloatArray, table: FloatArray, multiplicity: IntArray, prior: AlphaPrior
+) -> float:
+    """Mode of the posterior of a common alpha, by a parabola through the best three atoms."""
+    log_density = multiplicity @ table + prior.log_density_of_log(log_alpha)
+    best = min(max(int(np.argmax(log_density[:-1])), 1), log_alpha.size - 3)
+    around = slice(best - 1, best + 2)
+    a, b, _ = np.polyfit(log_alpha[around] - log_alpha[best], log_density[around], 2)
+    shift = np.clip(-b / (2 * a), -SPACING, SPACING) if a < 0 else 0.0
+    if np.min(np.abs(log_alpha - log_alpha[best] - shift)) < 1e-3:
+        shift += 1e-2
+    return float(log_alpha[best] + shift)
+
+
+def em_weights(
+    likelihood: FloatArray,
+    multiplicity: IntArray,
+    pseudo_counts: FloatArray,
+    start: FloatArray,
+    *,
+    tolerance: float = 1e-3,
+    max_steps: int = 300,
+) -> EMResult:
+    """Estimate mixture weights by penalised EM, accelerated, with each step an increase.
+
+    Maximises sum_d m_d log(sum_g w_g L_dg) + sum_g c_g log(w_g) over the simplex.
+
+    Parameters
+    ----------
+    likelihood : ndarray of shape (D, G)
+        Likelihood of each observation under each component, up to a factor per observation.
+    multiplicity : ndarray of shape (D,)
+        How often each observation occurs.
+    pseudo_counts : ndarray of shape (G,)
+        Penalty c; components with 0 may vanish.
+    start : ndarray of shape (G,)
+        Positive starting weights.
+    tolerance : float
+        Stop when a step gains less than this in penalised log likelihood.
+    max_steps : int
+        Stop in any case.
+
+    Notes
+    -----
+    Squared extrapolation (Varadhan and Roland 2008) of two EM steps, followed by a third, is
+    taken only if it does not lower the objective; otherwise the two EM steps are.
+    """
+    counts = np.asarray(multiplicity, dtype=float)
+    total = counts.sum() + pseudo_counts.sum()
+    used = pseudo_counts > 0
+
+    def step(w: FloatArray) -> tuple[float, FloatArray]:
+        """Objective at w and the weights after one EM step."""
+        mixture = likelihood @ w
+        expected = w * ((counts / mixture) @ likelihood)
+        objective = counts @ np.log(mixture) + pseudo_counts[used] @ np.log(w[used])
+        return float(objective), (expected + pseudo_counts) / total
+
+    w = start / start.sum()
+    objective, one = step(w)
+    path = [objective]
+    converged = False
+    for _ in range(max_steps):
+        objective_one, two = step(one)
+        change, bend = one - w, two - 2 * one + w
+        length = np.linalg.norm(bend)
+        candidate = two
+        if length > 0:
+            stride = max(float(np.linalg.norm(change) / length), 1.0)
+            candidate = w + 2 * stride * change + stride**2 * bend
+            candidate = np.maximum(candidate, 1e-3 * two)
+            candidate /= candidate.sum()
+        objective_candidate, after = step(candidate)
+        if not objective_candidate >= objective_one:
+            candidate = two
+            objective_candidate, after = step(two)
+        gain = objective_candidate - path[-1]
+        path.append(objective_candidate)
+        w, one = candidate, after
+        if gain < tolerance:
+            converged = True
+            break
+    return EMResult(w, np.array(path), converged)

@@ -1,0 +1,204 @@
+"""Learn from all screened binary features how features are distributed.
+
+Each feature j has its own theta_j and alpha_j, drawn from a density of theta (constant on cells)
+and a distribution of alpha (on atoms, `learned_alpha`), both estimated by EM from the counts of
+every feature. That conditions on everything that was screened, so no selection bias is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from honestbayes.likelihood.counts import (
+    CountLikelihood,
+    DistinctCounts,
+    GivenMargin,
+    margins_are_fixed,
+)
+from honestbayes.likelihood.learned_alpha import (
+    COARSE_SPACING,
+    LearntAlpha,
+    alpha_atoms,
+    em_weights,
+    learn_alpha,
+    prior_mass,
+)
+from honestbayes.likelihood.quadrature import AlphaPrior, ThetaRule, cell_rule
+from honestbayes.types import FloatArray
+
+N_CELLS = 16
+"""Cells of theta, equal in the angle arccos(1 - 2 theta)."""
+
+_THETA_ROUNDS = 2
+
+_THETA_TOLERANCE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPrior:
+    """The distribution of features: a density of theta and atoms of alpha.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (N_CELLS + 1,)
+        Cells of theta.
+    cell_weights : ndarray of shape (N_CELLS,)
+        Share of features in each cell.
+    rule : ThetaRule
+        The density as a quadrature rule.
+    alpha, alpha_weights : ndarray of shape (A,)
+        Atoms and the share of features at each.
+    family : ndarray of shape (A,)
+        The average of simple distributions, towards which EM shrinks.
+    free : float
+        Probability of the free shape found by EM; the rest of the weight is the family's.
+    log_likelihood : ndarray of shape (A,)
+        Log likelihood of all features, were the atom the alpha of all.
+    given_margin : bool
+        Whether features are looked at given their numbers of ones, which the cut has fixed.
+    path : ndarray of shape (steps,)
+        Penalised log likelihood after each EM step over alpha.
+    converged : bool
+        Whether EM met its tolerance.
+    """
+
+    edges: FloatArray
+    cell_weights: FloatArray
+    rule: ThetaRule
+    alpha: FloatArray
+    alpha_weights: FloatArray
+    family: FloatArray
+    free: float
+    log_likelihood: FloatArray
+    given_margin: bool
+    path: FloatArray
+    converged: bool
+
+    def theta_moments(self) -> tuple[float, float]:
+        """Mean and standard deviation of theta over features."""
+        mean = float(self.rule.weight @ self.rule.theta)
+        return mean, float(np.sqrt(self.rule.weight @ (self.rule.theta - mean) ** 2))
+
+    def log_alpha_moments(self) -> tuple[float, float]:
+        """Mean and standard deviation of log(alpha) over features."""
+        t = np.log(self.alpha)
+        mean = float(self.alpha_weights @ t)
+        return mean, float(np.sqrt(self.alpha_weights @ (t - mean) ** 2))
+
+
+def learn_prior(
+    counts: DistinctCounts, prior: AlphaPrior, interval: tuple[float, float]
+) -> LearnedPrior:
+    """Estimate the distribution of features from the counts of all of them.
+
+    Parameters
+    ----------
+    counts : DistinctCounts
+        Counts of every screened feature.
+    prior : AlphaPrior
+        Prior of a common alpha.
+    interval : tuple of float
+        Support of theta.
+    """
+    density = learn_theta(counts, prior, interval)
+    likelihood = density.likelihood(counts)
+    learnt = learn_alpha(
+        lambda alpha: np.stack([likelihood(value)[0] for value in alpha.tolist()], axis=1),
+        counts.multiplicity,
+        most_cases(counts),
+        prior,
+    )
+    return density.with_alpha(learnt)
+
+
+def most_cases(counts: DistinctCounts) -> int:
+    """Return the largest number of observed cases, two or more."""
+    return int(np.sum(counts.observed, axis=0).max(initial=2))
+
+
+@dataclass(frozen=True, slots=True)
+class ThetaDensity:
+    """The distribution of theta over features, constant on cells.
+
+    Attributes
+    ----------
+    edges, cell_weights, rule, given_margin
+        As in `LearnedPrior`.
+    """
+
+    edges: FloatArray
+    cell_weights: FloatArray
+    rule: ThetaRule
+    given_margin: bool
+
+    def likelihood(self, counts: DistinctCounts) -> CountLikelihood | GivenMargin:
+        """Return the likelihood of alpha for features whose theta has this density."""
+        return feature_likelihood(counts, self.rule, self.given_margin)
+
+    def with_alpha(self, learnt: LearntAlpha) -> LearnedPrior:
+        """Return the distribution of features, given that of alpha."""
+        return LearnedPrior(
+            self.edges,
+            self.cell_weights,
+            self.rule,
+            learnt.alpha,
+            learnt.shape.weights,
+            learnt.shape.family,
+            learnt.shape.free,
+            learnt.log_likelihood,
+            self.given_margin,
+            learnt.shape.path,
+            learnt.shape.converged,
+        )
+
+
+def learn_theta(
+    counts: DistinctCounts, prior: AlphaPrior, interval: tuple[float, float]
+) -> ThetaDensity:
+    """Estimate the density of theta; parameters as in `learn_prior`."""
+    n = most_cases(counts)
+    edges, uniform = cell_rule(N_CELLS, n, interval)
+    per_cell = uniform.weight.reshape(N_CELLS, -1)
+    cell_weights = _learn_cells(counts, uniform, prior, n)
+    shares = cell_weights / per_cell.sum(axis=1)
+    rule = ThetaRule(uniform.theta, (per_cell * shares[:, None]).ravel())
+    return ThetaDensity(edges, cell_weights, rule, margins_are_fixed(counts))
+
+
+def feature_likelihood(
+    counts: DistinctCounts, rule: ThetaRule, given_margin: bool
+) -> CountLikelihood | GivenMargin:
+    """Likelihood of alpha for features whose theta has the learned density."""
+    kind = GivenMargin if given_margin else CountLikelihood
+    return kind(counts, (0.0, 1.0), rule)
+
+
+def _learn_cells(
+    counts: DistinctCounts, uniform: ThetaRule, prior: AlphaPrior, n: int
+) -> FloatArray:
+    """Share of features in each cell of theta, by EM in turns with a coarse alpha."""
+    per_cell = uniform.weight.reshape(N_CELLS, -1)
+    mass = per_cell.sum(axis=1)
+    within = ThetaRule(uniform.theta, (per_cell / mass[:, None]).ravel())
+    likelihood = CountLikelihood(counts, (0.0, 1.0))
+    log_alpha = alpha_atoms(n, COARSE_SPACING)
+    tensor = np.stack(
+        [likelihood.by_cell(float(alpha), within, N_CELLS) for alpha in np.exp(log_alpha)], axis=1
+    )
+    tensor -= tensor.max(axis=(1, 2), keepdims=True)
+    np.exp(tensor, out=tensor)
+    alpha_mass = prior_mass(log_alpha, prior)
+    by_alpha: FloatArray = alpha_mass
+    by_cell: FloatArray = mass
+    for _ in range(_THETA_ROUNDS):
+        table = np.einsum("dac,a->dc", tensor, by_alpha)
+        by_cell = em_weights(
+            table, counts.multiplicity, mass, by_cell, tolerance=_THETA_TOLERANCE
+        ).weights
+        table = tensor @ by_cell
+        by_alpha = em_weights(
+            table, counts.multiplicity, alpha_mass, by_alpha, tolerance=_THETA_TOLERANCE
+        ).weights
+    return by_cell

@@ -1,0 +1,159 @@
+"""Draws of the evidence of binary features, for intervals.
+
+Given x*_j and y* = c, feature j has one more case in class c, so there are four kinds of posterior
+per feature; draws of all four are made once and serve every row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from honestbayes.likelihood.quadrature import theta_rule
+from honestbayes.models.binary.common_alpha import CommonAlphaFit
+from honestbayes.models.binary.fit import BernoulliFit
+from honestbayes.models.binary.learned import LearnedFit
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+_FEATURES = 250
+
+
+def draw_binary_evidence(
+    fit: BernoulliFit,
+    ones: AnyArray,
+    missing: BoolArray | None,
+    n_draws: int,
+    generator: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Draw the evidence of each row given the training data, the row, and y* = 0 or 1.
+
+    Returns
+    -------
+    evidence, log_weight : ndarray of shape (2, n, S)
+        Log likelihood ratios of class 1 and 0 for y* = 0 and 1, and log weights of the draws.
+    """
+    n = ones.shape[0]
+    observed = np.ones(ones.shape) if missing is None else (~missing).astype(float)
+    x = ones * observed
+    evidence = np.zeros((2, n, n_draws))
+    log_weight = np.zeros((2, n, n_draws))
+    for block, columns in zip(fit.blocks, fit.column_slices(), strict=True):
+        node = None
+        if isinstance(block, CommonAlphaFit):
+            node = systematic(generator, block.posterior.weights, n_draws)
+            hidden = None if missing is None else missing[:, columns]
+            by_node = block.table.node_log_likelihood(ones[:, columns], hidden)
+            log_weight += by_node[:, :, node]
+        _add_evidence(generator, block, node, x[:, columns], observed[:, columns], evidence)
+    return evidence, log_weight
+
+
+def systematic(generator: np.random.Generator, weights: FloatArray, n_draws: int) -> IntArray:
+    """Draw nodes with probabilities ``weights``, evenly, in random order."""
+    places = (np.arange(n_draws) + generator.random()) / n_draws
+    nodes = np.minimum(np.searchsorted(np.cumsum(weights), places), weights.size - 1)
+    return generator.permutation(nodes)
+
+
+def _add_evidence(
+    generator: np.random.Generator,
+    block: CommonAlphaFit | LearnedFit,
+    node: IntArray | None,
+    x: FloatArray,
+    observed: FloatArray,
+    evidence: FloatArray,
+) -> None:
+    """Add the block's evidence, shape (2, n, S): for y* = 0 and 1, each row and draw."""
+    n_draws = evidence.shape[2]
+    ones = block.block.counts.ones[:, block.block.kept]
+    cases = block.block.counts.observed[:, block.block.kept]
+    for start in range(0, ones.shape[1], _FEATURES):
+        part = slice(start, start + _FEATURES)
+        for label in (0, 1):
+            ratio = []
+            for value in (0, 1):
+                more = np.zeros((2, 1), dtype=np.int64)
+                more[label] = 1
+                i, n = ones[:, part] + value * more, cases[:, part] + more
+                alpha, theta = draw_alpha_theta(generator, block, node, part, i, n, n_draws)
+                ratio.append(_log_ratio(generator, alpha, theta, i, n, value))
+            zero, one = ratio
+            evidence[label] += x[:, part] @ (one - zero) + observed[:, part] @ zero
+
+
+def _log_ratio(
+    generator: np.random.Generator,
+    alpha: FloatArray,
+    theta: FloatArray,
+    ones: IntArray,
+    cases: IntArray,
+    value: int,
+) -> FloatArray:
+    """Draw phi in both classes and return the log likelihood ratio of ``value``, shape (k, S)."""
+    logs = []
+    for label in (0, 1):
+        i, o = ones[label][:, None], (cases[label] - ones[label])[:, None]
+        phi = generator.beta(alpha * theta + i, alpha * (1 - theta) + o)
+        phi = np.clip(phi, 1e-300, 1 - 1e-16)
+        logs.append(np.log(phi) if value else np.log1p(-phi))
+    ratio: FloatArray = logs[1] - logs[0]
+    return ratio
+
+
+def draw_alpha_theta(
+    generator: np.random.Generator,
+    block: CommonAlphaFit | LearnedFit,
+    node: IntArray | None,
+    part: slice,
+    ones: IntArray,
+    cases: IntArray,
+    n_draws: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Draw alpha and theta of each feature given its counts, each of shape (k, S)."""
+    k = ones.shape[1]
+    alpha, theta = np.empty((k, n_draws)), np.empty((k, n_draws))
+    uniform = generator.random((k, n_draws))
+    if isinstance(block, LearnedFit):
+        used = np.flatnonzero(block.prior.alpha_weights > 1e-9)
+        grid = block.prior.alpha[used]
+        nodes = block.prior.rule.theta
+        atom_weight = block.log_atom_weight[used][:, block.block.kept[part]]
+        log_weight = np.concatenate(
+            [
+                _theta_log_weights(float(a), nodes, block.prior.rule.weight, ones, cases)
+                + log_w[:, None]
+                for a, log_w in zip(grid, atom_weight, strict=True)
+            ],
+            axis=1,
+        )
+        chosen = _inverse_cdf(log_weight, uniform)
+        return grid[chosen // nodes.size], nodes[chosen % nodes.size]
+    n = int(cases.sum(axis=0).max(initial=0))
+    for position in np.unique(np.asarray(node)):
+        draws = np.flatnonzero(node == position)
+        a = float(block.posterior.alpha[position])
+        rule = theta_rule(n, a, block.interval)
+        log_weight = _theta_log_weights(a, rule.theta, rule.weight, ones, cases)
+        alpha[:, draws] = a
+        theta[:, draws] = rule.theta[_inverse_cdf(log_weight, uniform[:, draws])]
+    return alpha, theta
+
+
+def _theta_log_weights(
+    alpha: float, theta: FloatArray, weight: FloatArray, ones: IntArray, cases: IntArray
+) -> FloatArray:
+    from honestbayes.likelihood import beta_binomial
+
+    result = np.empty((ones.shape[1], theta.size))
+    n0, n1, i0, i1 = cases[0], cases[1], ones[0], ones[1]
+    beta_binomial.theta_log_weights(alpha, theta, weight, n0, n1, i0, i1, result)
+    return result
+
+
+def _inverse_cdf(log_weight: FloatArray, uniform: FloatArray) -> IntArray:
+    """Choose a column of each row with probability proportional to exp(log_weight)."""
+    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
+    cumulative = np.cumsum(weight, axis=1)
+    chosen = np.empty(uniform.shape, dtype=np.int64)
+    for row in range(uniform.shape[0]):
+        chosen[row] = np.searchsorted(cumulative[row], uniform[row] * cumulative[row, -1])
+    return np.asarray(np.minimum(chosen, log_weight.shape[1] - 1))

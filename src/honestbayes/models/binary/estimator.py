@@ -1,0 +1,406 @@
+"""Naive Bayes for binary features whose probabilities stay honest after selection."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from honestbayes.models.binary import explain
+from honestbayes.models.binary.explain import FeaturePath, FeatureTable
+from honestbayes.models.binary.fit import BernoulliFit, Settings, fit_screening, fit_selection
+from honestbayes.models.binary.learned import LearnedFit
+from honestbayes.models.binary.part import BernoulliPart, BernoulliTraining, ZeroOne
+from honestbayes.models.binary.rows import TrainingRows, leave_out_fits, tie_breaker
+from honestbayes.models.binary.selected import (
+    check_fits,
+    check_is_selection,
+    check_names,
+    renumbered,
+)
+from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.parameters import (
+    check_prevalences,
+    check_recalibrate,
+    check_settings,
+    group_codes,
+)
+from honestbayes.models.shared.parts import FittedPart, TrainingLabels
+from honestbayes.screening import Screening, screen
+from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.sources import as_source, encode_classes
+from honestbayes.sources.binarization import Binarization, BinarizeOption
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+
+class SelectiveBernoulliNB(SelectiveNaiveBayes):
+    """Naive Bayes for binary features, selected by correlation and corrected for it.
+
+    For two classes. Selects the features that correlate best with the class, models features and
+    class jointly, and conditions on what selection threw away, so that the luck of the winners is
+    not mistaken for signal. One factor on the evidence, learnt from held-out cases, repairs what
+    the correction cannot: features that depend on each other.
+
+    Parameters
+    ----------
+    n_features_to_select : int, "all", "cv" or None, default=None
+        How many features to keep. None: 10, or all when there are fewer. "cv": the smallest
+        number with nearly the best log score on held-out cases, found inside `fit`.
+    threshold : float, optional
+        Instead, keep all features whose absolute correlation is above this bound.
+    feature_prior : {"auto", "learned", "uniform"}, default="auto"
+        "learned": the distribution of features is estimated from all that were screened.
+        "uniform": the papers' model, one alpha for all features and theta uniform. "auto":
+        learned, except where only the selection event is conditioned on.
+    correction : {"auto", "counts", "selection"} or None, default="auto"
+        What is known of the discarded features. "counts": the counts of every screened feature.
+        "selection": the event that they were discarded, as in the papers. None: nothing, the
+        uncorrected model. "auto": counts in `fit`, selection in `fit_selected`.
+    always_keep : list of names or indices, or mask, optional
+        Features kept by design, outside the race, with an alpha of their own.
+    class_pseudocounts : tuple of float, default=(1.0, 1.0)
+        Beta prior of the class frequencies.
+    class_prior : array-like of shape (2,), optional
+        Prevalences of the two classes where the model is used, in the order of ``classes_``.
+    recalibrate : {"slope"} or None, default="slope"
+        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`.
+    alpha_prior : tuple of float, default=(0.5, 5.0)
+        Shape and rate of the inverse gamma prior of alpha.
+    theta_prior : tuple of float, default=(0.0, 1.0)
+        Bounds of theta.
+    binarize : {"auto", "median"}, float or None, default="auto"
+        How values become 0/1. "auto": two-valued columns as they are, others at the median of
+        the training rows; "median": all there; a number: all there; None: the data must be 0/1.
+    quadrature : {"adaptive", "paper"}, default="adaptive"
+        "paper": the published computation (30 prior quantiles of alpha, 21 Simpson points of
+        theta, ties ignored), with the uniform prior.
+    tol : float, default=1e-9
+        Bound on the estimated error of the log-odds from quadrature over alpha.
+    random_state : int, RandomState or None, default=None
+        Breaks ties between features whose correlations are equal.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        What was kept and what was thrown away.
+    posterior_ : AlphaPosterior
+        The posterior of alpha (or, with the learned prior, its distribution over features).
+    always_posterior_ : AlphaPosterior or None
+        The same for the features kept by design.
+    learned_prior_ : LearnedPrior or None
+        The learned distribution of features.
+    number_choice_ : NumberChoice or None
+        The numbers of features that were tried, where the number was to be chosen.
+    slope_ : float
+        The factor on the evidence; 1 without recalibration.
+    feature_prior_, correction_ : str or None
+        What "auto" became.
+    classes_ : ndarray of shape (2,)
+        Class labels.
+    class_count_ : ndarray of shape (2,)
+        Training cases in each class.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features, where X has them.
+
+    Notes
+    -----
+    A model of the kept columns alone (`fit_selected`, `on_kept_columns`) also takes the whole table
+    where that has more columns.
+
+    References
+    ----------
+    Li, Zhang and Neal (2008), A method for avoiding bias from feature selection with application
+    to naive Bayes classification models, Bayesian Analysis 3(1), 171-196.
+
+    Examples
+    --------
+    >>> from honestbayes import SelectiveBernoulliNB
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> data = simulate_naive_bayes(n_train=60, n_test=4, n_features=500, random_state=0)
+    >>> model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0)
+    >>> model.fit(data.X_train, data.y_train).predict_proba(data.X_test).shape
+    (4, 2)
+    """
+
+    _kind: ClassVar[str] = "SelectiveBernoulliNB"
+
+    def __init__(
+        self,
+        *,
+        n_features_to_select: int | Literal["all", "cv"] | None = None,
+        threshold: float | None = None,
+        feature_prior: Literal["auto", "learned", "uniform"] = "auto",
+        correction: Literal["auto", "counts", "selection"] | None = "auto",
+        always_keep: Any = None,
+        class_pseudocounts: tuple[float, float] = (1.0, 1.0),
+        class_prior: Any = None,
+        recalibrate: Literal["slope"] | None = "slope",
+        alpha_prior: tuple[float, float] = (0.5, 5.0),
+        theta_prior: tuple[float, float] = (0.0, 1.0),
+        binarize: BinarizeOption = "auto",
+        quadrature: Literal["adaptive", "paper"] = "adaptive",
+        tol: float = 1e-9,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.threshold = threshold
+        self.feature_prior = feature_prior
+        self.correction = correction
+        self.always_keep = always_keep
+        self.class_pseudocounts = class_pseudocounts
+        self.class_prior = class_prior
+        self.recalibrate = recalibrate
+        self.alpha_prior = alpha_prior
+        self.theta_prior = theta_prior
+        self.binarize = binarize
+        self.quadrature = quadrature
+        self.tol = tol
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    # ------------------------------------------------------------------ fitting
+
+    def _encode(self, y: Any) -> tuple[AnyArray, IntArray]:
+        classes, is_class_1 = encode_classes(y)
+        return classes, is_class_1.astype(np.int64)
+
+    def _training_parts(self, X: Any, labels: TrainingLabels) -> list[BernoulliTraining]:
+        source = as_source(X)
+        settings = self._settings(source.feature_names, source.shape[1])
+        self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
+        y = labels.classes[labels.codes]
+        rows = TrainingRows.screened(source, y, self.binarize, self.random_state)
+        return [BernoulliTraining(rows, settings)]
+
+    def _store(self, parts: Sequence[FittedPart]) -> None:
+        (part,) = parts
+        assert isinstance(part, BernoulliPart)
+        fit = part.fit
+        self._fit = fit
+        self._log_prior = fit.log_prior
+        self.selection_: Selection = fit.selection
+        self.posterior_ = fit.race.posterior
+        self.always_posterior_ = None if fit.by_design is None else fit.by_design.posterior
+        self.learned_prior_ = fit.race.prior if isinstance(fit.race, LearnedFit) else None
+
+    def fit_selected(self, X: Any, y: Any, selection: Selection) -> Self:
+        """Fit features that were screened and selected elsewhere.
+
+        Parameters
+        ----------
+        X : table of shape (n, k)
+            The kept columns only, in the order of ``selection.columns``.
+        y : array-like of shape (n,)
+            Class labels.
+        selection : Selection
+            What was kept and discarded. Refused where it does not fit the data: other class
+            counts, or a kept column whose correlation is below the bound.
+
+        Notes
+        -----
+        Only the event is known, so ``correction`` is "selection" and the prior uniform. A slope
+        cannot be learnt, because selection cannot be repeated without held-out cases. Prediction
+        takes the kept columns, in the same order, or the whole table that was screened where
+        that has more columns.
+        """
+        check_is_selection(selection)
+        source = as_source(X)
+        classes, _ = encode_classes(y)
+        if source.shape[1] != len(selection.columns):
+            msg = (
+                f"X has {source.shape[1]} columns, but the selection kept {len(selection.columns)}."
+            )
+            raise ValueError(msg)
+        check_names(selection, source.feature_names)
+        settings = self._settings(None, selection.n_features_in, only_event=True)
+        screening = screen(source, y, binarize=self.binarize)
+        check_fits(selection, screening.class_counts, screening.ones, screening.observed_full())
+        fit = fit_selection(screening, renumbered(selection), settings)
+        validate_data(self, X, skip_check_array=True)
+        fit = replace(fit, selection=selection)
+        return self._without_rows(fit, classes, settings, kept_columns_only=True)
+
+    def fit_screening(self, screening: Screening) -> Self:
+        """Fit from counts alone: of a table that came in parts, merged.
+
+        Parameters
+        ----------
+        screening : Screening
+            Counts of every feature, from `screen` and its merges.
+
+        Notes
+        -----
+        The same as `fit` without a slope, which needs the rows.
+        """
+        self._refuse_to_choose("fit_screening")
+        settings = self._settings(screening.feature_names, screening.n_features)
+        fit = fit_screening(screening, settings, tie_breaker(self.random_state))
+        self.n_features_in_ = screening.n_features
+        self._name_columns(screening.feature_names)
+        return self._without_rows(fit, screening.classes, settings)
+
+    def _without_rows(
+        self,
+        fit: BernoulliFit,
+        classes: AnyArray,
+        settings: Settings,
+        *,
+        kept_columns_only: bool = False,
+    ) -> Self:
+        """Become a model for which no slope can be learnt."""
+        self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
+        if self.recalibrate == "slope":
+            warnings.warn(
+                "a slope cannot be learnt here, because selection cannot be repeated without "
+                "held-out cases: probabilities are not recalibrated. Set recalibrate=None to "
+                "say so.",
+                UserWarning,
+                stacklevel=3,
+            )
+        part = BernoulliPart(fit)
+        return self._become([part], classes, fit.log_prior, kept_columns_only=kept_columns_only)
+
+    def _refuse_to_choose(self, method: str) -> None:
+        if self._number_is_to_be_chosen:
+            msg = f"{method} cannot choose the number of features; give n_features_to_select."
+            raise ValueError(msg)
+
+    def _settings(
+        self, names: tuple[str, ...] | None, p: int, *, only_event: bool = False
+    ) -> Settings:
+        check_prevalences(self.class_prior, 2)
+        check_recalibrate(self.recalibrate)
+        mask = parse_always_keep(None if only_event else self.always_keep, names, p)
+        return check_settings(self.get_params(deep=False), mask, only_event=only_event)
+
+    # --------------------------------------------------------------- prediction
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the more probable class of each row, the second where both are."""
+        log_proba = self.predict_log_proba(X)
+        result: AnyArray = self.classes_[(log_proba[:, 1] >= log_proba[:, 0]).astype(int)]
+        return result
+
+    def _columns_in(self, X: Any) -> list[IntArray]:
+        """Find the kept columns also in the whole table, where the model takes them alone."""
+        selection = self.selection_
+        if self._kept_columns_only and X.shape[1] == selection.n_features_in != self.n_features_in_:
+            columns = np.array(selection.columns, dtype=np.int64)
+            names = as_source(X).feature_names
+            if names is not None:
+                check_names(selection, tuple(names[column] for column in columns))
+            return [columns]
+        return super()._columns_in(X)
+
+    def _zero_one(self, X: Any) -> ZeroOne:
+        """Return the kept columns as 0/1, and where they are missing."""
+        n_rows, values = self._read(X)
+        if not values:
+            return np.zeros((n_rows, 0), dtype=np.uint8), None
+        ((_, zero_one),) = values
+        result: ZeroOne = zero_one
+        return result
+
+    # --------------------------------------------------------------- explanation
+
+    def get_support(self, indices: bool = False) -> BoolArray | IntArray:
+        """Return the mask of the kept features in the table that was screened, or their indices."""
+        check_is_fitted(self)
+        mask = self.selection_.support()
+        return np.flatnonzero(mask) if indices else mask
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Return the names of the kept features, strongest first, then those kept by design.
+
+        Without names, the numbers of their columns in the table that was screened.
+        """
+        check_is_fitted(self)
+        selection = self.selection_
+        if selection.kept_names is not None:
+            known = selection.kept_names + (selection.always_kept_names or ())
+            return np.array(known, dtype=object)
+        named = hasattr(self, "feature_names_in_") or input_features is not None
+        if self._kept_columns_only and not named:
+            return np.array([f"x{column}" for column in selection.columns], dtype=object)
+        return super().get_feature_names_out(input_features)
+
+    def kept_binarization(self) -> Binarization:
+        """Return the cuts of the kept features, in the order of ``selection_.columns``."""
+        check_is_fitted(self)
+        return self._fit.binarization
+
+    def feature_table(self) -> FeatureTable:
+        """Return what each kept feature says: P(x=1) in each class, and the weight of evidence."""
+        names = tuple(str(name) for name in self.get_feature_names_out())
+        classes = (str(self.classes_[0]), str(self.classes_[1]))
+        return explain.feature_table(self._fit, names, classes, self.slope_)
+
+    def contributions(self, X: Any) -> FloatArray:
+        """Return what each kept feature adds to the log-odds of each row, shape (n, k).
+
+        Each row adds up to the log-odds less the prior log-odds. With a common alpha features
+        inform each other about alpha, so the contribution is that of each feature after the
+        stronger ones.
+        """
+        ones, missing = self._zero_one(X)
+        result: FloatArray = self.slope_ * explain.contributions(self._fit, ones, missing)
+        return result
+
+    def feature_path(self, X: Any, y: Any) -> FeaturePath:
+        """Return error and log score on (X, y) for the first 1, 2, ... of the kept features.
+
+        With the learned prior, or with all counts conditioned on, the posterior is the same for
+        every number of features, so one pass serves all. Otherwise the path is that of the
+        model fitted to all kept features. Without recalibration.
+        """
+        ones, missing = self._zero_one(X)
+        _, is_class_1 = encode_classes(y, self.classes_)
+        log_prior = self._given_log_prior(None)
+        if log_prior is None:
+            log_prior = self._log_prior
+        prior = float(log_prior[1] - log_prior[0])
+        return explain.feature_path(self._fit, ones, missing, is_class_1, prior)
+
+    def leave_one_out(self, X: Any, y: Any, *, groups: Any = None) -> FloatArray:
+        """Return P(class 1) of each row from the model fitted without it, shape (n,).
+
+        Equal to `cross_val_predict` with `LeaveOneOut` (or `LeaveOneGroupOut`) of the model with
+        ``recalibrate=None``: selection, cuts and prior learnt again each time, but from counts. A
+        slope would have to be learnt inside each fold.
+
+        Parameters
+        ----------
+        X, y : training data
+            Not the fitted model's: nothing is taken from an earlier `fit`.
+        groups : array-like of shape (n,), optional
+            Rows with the same label are left out together.
+        """
+        self._refuse_to_choose("leave_one_out")
+        source = as_source(X)
+        settings = self._settings(source.feature_names, source.shape[1])
+        training = TrainingRows.screened(source, y, self.binarize, self.random_state)
+        n = source.shape[0]
+        codes = group_codes(groups, n)
+        inverse = np.arange(n) if codes is None else codes
+        folds = [np.flatnonzero(inverse == group) for group in range(inverse.max() + 1)]
+        given = check_prevalences(self.class_prior, 2)
+        log_odds = np.empty(n)
+        for rows, fit, evidence in leave_out_fits(training, folds, settings):
+            before = fit.log_prior if given is None else given
+            log_odds[rows] = evidence + before[1] - before[0]
+        result: FloatArray = expit(log_odds)
+        return result

@@ -1,0 +1,214 @@
+"""What the kept features say: their table, their contributions to a case, the path over k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit, logsumexp
+
+from honestbayes.likelihood.counts import CountLikelihood
+from honestbayes.models.binary.common_alpha import CommonAlphaFit
+from honestbayes.models.binary.fit import BernoulliFit
+from honestbayes.models.binary.learned import LearnedFit
+from honestbayes.types import AnyArray, BoolArray, FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureTable:
+    """The kept features, strongest first, then those kept by design.
+
+    Attributes
+    ----------
+    name : tuple of str
+        Names.
+    classes : tuple of str
+        The two class labels.
+    correlation : ndarray of shape (k,)
+        Training correlation with the class.
+    probability : ndarray of shape (2, k)
+        P(x = 1) in each class.
+    sd : ndarray of shape (2, k)
+        Posterior standard deviation of that probability.
+    evidence_if_one, evidence_if_zero : ndarray of shape (k,)
+        Weight of evidence: what a one, or a zero, adds to the log-odds of class 1.
+    by_design : ndarray of bool of shape (k,)
+        Whether the feature was kept by design.
+    """
+
+    name: tuple[str, ...]
+    classes: tuple[str, str]
+    correlation: FloatArray
+    probability: FloatArray
+    sd: FloatArray
+    evidence_if_one: FloatArray
+    evidence_if_zero: FloatArray
+    by_design: BoolArray
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns, for a frame or JSON."""
+        return {
+            "name": list(self.name),
+            "correlation": self.correlation.tolist(),
+            "p_class_0": self.probability[0].tolist(),
+            "sd_class_0": self.sd[0].tolist(),
+            "p_class_1": self.probability[1].tolist(),
+            "sd_class_1": self.sd[1].tolist(),
+            "evidence_if_one": self.evidence_if_one.tolist(),
+            "evidence_if_zero": self.evidence_if_zero.tolist(),
+            "by_design": self.by_design.tolist(),
+        }
+
+    def __str__(self) -> str:
+        """Return an aligned table."""
+        width = max([len("feature"), *(len(name) for name in self.name)])
+        head = ("r", f"P(1|{self.classes[0]})", f"P(1|{self.classes[1]})", "if 1", "if 0")
+        widths = (6, 14, 14, 6, 6)
+        cells = "  ".join(f"{text:>{size}}" for text, size in zip(head, widths, strict=True))
+        lines = [f"{'feature':<{width}}  {cells}"]
+        for j, name in enumerate(self.name):
+            p, sd = self.probability[:, j], self.sd[:, j]
+            lines.append(
+                f"{name:<{width}}  {self.correlation[j]:+6.3f}  {p[0]:.3f} +- {sd[0]:.3f}  "
+                f"{p[1]:.3f} +- {sd[1]:.3f}  {self.evidence_if_one[j]:+6.2f}  "
+                f"{self.evidence_if_zero[j]:+6.2f}" + ("  by design" if self.by_design[j] else "")
+            )
+        return "\n".join(lines)
+
+
+def feature_table(
+    fit: BernoulliFit, names: tuple[str, ...], classes: tuple[str, str], slope: float
+) -> FeatureTable:
+    """Summarise each kept feature."""
+    mean = np.concatenate([_predictive(block, ones=True) for block in fit.blocks], axis=1)
+    complement = np.concatenate([_predictive(block, ones=False) for block in fit.blocks], axis=1)
+    sd = np.concatenate([_sd(block) for block in fit.blocks], axis=1)
+    by_design = np.zeros(mean.shape[1], dtype=bool)
+    by_design[len(fit.selection.kept) :] = True
+    return FeatureTable(
+        names,
+        classes,
+        fit.correlation,
+        mean,
+        sd,
+        slope * (np.log(mean[1]) - np.log(mean[0])),
+        slope * (np.log(complement[1]) - np.log(complement[0])),
+        by_design,
+    )
+
+
+def _predictive(block: CommonAlphaFit | LearnedFit, *, ones: bool) -> FloatArray:
+    """P(x = 1 | class), or of 0, as prediction has it, per class and kept feature."""
+    table = block.table
+    log_probability = table.log_one if ones else table.log_zero
+    result: FloatArray = np.exp(logsumexp(table.log_weight[:, None] + log_probability, axis=1))
+    return result
+
+
+def _sd(block: CommonAlphaFit | LearnedFit) -> FloatArray:
+    """Posterior standard deviation of phi per class and kept feature."""
+    return np.asarray(np.sqrt(np.maximum(_moment(block, 2) - _moment(block, 1) ** 2, 0.0)))
+
+
+def _moment(block: CommonAlphaFit | LearnedFit, order: int) -> FloatArray:
+    """E[phi^order | data] per class and kept feature.
+
+    It is the probability that the next ``order`` cases of the class hold a one: a ratio of
+    marginal likelihoods, averaged over alpha.
+    """
+    counts = block.block.counts
+    if isinstance(block, LearnedFit):
+        alpha, rule = block.prior.alpha, block.prior.rule
+        weights, interval = block.prior.alpha_weights, (0.0, 1.0)
+        log_weights = block.log_atom_weight
+    else:
+        alpha, rule, interval = block.posterior.alpha, None, block.interval
+        weights = block.posterior.weights
+        log_weights = block.table.log_weight[:, None]
+    used = np.flatnonzero(weights > 0)
+    before = CountLikelihood(counts, interval, rule)
+    log_before = np.stack([before(float(a))[0] for a in alpha[used]])
+    result = np.empty((2, counts.multiplicity.size))
+    for label in (0, 1):
+        more = np.zeros((2, 1), dtype=np.int64)
+        more[label] = order
+        after = CountLikelihood(
+            replace(counts, ones=counts.ones + more, observed=counts.observed + more),
+            interval,
+            rule,
+        )
+        log_after = np.stack([after(float(a))[0] for a in alpha[used]])
+        log_weight = log_weights[used]
+        if isinstance(block, LearnedFit):  # alpha is the feature's own: its posterior counts
+            result[label] = np.exp(
+                logsumexp(log_weight + log_after, axis=0)
+                - logsumexp(log_weight + log_before, axis=0)
+            )
+        else:
+            result[label] = np.exp(logsumexp(log_weight + log_after - log_before, axis=0))
+    return result[:, block.block.kept]
+
+
+def contributions(fit: BernoulliFit, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
+    """Evidence that each feature adds after those before it, shape (n, k)."""
+    parts = []
+    for block, columns in zip(fit.blocks, fit.column_slices(), strict=True):
+        hidden = None if missing is None else missing[:, columns]
+        parts.append(np.diff(block.table.cumulative_log_odds(ones[:, columns], hidden), axis=1))
+    return np.concatenate(parts, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturePath:
+    """Performance on given cases for each number of features.
+
+    Attributes
+    ----------
+    n_features : ndarray of shape (k,)
+        1, 2, ..., k: the strongest features of the race (those kept by design always count).
+    expected_error, actual_error : ndarray of shape (k,)
+        What the probabilities claim, and what happened.
+    log_score, expected_log_score : ndarray of shape (k,)
+        Average minus log probability of the actual class, and what the probabilities claim.
+    """
+
+    n_features: AnyArray
+    expected_error: FloatArray
+    actual_error: FloatArray
+    log_score: FloatArray
+    expected_log_score: FloatArray
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns."""
+        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+
+
+def feature_path(
+    fit: BernoulliFit,
+    ones: AnyArray,
+    missing: BoolArray | None,
+    is_class_1: BoolArray,
+    log_prior_odds: float | None = None,
+) -> FeaturePath:
+    """Cumulate log-odds along the ranking, so that one pass gives every number of features."""
+    k = len(fit.selection.kept)
+    race, *rest = zip(fit.blocks, fit.column_slices(), strict=True)
+    prior = fit.log_prior_odds if log_prior_odds is None else log_prior_odds
+    start = np.full(ones.shape[0], prior)
+    for block, columns in rest:
+        hidden = None if missing is None else missing[:, columns]
+        log_likelihood = block.table.log_likelihood(ones[:, columns], hidden)
+        start += log_likelihood[:, 1] - log_likelihood[:, 0]
+    hidden = None if missing is None else missing[:, race[1]]
+    evidence = race[0].table.cumulative_log_odds(ones[:, race[1]], hidden)[:, 1:]
+    log_odds = start[:, None] + evidence
+    p, q = expit(log_odds), expit(-log_odds)
+    sign = np.where(is_class_1, 1.0, -1.0)[:, None]
+    return FeaturePath(
+        np.arange(1, k + 1),
+        np.minimum(p, q).mean(axis=0),
+        np.mean((log_odds >= 0) != is_class_1[:, None], axis=0),
+        -log_expit(sign * log_odds).mean(axis=0),
+        -(p * log_expit(log_odds) + q * log_expit(-log_odds)).mean(axis=0),
+    )

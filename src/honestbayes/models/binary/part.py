@@ -1,0 +1,94 @@
+"""Binary features as a part of an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from honestbayes.models.binary.draws import draw_binary_evidence
+from honestbayes.models.binary.fit import BernoulliFit, Settings
+from honestbayes.models.binary.learned import LearnedFit
+from honestbayes.models.binary.rows import TrainingRows
+from honestbayes.models.shared.parts import Describe, FittedPart, with_numbers
+from honestbayes.selection import Selection
+from honestbayes.sources import as_source
+from honestbayes.sources.source import dense_values
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+ZeroOne = tuple[AnyArray, BoolArray | None]
+"""Kept columns as 0/1, and which cells are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class BernoulliPart:
+    """Fitted binary features, of a problem with two classes."""
+
+    fit: BernoulliFit
+
+    @property
+    def selection(self) -> Selection:
+        """What was kept and discarded."""
+        return self.fit.selection
+
+    def read(self, X: Any, describe: Describe) -> ZeroOne:
+        """Return the kept columns as 0/1."""
+        return self.fit.binarization.apply(dense_values(as_source(X)), describe)
+
+    def log_likelihood(self, values: ZeroOne) -> FloatArray:
+        """Return log P(x | class) up to a constant of each row, shape (n, 2)."""
+        evidence = self.fit.evidence(*values)
+        return np.stack([np.zeros(evidence.size), evidence], axis=1)
+
+    def rows(self, values: ZeroOne, rows: slice) -> ZeroOne:
+        """Return some rows of values that were read."""
+        ones, missing = values
+        return ones[rows], None if missing is None else missing[rows]
+
+    def draw_evidence(
+        self, values: ZeroOne, n_draws: int, generator: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw the evidence of each row, for intervals."""
+        ratio, log_weight = draw_binary_evidence(self.fit, *values, n_draws, generator)
+        return ratio[..., None], log_weight
+
+
+@dataclass(frozen=True, slots=True)
+class BernoulliTraining:
+    """Binary features of a training table."""
+
+    rows: TrainingRows
+    settings: Settings
+
+    @property
+    def n_racing(self) -> int:
+        """How many features run in the race."""
+        return self.rows.whole.n_features - int(np.sum(self.settings.always_keep))
+
+    def keeping(self, number: int) -> BernoulliTraining:
+        """Return the same part, of which so many features are kept."""
+        return replace(self, settings=replace(self.settings, n_features=number))
+
+    def fit(self) -> BernoulliPart:
+        """Fit all rows."""
+        return BernoulliPart(self.rows.fit(self.rows.whole, self.settings))
+
+    def held_out(
+        self,
+        folds: Sequence[IntArray],
+        whole: FittedPart | None = None,
+        numbers: Sequence[int] | None = None,
+    ) -> Iterator[list[FloatArray]]:
+        """Yield for each fold the log likelihoods of its rows; cuts are learnt again."""
+        learned = None
+        if isinstance(whole, BernoulliPart) and isinstance(whole.fit.race, LearnedFit):
+            learned = whole.fit.race.prior
+        for rows, screening in self.rows.without(list(folds)):
+            found = []
+            for settings in with_numbers(self.settings, numbers):
+                fit = self.rows.fit(screening, settings, learned)
+                evidence = self.rows.evidence(fit, rows)
+                found.append(np.stack([np.zeros(evidence.size), evidence], axis=1))
+            yield found

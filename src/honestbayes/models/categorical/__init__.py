@@ -1,0 +1,1 @@
+"""Categorical features, two classes or more."""

@@ -1,0 +1,103 @@
+"""Draws of the evidence of categorical features, for intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from honestbayes.likelihood.dirichlet import draw_theta, log_marginal
+from honestbayes.likelihood.learned_categories import LearnedCategories, is_binary
+from honestbayes.models.binary.common_alpha import feature_block
+from honestbayes.models.binary.draws import draw_alpha_theta, systematic
+from honestbayes.models.binary.learned import fit_learned
+from honestbayes.models.categorical.fit import (
+    CategoricalBlock,
+    CategoricalFit,
+    node_log_likelihood,
+)
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+
+def draw_categorical_evidence(
+    fit: CategoricalFit, codes: AnyArray, n_draws: int, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Draw log P(x | class, parameters) given the training data, x, and each y*.
+
+    With x_j as one more case of class y*, the table of a feature has one of C V forms; draws for
+    each are made once and serve every row. Each form has its own random numbers, because only
+    those that occur are drawn.
+
+    Returns
+    -------
+    evidence : ndarray of shape (C, n, S, C - 1)
+    log_weight : ndarray of shape (C, n, S)
+    """
+    n_classes = len(fit.selection.class_counts)
+    evidence = np.zeros((n_classes, codes.shape[0], n_draws, n_classes - 1))
+    log_weight = np.zeros((n_classes, codes.shape[0], n_draws))
+    seed = int(generator.integers(1 << 32))
+    first = 0
+    for block in fit.blocks:
+        if not block.tables:
+            continue
+        columns = codes[:, first : first + len(block.tables)]
+        alpha = None
+        if block.prior is None:
+            node = systematic(generator, np.exp(block.log_weight), n_draws)
+            alpha = block.posterior.alpha[node]
+            by_node = node_log_likelihood(block.log_prob, columns)
+            log_weight += np.moveaxis(by_node[node], 0, 2)
+        for j, table in enumerate(block.tables):
+            for level in np.unique(columns[columns[:, j] >= 0, j]).tolist():
+                rows = np.flatnonzero(columns[:, j] == level)
+                for label in range(n_classes):
+                    more = table.copy()
+                    more[label, level] += 1
+                    own = np.random.default_rng((seed, first + j, level, label))
+                    drawn = _draw_log_phi(block, table, more, level, alpha, n_draws, own)
+                    evidence[label, rows] += drawn[:, 1:] - drawn[:, :1]
+        first += len(block.tables)
+    return evidence, log_weight
+
+
+def _draw_log_phi(
+    block: CategoricalBlock,
+    table: IntArray,
+    more: IntArray,
+    level: int,
+    alpha: FloatArray | None,
+    n_draws: int,
+    generator: np.random.Generator,
+) -> FloatArray:
+    """Draw the log probability of a level in each class, shape (S, C), given counts ``more``."""
+    prior = block.prior
+    if prior is not None and prior.binary is not None and is_binary(table[None]):
+        alpha, theta = _draw_binary(prior, table, more, n_draws, generator)
+        theta = theta if level == 1 else 1 - theta
+    else:
+        base = 1.0 if prior is None else prior.base
+        if prior is not None:
+            log_weight = log_marginal(more[None], prior.learnt.alpha, base)[:, 0]
+            share = np.exp(log_weight - log_weight.max()) * prior.learnt.shape.weights
+            alpha = prior.learnt.alpha[systematic(generator, share / share.sum(), n_draws)]
+        assert alpha is not None
+        theta = draw_theta(more, level, alpha, base, generator)
+    a = alpha[:, None] * theta[:, None] + more[:, level]
+    b = alpha[:, None] * (1 - theta[:, None]) + more.sum(axis=1) - more[:, level]
+    phi = generator.beta(np.maximum(a, 1e-300), np.maximum(b, 1e-300))
+    return np.asarray(np.log(np.maximum(phi, 1e-300)))
+
+
+def _draw_binary(
+    prior: LearnedCategories,
+    table: IntArray,
+    more: IntArray,
+    n_draws: int,
+    generator: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Draw alpha and P(level 1) of a two-level feature in two classes, as the binary model does."""
+    assert prior.binary is not None
+    ones, cases = table[:, 1][:, None], table.sum(axis=1)[:, None]
+    fit = fit_learned(feature_block(ones, cases, np.arange(1)), prior.binary)
+    counts = more[:, 1][:, None], more.sum(axis=1)[:, None]
+    alpha, theta = draw_alpha_theta(generator, fit, None, slice(0, 1), *counts, n_draws)
+    return alpha[0], theta[0]

@@ -1,0 +1,174 @@
+"""Naive Bayes for categorical features whose probabilities stay honest after selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from honestbayes.models.categorical.explain import CategoricalFeatureTable, feature_table
+from honestbayes.models.categorical.part import CategoricalPart, CategoricalTraining
+from honestbayes.models.shared.alpha_posterior import AlphaPosterior
+from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.parameters import categorical_settings
+from honestbayes.models.shared.parts import FittedPart, TrainingLabels
+from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.sources.levels import category_table
+
+
+class SelectiveCategoricalNB(SelectiveNaiveBayes):
+    """Naive Bayes for categorical features, selected by association and corrected for it.
+
+    Selects the features most associated with the class, models features and classes jointly, and
+    conditions on what selection threw away. In class c the levels of a feature have probabilities
+    from a Dirichlet distribution with parameter alpha theta; theta, the same in all classes, is
+    uniform on the simplex or learnt, and alpha says how alike the classes are. With two levels and
+    two classes this is `SelectiveBernoulliNB`.
+
+    Parameters
+    ----------
+    n_features_to_select : int, "all", "cv" or None, default=None
+        How many features to keep. None: 10, or all when there are fewer. "cv": the smallest
+        number with nearly the best log score on held-out cases, found inside `fit`.
+    threshold : float, optional
+        Instead, keep all features whose association is above this bound: the absolute correlation
+        for two levels and two classes; for more, the one that would be as surprising.
+    feature_prior : {"auto", "learned", "uniform"}, default="auto"
+        "learned": the distribution of features is estimated from all that were screened.
+        "uniform": one alpha for all features and theta uniform. "auto": learned, except where
+        only the selection event is conditioned on.
+    correction : {"auto", "counts", "selection"} or None, default="auto"
+        What is known of the discarded features. "counts": the counts of every screened feature.
+        "selection": the event that they were discarded, whose probability is exact for two levels
+        and two classes and simulated otherwise. None: nothing. "auto": counts.
+    always_keep : list of names or indices, or mask, optional
+        Features kept by design, outside the race, with an alpha of their own.
+    class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
+        Cases of each class that the Dirichlet prior of the class frequencies is worth.
+    class_prior : array-like of shape (n_classes,), optional
+        Prevalences where the model is used, in the order of ``classes_``.
+    recalibrate : {"slope"} or None, default="slope"
+        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`.
+    alpha_prior : tuple of float, default=(0.5, 5.0)
+        Shape and rate of the inverse gamma prior of a common alpha.
+    tol : float, default=1e-9
+        Bound on the estimated error of the log-odds from quadrature over alpha.
+    criterion : {"correlation", "chi2", "mutual_information"} or callable, default="correlation"
+        What features are ranked by. "correlation": the absolute correlation, for more levels or
+        classes the one that would be as surprising, so that features of different numbers of
+        levels are comparable. A function gets one column of level codes 0, 1, ... without its
+        missing cells and the classes of its cases, and returns a number, larger for features to
+        keep; it must not depend on the order of cases. A model with a function cannot be saved.
+    random_state : int, RandomState or None, default=None
+        Breaks ties between features of equal strength.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        What was kept and what was thrown away.
+    posterior_ : AlphaPosterior
+        The posterior of alpha (or, with the learned prior, its distribution over features).
+    always_posterior_ : AlphaPosterior or None
+        The same for the features kept by design.
+    levels_ : dict of str to list
+        The levels of each kept feature: those seen in `fit`, or declared by a frame.
+    number_choice_ : NumberChoice or None
+        The numbers of features that were tried, where the number was to be chosen.
+    slope_ : float
+        The factor on the evidence; 1 without recalibration.
+    feature_prior_, correction_ : str or None
+        What "auto" became.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_ : ndarray of shape (n_classes,)
+        Training cases in each class.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features, where X has them.
+
+    Notes
+    -----
+    A level is a text or a whole number from 0, or any number in a column that a frame calls a
+    category. At prediction a level that was not seen in `fit` is taken for missing, with a warning.
+    A column in which no value occurs twice is named in a warning of `fit` instead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes import SelectiveCategoricalNB
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["a", "b", "c"], 20)
+    >>> X = rng.choice(["low", "middle", "high"], size=(60, 200))
+    >>> model = SelectiveCategoricalNB(n_features_to_select=5, random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:2]).shape
+    (2, 3)
+    """
+
+    _kind: ClassVar[str] = "SelectiveCategoricalNB"
+
+    def __init__(
+        self,
+        *,
+        n_features_to_select: int | Literal["all", "cv"] | None = None,
+        threshold: float | None = None,
+        feature_prior: Literal["auto", "learned", "uniform"] = "auto",
+        correction: Literal["auto", "counts", "selection"] | None = "auto",
+        always_keep: Any = None,
+        class_pseudocounts: Any = 1.0,
+        class_prior: Any = None,
+        recalibrate: Literal["slope"] | None = "slope",
+        alpha_prior: tuple[float, float] = (0.5, 5.0),
+        tol: float = 1e-9,
+        criterion: Any = "correlation",
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.threshold = threshold
+        self.feature_prior = feature_prior
+        self.correction = correction
+        self.always_keep = always_keep
+        self.class_pseudocounts = class_pseudocounts
+        self.class_prior = class_prior
+        self.recalibrate = recalibrate
+        self.alpha_prior = alpha_prior
+        self.tol = tol
+        self.criterion = criterion
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _training_parts(self, X: Any, labels: TrainingLabels) -> list[CategoricalTraining]:
+        table = category_table(X)
+        always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
+        settings = categorical_settings(self.get_params(deep=False), always, labels.classes)
+        self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
+        return [CategoricalTraining(table, labels, settings, self.random_state)]
+
+    def _store(self, parts: Sequence[FittedPart]) -> None:
+        (part,) = parts
+        assert isinstance(part, CategoricalPart)
+        self._fit = part.fit
+        self.selection_: Selection = part.selection
+        self.posterior_: AlphaPosterior = part.fit.race.posterior
+        by_design = part.fit.by_design
+        self.always_posterior_ = None if by_design is None else by_design.posterior
+        names = self.get_feature_names_out()
+        self.levels_ = {
+            str(name): values for name, values in zip(names, part.levels.seen(), strict=True)
+        }
+
+    def feature_table(self) -> CategoricalFeatureTable:
+        """Return what each kept feature says: how often each level occurs in each class."""
+        names = tuple(str(name) for name in self.get_feature_names_out())
+        (part,) = self._parts
+        assert isinstance(part, CategoricalPart)
+        labels = tuple(str(label) for label in self.classes_)
+        return feature_table(part.fit, part.levels, names, labels)

@@ -1,0 +1,1 @@
+"""Real-valued features that move together: latent factors, for classes or a response."""

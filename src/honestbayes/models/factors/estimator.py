@@ -1,0 +1,183 @@
+"""What the factor classifier and the factor regressor share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from honestbayes.models.factors.fit import FactorCorrection, FactorDraws, FactorSettings
+from honestbayes.models.shared.parameters import selection_rule, whole_number
+from honestbayes.sampling.chains import Schedule
+from honestbayes.sampling.draws import Diagnostics, Draws
+from honestbayes.sampling.runs import Sampling
+from honestbayes.types import BoolArray, FloatArray, IntArray
+
+POSTERIOR = ("loadings", "location", "variance", "signal_ratio")
+"""Arrays of each draw that ArviZ gets, beside the numbers that chains are judged by."""
+
+MOST_FACTORS = 3
+"""Numbers of factors up to this one are tried where the number is to be chosen."""
+
+FOLD_WARMUP, FOLD_SAMPLES = 100, 200
+"""Sweeps of the single chain of each fold; a fold's own error is far larger than theirs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactorChoice:
+    """Numbers of factors that were tried, and how well each did.
+
+    Attributes
+    ----------
+    n_factors : ndarray of shape (g,)
+        Numbers tried.
+    log_score : ndarray of shape (g,)
+        Average minus log probability of the actual class of held-out cases, or minus log density
+        of their response.
+    chosen : int
+        The number with the best log score.
+    """
+
+    n_factors: IntArray
+    log_score: FloatArray
+    chosen: int
+
+
+class FactorEstimator(BaseEstimator):
+    """Base of estimators whose features move together: their chains and draws."""
+
+    n_chains: Any
+    n_samples: Any
+    n_warmup: Any
+    n_jobs: Any
+    random_state: Any
+    checkpoint: Any
+    verbose: Any
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # --------------------------------------------------------------- for subclasses
+
+    def _sampling(self) -> Sampling:
+        """Check the words about chains."""
+        schedule, n_chains = chain_words(self.get_params(deep=False))
+        if self.checkpoint is not None and not isinstance(self.random_state, Integral):
+            msg = (
+                "a checkpoint needs random_state, a whole number: else no fit could go on from it."
+            )
+            raise ValueError(msg)
+        entropy = check_random_state(self.random_state).randint(2**31 - 1, size=4)
+        seed = np.random.SeedSequence([int(word) for word in entropy])
+        return Sampling(schedule, n_chains, seed, self.n_jobs, self.checkpoint, bool(self.verbose))
+
+    def _show(self, drawn: FactorDraws | None, n_factors: int, choice: FactorChoice | None) -> None:
+        """Store the draws and what is known of them."""
+        self.n_factors_ = n_factors
+        self.factor_choice_ = choice
+        self.draws_: Draws | None = None if drawn is None else drawn.draws
+        self.diagnostics_: Diagnostics | None = None if drawn is None else drawn.diagnostics()
+
+    # ---------------------------------------------------------------------- public
+
+    def to_arviz(self) -> Any:
+        """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x).
+
+        Features are in units of their own standard deviation, around their mean.
+        """
+        check_is_fitted(self)
+        if self.draws_ is None or self.diagnostics_ is None:
+            msg = "no feature was kept, so nothing was drawn."
+            raise ValueError(msg)
+        numbers = [name for name in self.diagnostics_.name if name != "log_density"]
+        return self.draws_.to_arviz([*POSTERIOR, *numbers], ["log_density", "accepted"])
+
+
+def warn_of_problems(drawn: FactorDraws, stacklevel: int) -> None:
+    """Say where whole chains are not to be trusted."""
+    problems = [] if drawn.interrupted else drawn.diagnostics().problems()
+    if problems:
+        msg = (
+            "the chains have not converged: "
+            + "; ".join(problems)
+            + ". Probabilities may be off: raise n_warmup and n_samples."
+        )
+        warnings.warn(msg, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
+def fold_sampling(sampling: Sampling, fold: int, n_factors: int) -> Sampling:
+    """Return how the single chain of a fold runs, with a seed of its own."""
+    key = (*sampling.seed.spawn_key, 2, fold, n_factors)
+    seed = np.random.SeedSequence(sampling.seed.entropy, spawn_key=key)
+    return Sampling(Schedule(FOLD_WARMUP, FOLD_SAMPLES), 1, seed)
+
+
+def chain_words(params: Mapping[str, Any]) -> tuple[Schedule, int]:
+    """Return how long chains run, and how many; refuse an impossible number of factors too."""
+    n_factors = params["n_factors"]
+    if not isinstance(n_factors, str):
+        whole_number(params, "n_factors", 0)
+    elif n_factors != "auto":
+        msg = f"n_factors={n_factors!r} is neither a number nor 'auto'."
+        raise ValueError(msg)
+    schedule = Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1))
+    return schedule, whole_number(params, "n_chains", 1)
+
+
+def classifier_settings(params: Mapping[str, Any], always_keep: BoolArray) -> FactorSettings:
+    """Turn the classifier's parameters into settings, or say what is wrong with them."""
+    chain_words(params)
+    if not isinstance(params["factor_shifts"], bool | np.bool_):
+        msg = f"factor_shifts={params['factor_shifts']!r} is neither True nor False."
+        raise ValueError(msg)
+    rule = _selection_rule(params, always_keep)
+    words = prior_and_correction(params)
+    return FactorSettings(*rule, always_keep, *words, bool(params["factor_shifts"]))
+
+
+def regressor_settings(params: Mapping[str, Any], always_keep: BoolArray) -> FactorSettings:
+    """Turn the regressor's parameters into settings, or say what is wrong with them."""
+    chain_words(params)
+    if params["correction"] not in ("auto", "selection", None):
+        msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
+        raise ValueError(msg)
+    rule = _selection_rule(params, always_keep)
+    correction: FactorCorrection = None if params["correction"] is None else "selection"
+    return FactorSettings(*rule, always_keep, "learned", correction)
+
+
+def _selection_rule(
+    params: Mapping[str, Any], always_keep: BoolArray
+) -> tuple[int | None, float | None]:
+    """Return how many features to keep, or the bound; refuse what other estimators offer."""
+    if params["n_features_to_select"] == "cv":
+        msg = "n_features_to_select='cv' is not offered here: give a number, 'all' or None."
+        raise ValueError(msg)
+    return selection_rule(params, int(np.sum(~always_keep)))
+
+
+def prior_and_correction(params: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Resolve "auto", or say what is wrong with the words."""
+    correction, prior = params["correction"], params["feature_prior"]
+    if correction not in ("auto", "counts", "selection", None):
+        msg = f"correction={correction!r} is not one of 'auto', 'counts', 'selection', None."
+        raise ValueError(msg)
+    if prior not in ("auto", "learned", "heavy-tailed"):
+        msg = f"feature_prior={prior!r} is not one of 'auto', 'learned', 'heavy-tailed'."
+        raise ValueError(msg)
+    if correction == "auto":
+        correction = "selection"
+    if prior == "auto":
+        prior = "heavy-tailed" if correction == "selection" else "learned"
+    return prior, correction

@@ -1,0 +1,308 @@
+"""From a table and its classes, or a response, to draws of a factor model.
+
+The kernels are compiled, so they are imported where they run and not with the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from honestbayes.likelihood.normal import VariancePrior
+from honestbayes.models.real.fit import GaussianFit, GaussianSettings
+from honestbayes.sampling.draws import Diagnostics, Draws
+from honestbayes.sampling.runs import Sampling, sample
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from honestbayes.models.factors.chains import FactorKernel
+
+FactorCorrection = Literal["counts", "selection"] | None
+RatioPriorName = Literal["learned", "heavy-tailed"]
+
+KEPT_SHARE = (0.0, 0.7, 0.95)
+"""How much of their deviation proposals of scores keep, where P(S) decides on them."""
+
+MOST_GROUPS = 4
+"""Discarded features with missing cells are put into so many groups by their observed cases."""
+
+_NEGLIGIBLE = 1e-3
+"""Ratios are left out of P(S) where all of them together change its logarithm by less."""
+
+_FARTHEST = 1e100
+"""Deviations beyond this are all alike; their squares would overflow."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactorSettings:
+    """Validated choices of the user."""
+
+    n_features: int | None
+    threshold: float | None
+    always_keep: BoolArray
+    feature_prior: RatioPriorName
+    correction: FactorCorrection
+    has_shifts: bool = True
+
+    def gaussian(self) -> GaussianSettings:
+        """Return settings by which ratios are learnt without factors, and features selected.
+
+        The heavy-tailed prior keeps all nodes of its scale, unless every feature is to weigh
+        them.
+        """
+        learnt_from_all = self.correction == "counts" or (
+            self.correction == "selection" and self.feature_prior == "learned"
+        )
+        return GaussianSettings(
+            self.n_features,
+            self.threshold,
+            self.always_keep,
+            self.feature_prior,
+            "counts" if learnt_from_all else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standard:
+    """Columns in units of their own: values are (x - centre) / unit.
+
+    Attributes
+    ----------
+    centre, unit : ndarray of shape (k,)
+        Mean and standard deviation of the observed cells.
+    """
+
+    centre: FloatArray
+    unit: FloatArray
+
+    def apply(self, values: AnyArray) -> FloatArray:
+        """Return standardised values; NaN stays."""
+        x = (np.asarray(values, dtype=float) - self.centre) / self.unit
+        return np.ascontiguousarray(np.clip(x, -_FARTHEST, _FARTHEST))
+
+
+def standardise(values: AnyArray) -> Standard:
+    """Find centres and units of columns of shape (n, k); NaN is missing."""
+    x = np.asarray(values, dtype=float)
+    seen = ~np.isnan(x)
+    number = np.maximum(seen.sum(axis=0), 1)
+    largest = np.abs(np.where(seen, x, 0.0)).max(axis=0, initial=0.0)
+    largest = np.where(largest > 0, largest, 1.0)
+    small = np.where(seen, x / largest, 0.0)
+    centre = small.sum(axis=0) / number
+    spread = np.sqrt(np.where(seen, (small - centre) ** 2, 0.0).sum(axis=0) / number)
+    unit = np.where(spread > 1e-12, spread, 1.0) * largest
+    return Standard(centre * largest, unit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactorDraws:
+    """Draws of a factor model, in standardised units.
+
+    Attributes
+    ----------
+    standard : Standard
+        Units of the columns.
+    draws : Draws
+        By name: ``location`` and ``spread`` of shape (C, k), ``loadings`` of shape (k, d),
+        ``variance`` and ``signal_ratio`` of shape (k,), and single numbers.
+    interrupted : bool
+        Whether the user stopped the chains before their end.
+    """
+
+    standard: Standard
+    draws: Draws
+    interrupted: bool
+
+    def log_likelihood(self, values: AnyArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C), for kept columns of shape (n, k); NaN: missing."""
+        from honestbayes.models.factors.predict import log_density_of_classes
+
+        location, spread, loadings = self.pooled("location", "spread", "loadings")
+        x = self.standard.apply(values)
+        return np.asarray(log_density_of_classes(x, location, spread, loadings))
+
+    def log_density_of_draws(self, values: AnyArray, n_draws: int) -> tuple[FloatArray, FloatArray]:
+        """Return log P(x | class, parameters) of draws that are evenly spread over the chains.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, k)
+            Kept columns; NaN is missing.
+        n_draws : int
+            How many; where the chains have drawn fewer, each is taken several times.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n, n_draws, C)
+        weight : ndarray of shape (n_draws,)
+            By which each of the chains' draws that are used weighs the same.
+        """
+        from honestbayes.models.factors.predict import log_density_of_draws
+
+        given = self.pooled("location", "spread", "loadings")
+        places = np.linspace(0, len(given[0]) - 1, n_draws).astype(int)
+        used, back, times = np.unique(places, return_inverse=True, return_counts=True)
+        each = log_density_of_draws(self.standard.apply(values), *(x[used] for x in given))
+        return np.asarray(each)[:, back], 1.0 / times[back]
+
+    def pooled(self, *names: str) -> list[AnyArray]:
+        """Return the draws of all chains after each other, also where they have no factors."""
+        draws = [self.draws[name] for name in names]
+        return [
+            np.require(x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), requirements=("C", "W"))
+            for x in draws
+        ]
+
+    def diagnostics(self) -> Diagnostics:
+        """Judge what was drawn, as far as there is anything to draw."""
+        from honestbayes.models.factors.chains import NUMBERS
+
+        has_factors = self.draws["loadings"].shape[-1] > 0
+        names = list(NUMBERS) if has_factors else ["log_density"]
+        if np.ptp(self.draws["log_scale"]) > 0:
+            names.append("log_scale")
+        if "log_response_ratio" in self.draws.values and has_factors:
+            names.append("log_response_ratio")
+        return self.draws.diagnostics(names)
+
+
+def class_kernel(
+    values: AnyArray, codes: IntArray, fit: GaussianFit, settings: FactorSettings
+) -> tuple[FactorKernel, Standard]:
+    """Return the kernel of a model of classes.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+        Kept columns; NaN is missing.
+    codes : ndarray of int of shape (n,)
+        Class of each row.
+    fit : GaussianFit
+        What a model without factors has learnt, and the selection.
+    settings : FactorSettings
+        Choices of the user.
+    """
+    from honestbayes.correction.factor_event import class_contrasts
+    from honestbayes.models.factors.chains import FactorKernel
+    from honestbayes.models.factors.sweep import Event
+
+    posterior, selection = fit.posterior, fit.selection
+    weights, log_scale = posterior.weights, np.zeros(1)
+    if weights.shape[0] > 1 and settings.correction == "counts":
+        weights = posterior.scale_weights[None] @ weights
+    elif weights.shape[0] > 1:
+        log_scale = np.arange(weights.shape[0], dtype=float)
+    standard = standardise(values)
+    design = make_design(
+        standard.apply(values),
+        codes,
+        posterior.ratio,
+        weights,
+        fit.variance_prior,
+        standard,
+    )
+    contrasts = class_contrasts(codes)
+    groups: dict[int, int] = {}
+    if settings.correction == "selection":
+        for group in selection.groups:
+            present = [size for size in group.observed if size > 0]
+            if len(present) >= 2 and sum(present) > len(group.observed):
+                groups[sum(present)] = groups.get(sum(present), 0) + group.n_discarded
+    n_cases, n_discarded = merge_groups(groups, float(selection.gamma_squared))
+    event = Event(
+        contrasts.basis,
+        contrasts.signal,
+        float(selection.gamma_squared),
+        n_cases,
+        n_discarded,
+        used_ratios(weights, float(n_discarded.sum())),
+        np.array(KEPT_SHARE),
+        settings.has_shifts,
+    )
+    return FactorKernel(design, event, log_scale), standard
+
+
+def make_design(
+    x: FloatArray,
+    codes: IntArray,
+    ratio: FloatArray,
+    weights: FloatArray,
+    prior: VariancePrior,
+    standard: Standard,
+) -> Any:
+    """Return the `Design` of standardised columns."""
+    from honestbayes.models.factors.kernels import Design
+
+    hidden = np.isnan(x)
+    k = x.shape[1]
+    return Design(
+        np.where(hidden, 0.0, x),
+        hidden,
+        np.ascontiguousarray(codes, dtype=np.int64),
+        np.bincount(codes).astype(float),
+        np.ascontiguousarray(ratio),
+        np.ascontiguousarray(weights),
+        np.zeros(k, dtype=np.int64),
+        np.full(k, prior.shape),
+        np.maximum(prior.scale / standard.unit**2, 1e-290),
+    )
+
+
+def merge_groups(groups: Mapping[int, int], gamma_squared: float) -> tuple[FloatArray, FloatArray]:
+    """Return observed cases and numbers of discarded features, in a few groups.
+
+    Features with about as many observed cases are put together, at their mean. Where the bound
+    is 0 or 1 the event says nothing.
+    """
+    if not 0 < gamma_squared < 1 or sum(groups.values()) == 0:
+        return np.zeros(0), np.zeros(0)
+    sizes = np.array(sorted(groups))
+    number = np.array([groups[size] for size in sizes], dtype=float)
+    place = (np.cumsum(number) - number / 2) / number.sum()
+    label = np.minimum((place * MOST_GROUPS).astype(int), MOST_GROUPS - 1)
+    if sizes.size <= MOST_GROUPS:
+        label = np.arange(sizes.size)
+    used = np.unique(label)
+    total = np.array([number[label == one].sum() for one in used])
+    cases = np.array([(number * sizes)[label == one].sum() for one in used]) / total
+    return np.round(cases), total
+
+
+def used_ratios(weights: FloatArray, n_discarded: float) -> BoolArray:
+    """Return which ratios matter to P(S) at each node, shape (T, A)."""
+    used = np.ones(weights.shape, dtype=bool)
+    for t, row in enumerate(weights):
+        order = np.argsort(row)
+        negligible = np.cumsum(row[order]) * max(n_discarded, 1.0) < _NEGLIGIBLE
+        used[t, order[negligible]] = False
+    return used
+
+
+def run_chains(
+    kernel: FactorKernel,
+    standard: Standard,
+    n_factors: int,
+    n_groups: int,
+    sampling: Sampling,
+) -> FactorDraws:
+    """Run chains from scattered starts; go on from a checkpoint where there is one."""
+    from honestbayes.models.factors.chains import first_state
+
+    draws, interrupted = sample(
+        kernel,
+        lambda seed: [
+            first_state(kernel.design, n_factors, n_groups, np.random.default_rng(child))
+            for child in seed.spawn(sampling.n_chains)
+        ],
+        sampling,
+        *kernel.design,
+        *kernel.event,
+        n_factors,
+    )
+    if interrupted and draws.n_draws == 0:
+        raise KeyboardInterrupt
+    return FactorDraws(standard, draws, interrupted)

@@ -1,0 +1,203 @@
+"""Real-valued features that move together as a part of an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.utils.parallel import Parallel, delayed
+
+from honestbayes.models.factors.estimator import FactorChoice, fold_sampling, warn_of_problems
+from honestbayes.models.factors.fit import FactorDraws, FactorSettings, class_kernel, run_chains
+from honestbayes.models.real.fit import GaussianFit, fit_moments
+from honestbayes.models.real.part import real_values
+from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, with_numbers
+from honestbayes.models.shared.slope import EFFECTIVE_SHARE, fit_slope
+from honestbayes.sampling.runs import Sampling
+from honestbayes.screening.moments import screen_moments
+from honestbayes.selection import Selection
+from honestbayes.sources import Source
+from honestbayes.sources.source import RowsOf
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class FactorPart:
+    """Fitted real-valued features that move together.
+
+    Attributes
+    ----------
+    fit : GaussianFit
+        The selection, and what a model without factors has learnt.
+    n_factors : int
+        Factors.
+    drawn : FactorDraws or None
+        What the chains have drawn; None where no feature was kept.
+    choice : FactorChoice or None
+        The numbers of factors that were tried, where the number was to be chosen.
+    """
+
+    fit: GaussianFit
+    n_factors: int
+    drawn: FactorDraws | None
+    choice: FactorChoice | None = None
+
+    @property
+    def selection(self) -> Selection:
+        """What was kept and discarded."""
+        return self.fit.selection
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the chains before their end."""
+        return self.drawn is not None and self.drawn.interrupted
+
+    def read(self, X: Any, describe: Describe) -> AnyArray:
+        """Return the kept columns as numbers; NaN is missing."""
+        return real_values(X, describe)
+
+    def log_likelihood(self, values: AnyArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C)."""
+        if self.drawn is None:
+            return np.zeros((len(values), len(self.selection.class_counts)))
+        return self.drawn.log_likelihood(values)
+
+    def rows(self, values: AnyArray, rows: slice) -> AnyArray:
+        """Return some rows of values that were read."""
+        part: AnyArray = values[rows]
+        return part
+
+    def draw_evidence(
+        self,
+        values: AnyArray,
+        n_draws: int,
+        generator: np.random.Generator,  # noqa: ARG002 - the chains have drawn
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the evidence of each row under the chains' draws, for intervals.
+
+        Draws given y* too are the same ones, weighted by the density of the row in that class.
+        """
+        assert self.drawn is not None  # else there are no values
+        density, weight = self.drawn.log_density_of_draws(values, n_draws)
+        evidence = density[..., 1:] - density[..., :1]
+        n_classes = density.shape[2]
+        return (
+            np.broadcast_to(evidence, (n_classes, *evidence.shape)),
+            np.moveaxis(density, 2, 0) + np.log(weight),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FactorTraining:
+    """Real-valued features of a training table, for a factor model.
+
+    Attributes
+    ----------
+    source : Source
+        The table.
+    labels : TrainingLabels
+        Classes of its rows.
+    settings : FactorSettings
+        Selection and priors.
+    sampling : Sampling
+        How chains are run.
+    n_factors : int
+        Factors.
+    choice : FactorChoice or None
+        The numbers of factors that were tried.
+    """
+
+    source: Source
+    labels: TrainingLabels
+    settings: FactorSettings
+    sampling: Sampling
+    n_factors: int
+    choice: FactorChoice | None = None
+
+    @property
+    def n_racing(self) -> int:
+        """How many features run in the race."""
+        return int(np.sum(~self.settings.always_keep))
+
+    def keeping(self, number: int) -> FactorTraining:
+        """Return the same part, of which so many features are kept."""
+        return replace(self, settings=replace(self.settings, n_features=number))
+
+    def fit(self) -> FactorPart:
+        """Fit all rows, and warn where chains are not to be trusted."""
+        part = self._fit()
+        if part.drawn is not None:
+            warn_of_problems(part.drawn, stacklevel=4)
+        return part
+
+    def held_out(
+        self,
+        folds: Sequence[IntArray],
+        whole: FittedPart | None = None,  # noqa: ARG002 - all is learnt again
+        numbers: Sequence[int] | None = None,
+    ) -> Iterator[list[FloatArray]]:
+        """Yield for each fold the log likelihoods of its rows; a short chain runs without them."""
+        settings = with_numbers(self.settings, numbers)
+        yield from Parallel(n_jobs=self.sampling.n_jobs, prefer="threads")(
+            delayed(self._fold)(rows, f, settings) for f, rows in enumerate(folds)
+        )
+
+    def _fold(self, rows: IntArray, f: int, settings: list[FactorSettings]) -> list[FloatArray]:
+        others = np.setdiff1d(np.arange(self.labels.codes.size), rows)
+        training = replace(
+            self,
+            source=RowsOf(self.source, others),
+            labels=replace(self.labels, codes=self.labels.codes[others], groups=None),
+            sampling=fold_sampling(self.sampling, f, self.n_factors),
+        )
+        found = []
+        for one in settings:
+            part = replace(training, settings=one)._fit()
+            if part.interrupted:
+                raise KeyboardInterrupt
+            columns = np.array(part.selection.columns, dtype=np.int64)
+            found.append(part.log_likelihood(RowsOf(self.source, rows).take(columns)))
+        return found
+
+    def _fit(self) -> FactorPart:
+        """Select, learn the distribution of ratios and variances, and run the chains."""
+        moments = screen_moments(self.source, self.labels.codes, self.labels.classes)
+        fit = fit_moments(moments, self.settings.gaussian())
+        columns = np.array(fit.selection.columns, dtype=np.int64)
+        drawn = None
+        if columns.size:
+            values = np.asarray(self.source.take(columns), dtype=float)
+            kernel, standard = class_kernel(values, self.labels.codes, fit, self.settings)
+            drawn = run_chains(kernel, standard, self.n_factors, 1, self.sampling)
+        return FactorPart(fit, self.n_factors, drawn, self.choice)
+
+
+def choose_factors(
+    training: FactorTraining,
+    folds: Sequence[IntArray],
+    numbers: Sequence[int],
+    *,
+    recalibrate: bool,
+) -> tuple[FactorChoice, float]:
+    """Try numbers of factors on held-out cases; return the choice, and the best one's slope.
+
+    Numbers are judged without a slope: one would make a model that counts what features share many
+    times over look as good as a model that knows that they move together.
+    """
+    rows = np.concatenate(folds)
+    codes, log_prior = training.labels.codes[rows], training.labels.log_prior()
+    loss, held_out = [], []
+    for number in numbers:
+        by_fold = replace(training, n_factors=number).held_out(folds)
+        evidence = np.concatenate([found[0] for found in by_fold])
+        log_proba = log_softmax(log_prior + evidence, axis=1)
+        loss.append(-float(log_proba[np.arange(rows.size), codes].mean()))
+        held_out.append(evidence)
+    best = int(np.argmin(loss))
+    slope = 1.0
+    if recalibrate:
+        slope = fit_slope(held_out[best], codes, log_prior, share=EFFECTIVE_SHARE)
+    return FactorChoice(np.array(numbers), np.array(loss), numbers[best]), slope

@@ -1,0 +1,232 @@
+"""Selection by correlation with a real response, and the kernel of a model of that response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from honestbayes.likelihood.normal import VariancePrior, fit_variance_prior
+from honestbayes.models.factors.fit import (
+    KEPT_SHARE,
+    FactorSettings,
+    Standard,
+    make_design,
+    merge_groups,
+    standardise,
+    used_ratios,
+)
+from honestbayes.screening.moments import check_squares
+from honestbayes.selection.correlation import race
+from honestbayes.selection.record import Rule
+from honestbayes.sources import Source
+from honestbayes.sources.binarization import check_finite
+from honestbayes.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from honestbayes.models.factors.chains import FactorKernel
+
+RESPONSE_PRIOR = 1e-3
+"""Shape and scale of the prior of the response's variance, in its own units: next to nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResponseScreening:
+    """What selection needs to know of each feature.
+
+    Attributes
+    ----------
+    r_squared : ndarray of shape (p,)
+        Squared correlation with the response over observed cells; 0 where it has none.
+    n_observed : ndarray of int of shape (p,)
+        Observed cells.
+    square : ndarray of shape (p,)
+        Sums of squares around the mean.
+    """
+
+    r_squared: FloatArray
+    n_observed: IntArray
+    square: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseSelection:
+    """What a selection by absolute correlation with a response kept and what it discarded.
+
+    Attributes
+    ----------
+    rule : {"top", "threshold", "all"}
+        The features with the largest absolute correlation; all above a threshold; all.
+    gamma_squared : Fraction
+        The squared bound: of the weakest kept feature, or of the threshold.
+    kept : tuple of int
+        Columns that won the race, strongest first.
+    always_kept : tuple of int
+        Columns kept by design, outside the race.
+    n_features_in : int
+        Columns of the screened table.
+    n_cases : int
+        Training cases.
+    groups : tuple of (int, int)
+        Observed cases of discarded features, and how many of these there are.
+    """
+
+    rule: Rule
+    gamma_squared: Fraction
+    kept: tuple[int, ...]
+    always_kept: tuple[int, ...]
+    n_features_in: int
+    n_cases: int
+    groups: tuple[tuple[int, int], ...]
+
+    @property
+    def gamma(self) -> float:
+        """The bound on the absolute correlation of a discarded feature."""
+        return float(np.sqrt(float(self.gamma_squared)))
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """All columns that the model uses: the winners, then those kept by design."""
+        return self.kept + self.always_kept
+
+    @property
+    def n_discarded(self) -> int:
+        """How many features were discarded."""
+        return sum(number for _, number in self.groups)
+
+
+def screen_response(source: Source, y: FloatArray) -> ResponseScreening:
+    """Find the correlation of every column with the response, in one pass.
+
+    Parameters
+    ----------
+    source : Source of shape (n, p)
+        The table; NaN is missing.
+    y : ndarray of shape (n,)
+        The response, around 0 and in units of its own.
+    """
+    n, p = source.shape
+    r_squared, square = np.zeros(p), np.zeros(p)
+    n_observed = np.full(p, n, dtype=np.int64)
+    names = source.feature_names
+    for block in source.blocks():
+        values = np.asarray(block.values, dtype=float)
+        first = block.columns.start
+
+        check_finite(values, lambda column, first=first: _described(names, first + column))
+        seen = ~np.isnan(values)
+        number = seen.sum(axis=0)
+        unit = np.abs(np.where(seen, values, 0.0)).max(axis=0, initial=0.0)
+        unit = np.where(unit > 0, unit, 1.0)
+        x = np.where(seen, values / unit, 0.0)
+        x = np.where(seen, x - x.sum(axis=0) / np.maximum(number, 1), 0.0)
+        of_x = np.einsum("ij,ij->j", x, x)
+        mean_y = (y @ seen) / np.maximum(number, 1)
+        of_y = (y**2) @ seen - number * mean_y**2
+        real = (of_x > 1e-24 * number) & (of_y > 1e-12) & (number > 2)
+        shared = (y @ x) ** 2
+        r_squared[block.columns] = np.where(
+            real, np.minimum(shared / np.where(real, of_x * of_y, 1.0), 1.0), 0.0
+        )
+        n_observed[block.columns] = number
+        with np.errstate(over="ignore"):
+            square[block.columns] = of_x * unit**2
+    check_squares(square, lambda column: _described(names, column))
+    return ResponseScreening(r_squared, n_observed, square)
+
+
+def _described(names: tuple[str, ...] | None, column: int) -> str:
+    """Return how messages call a column."""
+    return f"column {column}" if names is None else f"column {names[column]!r}"
+
+
+def select_by_response(
+    screening: ResponseScreening, settings: FactorSettings, n_cases: int
+) -> ResponseSelection:
+    """Keep the features with the largest absolute correlation."""
+    strength = screening.r_squared
+    outcome = race(
+        strength,
+        lambda column: Fraction(float(strength[column])),
+        n_features=settings.n_features,
+        threshold=settings.threshold,
+        always_keep=settings.always_keep,
+    )
+    sizes, number = np.unique(screening.n_observed[outcome.discarded], return_counts=True)
+    return ResponseSelection(
+        outcome.rule,
+        outcome.gamma_squared,
+        tuple(outcome.kept.tolist()),
+        tuple(outcome.always_kept.tolist()),
+        int(strength.size),
+        n_cases,
+        tuple(zip(sizes.tolist(), number.tolist(), strict=True)),
+    )
+
+
+def variance_prior_of(screening: ResponseScreening) -> VariancePrior:
+    """Estimate the prior of the features' variances from all of them."""
+    return fit_variance_prior(screening.square, np.maximum(screening.n_observed - 1, 0))
+
+
+def response_kernel(
+    values: FloatArray,
+    y: FloatArray,
+    selection: ResponseSelection,
+    prior: VariancePrior,
+    settings: FactorSettings,
+) -> tuple[FactorKernel, Standard]:
+    """Return the kernel of a model of a response: column 0, with a loading ratio of its own.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, k)
+        Kept columns; NaN is missing.
+    y : ndarray of shape (n,)
+        The response.
+    selection : ResponseSelection
+        What was kept and discarded.
+    prior : VariancePrior
+        Of the features' variances.
+    settings : FactorSettings
+        Choices of the user.
+    """
+    from honestbayes.correction.factor_event import response_contrast
+    from honestbayes.models.factors.chains import FactorKernel
+    from honestbayes.models.factors.sweep import Event
+
+    table = np.column_stack([y, values])
+    standard = standardise(table)
+    n = y.size
+    design = make_design(
+        standard.apply(table),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(1),
+        np.ones((1, 1)),
+        prior,
+        standard,
+    )
+    design.group[0] = 1
+    design.shape[0] = design.scale[0] = RESPONSE_PRIOR
+    basis, signal = np.zeros((n, 1)), np.zeros(1)
+    groups: dict[int, int] = {}
+    if np.ptp(y) > 0:
+        contrast = response_contrast(design.values[:, 0])
+        basis, signal = contrast.basis, contrast.signal
+        if settings.correction == "selection":
+            groups = {size: number for size, number in selection.groups if size > 2}
+    bound = float(selection.gamma_squared)
+    n_cases, n_discarded = merge_groups(groups, bound)
+    event = Event(
+        basis,
+        signal,
+        bound,
+        n_cases,
+        n_discarded,
+        used_ratios(design.weights, 0.0),
+        np.array(KEPT_SHARE),
+        False,
+    )
+    return FactorKernel(design, event, np.zeros(1)), standard

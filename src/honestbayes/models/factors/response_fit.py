@@ -1,0 +1,187 @@
+"""A factor model of a response: fitted to a table, and what it says of new cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import logsumexp, ndtr
+from sklearn.model_selection import KFold
+from sklearn.utils.parallel import Parallel, delayed
+
+from honestbayes.likelihood.normal import VariancePrior
+from honestbayes.models.factors.estimator import FactorChoice, fold_sampling
+from honestbayes.models.factors.fit import (
+    FactorCorrection,
+    FactorDraws,
+    FactorSettings,
+    run_chains,
+)
+from honestbayes.models.factors.response import (
+    ResponseSelection,
+    response_kernel,
+    screen_response,
+    select_by_response,
+    variance_prior_of,
+)
+from honestbayes.sampling.runs import Sampling
+from honestbayes.sources import Source
+from honestbayes.sources.source import RowsOf
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+N_FOLDS = 5
+"""Folds in which numbers of factors are tried."""
+
+_CHUNK_CELLS = 1 << 20
+_BISECTIONS = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictive:
+    """Normal distributions of a response, one for each draw, and their weights.
+
+    Attributes
+    ----------
+    mean, variance, weight : ndarray of shape (n, S)
+        Weights of each case sum to 1.
+    """
+
+    mean: FloatArray
+    variance: FloatArray
+    weight: FloatArray
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Return the mean and the standard deviation of each case, shape (n,)."""
+        mean = np.sum(self.weight * self.mean, axis=1)
+        apart = self.variance + (self.mean - mean[:, None]) ** 2
+        return mean, np.sqrt(np.sum(self.weight * apart, axis=1))
+
+    def quantile(self, probability: float) -> FloatArray:
+        """Return the value below which a case's response is with this probability, shape (n,)."""
+        spread = np.sqrt(self.variance)
+        low = (self.mean - 40.0 * spread).min(axis=1)
+        high = (self.mean + 40.0 * spread).max(axis=1)
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            below = np.sum(self.weight * ndtr((middle[:, None] - self.mean) / spread), axis=1)
+            low = np.where(below < probability, middle, low)
+            high = np.where(below < probability, high, middle)
+        return np.asarray(0.5 * (low + high))
+
+    def log_density(self, y: FloatArray) -> FloatArray:
+        """Return the log density of each case's response, shape (n,)."""
+        z = (y[:, None] - self.mean) ** 2 / self.variance
+        terms = -0.5 * (z + np.log(2 * np.pi * self.variance))
+        return np.asarray(logsumexp(terms, axis=1, b=self.weight))
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseFit:
+    """A fitted model of a response.
+
+    Attributes
+    ----------
+    selection : ResponseSelection
+        What was kept and discarded.
+    variance_prior : VariancePrior
+        Of the features' variances.
+    correction : {"selection", None}
+        What the model is conditioned on.
+    n_factors : int
+        Factors.
+    drawn : FactorDraws
+        What the chains have drawn; the response is the first column.
+    choice : FactorChoice or None
+        The numbers of factors that were tried, where the number was to be chosen.
+    """
+
+    selection: ResponseSelection
+    variance_prior: VariancePrior
+    correction: FactorCorrection
+    n_factors: int
+    drawn: FactorDraws
+    choice: FactorChoice | None = None
+
+    def predictive(self, values: AnyArray) -> Iterator[Predictive]:
+        """Yield the distributions of the response given kept columns, some rows at a time.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, k)
+            Kept columns; NaN is missing.
+        """
+        from honestbayes.models.factors.predict import response_given_columns
+
+        drawn = self.drawn
+        location, spread, loadings = drawn.pooled("location", "spread", "loadings")
+        location, spread = (np.ascontiguousarray(x[:, 0]) for x in (location, spread))
+        columns = np.arange(1, location.shape[1])
+        step = max(1, _CHUNK_CELLS // location.shape[0])
+        centre, unit = drawn.standard.centre[0], drawn.standard.unit[0]
+        for first in range(0, len(values), step):
+            part = values[first : first + step]
+            # The response comes first; what stands there does not matter.
+            x = drawn.standard.apply(np.column_stack([np.full(len(part), centre), part]))[:, 1:]
+            mean, variance, log_weight = response_given_columns(
+                np.ascontiguousarray(x), location, spread, loadings, columns, 0
+            )
+            weight = np.exp(log_weight - logsumexp(log_weight, axis=1, keepdims=True))
+            yield Predictive(centre + unit * mean, unit**2 * variance, weight)
+
+    def log_density(self, values: AnyArray, y: FloatArray) -> FloatArray:
+        """Return the log density of each case's response, shape (n,)."""
+        parts = list(self.predictive(values))
+        pieces = np.split(y, np.cumsum([len(part.mean) for part in parts])[:-1])
+        return np.concatenate(
+            [part.log_density(piece) for part, piece in zip(parts, pieces, strict=True)]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseTraining:
+    """A training table and its response: fitted as a whole, or without some rows."""
+
+    source: Source
+    y: FloatArray
+    settings: FactorSettings
+    sampling: Sampling
+
+    def fit(self, n_factors: int) -> ResponseFit:
+        """Select and run the chains."""
+        centred = self.y / np.max(np.abs(self.y), initial=1e-300)
+        centred = centred - centred.mean()
+        centred = centred / max(float(np.sqrt(np.mean(centred**2))), 1e-300)
+        screening = screen_response(self.source, centred)
+        selection = select_by_response(screening, self.settings, self.y.size)
+        prior = variance_prior_of(screening)
+        values = self.source.take(np.array(selection.columns, dtype=np.int64))
+        kernel, standard = response_kernel(
+            np.asarray(values, dtype=float), self.y, selection, prior, self.settings
+        )
+        drawn = run_chains(kernel, standard, n_factors, 2, self.sampling)
+        return ResponseFit(selection, prior, self.settings.correction, n_factors, drawn)
+
+    def choose_factors(self, numbers: Sequence[int]) -> FactorChoice:
+        """Try numbers of factors on held-out cases."""
+        folds = [test for _, test in KFold(N_FOLDS, shuffle=True, random_state=0).split(self.y)]
+        found = Parallel(n_jobs=self.sampling.n_jobs, prefer="threads")(
+            delayed(self._fold)(rows, f, numbers) for f, rows in enumerate(folds)
+        )
+        loss = -np.concatenate(found, axis=1).mean(axis=1)
+        return FactorChoice(np.array(numbers), loss, numbers[int(np.argmin(loss))])
+
+    def _fold(self, rows: IntArray, f: int, numbers: Sequence[int]) -> FloatArray:
+        """Return log densities of held-out responses for each number of factors, shape (g, n)."""
+        others = np.setdiff1d(np.arange(self.y.size), rows)
+        training = replace(self, source=RowsOf(self.source, others), y=self.y[others])
+        result = np.empty((len(numbers), rows.size))
+        for position, number in enumerate(numbers):
+            short = fold_sampling(self.sampling, f, number)
+            fit = replace(training, sampling=short).fit(number)
+            if fit.drawn.interrupted:
+                raise KeyboardInterrupt
+            columns = np.array(fit.selection.columns, dtype=np.int64)
+            held_out = np.asarray(RowsOf(self.source, rows).take(columns), dtype=float)
+            result[position] = fit.log_density(held_out, self.y[rows])
+        return result

@@ -1,0 +1,381 @@
+"""One sweep over factor scores and ratios, conditioned on what selection threw away.
+
+The parameters of columns are integrated out wherever that is possible. What a chain remembers are
+the scores Z, the log loading ratios, the log share of noise, the log ratio of the classes' shifts,
+the node of the signal's scale, and hidden cells.
+
+Classes may differ in the factors themselves (`factors.shift`). U is an orthonormal basis of
+what features are correlated with. A sweep
+
+1. rescales Z against the loading ratios, and moves its mean, neither of which the data see;
+2. draws the node of the scale;
+3. draws each log loading ratio, the log share of noise and the log shift ratio by slice sampling;
+4. draws U' Z, the part of the scores that is correlated with the class or the response, by
+   elliptical slice sampling (its prior is normal);
+5. draws the parameters of all columns;
+6. draws the rest of Z given them, a normal distribution. The probability that N features were
+   discarded depends most on U' Z, which stays as it is; the rest is proposed in steps that leave
+   its normal distribution as it is, small ones too, each accepted with the ratio of P(S)^N;
+7. draws hidden cells.
+
+References
+----------
+Murray, I., Adams, R. P. and MacKay, D. J. C. (2010). Elliptical slice sampling. AISTATS, figure 2.
+Neal, R. M. (1999). Regression and classification using Gaussian process priors. Bayesian Statistics
+6, 475-501, equation 15, for proposals that leave a normal distribution as it is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from honestbayes.correction.factor_contour import prob_kept
+from honestbayes.correction.factor_event import log_discarded, project
+from honestbayes.models.factors.kernels import (
+    column_moments,
+    log_marginals,
+    mixed,
+    score_moments,
+    solve_upper,
+    with_noise,
+)
+from honestbayes.models.factors.parameters import draw_columns, draw_hidden, score_conditional
+from honestbayes.models.factors.shift import (
+    HIGHEST,
+    LOWEST,
+    draw_class_shifts,
+    draw_shift,
+    log_prior_of_ratio,
+)
+from honestbayes.sampling.slicing import DONE, PHASE, POINT, X, slice_start, slice_tell
+from honestbayes.types import BoolArray, FloatArray
+
+LOWEST_NOISE, HIGHEST_NOISE = -8.0, 3.0
+"""Bounds of the log share of noise."""
+
+_WIDTH, _NOISE_WIDTH = 1.0, 0.5
+_MOST_SHRINKAGE = 60
+_ALONG_UPDATES = 3
+"""Updates of U' Z in each sweep, which is what moves slowest."""
+
+
+class Event(NamedTuple):
+    """What selection threw away.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (n, B)
+        What features were correlated with (`correction.factor_event.Contrasts`).
+    signal : ndarray of shape (B,)
+        The same.
+    gamma_squared : float
+        Bound on r squared.
+    n_cases : ndarray of shape (D,)
+        Observed cases of each group of discarded features.
+    n_discarded : ndarray of shape (D,)
+        How many there are; no groups: nothing is conditioned on.
+    used : ndarray of bool of shape (T, A)
+        Ratios that matter to P(S) at each node.
+    kept_share : ndarray of shape (R,)
+        How much of its deviation from the mean each proposal of scores keeps, from 0 to 1.
+    has_shifts : bool
+        Whether classes may differ in the factors.
+    """
+
+    basis: FloatArray
+    signal: FloatArray
+    gamma_squared: float
+    n_cases: FloatArray
+    n_discarded: FloatArray
+    used: BoolArray
+    kept_share: FloatArray
+    has_shifts: bool
+
+
+@njit(cache=True, nogil=True)
+def log_selection(event, ratio, weights, used, scores, loading):  # type: ignore[no-untyped-def]
+    """Return log P(S | Z, w_lambda) at each node, shape (T,), by the ratios that are used.
+
+    A feature with fewer observed cases than all is taken to have seen a fair sample of them.
+    """
+    result = np.zeros(weights.shape[0])
+    if event.n_discarded.size == 0:
+        return result
+    along, rest = project(scores, event.basis)
+    few = ratio[used]
+    for g in range(event.n_discarded.size):
+        kept = _prob_kept(event, along, rest, few, loading, event.n_cases[g] / scores.shape[0])
+        for t in range(weights.shape[0]):
+            total = 0.0
+            position = 0
+            for a in range(ratio.size):
+                if used[a]:
+                    total += weights[t, a] * kept[position]
+                    position += 1
+            result[t] += event.n_discarded[g] * np.log1p(-min(total, 1.0))
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _prob_kept(event, along, rest, ratio, loading, share):  # type: ignore[no-untyped-def]
+    """Return P(kept) at each ratio of a feature that has seen this share of the cases."""
+    n_cases = np.round(share * event.basis.shape[0])
+    along, rest, signal = np.sqrt(share) * along, share * rest, share * event.signal
+    if signal.size == 1:
+        return prob_kept(along, rest, signal[0], ratio, loading, event.gamma_squared, n_cases)
+    return -np.expm1(
+        log_discarded(along, rest, signal, ratio, loading, event.gamma_squared, n_cases)
+    )
+
+
+@njit(cache=True, nogil=True)
+def _log_selection_at(event, design, node, scores, loading):  # type: ignore[no-untyped-def]
+    """Return log P(S | Z, w_lambda) at one node."""
+    if event.n_discarded.size == 0:
+        return 0.0
+    one = design.weights[node : node + 1]
+    return log_selection(event, design.ratio, one, event.used[node], scores, loading)[0]
+
+
+@njit(cache=True, nogil=True)
+def _rescale(rng, event, shift, scores, log_loading):  # type: ignore[no-untyped-def]
+    """Move Z to g Z and v to v / g^2, which leaves the likelihood and P(S) as they are.
+
+    g^(nd - 1) exp(-g^2 |Z|^2 / 2) is drawn from as it stands, with |Z|^2 in units of the prior's
+    variances; the prior of v decides. The mean of Z over cases is what nu takes up, so it is drawn
+    from its prior.
+    """
+    n, d = scores.shape
+    along, _ = project(scores, event.basis)
+    square = np.sum(scores**2)
+    for b in range(along.shape[0]):
+        more = shift * event.signal[b]
+        square -= more / (1.0 + more) * np.sum(along[b] ** 2)
+    if square > 0:
+        factor = 2.0 * rng.standard_gamma(0.5 * n * d) / square
+        moved = log_loading - np.log(factor)
+        change = 0.0
+        for g in range(moved.size):
+            change += log_prior_of_ratio(moved[g]) - log_prior_of_ratio(log_loading[g])
+        inside = moved.min() > LOWEST and moved.max() < HIGHEST
+        if inside and np.log(rng.random()) < change:
+            scores *= np.sqrt(factor)
+            log_loading[:] = moved
+    for f in range(d):
+        scores[:, f] += rng.standard_normal() / np.sqrt(n) - scores[:, f].mean()
+
+
+@njit(cache=True, nogil=True)
+def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: ignore[no-untyped-def]
+    """Draw the node of the signal's scale, ratios summed over; all nodes are alike a priori."""
+    n_nodes = design.weights.shape[0]
+    if n_nodes == 1:
+        return 0
+    table = log_marginals(design, columns, moments, loading)
+    any_used = np.zeros(design.ratio.size, dtype=np.bool_)
+    for t in range(n_nodes):
+        any_used |= event.used[t]
+    value = log_selection(event, design.ratio, design.weights, any_used, scores, loading[0])
+    for t in range(n_nodes):
+        value[t] += mixed(table, design.weights[t])
+    chance = np.exp(value - value.max())
+    u = rng.random() * chance.sum()
+    total = 0.0
+    for t in range(n_nodes):
+        total += chance[t]
+        if u < total:
+            return t
+    return int(np.argmax(chance))
+
+
+@njit(cache=True, nogil=True)
+def _log_density_of_loading(x, g, design, event, columns, moments, scores, node, log_loading):  # type: ignore[no-untyped-def]
+    """Return the log density of one log loading ratio, columns' parameters integrated out."""
+    loading = np.exp(log_loading)
+    loading[g] = np.exp(x)
+    table = log_marginals(design, columns, moments, loading, g)
+    result = log_prior_of_ratio(x) + mixed(table, design.weights[node])
+    if g == 0:
+        result += _log_selection_at(event, design, node, scores, loading[0])
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _draw_loading(rng, g, design, event, columns, moments, scores, node, log_loading):  # type: ignore[no-untyped-def]
+    """Draw one log loading ratio by slice sampling; overwrites it."""
+    given = (g, design, event, columns, moments, scores, node, log_loading)
+    log_f = _log_density_of_loading(log_loading[g], *given)
+    update = slice_start(rng, log_loading[g], log_f, _WIDTH, LOWEST, HIGHEST)
+    while update[PHASE] != DONE:
+        slice_tell(rng, update, _log_density_of_loading(update[POINT], *given))
+    log_loading[g] = update[X]
+
+
+@njit(cache=True, nogil=True)
+def log_prior_of_noise(log_noise):  # type: ignore[no-untyped-def]
+    """Return the log density of log(t) where t is exponential with mean 1."""
+    return log_noise - np.exp(log_noise)
+
+
+@njit(cache=True, nogil=True)
+def _log_density_of_noise(x, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
+    """Return the log density of the log share of noise, columns' parameters integrated out."""
+    current = with_noise(design, x)
+    table = log_marginals(current, columns, moments, loading, 0)
+    result = log_prior_of_noise(x) + mixed(table, design.weights[node])
+    for j in range(design.group.size):
+        if design.group[j] == 0:
+            result += design.shape[j] * x
+    return result + _log_selection_at(event, current, node, scores, loading[0])
+
+
+@njit(cache=True, nogil=True)
+def _draw_noise(rng, log_noise, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
+    """Draw the log share of noise by slice sampling."""
+    given = (design, event, columns, moments, scores, node, loading)
+    log_f = _log_density_of_noise(log_noise, *given)
+    update = slice_start(rng, log_noise, log_f, _NOISE_WIDTH, LOWEST_NOISE, HIGHEST_NOISE)
+    while update[PHASE] != DONE:
+        slice_tell(rng, update, _log_density_of_noise(update[POINT], *given))
+    return update[X]
+
+
+@njit(cache=True, nogil=True)
+def _collapsed(design, event, columns, scores, node, loading, level=-np.inf):  # type: ignore[no-untyped-def]
+    """Return the log likelihood of all columns given Z, times P(S).
+
+    Where the likelihood alone is below the level, P(S) is not computed: it is at most 1.
+    """
+    moments = score_moments(scores, columns, design.codes, design.counts)
+    table = log_marginals(design, columns, moments, loading)
+    likelihood = mixed(table, design.weights[node])
+    if likelihood <= level:
+        return -np.inf
+    return likelihood + _log_selection_at(event, design, node, scores, loading[0])
+
+
+@njit(cache=True, nogil=True)
+def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # type: ignore[no-untyped-def]
+    """Draw U' Z by elliptical slice sampling; overwrites the scores, returns evaluations."""
+    along, _ = project(scores, event.basis)
+    other = rng.standard_normal(along.shape)
+    for b in range(along.shape[0]):
+        other[b] *= np.sqrt(1.0 + shift * event.signal[b])
+    now = _collapsed(design, event, columns, scores, node, loading)
+    level = now - rng.standard_exponential()
+    angle = 2.0 * np.pi * rng.random()
+    low, high = angle - 2.0 * np.pi, angle
+    for evaluation in range(_MOST_SHRINKAGE):
+        new = np.cos(angle) * along + np.sin(angle) * other
+        proposed = scores + event.basis @ (new - along)
+        if _collapsed(design, event, columns, proposed, node, loading, level) > level:
+            scores[:] = proposed
+            return evaluation + 1
+        if angle < 0:
+            low = angle
+        else:
+            high = angle
+        angle = low + (high - low) * rng.random()
+    return _MOST_SHRINKAGE
+
+
+@njit(cache=True, nogil=True)
+def _propose(rng, mean, root, deviation, kept_share):  # type: ignore[no-untyped-def]
+    """Return scores whose normal distribution given the parameters is left as it is, (n, d)."""
+    n, d = mean.shape
+    fresh = np.sqrt(1.0 - kept_share**2)
+    proposed = np.empty((n, d))
+    noise = np.empty(d)
+    for i in range(n):
+        for f in range(d):
+            noise[f] = rng.standard_normal()
+        solve_upper(root, noise)
+        for f in range(d):
+            proposed[i, f] = mean[i, f] + kept_share * deviation[i, f] + fresh * noise[f]
+    return proposed
+
+
+@njit(cache=True, nogil=True)
+def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type: ignore[no-untyped-def]
+    """Draw the scores given the parameters; overwrites them, returns the share of acceptances.
+
+    Cases are alike, so that U' Z and the rest are independent given the parameters.
+    """
+    if event.n_discarded.size == 0:
+        proposed = _propose(rng, mean, root, scores - mean, 0.0)
+        if event.has_shifts:
+            proposed += event.basis @ (event.basis.T @ (scores - proposed))
+        scores[:] = proposed
+        return 1.0
+    now = _log_selection_at(event, design, node, scores, loading)
+    accepted = 0
+    for r in range(event.kept_share.size):
+        proposed = _propose(rng, mean, root, scores - mean, event.kept_share[r])
+        proposed += event.basis @ (event.basis.T @ (scores - proposed))
+        value = _log_selection_at(event, design, node, proposed, loading)
+        if np.log(rng.random()) < value - now:
+            scores[:] = proposed
+            now = value
+            accepted += 1
+    return accepted / event.kept_share.size
+
+
+@njit(cache=True, nogil=True)
+def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, values):  # type: ignore[no-untyped-def]
+    """Make one sweep; overwrites scores, loading ratios and the hidden cells of ``values``.
+
+    Without factors there is neither a share of noise to draw nor a shift.
+
+    Returns
+    -------
+    node : int
+        Node of the signal's scale.
+    log_noise, log_shift : float
+        Log share of noise, and log shift ratio.
+    shifts : ndarray of shape (C, d)
+        Shifts of the classes' factors.
+    drawn : tuple
+        What `draw_columns` returns.
+    log_density : float
+        Log likelihood given Z, columns' parameters integrated out, and log P(S).
+    accepted : float
+        Share of the proposals of scores that were accepted.
+    """
+    has_factors = scores.shape[1] > 0
+    shift = np.exp(log_shift) if event.has_shifts else 0.0
+    columns = column_moments(values, design.codes, design.counts)
+    if has_factors:
+        _rescale(rng, event, shift, scores, log_loading)
+    moments = score_moments(scores, columns, design.codes, design.counts)
+    current = with_noise(design, log_noise)
+    node = _draw_node(rng, current, event, columns, moments, scores, np.exp(log_loading))
+    if has_factors:
+        for g in range(log_loading.size):
+            _draw_loading(rng, g, current, event, columns, moments, scores, node, log_loading)
+        loading = np.exp(log_loading)
+        log_noise = _draw_noise(
+            rng, log_noise, design, event, columns, moments, scores, node, loading
+        )
+        current = with_noise(design, log_noise)
+        for _ in range(_ALONG_UPDATES):
+            if event.has_shifts:
+                log_shift = draw_shift(rng, log_shift, event, project(scores, event.basis)[0])
+                shift = np.exp(log_shift)
+            _draw_along(rng, current, event, shift, columns, scores, node, loading)
+        moments = score_moments(scores, columns, design.codes, design.counts)
+    loading = np.exp(log_loading)
+    drawn = draw_columns(rng, current, columns, moments, loading, design.weights[node])
+    shifts = draw_class_shifts(rng, event, shift, scores, design.codes, design.counts.size)
+    _, variance, loadings, centre, _, _ = drawn
+    accepted = 1.0
+    if has_factors:
+        mean, root = score_conditional(design, values, variance, loadings, centre)
+        accepted = _draw_scores(rng, current, event, node, mean, root, scores, loading[0])
+    if design.hidden.any():
+        draw_hidden(rng, design, scores, variance, loadings, centre, values)
+        columns = column_moments(values, design.codes, design.counts)
+    log_density = _collapsed(current, event, columns, scores, node, loading)
+    return node, log_noise, log_shift, shifts, drawn, log_density, accepted

@@ -1,0 +1,1 @@
+"""Binary, categorical and real-valued features in one table."""

@@ -1,0 +1,215 @@
+"""Naive Bayes for tables of binary, categorical and real-valued features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from honestbayes.models.binary.part import BernoulliTraining
+from honestbayes.models.binary.rows import TrainingRows
+from honestbayes.models.categorical.part import CategoricalTraining
+from honestbayes.models.mixed.explain import MixedFeatureTable, feature_table
+from honestbayes.models.real.part import GaussianTraining, refuse_sparse
+from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.parameters import (
+    categorical_settings,
+    check_settings,
+    gaussian_settings,
+)
+from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
+from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.sources.kinds import KINDS, Kind, columns_of, find_kinds
+from honestbayes.sources.levels import category_table
+from honestbayes.sources.source import as_source
+from honestbayes.types import BoolArray, IntArray
+
+
+class SelectiveMixedNB(SelectiveNaiveBayes):
+    """Naive Bayes for binary, categorical and real-valued columns at once.
+
+    Each kind of column runs its own race and is corrected for it as its own estimator does
+    (`SelectiveBernoulliNB`, `SelectiveCategoricalNB`, `SelectiveGaussianNB`); given the class the
+    kinds are taken for independent. One slope on the evidence of all repairs what the correction
+    cannot: features that depend on each other.
+
+    Parameters
+    ----------
+    kinds : mapping or sequence, optional
+        The kind of columns: a mapping from names or indices to "binary", "categorical" or "real",
+        which need not name all of them, or a sequence of a kind for each column. By default texts
+        and frames' categories are categorical, numbers with two values or fewer binary, other
+        numbers real. Numbers with more values that are said to be binary are cut at their median
+        where there are two classes, and refused where there are more.
+    n_features_to_select : int, "all", "cv", mapping or None, default=None
+        How many features of each kind to keep, or all where a kind has fewer; a mapping from kinds
+        to numbers for different ones. None: 10. "cv": found inside `fit`.
+    threshold : float, optional
+        Instead, keep all features whose absolute correlation (or its equivalent) is above this.
+    correction : {"auto", "counts", "selection"} or None, default="auto"
+        What is known of the discarded features, as in the estimators of one kind.
+    always_keep : list of names or indices, or mask, optional
+        Features kept by design, outside the races.
+    class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
+        Cases of each class that the Dirichlet prior of the class frequencies is worth.
+    class_prior : array-like of shape (n_classes,), optional
+        Prevalences where the model is used, in the order of ``classes_``.
+    recalibrate : {"slope"} or None, default="slope"
+        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`.
+    random_state : int, RandomState or None, default=None
+        Breaks ties between features of equal strength.
+
+    Attributes
+    ----------
+    kinds_ : tuple of str
+        The kind of each column.
+    part_kinds_ : tuple of str
+        The kinds that occur.
+    selections_ : dict of str to Selection
+        What was kept and thrown away, for each kind that occurs; columns are numbered within the
+        kind.
+    number_choice_ : NumberChoice or None
+        The numbers of features that were tried, where the number was to be chosen.
+    slope_ : float
+        The factor on the evidence; 1 without recalibration.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_ : ndarray of shape (n_classes,)
+        Training cases in each class.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features, where X has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes import SelectiveMixedNB
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 30)
+    >>> X = np.column_stack([rng.normal(size=(60, 40)), rng.integers(0, 2, (60, 40))])
+    >>> model = SelectiveMixedNB(n_features_to_select=3, random_state=0).fit(X, y)
+    >>> sorted(model.selections_)
+    ['binary', 'real']
+    """
+
+    _kind: ClassVar[str] = "SelectiveMixedNB"
+    _fitted_words: ClassVar[tuple[str, ...]] = ("kinds_", "part_kinds_")
+
+    def __init__(
+        self,
+        *,
+        kinds: Any = None,
+        n_features_to_select: int | Literal["all", "cv"] | Mapping[str, Any] | None = None,
+        threshold: float | None = None,
+        correction: Literal["auto", "counts", "selection"] | None = "auto",
+        always_keep: Any = None,
+        class_pseudocounts: Any = 1.0,
+        class_prior: Any = None,
+        recalibrate: Literal["slope"] | None = "slope",
+        random_state: Any = None,
+    ) -> None:
+        self.kinds = kinds
+        self.n_features_to_select = n_features_to_select
+        self.threshold = threshold
+        self.correction = correction
+        self.always_keep = always_keep
+        self.class_pseudocounts = class_pseudocounts
+        self.class_prior = class_prior
+        self.recalibrate = recalibrate
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _training_parts(self, X: Any, labels: TrainingLabels) -> list[TrainingPart]:
+        refuse_sparse(X, type(self).__name__)
+        self.kinds_: tuple[Kind, ...] = find_kinds(X, self.kinds)
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else tuple(map(str, names))
+        always = parse_always_keep(self.always_keep, names, len(self.kinds_))
+        self.part_kinds_: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in self.kinds_)
+        return [
+            self._training_part(kind, columns_of(X, columns), always[columns], labels)
+            for kind, columns in zip(self.part_kinds_, self._part_columns(), strict=True)
+        ]
+
+    def _training_part(
+        self, kind: Kind, table: Any, always: BoolArray, labels: TrainingLabels
+    ) -> TrainingPart:
+        """Return the training part of one kind, with the settings of its own estimator."""
+        params = {
+            **_DEFAULTS,
+            **self.get_params(deep=False),
+            "n_features_to_select": self._number(kind, int(np.sum(~always))),
+        }
+        if kind == "real":
+            return GaussianTraining(as_source(table), labels, gaussian_settings(params, always))
+        if kind == "binary" and labels.classes.size == 2:
+            params["class_pseudocounts"] = tuple(labels.pseudocounts)
+            rows = TrainingRows.screened(table, labels.codes, "auto", self.random_state)
+            return BernoulliTraining(rows, check_settings(params, always))
+        categories = category_table(table)
+        many = np.flatnonzero(categories.levels.n_levels > 2)
+        if kind == "binary" and many.size:
+            names = categories.feature_names
+            name = int(many[0]) if names is None else repr(names[many[0]])
+            msg = f"column {name} is said to be binary, but has more than two values."
+            raise ValueError(msg)
+        settings = categorical_settings(params, always, labels.classes)
+        return CategoricalTraining(categories, labels, settings, self.random_state)
+
+    def _number(self, kind: Kind, n_racing: int) -> Any:
+        """How many features of a kind are kept: at most those that it has."""
+        number: Any = self.n_features_to_select
+        if isinstance(number, Mapping):
+            unknown = sorted(set(number) - set(KINDS))
+            if unknown:
+                msg = f"n_features_to_select names {unknown[0]!r}, which is not one of {KINDS}."
+                raise ValueError(msg)
+            number = number.get(kind)
+            if number == "cv":
+                msg = "n_features_to_select='cv' is for all kinds at once, not for one of them."
+                raise ValueError(msg)
+        if isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 0:
+            return min(int(number), n_racing)
+        return number
+
+    def _parameters_on_kept_columns(self) -> dict[str, Any]:
+        kinds = None
+        if self.kinds is not None:
+            columns = np.concatenate(self._kept_columns())
+            kinds = [self.kinds_[column] for column in columns.tolist()]
+        return {**super()._parameters_on_kept_columns(), "kinds": kinds}
+
+    def _part_columns(self) -> list[IntArray]:
+        kinds = np.array(self.kinds_)
+        return [np.flatnonzero(kinds == kind) for kind in self.part_kinds_]
+
+    def _store(self, parts: Sequence[FittedPart]) -> None:
+        by_kind = list(zip(self.part_kinds_, parts, strict=True))
+        self.selections_: dict[str, Selection] = {kind: part.selection for kind, part in by_kind}
+        if self._kept_columns_only:
+            self.kinds_ = tuple(kind for kind, part in by_kind for _ in part.selection.columns)
+
+    def feature_table(self) -> MixedFeatureTable:
+        """Return what each kept feature says, kind by kind."""
+        names = tuple(str(name) for name in self.get_feature_names_out())
+        labels = tuple(str(label) for label in self.classes_)
+        parts: dict[str, FittedPart] = dict(zip(self.part_kinds_, self._parts, strict=True))
+        return feature_table(parts, names, labels, self.slope_)
+
+
+_DEFAULTS = {
+    "feature_prior": "auto",
+    "alpha_prior": (0.5, 5.0),
+    "theta_prior": (0.0, 1.0),
+    "quadrature": "adaptive",
+    "tol": 1e-9,
+}
+"""What the estimators of one kind have beside the words that all share."""

@@ -1,0 +1,1 @@
+"""Two-component mixture of binary features."""

@@ -1,0 +1,322 @@
+"""A two-component mixture of binary features whose probabilities stay honest after selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from honestbayes.models.binary.explain import FeatureTable
+from honestbayes.models.binary.rows import TrainingRows
+from honestbayes.models.mixture.explain import Components, components, feature_table
+from honestbayes.models.mixture.fit import log_class_prior, log_joint_draws
+from honestbayes.models.mixture.part import MixturePart, MixtureTraining
+from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.intervals import ProbabilityDraws
+from honestbayes.models.shared.parameters import check_level_and_draws, mixture_settings
+from honestbayes.models.shared.parts import FittedPart, TrainingLabels
+from honestbayes.sampling.draws import Diagnostics
+from honestbayes.sampling.runs import Sampling
+from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.sources import Binarization, as_source, encode_classes
+from honestbayes.sources.binarization import BinarizeOption
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+_DRAWN_CELLS = 1 << 21
+"""Draws of all rows that are held at a time."""
+
+
+class SelectiveMixture(SelectiveNaiveBayes):
+    """Two-component mixture of binary features, selected by correlation and corrected for it.
+
+    A hidden grouping of the cases, not the class itself, explains the features: in each of two
+    components every feature, and the class, has a probability of its own, and given the component
+    all are independent. Features of one component move together, so what they share is not counted
+    as evidence many times over. Naive Bayes is the special case whose components are the classes.
+
+    Parameters
+    ----------
+    n_features_to_select : int, "all", "cv" or None, default=None
+        How many features to keep. None: 10, or all when there are fewer. "cv": found on held-out
+        cases inside `fit`, by running chains for each number in each fold.
+    threshold : float, optional
+        Instead, keep all features whose absolute correlation is above this bound.
+    correction : {"auto", "selection"} or None, default="auto"
+        "selection", which is "auto": condition on the event that the others were discarded. None:
+        the uncorrected model.
+    always_keep : list of names or indices, or mask, optional
+        Features kept by design, outside the race, with an alpha of their own.
+    class_pseudocounts : tuple of float, default=(1.0, 1.0)
+        Beta prior of the frequencies of the two components.
+    class_prior : array-like of shape (2,), optional
+        Prevalences of the two classes where the model is used, in the order of ``classes_``.
+    recalibrate : {"slope"} or None, default=None
+        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`, for
+        which chains run again many times.
+    alpha_prior, response_prior : tuple of float, default=(0.5, 5.0)
+        Shape and rate of the inverse gamma priors of alpha, of the features and of the class.
+    theta_prior : tuple of float, default=(0.0, 1.0)
+        Bounds of theta.
+    n_alpha : int, optional
+        Let alphas take so many prior quantiles only, as the thesis did; by default any value.
+    binarize : {"auto", "median"}, float or None, default="auto"
+        How values become 0/1, as in `SelectiveBernoulliNB`.
+    n_chains, n_samples, n_warmup : int, default=4, 500, 100
+        Chains; draws that are kept of each, and draws before these.
+    thin : int, default=10
+        Sweeps for each draw.
+    n_jobs : int, optional
+        Chains at work at once.
+    checkpoint : path-like, optional
+        Where chains are written now and then, and from where `fit` goes on when it finds them: with
+        the same draws as if it had never stopped.
+    verbose : bool, default=False
+        Whether to show how far the chains are.
+    random_state : int, RandomState or None, default=None
+        Seeds the chains, and breaks ties between features.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        What was kept and what was thrown away.
+    diagnostics_ : Diagnostics
+        R-hat, effective sample sizes and Monte Carlo errors of what the chains can be compared by.
+    draws_ : Draws
+        All draws.
+    number_choice_ : NumberChoice or None
+        The numbers of features that were tried, where the number was to be chosen.
+    slope_ : float
+        The factor on the evidence; 1 without recalibration.
+    classes_ : ndarray of shape (2,)
+        Class labels.
+    class_count_ : ndarray of shape (2,)
+        Training cases in each class.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features, where X has them.
+
+    References
+    ----------
+    Li, L. (2007), Bayesian classification and regression with high dimensional features, PhD
+    thesis, University of Toronto; section 2.4.
+
+    Examples
+    --------
+    >>> from honestbayes import SelectiveMixture
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> data = simulate_naive_bayes(n_train=60, n_test=4, n_features=500, random_state=0)
+    >>> model = SelectiveMixture(n_features_to_select=5, random_state=0)
+    >>> model.fit(data.X_train, data.y_train).predict_proba(data.X_test).shape
+    (4, 2)
+    """
+
+    _kind: ClassVar[str] = "SelectiveMixture"
+    _fitted_words: ClassVar[tuple[str, ...]] = ("correction_",)
+
+    def __init__(
+        self,
+        *,
+        n_features_to_select: int | Literal["all", "cv"] | None = None,
+        threshold: float | None = None,
+        correction: Literal["auto", "selection"] | None = "auto",
+        always_keep: Any = None,
+        class_pseudocounts: tuple[float, float] = (1.0, 1.0),
+        class_prior: Any = None,
+        recalibrate: Literal["slope"] | None = None,
+        alpha_prior: tuple[float, float] = (0.5, 5.0),
+        response_prior: tuple[float, float] = (0.5, 5.0),
+        theta_prior: tuple[float, float] = (0.0, 1.0),
+        n_alpha: int | None = None,
+        binarize: BinarizeOption = "auto",
+        n_chains: int = 4,
+        n_samples: int = 500,
+        n_warmup: int = 100,
+        thin: int = 10,
+        n_jobs: int | None = None,
+        checkpoint: Any = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.threshold = threshold
+        self.correction = correction
+        self.always_keep = always_keep
+        self.class_pseudocounts = class_pseudocounts
+        self.class_prior = class_prior
+        self.recalibrate = recalibrate
+        self.alpha_prior = alpha_prior
+        self.response_prior = response_prior
+        self.theta_prior = theta_prior
+        self.n_alpha = n_alpha
+        self.binarize = binarize
+        self.n_chains = n_chains
+        self.n_samples = n_samples
+        self.n_warmup = n_warmup
+        self.thin = thin
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **refused: Any) -> Self:
+        """Select features and run chains.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, pandas or polars frame, of shape (n, p)
+            Training rows; NaN is missing.
+        y : array-like of shape (n,)
+            Class labels of two kinds.
+        groups : array-like of shape (n,), optional
+            Cases of one group are held out together where the slope is learnt.
+        **refused
+            ``sample_weight`` is refused: the probability that a feature is discarded needs whole
+            counts of cases.
+
+        Notes
+        -----
+        Interrupted by the user, `fit` keeps what was drawn so far: the model can predict, and with
+        a ``checkpoint`` another `fit` goes on from there.
+        """
+        super().fit(X, y, groups=groups, **refused)
+        (part,) = self._parts
+        if isinstance(part, MixturePart) and part.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def _encode(self, y: Any) -> tuple[AnyArray, IntArray]:
+        classes, is_class_1 = encode_classes(y)
+        return classes, is_class_1.astype(np.int64)
+
+    def _class_pseudocounts(self, n_classes: int) -> FloatArray:
+        return np.ones(n_classes)  # those of the user are of the components
+
+    def _training_parts(self, X: Any, labels: TrainingLabels) -> list[MixtureTraining]:
+        source = as_source(X)
+        mask = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
+        chosen = mixture_settings(self.get_params(deep=False), mask)
+        if self.checkpoint is not None and not isinstance(self.random_state, int | np.integer):
+            msg = (
+                "a checkpoint needs random_state, a whole number: else no fit could go on from it."
+            )
+            raise ValueError(msg)
+        self.correction_ = "selection" if chosen.model.correct else None
+        y = labels.classes[labels.codes]
+        rows = TrainingRows.screened(source, y, self.binarize, self.random_state)
+        sampling = Sampling(
+            chosen.schedule,
+            chosen.n_chains,
+            np.random.SeedSequence(check_random_state(self.random_state).randint(2**31)),
+            self.n_jobs,
+            self.checkpoint,
+            bool(self.verbose),
+        )
+        race = (chosen.n_features, chosen.threshold, mask)
+        return [MixtureTraining(rows, *race, chosen.model, sampling, chosen.thin)]
+
+    def _store(self, parts: Sequence[FittedPart]) -> None:
+        (part,) = parts
+        assert isinstance(part, MixturePart)
+        if part.draws.n_draws == 0:  # interrupted before anything was kept
+            raise KeyboardInterrupt
+        self._log_prior = part.log_prior
+        self.selection_: Selection = part.selection
+        self.draws_ = part.draws
+        self.diagnostics_: Diagnostics = part.draws.diagnostics()
+
+    # --------------------------------------------------------------- prediction
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the more probable class of each row, the second where both are."""
+        log_proba = self.predict_log_proba(X)
+        result: AnyArray = self.classes_[(log_proba[:, 1] >= log_proba[:, 0]).astype(int)]
+        return result
+
+    def predict_proba_interval(
+        self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 2000
+    ) -> FloatArray:
+        """Return intervals for P(class 1 | x), shape (n, 2).
+
+        An interval holds ``level`` of the distribution of P(class 1 | x, parameters) given the
+        training data and x itself, over the draws of the chains; the mean of that distribution is
+        `predict_proba`. With a slope the evidence of each draw is multiplied by it.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows to predict.
+        level : float, default=0.9
+            Probability that the interval holds.
+        class_prior : array-like of shape (2,), optional
+            Prevalences where the model is used.
+        n_draws : int, default=2000
+            Draws that are used, at most.
+        """
+        check_level_and_draws(level, n_draws)
+        n_rows, values = self._read(X)
+        log_prior = self._given_log_prior(class_prior)
+        none: list[tuple[Any, Any]] = [(self._parts[0], (np.zeros((n_rows, 0)), None))]
+        ((part, zero_one),) = values or none
+        some = part.draws.spread(n_draws)
+        own = log_class_prior(some)
+        given = own if log_prior is None else log_prior
+        odds = given[1] - given[0]
+        result = np.empty((n_rows, 2))
+        step = max(1, _DRAWN_CELLS // some.n_pooled)
+        for first in range(0, n_rows, step):
+            rows = slice(first, min(first + step, n_rows))
+            joint = log_joint_draws(some, *part.rows(zero_one, rows)) + given - own
+            weight = np.exp(joint - joint.max(axis=(0, 2), keepdims=True)).sum(axis=2)
+            value = expit(odds + self.slope_ * (joint[..., 1] - joint[..., 0] - odds))
+            draws = ProbabilityDraws(value.T[:, None], (weight / weight.sum(axis=0)).T)
+            result[rows] = draws.interval(level)[:, 0]
+        return result
+
+    # --------------------------------------------------------------- explanation
+
+    def components(self) -> Components:
+        """Return what the two components are: their features, their classes and their cases."""
+        check_is_fitted(self)
+        names = tuple(str(name) for name in self.get_feature_names_out())
+        classes = (str(self.classes_[0]), str(self.classes_[1]))
+        return components(self.draws_, names, classes)
+
+    def feature_table(self) -> FeatureTable:
+        """Return what each kept feature says by itself: P(x=1) in each class.
+
+        The evidence of a feature alone; those of several do not add up, because features of one
+        component share what they say.
+        """
+        (part,) = self._parts
+        assert isinstance(part, MixturePart)
+        names = tuple(str(name) for name in self.get_feature_names_out())
+        classes = (str(self.classes_[0]), str(self.classes_[1]))
+        return feature_table(part, names, classes, self.slope_)
+
+    def kept_binarization(self) -> Binarization:
+        """Return the cuts of the kept features, in the order of ``selection_.columns``."""
+        check_is_fitted(self)
+        (part,) = self._parts
+        assert isinstance(part, MixturePart)
+        return part.binarization
+
+    def to_arviz(self) -> Any:
+        """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x)."""
+        check_is_fitted(self)
+        alphas = [name for name in self.draws_.values if name.startswith("log_alpha")]
+        return self.draws_.to_arviz([*alphas, "psi", "phi"], ["log_posterior"])

@@ -1,0 +1,107 @@
+"""What the kept features of a Gaussian model say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from honestbayes.models.real.fit import GaussianFit
+from honestbayes.types import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementTable:
+    """What tables of kept real-valued features have in common.
+
+    Attributes
+    ----------
+    name : tuple of str
+        Names.
+    classes : tuple of str
+        Class labels.
+    r : ndarray of shape (k,)
+        Root of the share of the sum of squares between classes; for two classes the absolute
+        correlation.
+    centre : ndarray of shape (C, k)
+        Posterior mean of the feature in each class, in the units of the data.
+    spread : ndarray of shape (k,)
+        Typical deviation within a class, in the same units.
+    by_design : ndarray of bool of shape (k,)
+        Whether the feature was kept by design.
+    """
+
+    name: tuple[str, ...]
+    classes: tuple[str, ...]
+    r: FloatArray
+    centre: FloatArray
+    spread: FloatArray
+    by_design: BoolArray
+
+    _share: ClassVar[str]
+    """The attribute of a subclass that is a share."""
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns, for a frame or JSON."""
+        centres = {
+            f"centre_{label}": self.centre[c].tolist() for c, label in enumerate(self.classes)
+        }
+        return {
+            "name": list(self.name),
+            "r": self.r.tolist(),
+            **centres,
+            "spread": self.spread.tolist(),
+            self._share: getattr(self, self._share).tolist(),
+            "by_design": self.by_design.tolist(),
+        }
+
+    def __str__(self) -> str:
+        """Return an aligned table."""
+        rows = [["feature", "r", *self.classes, "spread", self._share]]
+        shares = getattr(self, self._share)
+        for j, name in enumerate(self.name):
+            centres = (f"{centre:.4g}" for centre in self.centre[:, j])
+            ends = (f"{self.spread[j]:.4g}", f"{shares[j]:.1%}")
+            rows.append([name, f"{self.r[j]:.3f}", *centres, *ends])
+        first, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines = []
+        for (name, *cells), by_design in zip(rows, (False, *self.by_design), strict=True):
+            padded = (f"{cell:>{max(9, size)}}" for cell, size in zip(cells, sizes, strict=True))
+            remark = "  by design" if by_design else ""
+            lines.append("  ".join((f"{name:<{first}}", *padded)) + remark)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianFeatureTable(MeasurementTable):
+    """The kept features, strongest first, then those kept by design; centres are shrunk.
+
+    Attributes
+    ----------
+    idle : ndarray of shape (k,)
+        Posterior probability that the feature tells nothing at all (ratio 0).
+    """
+
+    idle: FloatArray
+    _share: ClassVar[str] = "idle"
+
+
+def feature_table(
+    fit: GaussianFit, names: tuple[str, ...], classes: tuple[str, ...]
+) -> GaussianFeatureTable:
+    """Summarise each kept feature."""
+    weights = fit.ratio_weights()
+    by_design = np.zeros(len(names), dtype=bool)
+    by_design[len(fit.selection.kept) :] = True
+    observed = np.broadcast_to(fit.moments.observed, fit.moments.mean.shape).sum(axis=0)
+    degrees = 2 * fit.variance_prior.shape + np.maximum(observed - len(classes), 0)
+    return GaussianFeatureTable(
+        names,
+        classes,
+        np.sqrt(fit.moments.r_squared()),
+        np.einsum("ak,ack->ck", weights, fit.location),
+        np.sqrt((2 * fit.variance_prior.scale + fit.moments.within) / degrees),
+        by_design,
+        weights[fit.ratio == 0].sum(axis=0),
+    )

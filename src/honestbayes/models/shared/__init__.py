@@ -1,0 +1,1 @@
+"""What the models share: estimator, parts, slope, number of features, intervals, files."""

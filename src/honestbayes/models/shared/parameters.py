@@ -1,0 +1,368 @@
+"""Check the constructor's words before any work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, get_args
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from honestbayes.likelihood.quadrature import AlphaPrior
+from honestbayes.models.binary.common_alpha import ModelSettings, Quadrature
+from honestbayes.models.binary.fit import FeaturePriorName, Settings
+from honestbayes.models.categorical.fit import CategoricalSettings
+from honestbayes.models.mixture.fit import MixtureSettings
+from honestbayes.models.real.fit import GaussianSettings
+from honestbayes.sampling.chains import Schedule
+from honestbayes.selection.criteria import Criterion, FeatureKind, as_criterion
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+
+def check_settings(
+    params: Mapping[str, Any], always_keep: BoolArray, *, only_event: bool = False
+) -> Settings:
+    """Turn the estimator's parameters into settings, or say what is wrong with them."""
+    feature_prior, correction = _model(params, only_event=only_event)
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    low, high = theta_interval(params)
+    tolerance = _tolerance(params)
+    return Settings(
+        n_features=n_features,
+        threshold=threshold,
+        always_keep=always_keep,
+        feature_prior=feature_prior,
+        correction=correction,
+        model=ModelSettings(
+            AlphaPrior(*positive_pair(params, "alpha_prior")),
+            (low, high),
+            params["quadrature"],
+            tolerance,
+        ),
+        class_pseudocounts=positive_pair(params, "class_pseudocounts"),
+    )
+
+
+def gaussian_settings(
+    params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
+) -> GaussianSettings:
+    """Turn the parameters of a model of real-valued features into settings."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    prior, correction = _prior_and_correction(params, "heavy-tailed")
+    criterion = _criterion(params, "real", ("correlation", "f", "t"), classes)
+    return GaussianSettings(n_features, threshold, always_keep, prior, correction, criterion)
+
+
+def categorical_settings(
+    params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
+) -> CategoricalSettings:
+    """Turn the parameters of a model of categorical features into settings."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    prior, correction = _prior_and_correction(params, "uniform")
+    return CategoricalSettings(
+        n_features,
+        threshold,
+        always_keep,
+        prior,
+        correction,
+        AlphaPrior(*positive_pair(params, "alpha_prior")),
+        _tolerance(params),
+        _criterion(params, "categorical", ("correlation",), classes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureChoices:
+    """Validated choices of the user of a mixture: selection, priors, chains."""
+
+    n_features: int | None
+    threshold: float | None
+    model: MixtureSettings
+    schedule: Schedule
+    n_chains: int
+    thin: int
+
+
+def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> MixtureChoices:
+    """Turn the parameters of a mixture into settings."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    if params["correction"] not in ("auto", "selection", None):
+        msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
+        raise ValueError(msg)
+    model = MixtureSettings(
+        params["correction"] is not None,
+        positive_pair(params, "class_pseudocounts"),
+        AlphaPrior(*positive_pair(params, "alpha_prior")),
+        AlphaPrior(*positive_pair(params, "response_prior")),
+        theta_interval(params),
+        None if params["n_alpha"] is None else whole_number(params, "n_alpha", 1),
+    )
+    return MixtureChoices(
+        n_features,
+        threshold,
+        model,
+        Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1)),
+        whole_number(params, "n_chains", 1),
+        whole_number(params, "thin", 1),
+    )
+
+
+def _criterion(
+    params: Mapping[str, Any],
+    kind: FeatureKind,
+    usual: tuple[str, ...],
+    classes: AnyArray | None,
+) -> Criterion | None:
+    """Return the user's criterion; None for those that are the usual race."""
+    given = params.get("criterion", "correlation")
+    criterion = as_criterion(given, features=(kind,), classes=classes)
+    if classes is not None:
+        criterion.check(kind, classes.size)
+    elif kind not in criterion.features:
+        criterion.check(kind, 2)
+    if isinstance(given, str) and given in usual:
+        return None
+    if params["threshold"] is not None:
+        msg = f"threshold is a bound on the correlation: not with criterion={criterion.name!r}."
+        raise ValueError(msg)
+    return criterion
+
+
+def _prior_and_correction(params: Mapping[str, Any], fixed: str) -> tuple[Any, Any]:
+    """Resolve "auto"; ``fixed`` is the prior that does not learn from all screened features."""
+    correction, prior = params["correction"], params["feature_prior"]
+    if correction not in ("auto", "counts", "selection", None):
+        msg = f"correction={correction!r} is not one of 'auto', 'counts', 'selection', None."
+        raise ValueError(msg)
+    if prior not in ("auto", "learned", fixed):
+        msg = f"feature_prior={prior!r} is not one of 'auto', 'learned', {fixed!r}."
+        raise ValueError(msg)
+    if correction == "auto":
+        correction = "counts"
+    if prior == "auto":
+        prior = fixed if correction == "selection" else "learned"
+    if prior == "learned" and correction == "selection":
+        msg = (
+            "feature_prior='learned' learns from all screened features, so correction must be "
+            f"'counts' or None; for correction='selection' use feature_prior={fixed!r}."
+        )
+        raise ValueError(msg)
+    return prior, correction
+
+
+def _tolerance(params: Mapping[str, Any]) -> float:
+    if not (_is_real(params["tol"]) and params["tol"] > 0):
+        msg = f"tol={params['tol']!r} is not positive."
+        raise ValueError(msg)
+    return float(params["tol"])
+
+
+def _model(params: Mapping[str, Any], *, only_event: bool) -> tuple[FeaturePriorName, Any]:
+    """Resolve "auto" and refuse combinations that have no meaning."""
+    quadrature = params["quadrature"]
+    if quadrature not in get_args(Quadrature):
+        msg = f"quadrature={quadrature!r} is not one of 'adaptive', 'paper'."
+        raise ValueError(msg)
+    correction = params["correction"]
+    if correction not in ("auto", "counts", "selection", None):
+        msg = f"correction={correction!r} is not one of 'auto', 'counts', 'selection', None."
+        raise ValueError(msg)
+    prior = params["feature_prior"]
+    if prior not in ("auto", "learned", "uniform"):
+        msg = f"feature_prior={prior!r} is not one of 'auto', 'learned', 'uniform'."
+        raise ValueError(msg)
+    if correction == "auto":
+        published = only_event or quadrature == "paper"
+        correction = "selection" if published and prior != "learned" else "counts"
+    if prior == "auto":
+        published = only_event or quadrature == "paper" or correction == "selection"
+        prior = "uniform" if published else "learned"
+    if prior == "learned" and correction == "selection":
+        msg = (
+            "feature_prior='learned' learns from the counts of all features, so correction must "
+            "be 'counts' or None; for correction='selection' use feature_prior='uniform'."
+        )
+        raise ValueError(msg)
+    if prior == "learned" and quadrature == "paper":
+        msg = "quadrature='paper' goes with feature_prior='uniform'."
+        raise ValueError(msg)
+    if only_event and (correction == "counts" or prior == "learned"):
+        msg = (
+            "fit_selected knows only that the other features were discarded: use "
+            "feature_prior='uniform' and correction='selection' or None."
+        )
+        raise ValueError(msg)
+    return prior, correction
+
+
+def selection_rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None, float | None]:
+    """Return how many features to keep, or the bound; both None: all."""
+    k, threshold = params["n_features_to_select"], params["threshold"]
+    if threshold is not None:
+        if k is not None:
+            msg = "give n_features_to_select or threshold, not both."
+            raise ValueError(msg)
+        if not (_is_real(threshold) and 0 <= threshold <= 1):
+            msg = f"threshold={threshold!r} is not a correlation between 0 and 1."
+            raise ValueError(msg)
+        return None, float(threshold)
+    if k is None:
+        return min(10, n_racing), None
+    if isinstance(k, str):
+        if k not in ("all", "cv"):
+            msg = f"n_features_to_select={k!r} is not a number, 'all', 'cv' or None."
+            raise ValueError(msg)
+        return None, None
+    if not (_is_real(k) and np.isfinite(k) and int(k) == k and k >= 0):
+        msg = f"n_features_to_select={k!r} is not a whole number of features."
+        raise ValueError(msg)
+    if k > n_racing:
+        msg = (
+            f"n_features_to_select={k} is more than the {n_racing} features in the race; give a "
+            "smaller number or 'all'."
+        )
+        raise ValueError(msg)
+    return int(k), None
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
+    try:
+        first, second = (float(value) for value in params[name])
+    except (TypeError, ValueError):
+        msg = f"{name}={params[name]!r} is not a pair of numbers."
+        raise ValueError(msg) from None
+    return first, second
+
+
+def theta_interval(params: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the bounds of theta."""
+    low, high = _pair(params, "theta_prior")
+    if not 0 <= low < high <= 1:
+        msg = f"theta_prior={params['theta_prior']} is not an interval within (0, 1)."
+        raise ValueError(msg)
+    return low, high
+
+
+def whole_number(params: Mapping[str, Any], name: str, least: int) -> int:
+    """Return a whole number of the user's that is not too small."""
+    value = params[name]
+    if not (_is_real(value) and np.isfinite(value) and int(value) == value and value >= least):
+        msg = f"{name}={value!r} is not a whole number from {least} on."
+        raise ValueError(msg)
+    return int(value)
+
+
+def check_weights(sample_weight: Any, codes: IntArray, classes: AnyArray) -> FloatArray:
+    """Return what each row counts; every class needs some weight."""
+    rows = np.empty((codes.size, 0))
+    weight = _check_sample_weight(sample_weight, rows, dtype=float, ensure_non_negative=True)
+    total = np.bincount(codes, weight, minlength=classes.size)
+    if not np.isfinite(total.sum()):
+        msg = "sample_weight is too large: it sums to infinity."
+        raise ValueError(msg)
+    present = total > 0
+    if not present.all():
+        msg = f"class {classes[~present].tolist()[0]!r} has no row with a sample_weight above 0."
+        raise ValueError(msg)
+    return np.asarray(weight)
+
+
+def positive_number(params: Mapping[str, Any], name: str) -> float:
+    """Return a finite number of the user's that is above 0."""
+    value = params[name]
+    if not (_is_real(value) and 0 < value < np.inf):
+        msg = f"{name}={value!r} is not a number above 0."
+        raise ValueError(msg)
+    return float(value)
+
+
+def positive_pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
+    """Return two positive numbers of the user's."""
+    first, second = _pair(params, name)
+    if not (0 < first < np.inf and 0 < second < np.inf):
+        msg = f"{name}={params[name]} must be two positive numbers."
+        raise ValueError(msg)
+    return first, second
+
+
+def check_recalibrate(recalibrate: Any) -> None:
+    """Refuse an unknown way to recalibrate."""
+    if recalibrate not in (None, "slope"):
+        msg = f"recalibrate={recalibrate!r} is not one of None, 'slope'."
+        raise ValueError(msg)
+
+
+def check_prevalences(class_prior: Any, n_classes: int) -> FloatArray | None:
+    """Return the logs of given prevalences, or None where none are given."""
+    if class_prior is None:
+        return None
+    try:
+        prior = np.asarray(class_prior, dtype=float)
+    except (TypeError, ValueError):
+        prior = np.zeros(0)
+    if prior.shape != (n_classes,) or not np.all(prior > 0) or abs(prior.sum() - 1) > 1e-6:
+        number = "two" if n_classes == 2 else n_classes
+        msg = f"class_prior={class_prior} must be {number} positive prevalences that sum to 1."
+        raise ValueError(msg)
+    return np.asarray(np.log(prior))
+
+
+def pseudocounts(given: Any, n_classes: int) -> FloatArray:
+    """Return the Dirichlet prior of the class frequencies: one number for all, or one each."""
+    try:
+        values = np.broadcast_to(np.asarray(given, dtype=float), (n_classes,))
+    except (TypeError, ValueError):
+        values = np.zeros(n_classes)
+    if not (np.all(values > 0) and np.all(np.isfinite(values))):
+        number = "two" if n_classes == 2 else n_classes
+        what = "positive" if isinstance(given, Real) else f"{number} positive numbers"
+        msg = f"class_pseudocounts={given} must be {what}."
+        raise ValueError(msg)
+    return np.array(values)
+
+
+def group_codes(groups: Any, n_cases: int) -> IntArray | None:
+    """Return the number of each case's group, from 0; None where none are given."""
+    if groups is None:
+        return None
+    labels = np.asarray(groups)
+    if labels.shape != (n_cases,):
+        msg = f"groups has {labels.size} entries, but X has {n_cases} rows."
+        raise ValueError(msg)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        row = int(np.flatnonzero(np.isnan(labels))[0])
+        msg = f"groups has no value in row {row}; give each row its group."
+        raise ValueError(msg)
+    codes: IntArray = np.unique(labels, return_inverse=True)[1]
+    return codes
+
+
+def refuse_arguments(arguments: Mapping[str, Any]) -> None:
+    """Refuse what `fit` does not take; weights with the reason."""
+    for name in ("sample_weight", "class_weight"):
+        if arguments.get(name) is not None:
+            msg = (
+                f"{name} is not supported: the probability that a feature is discarded needs whole "
+                "counts of cases. For another prevalence use class_prior."
+            )
+            raise TypeError(msg)
+    unknown = sorted(set(arguments) - {"sample_weight"})
+    if unknown:
+        msg = f"fit got unexpected arguments {unknown}."
+        raise TypeError(msg)
+
+
+def check_level_and_draws(level: float, n_draws: int) -> None:
+    """Refuse a level or a number of draws that make no interval."""
+    if not 0 < level < 1:
+        msg = f"level={level} is not between 0 and 1."
+        raise ValueError(msg)
+    if n_draws < 1:
+        msg = f"n_draws={n_draws} is not a positive whole number."
+        raise ValueError(msg)

@@ -1,0 +1,16 @@
+"""Tables as they come: arrays, sparse matrices and frames, and what their cells mean."""
+
+from __future__ import annotations
+
+from honestbayes.sources.binarization import Binarization
+from honestbayes.sources.labels import check_as_many, encode_classes, encode_labels
+from honestbayes.sources.source import Source, as_source
+
+__all__ = [
+    "Binarization",
+    "Source",
+    "as_source",
+    "check_as_many",
+    "encode_classes",
+    "encode_labels",
+]

@@ -1,0 +1,121 @@
+"""pandas and polars frames as sources: converted a slice of columns at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from honestbayes.sources.source import Block, DenseSource, Source, column_slices
+from honestbayes.types import AnyArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSource:
+    """A frame whose columns have different types; null and NaN are missing."""
+
+    frame: Any
+    kind: str
+    feature_names: tuple[str, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.frame.shape[0], self.frame.shape[1]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield slices of columns, each converted for itself."""
+        n, p = self.shape
+        for columns in column_slices(n, p):
+            positions = np.arange(columns.start, columns.stop)
+            yield Block(slice(0, n), columns, self.take(positions))
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the named columns; floats where any of them is missing a value."""
+        if len(columns) == 0:
+            return np.zeros((self.shape[0], 0))
+        if self.kind == "polars":
+            part = self.frame[:, columns.tolist()]
+            if (
+                len(set(part.dtypes)) == 1
+                and part.dtypes[0].is_integer()
+                and not any(part.null_count().row(0))
+            ):
+                values: AnyArray = part.to_numpy()
+                return values
+        return np.column_stack([self._column(int(position)) for position in columns])
+
+    def _column(self, position: int) -> AnyArray:
+        if self.kind == "pandas":
+            column = self.frame.iloc[:, position]
+            name = column.name
+            missing = column.isna().to_numpy()
+            if missing.any():
+                values = np.full(missing.size, np.nan)
+                values[~missing] = self._numbers(column[~missing].to_numpy(), str(name))
+                return values
+            values = column.to_numpy()
+        else:
+            column = self.frame[:, position]
+            name = column.name
+            numeric = column.dtype.is_numeric() or str(column.dtype) == "Boolean"
+            if column.null_count() and numeric:
+                column = column.cast(float)
+            values = column.to_numpy()
+        if values.dtype.kind not in "buif":
+            values = self._numbers(values, str(name))
+        return values
+
+    @staticmethod
+    def _numbers(values: AnyArray, name: str) -> AnyArray:
+        try:
+            if values.dtype.kind in "mM" or any(isinstance(v, str) for v in values):
+                raise TypeError
+            return values.astype(float)
+        except (TypeError, ValueError):
+            example = next((v for v in values if isinstance(v, str)), values[0])
+            msg = (
+                f"column {name!r} holds {example!r}, which is not a number; "
+                "encode it as 0/1 or numbers, or leave it out."
+            )
+            raise ValueError(msg) from None
+
+
+def frame_source(frame: Any, kind: str) -> Source:
+    """Wrap a frame; one that is a single NumPy block is used without a copy."""
+    names = frame_names(frame, kind)
+    if kind == "pandas":
+        types = set(frame.dtypes)
+        if len(types) == 1 and isinstance(next(iter(types)), np.dtype):
+            values = frame.to_numpy()
+            if values.dtype.kind in "buif":
+                return DenseSource(values, names)
+    return FrameSource(frame, kind, names)
+
+
+def frame_names(frame: Any, kind: str) -> tuple[str, ...]:
+    """Return the names of a frame's columns; refuse what is no frame of named columns."""
+    if type(frame).__name__ == "LazyFrame":
+        msg = "X is a LazyFrame: call its collect() first."
+        raise ValueError(msg)
+    if frame.ndim != 2 if kind == "pandas" else not hasattr(frame, "columns"):
+        msg = (
+            "Expected 2D array, got a single column. Reshape your data: give X as a frame or a "
+            "table."
+        )
+        raise ValueError(msg)
+    names = tuple(map(str, list(frame.columns)))
+    if len(set(names)) < len(names):
+        twice = next(name for name, times in Counter(names).items() if times > 1)
+        msg = f"column name {twice!r} occurs twice; rename one of them."
+        raise ValueError(msg)
+    if frame.shape[0] == 0 or frame.shape[1] == 0:
+        msg = (
+            f"Found array with {frame.shape[0]} sample(s) and {frame.shape[1]} feature(s) while a "
+            "minimum of 1 is required."
+        )
+        raise ValueError(msg)
+    return names

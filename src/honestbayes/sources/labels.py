@@ -1,0 +1,80 @@
+"""Class labels of the rows: sorted, coded, none of them missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from honestbayes.sources.levels import is_missing
+from honestbayes.types import AnyArray, BoolArray, IntArray
+
+
+def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
+    """Return the two class labels, sorted, and which rows are of the second one."""
+    if classes is None:
+        found, codes = encode_labels(y)
+        if found.size > 2:
+            msg = (
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(codes)} with {found.size} classes."
+            )
+            raise ValueError(msg)
+        return found, codes == 1
+    labels, classes = _checked_labels(y), np.asarray(classes)
+    strange = np.setdiff1d(labels, classes)
+    if classes.shape != (2,) or strange.size:
+        msg = f"y holds {np.unique(labels).tolist()}, but the classes are {classes.tolist()}."
+        raise ValueError(msg)
+    return classes, labels == classes[1]
+
+
+def encode_labels(y: Any) -> tuple[AnyArray, IntArray]:
+    """Return the class labels, sorted, of two kinds or more, and the class of each row."""
+    classes, codes = np.unique(_checked_labels(y), return_inverse=True)
+    if classes.size == 1:
+        msg = (
+            f"y holds only one class, {classes.tolist()[0]!r}; two classes are needed to learn "
+            "what tells them apart."
+        )
+        raise ValueError(msg)
+    return classes, codes
+
+
+def _checked_labels(y: Any) -> AnyArray:
+    """Return labels of rows, none of them missing."""
+    if y is None:
+        msg = "requires y to be passed, but the target y is None."
+        raise ValueError(msg)
+    labels: AnyArray = column_or_1d(y, warn=True)
+    missing = _missing_labels(labels)
+    if missing.size:
+        msg = f"Input y contains NaN: it is missing in row {missing[0]}; leave such rows out."
+        raise ValueError(msg)
+    if labels.dtype.kind == "f" and np.isinf(labels).any():
+        msg = f"Input y contains infinity in row {int(np.flatnonzero(np.isinf(labels))[0])}."
+        raise ValueError(msg)
+    check_classification_targets(labels)
+    return labels
+
+
+def check_as_many(n_rows: int, n_labels: int) -> None:
+    """Refuse labels that are not one for each row."""
+    if n_labels != n_rows:
+        msg = (
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {n_rows} rows, y has {n_labels}."
+        )
+        raise ValueError(msg)
+
+
+def _missing_labels(labels: AnyArray) -> IntArray:
+    """Rows whose label is NaN, None or NA."""
+    if labels.dtype.kind == "f":
+        return np.flatnonzero(np.isnan(labels))
+    if labels.dtype.kind != "O":
+        return np.zeros(0, dtype=np.int64)
+    missing = [row for row, label in enumerate(labels) if is_missing(label)]
+    return np.array(missing, dtype=np.int64)

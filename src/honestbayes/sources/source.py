@@ -1,0 +1,178 @@
+"""One small interface between tables of any kind and everything that counts them.
+
+A source hands out blocks (all rows or some, all columns or some) for counting, and dense copies
+of a few named columns for prediction. To add a kind of table, write a class with these members
+and name it in :func:`as_source`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from honestbayes.types import AnyArray, IntArray
+
+BLOCK_CELLS = 1 << 23
+"""Cells in one dense block: large enough for speed, small enough not to be noticed in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a table: dense (rows x columns) values, or a CSR or CSC matrix."""
+
+    rows: slice
+    columns: slice
+    values: Any
+
+
+class Source(Protocol):
+    """What counting and prediction need of a table."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the table has them."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield every cell once; each block holds all rows of its columns."""
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the named columns as a dense array of shape (n, len(columns))."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenseSource:
+    """A NumPy array of integers, booleans or floats, in any memory layout."""
+
+    values: AnyArray
+    feature_names: tuple[str, ...] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield slices of columns; nothing is copied."""
+        n, p = self.shape
+        for columns in column_slices(n, p):
+            yield Block(slice(0, n), columns, self.values[:, columns])
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return a copy of the named columns."""
+        return np.take(self.values, columns, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class SparseSource:
+    """A SciPy CSR or CSC matrix or array in canonical format; absent cells are zeros."""
+
+    values: Any
+    feature_names: tuple[str, ...] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the whole matrix as it is."""
+        n, p = self.shape
+        yield Block(slice(0, n), slice(0, p), self.values)
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the named columns as a dense array."""
+        dense: AnyArray = self.values[:, columns].toarray()
+        return dense
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOf:
+    """Some rows of a source of any kind, for training without the others."""
+
+    source: Source
+    rows: IntArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return int(self.rows.size), self.source.shape[1]
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the table has them."""
+        return self.source.feature_names
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows of each of the source's blocks."""
+        for block in self.source.blocks():
+            yield Block(slice(0, self.rows.size), block.columns, block.values[self.rows])
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the rows of the named columns, rows first where that is cheap."""
+        if isinstance(self.source, DenseSource):
+            return np.take(self.source.values[self.rows], columns, axis=1)
+        if isinstance(self.source, SparseSource):
+            dense: AnyArray = self.source.values[self.rows][:, columns].toarray()
+            return dense
+        return self.source.take(columns)[self.rows]
+
+
+def dense_values(source: Source) -> AnyArray:
+    """Return all columns of a small source as a dense array."""
+    return source.take(np.arange(source.shape[1]))
+
+
+def column_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Cut the columns of a table into slices of about ``BLOCK_CELLS`` cells."""
+    width = max(1, BLOCK_CELLS // max(n_rows, 1))
+    for start in range(0, n_columns, width):
+        yield slice(start, min(start + width, n_columns))
+
+
+def as_source(X: Any) -> Source:
+    """Wrap a table: array-like, SciPy sparse, pandas or polars frame, or a source already."""
+    if isinstance(X, DenseSource | SparseSource):
+        return X
+    if all(hasattr(X, member) for member in ("blocks", "take", "shape", "feature_names")):
+        source: Source = X
+        return source
+    if sparse.issparse(X):
+        return _sparse_source(X)
+    module = type(X).__module__.partition(".")[0]
+    if module in ("pandas", "polars"):
+        from honestbayes.sources.frames import frame_source
+
+        return frame_source(X, module)
+    values = check_array(
+        X, dtype="numeric", ensure_all_finite=False, estimator="honestbayes", input_name="X"
+    )
+    if values.dtype.kind not in "buif":
+        msg = f"X has dtype {values.dtype}; give integers, booleans or floats."
+        raise ValueError(msg)
+    return DenseSource(values)
+
+
+def _sparse_source(X: Any) -> SparseSource:
+    if X.ndim != 2:
+        msg = "Expected 2D array, got a sparse array of another dimension. Give X as a table."
+        raise ValueError(msg)
+    if X.format not in ("csr", "csc"):
+        X = X.tocsr()
+    if np.dtype(X.dtype).kind == "c":
+        msg = "Complex data not supported: X holds complex numbers."
+        raise ValueError(msg)
+    if X.shape[0] < 1 or X.shape[1] < 1:
+        check_array(X, accept_sparse=True)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return SparseSource(X)

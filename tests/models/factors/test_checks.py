@@ -1,0 +1,28 @@
+"""scikit-learn's own checks, all of them, with few sweeps."""
+
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from honestbayes.models.factors.classifier import SelectiveFactorClassifier
+from honestbayes.models.factors.regressor import SelectiveFactorRegressor
+
+FEW = {"n_factors": 1, "n_chains": 2, "n_warmup": 30, "n_samples": 30, "random_state": 0}
+
+pytestmark = [
+    # So few sweeps are too few, and the estimators say so.
+    pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),
+]
+
+
+@parametrize_with_checks(
+    [
+        SelectiveFactorClassifier(**FEW, recalibrate=None),
+        SelectiveFactorClassifier(
+            **FEW, feature_prior="heavy-tailed", correction=None, recalibrate=None
+        ),
+        SelectiveFactorRegressor(**FEW),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
