@@ -21,10 +21,10 @@ _TOP = _JUDGES | {"datasets", "report", "experiments", "honestbayes", "tables"}
 ALLOWED: dict[str, set[str]] = {
     "types": set(),
     "files": {"types"},
-    "sources": {"types"},
-    "screening": {"types", "sources"},
+    "sources": {"types", "files"},
+    "screening": {"types", "files", "sources"},
     "sampling": {"types", "files"},
-    "selection": {"types", "sources", "screening"},
+    "selection": {"types", "files", "sources", "screening"},
     "likelihood": _GROUND,
     "correction": _GROUND | {"likelihood"},
     "models": _MODELS,

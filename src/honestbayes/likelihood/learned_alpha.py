@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
-from honestbayes.likelihood.quadrature import AlphaPrior
+from honestbayes.files.fields import Floats, Logs, Number, Weights
+from honestbayes.files.records import INLINE, Check
+from honestbayes.likelihood.quadrature import LARGEST_ALPHA, AlphaPrior, check_alpha
 from honestbayes.types import FloatArray, IntArray
 
 SPACING = 0.35
@@ -78,10 +81,10 @@ class LearntDistribution:
         Whether EM met its tolerance.
     """
 
-    weights: FloatArray
-    family: FloatArray
-    free: float
-    path: FloatArray
+    weights: Annotated[FloatArray, Weights("atoms")]
+    family: Annotated[FloatArray, Weights("atoms")]
+    free: Annotated[float, Number(0.0, 1.0)]
+    path: Annotated[FloatArray, Floats("steps")]
     converged: bool
 
 
@@ -99,9 +102,14 @@ class LearntAlpha:
         The share of features at each atom, and how it was found.
     """
 
-    alpha: FloatArray
-    log_likelihood: FloatArray
-    shape: LearntDistribution
+    alpha: Annotated[FloatArray, Floats("atoms", low=0.0, high=LARGEST_ALPHA)]
+    log_likelihood: Annotated[FloatArray, Logs("atoms")]
+    shape: Annotated[LearntDistribution, INLINE]
+
+    def check(self, check: Check) -> None:
+        """Refuse atoms that are too few or not in order."""
+        check_alpha(self.alpha, check, strictly=True)
+        check(self.alpha.size >= 2, "alpha", "has fewer than two atoms")
 
 
 def learn_alpha(

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from honestbayes.files.fields import Number
+from honestbayes.files.records import INLINE
 from honestbayes.likelihood.counts import DistinctCounts, distinct_counts
 from honestbayes.likelihood.dirichlet import log_marginal, table_likelihood
 from honestbayes.likelihood.learned_alpha import (
@@ -51,8 +54,8 @@ class LearnedCategories:
         classes, where there are any.
     """
 
-    learnt: LearntAlpha
-    base: float
+    learnt: Annotated[LearntAlpha, INLINE]
+    base: Annotated[float, Number(1e-3, 1e3)]
     binary: LearnedPrior | None
 
 

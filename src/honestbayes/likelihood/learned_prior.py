@@ -8,9 +8,12 @@ every feature. That conditions on everything that was screened, so no selection 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from honestbayes.files.fields import Floats, Logs, Number, Weights
+from honestbayes.files.records import INLINE, Check
 from honestbayes.likelihood.counts import (
     CountLikelihood,
     DistinctCounts,
@@ -25,7 +28,13 @@ from honestbayes.likelihood.learned_alpha import (
     learn_alpha,
     prior_mass,
 )
-from honestbayes.likelihood.quadrature import AlphaPrior, ThetaRule, cell_rule
+from honestbayes.likelihood.quadrature import (
+    LARGEST_ALPHA,
+    AlphaPrior,
+    ThetaRule,
+    cell_rule,
+    check_alpha,
+)
 from honestbayes.types import FloatArray
 
 N_CELLS = 16
@@ -64,17 +73,28 @@ class LearnedPrior:
         Whether EM met its tolerance.
     """
 
-    edges: FloatArray
-    cell_weights: FloatArray
-    rule: ThetaRule
-    alpha: FloatArray
-    alpha_weights: FloatArray
-    family: FloatArray
-    free: float
-    log_likelihood: FloatArray
+    edges: Annotated[FloatArray, Floats("cells+1", low=0.0, high=1.0)]
+    cell_weights: Annotated[FloatArray, Weights("cells")]
+    rule: Annotated[ThetaRule, INLINE]
+    alpha: Annotated[FloatArray, Floats("atoms", low=0.0, high=LARGEST_ALPHA)]
+    alpha_weights: Annotated[FloatArray, Weights("atoms")]
+    family: Annotated[FloatArray, Weights("atoms")]
+    free: Annotated[float, Number(0.0, 1.0)]
+    log_likelihood: Annotated[FloatArray, Logs("atoms")]
     given_margin: bool
-    path: FloatArray
+    path: Annotated[FloatArray, Floats("steps")]
     converged: bool
+
+    def check(self, check: Check) -> None:
+        """Refuse cells and atoms that are not in order, and nodes that are not in the cells."""
+        n_cells, theta = self.cell_weights.size, self.rule.theta
+        good = n_cells > 0 and np.all(np.diff(self.edges) > 0)
+        check(good, "edges", "is not increasing")
+        even = theta.size > 0 and theta.size % n_cells == 0
+        check(even, "theta", "is not spread evenly over the cells")
+        check(self.rule.weight.size == theta.size, "theta_weights", "is not one for each theta")
+        check_alpha(self.alpha, check, strictly=True)
+        check(self.alpha.size >= 2, "alpha", "has fewer than two atoms")
 
     def theta_moments(self) -> tuple[float, float]:
         """Mean and standard deviation of theta over features."""

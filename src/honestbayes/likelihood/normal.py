@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import digamma, polygamma
 
+from honestbayes.files.fields import Number
+from honestbayes.files.records import Check
 from honestbayes.likelihood.learned_alpha import learn_distribution
 from honestbayes.types import FloatArray, IntArray
 
@@ -38,8 +41,12 @@ _MOST_DEGREES = 1e6
 class VariancePrior:
     """Inverse gamma prior of the features' variances."""
 
-    shape: float
-    scale: float
+    shape: Annotated[float, Number(0.0, 1e9, stored_as="variance_shape")]
+    scale: Annotated[float, Number(0.0, 1e300, stored_as="variance_scale")]
+
+    def check(self, check: Check) -> None:
+        """Refuse what is not positive."""
+        check(self.shape > 0 and self.scale > 0, "variance_scale", "is not positive")
 
 
 def fit_variance_prior(within: FloatArray, degrees: FloatArray | int) -> VariancePrior:

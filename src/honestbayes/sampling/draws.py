@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.files.entries import Entries
+from honestbayes.files.fields import Field, Known
+from honestbayes.files.records import values_from_plain
 from honestbayes.types import AnyArray, FloatArray
 
 RHAT_LIMIT = 1.05
@@ -207,3 +210,12 @@ def diagnose(values: Mapping[str, FloatArray]) -> Diagnostics:
             )
     columns = np.array(rows, dtype=float).reshape(-1, 6).T
     return Diagnostics(tuple(values), *columns)
+
+
+def draws_from_plain(fields: Mapping[str, Field], entries: Entries, known: Known) -> Draws:
+    """Return draws in a file, each by its field, of shape ("n_chains", "n_draws", ...)."""
+    first, *others = fields
+    values = values_from_plain({first: fields[first]}, entries, known)
+    entries.check(min(values[first].shape[:2]) >= 1, first, "holds no draws")
+    values |= values_from_plain({name: fields[name] for name in others}, entries, known)
+    return Draws(values, known["n_chains"])

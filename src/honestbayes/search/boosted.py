@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from honestbayes.files.fields import Field
+from honestbayes.models.plain.fields import WholeWord
 from honestbayes.models.shared.parameters import whole_number
 from honestbayes.search.boosting import Round, boost
-from honestbayes.search.file import BOOSTED
 from honestbayes.search.judges import Cases, NaiveBayesCourt
 from honestbayes.search.path import SelectionPath
 from honestbayes.search.selector import ProbabilitySelector
@@ -75,7 +76,12 @@ class BoostedProbabilitySelector(ProbabilitySelector):
     np.int64(7)
     """
 
-    _file_kind = BOOSTED
+    _kind: ClassVar[str] = "BoostedProbabilitySelector"
+    _takes_again: ClassVar[bool] = True
+    _word_fields: ClassVar[Mapping[str, Field]] = {
+        **ProbabilitySelector._word_fields,
+        "n_rounds": WholeWord(),
+    }
 
     def __init__(
         self,

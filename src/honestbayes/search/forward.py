@@ -2,21 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from honestbayes.files.entries import Entries, Plain
+from honestbayes.files.fields import Choice, Field, Known
+from honestbayes.files.records import Given
+from honestbayes.models.plain.fields import WholeWord
 from honestbayes.models.shared.parameters import selection_rule, whole_number
+from honestbayes.models.shared.words import Word
 from honestbayes.search.estimator_judge import EstimatorCourt
-from honestbayes.search.file import FORWARD
 from honestbayes.search.judges import Court, Judge, NaiveBayesCourt, Scoring
 from honestbayes.search.path import SelectionPath
 from honestbayes.search.selector import HeldOut, ProbabilitySelector
 from honestbayes.types import FloatArray
 
 _ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class NoObject(Given):
+    """An estimator, which a file of plain data cannot hold."""
+
+    def write(self, name: str, value: Any) -> Plain:
+        """Refuse an object."""
+        if value is not None:
+            msg = f"{name} is an object, which a file of plain data cannot hold."
+            raise ValueError(msg)
+        return {}, {}
+
+    def read(self, entries: Entries, name: str, known: Known) -> None:
+        """Return None."""
+
+
+class LossByName(Choice):
+    """A loss by its name."""
+
+    __slots__ = ()
+
+    def write(self, name: str, value: Any) -> Plain:
+        """Return the name; refuse a function."""
+        if callable(value):
+            msg = f"{name} is a function, which a file of plain data cannot hold."
+            raise ValueError(msg)
+        return {name: value}, {}
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOfFeatures(Word):
+    """How many features to keep: a number, "all" or None."""
+
+    def read(self, entries: Entries, name: str, known: Known) -> Any:
+        """Return the number or the word."""
+        value = entries.value(name)
+        try:
+            selection_rule({name: value, "threshold": None}, known["n_features_in"])
+        except (TypeError, ValueError, OverflowError):
+            entries.refuse(name, "is not a number of features")
+        entries.check(value != "cv", name, "is not a number of features")
+        return value
 
 
 class ForwardProbabilitySelector(ProbabilitySelector):
@@ -94,7 +141,16 @@ class ForwardProbabilitySelector(ProbabilitySelector):
     7
     """
 
-    _file_kind = FORWARD
+    _kind: ClassVar[str] = "ForwardProbabilitySelector"
+    _takes_again: ClassVar[bool] = False
+    _word_fields: ClassVar[Mapping[str, Field]] = {
+        **ProbabilitySelector._word_fields,
+        "estimator": NoObject(),
+        "n_features_to_select": NumberOfFeatures(),
+        "scoring": LossByName("squared_error", "log_loss"),
+        "score_on": Choice("train", "held_out"),
+        "patience": WholeWord(may_be_none=True),
+    }
 
     def __init__(
         self,
@@ -137,7 +193,7 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         groups : array-like of shape (n,), optional
             Rows of one group are held out together, in folds.
         """
-        self._check_words()
+        self._check_choices()
         X, labels, weight = self._training(X, y, sample_weight)
         n_steps = self._number_of_steps()
         held_out = self._hold_out(labels, weight, groups)
@@ -152,7 +208,7 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         self.path_ = self._walk(court, held_out, weight, n_steps)
         return self
 
-    def _check_words(self) -> None:
+    def _check_choices(self) -> None:
         """Refuse words that mean nothing, or nothing together."""
         if not callable(self.scoring) and self.scoring not in ("squared_error", "log_loss"):
             msg = (

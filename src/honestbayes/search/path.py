@@ -3,10 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 
+from honestbayes.files.entries import Entries
+from honestbayes.files.fields import CLOSE, Array, Counts, Floats, Known, Maybe, Whole
+from honestbayes.files.records import Check, Given
 from honestbayes.types import AnyArray, FloatArray, IntArray
+
+
+def feature_names(names: Any, columns: list[int]) -> tuple[str, ...]:
+    """Return how some columns are called: by name, or x0, x1, ... where there are no names."""
+    return tuple(f"x{j}" if names is None else str(names[j]) for j in columns)
+
+
+@dataclass(frozen=True, slots=True)
+class NamesOfSteps(Given):
+    """What the columns of all steps are called, which follows from the names of all columns."""
+
+    def read(self, entries: Entries, name: str, known: Known) -> tuple[str, ...]:
+        """Return the names."""
+        entries.check(
+            known["feature"].max(initial=0) < known["n_features_in"],
+            "feature",
+            "holds an impossible number",
+        )
+        return feature_names(known["feature_names"], known["feature"].tolist())
+
+
+def _of_rounds(low: float, high: float) -> Maybe:
+    return Maybe(array=Floats("steps", low=low - CLOSE, high=high + CLOSE))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,14 +56,27 @@ class SelectionPath:
         and the entropy of the weights after it, 1 where all are alike.
     """
 
-    feature: IntArray
-    name: tuple[str, ...]
-    train_score: FloatArray
-    held_out_score: FloatArray
-    n_kept: int
-    r: FloatArray | None = None
-    alpha: FloatArray | None = None
-    entropy: FloatArray | None = None
+    feature: Annotated[IntArray, Counts("steps")]
+    name: Annotated[tuple[str, ...], NamesOfSteps()]
+    train_score: Annotated[FloatArray, Floats("steps+1")]
+    held_out_score: Annotated[FloatArray, Array("steps+1")]
+    n_kept: Annotated[int, Whole()]
+    r: Annotated[FloatArray | None, _of_rounds(-1.0, 1.0)] = None
+    alpha: Annotated[FloatArray | None, _of_rounds(-100.0, 100.0)] = None
+    entropy: Annotated[FloatArray | None, _of_rounds(0.0, 1.0)] = None
+
+    def check_against(self, known: Known, check: Check) -> None:
+        """Refuse steps that a selector of a table with these columns cannot have taken."""
+        once = known["boosted"] or np.unique(self.feature).size == self.feature.size
+        check(once, "feature", "takes a column twice")
+        score = self.held_out_score
+        good = np.isfinite(score).all() or np.isnan(score).all()
+        check(good, "held_out_score", "is known for some steps only")
+        steps = self.feature.size
+        check(self.n_kept <= steps, "n_kept", f"is not a number from 0 to {steps}")
+        for name in ("r", "alpha", "entropy"):
+            there = getattr(self, name) is not None
+            check(there == known["boosted"], name, "is missing" if not there else "is unknown")
 
     @property
     def kept(self) -> IntArray:

@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import (
     StratifiedGroupKFold,
@@ -17,16 +16,21 @@ from sklearn.model_selection import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.models.plain.file import KnownColumns
+from honestbayes.files.entries import Entries, Plain, nested
+from honestbayes.files.fields import Field, Known, plain_scalar
+from honestbayes.files.records import Section, record_to_plain
+from honestbayes.models.plain.fields import KindsInTable, KnowsTable, Smoothing, WholeWord
 from honestbayes.models.shared.parameters import check_weights, positive_number, whole_number
-from honestbayes.search.file import FittedSelector, feature_names, from_plain, save_selector
+from honestbayes.models.shared.words import Word
 from honestbayes.search.judges import Cases
-from honestbayes.search.path import SelectionPath
+from honestbayes.search.path import SelectionPath, feature_names
 from honestbayes.sources import check_as_many, encode_labels
 from honestbayes.sources.coding import learn_coding
+from honestbayes.sources.columns import as_table
 from honestbayes.sources.kinds import columns_of
-from honestbayes.sources.levels import as_table
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+_MOST_FOLDS = 10**9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +64,36 @@ class HeldOut:
         return [(self.fold != f, self.fold == f) for f in folds if weight[self.fold == f].any()]
 
 
-class ProbabilitySelector(SelectorMixin, BaseEstimator):
+@dataclass(frozen=True, slots=True)
+class HeldOutWord(Word):
+    """A share, or a number of folds; folds of the training rows themselves become None."""
+
+    def write(self, name: str, value: Any) -> Plain:
+        """Return the number, or null."""
+        value = plain_scalar(value)
+        return {name: value if type(value) in (int, float) else None}, {}
+
+    def read(self, entries: Entries, name: str, known: Known) -> Any:
+        """Return the number, or None."""
+        value = entries.value(name)
+        good = value is None or (type(value) is int and 2 <= value <= _MOST_FOLDS)
+        good = good or (type(value) is float and 0 < value < 1)
+        entries.check(good, name, "is neither a share nor a number of folds")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs(Word):
+    """A number of threads or processes, or None."""
+
+    def read(self, entries: Entries, name: str, known: Known) -> Any:
+        """Return the number."""
+        value = entries.value(name)
+        entries.check(value is None or (type(value) is int and value != 0), name, "is no number")
+        return value
+
+
+class ProbabilitySelector(SelectorMixin, KnowsTable):
     """Base of selectors that optimise the probabilities of naive Bayes."""
 
     held_out: Any
@@ -70,7 +103,16 @@ class ProbabilitySelector(SelectorMixin, BaseEstimator):
     n_jobs: Any
     random_state: Any
     path_: SelectionPath
-    _file_kind: ClassVar[str]
+    _takes_again: ClassVar[bool]
+    """Whether a feature may be taken again, as boosting does."""
+
+    _word_fields: ClassVar[Mapping[str, Field]] = {
+        "held_out": HeldOutWord(),
+        "smoothing": Smoothing(),
+        "n_bins": WholeWord(least=2),
+        "kinds": KindsInTable(),
+        "n_jobs": Jobs(),
+    }
 
     def __sklearn_tags__(self) -> Any:
         """Declare what inputs are accepted."""
@@ -98,23 +140,26 @@ class ProbabilitySelector(SelectorMixin, BaseEstimator):
 
         Notes
         -----
-        A selector with an ``estimator``, or a function as ``scoring``, is refused. Folds that are
-        given as a splitter, and a ``RandomState``, are stored as None; they are not needed to
-        transform.
+        A selector with an ``estimator``, or a function as ``scoring``, is refused: without these a
+        new fit would take other features. Folds that are given as a splitter, and a
+        ``RandomState``, are stored as None; they are not needed to transform.
         """
-        check_is_fitted(self)
-        parameters = self.get_params(deep=False)
-        columns = KnownColumns.of(self)
-        save_selector(FittedSelector(self._file_kind, parameters, columns, self.path_), path)
+        super().save(path)
+
+    def _found_to_plain(self) -> Plain:
+        return nested("path", record_to_plain(self.path_))
 
     @classmethod
-    def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the selector that a file describes."""
-        model = from_plain(cls._file_kind, content, arrays)
-        selector = cls(**model.parameters)
-        model.columns.give_to(selector)
-        selector.path_ = model.path
-        return selector
+    def _fitted_from_plain(cls, entries: Entries) -> Known:
+        known = super()._fitted_from_plain(entries)
+        known["boosted"] = cls._takes_again
+        known["path"] = Section(kind=SelectionPath).read(entries, "path", known)
+        return known
+
+    def _load_fitted(self, fitted: Known) -> Self:
+        super()._load_fitted(fitted)
+        self.path_ = fitted["path"]
+        return self
 
     def transform(self, X: Any) -> Any:
         """Return the kept columns, in the order of the table; of a frame, a frame.

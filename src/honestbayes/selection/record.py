@@ -9,9 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from honestbayes.types import BoolArray
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.errors import ModelFileError
+from honestbayes.files.fields import MOST_CASES, MOST_FEATURES, Known, Texts
+from honestbayes.types import AnyArray, BoolArray
 
 Rule = Literal["top", "threshold", "all"]
+
+_NAMES = ("kept_names", "always_kept_names")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,52 @@ class Selection:
         if self.criterion == "correlation":
             del data["criterion"], data["strength_bound"]
         return data
+
+    def to_plain(self) -> Plain:
+        """Return `to_dict` for a file, with what grows with the number of features in arrays."""
+        content = self.to_dict()
+        for name in ("n_features_in", "n_tied_kept"):
+            content[name] = int(content[name])
+        for name in ("gamma_squared", "class_counts"):
+            content[name] = [int(value) for value in content[name]]
+        width = len(self.class_counts) + 3
+        arrays: dict[str, AnyArray] = {
+            "kept": np.array(content.pop("kept"), dtype=np.int64),
+            "always_kept": np.array(content.pop("always_kept"), dtype=np.int64),
+            "groups": np.array(content.pop("groups"), dtype=np.int64).reshape(-1, width),
+        }
+        names = [Texts().write(name, content.pop(name)) for name in _NAMES]
+        return joined((content, arrays), *names)
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> Selection:
+        """Return the record that `to_plain` described; refuse anything else."""
+        counts = entries.value("class_counts")
+        n_classes = len(counts) if isinstance(counts, list) else 0
+        groups = entries.counts("groups", (None, None))
+        if groups.shape[1] == n_classes + 2:  # written before there were features of other kinds
+            groups = np.insert(groups, n_classes + 2, 2, axis=1)
+        data: dict[str, Any] = {"class_counts": counts, "groups": groups.tolist()}
+        for name in ("kept", "always_kept"):
+            data[name] = entries.counts(name, (None,)).tolist()
+        for name in _NAMES:
+            names = Texts().read(entries, name, known)
+            data[name] = None if names is None else list(names)
+        for name in ("rule", "gamma_squared", "n_features_in", "n_tied_kept"):
+            data[name] = entries.value(name)
+        data["ties_known"] = entries.flag("ties_known")
+        if entries.has("criterion"):  # else it is the correlation
+            data |= {name: entries.value(name) for name in ("criterion", "strength_bound")}
+        try:
+            selection = cls.from_dict(data)
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(str(error)[:200].rstrip(".")) from None
+        entries.check(sum(selection.class_counts) <= MOST_CASES, "class_counts", "is too large")
+        entries.check(selection.n_features_in <= MOST_FEATURES, "n_features_in", "is too large")
+        named = selection.kept_names is None or selection.always_kept_names is not None
+        good = named or not selection.always_kept
+        entries.check(good, "always_kept_names", "is missing beside kept_names")
+        return selection
 
     @classmethod
     def from_dict(cls, data: Any) -> Selection:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy import sparse
 
+from honestbayes.files.fields import Array, Floats
+from honestbayes.files.records import Check
 from honestbayes.sources.source import Source
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -32,8 +34,13 @@ class Binarization:
         For a two-valued column its larger value (the smaller one is the cut); NaN elsewhere.
     """
 
-    cut: FloatArray
-    high: FloatArray
+    cut: Annotated[FloatArray, Floats("n_columns")]
+    high: Annotated[FloatArray, Array("n_columns")]
+
+    def check(self, check: Check) -> None:
+        """Refuse larger values that are below the cut."""
+        good = np.isnan(self.high) | (np.isfinite(self.high) & (self.high > self.cut))
+        check(np.all(good), "high", "is not above the cut")
 
     def take(self, columns: IntArray) -> Binarization:
         """Return the rule for some of the columns."""

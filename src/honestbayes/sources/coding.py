@@ -11,23 +11,21 @@ has not seen are missing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from honestbayes.sources.kinds import Kind, kinds_of_columns
-from honestbayes.sources.levels import (
-    MISSING,
-    Columns,
-    as_columns,
-    as_texts,
-    column_cells,
-    distinct,
-    positions,
-)
+from honestbayes.files.entries import Entries, Plain, texts_as_arrays
+from honestbayes.files.fields import Known
+from honestbayes.sources.columns import Columns, as_columns, as_texts, column_cells, distinct
+from honestbayes.sources.kinds import KINDS, Kind, kinds_of_columns
+from honestbayes.sources.levels import MISSING, positions
 from honestbayes.sources.source import SparseSource, as_source
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+_MOST_LEVELS = 10**9
 
 ROWS_PER_BIN = 20
 """A bin of a real-valued column should have this many training rows."""
@@ -67,6 +65,41 @@ class Coding:
 
     rules: tuple[AnyArray, ...]
     kinds: tuple[Kind, ...]
+
+    def to_plain(self) -> Plain:
+        """Return rules column after column: those of numbers in one array, texts in another."""
+        is_text = np.array([rule.dtype.kind == "O" for rule in self.rules], dtype=bool)
+        numbers = [rule for rule in self.rules if rule.dtype.kind != "O"]
+        words = [word for rule in self.rules if rule.dtype.kind == "O" for word in rule.tolist()]
+        arrays: dict[str, AnyArray] = {
+            "kinds": np.array([KINDS.index(kind) for kind in self.kinds], dtype=np.int64),
+            "size": np.array([rule.size for rule in self.rules], dtype=np.int64),
+            "is_text": is_text,
+            "number": np.concatenate([np.zeros(0), *numbers]),
+        }
+        return {}, arrays | texts_as_arrays("word", words)
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> Coding:
+        """Return the coding of ``known["n_features_in"]`` columns; refuse what cannot be one."""
+        n_columns = known["n_features_in"]
+        codes = entries.counts("kinds", (n_columns,), len(KINDS) - 1)
+        size = entries.counts("size", (n_columns,), _MOST_LEVELS)
+        is_text = entries.mask("is_text", (n_columns,))
+        good = not np.any(is_text & (codes != KINDS.index("categorical")))
+        entries.check(good, "is_text", "is said of columns of numbers")
+        numbers = entries.finite("number", (int(size[~is_text].sum()),))
+        words = np.array(entries.texts("word"), dtype=object)
+        entries.check(len(words) == int(size[is_text].sum()), "word", "does not name every level")
+        rules: list[AnyArray] = []
+        used = {False: 0, True: 0}
+        for text, length in zip(is_text.tolist(), size.tolist(), strict=True):
+            part = (words if text else numbers)[used[text] : used[text] + length]
+            used[text] += length
+            ordered = all(a < b for a, b in pairwise(part.tolist()))
+            entries.check(ordered, "word" if text else "number", "is not in ascending order")
+            rules.append(part.copy())
+        return cls(tuple(rules), tuple(KINDS[code] for code in codes.tolist()))
 
     @property
     def n_levels(self) -> IntArray:

@@ -7,12 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from honestbayes.sources.levels import (
-    Columns,
-    as_columns,
-    different_objects,
-    is_missing,
-)
+from honestbayes.sources.columns import Columns, as_columns, different_objects, is_missing
 from honestbayes.types import AnyArray, IntArray
 
 Kind = Literal["binary", "categorical", "real"]

@@ -13,11 +13,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from honestbayes.sources.frames import frame_names
-from honestbayes.sources.source import DenseSource, as_source, dense_values
+from honestbayes.files.entries import Entries, Plain, texts_as_arrays
+from honestbayes.files.fields import Known
+from honestbayes.sources.columns import (
+    Columns,
+    as_columns,
+    as_texts,
+    column_cells,
+    distinct,
+    is_missing,
+)
 from honestbayes.types import AnyArray, BoolArray, IntArray
+
+_MOST_LEVELS = 10**9
 
 LARGEST_CODE = 255
 """Whole numbers up to this one are coded by a table, without sorting."""
@@ -58,6 +67,50 @@ class Levels:
         """Return the levels of some of the columns."""
         return Levels(tuple(self.values[column] for column in columns))
 
+    def to_plain(self) -> Plain:
+        """Return levels column after column: numbers, or texts; a level never seen has neither."""
+        values = [value for column in self.values for value in column.tolist()]
+        number = [np.nan if value is None or isinstance(value, str) else value for value in values]
+        arrays: dict[str, AnyArray] = {
+            "n_levels": self.n_levels,
+            "text": np.array([column.dtype.kind == "O" for column in self.values], dtype=bool),
+            "seen": np.array([not is_missing(value) for value in values], dtype=bool),
+            "number": np.array(number, dtype=float),
+        }
+        texts = [value if isinstance(value, str) else "" for value in values]
+        return {}, arrays | texts_as_arrays("word", texts)
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> Levels:
+        """Return the levels of ``known["n_columns"]`` columns; refuse what cannot be levels."""
+        n_columns = known["n_columns"]
+        n_levels = entries.counts("n_levels", (n_columns,), _MOST_LEVELS)
+        entries.check(np.all(n_levels >= 2), "n_levels", "is less than two")
+        total = sum(n_levels.tolist())
+        entries.check(total <= _MOST_LEVELS, "n_levels", "is too large")
+        text, seen = entries.mask("text", (n_columns,)), entries.mask("seen", (total,))
+        number, words = entries.floats("number", (total,)), entries.texts("word")
+        entries.check(len(words) == total, "word", "does not name every level")
+        entries.check(
+            np.all(np.isfinite(number[seen & ~np.repeat(text, n_levels)])),
+            "number",
+            "is not finite",
+        )
+        values: list[AnyArray] = []
+        for start, stop, is_text in zip(
+            np.cumsum(n_levels) - n_levels, np.cumsum(n_levels), text, strict=True
+        ):
+            there = seen[start:stop]
+            if is_text:
+                found = np.array(words[start:stop], dtype=object)
+                found[~there] = None
+            else:
+                found = np.where(there, number[start:stop], np.nan)
+            once = len(set(found[there].tolist())) == np.sum(there)
+            entries.check(once, "word", "or number names a level twice")
+            values.append(found)
+        return cls(tuple(values))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CategoryTable:
@@ -76,112 +129,6 @@ class CategoryTable:
     codes: AnyArray
     levels: Levels
     feature_names: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Columns:
-    """A table as a sequence of columns of numbers or texts, of whatever kind it is."""
-
-    n_rows: int
-    n_columns: int
-    feature_names: tuple[str, ...] | None
-    get: Callable[[int], AnyArray]
-    numbers: AnyArray | None = None
-    declared: Callable[[int], AnyArray | None] = lambda _: None
-    is_category: Callable[[int], bool] = lambda _: False
-
-    def name(self, position: int) -> str:
-        """Return how messages call a column."""
-        if self.feature_names is None:
-            return f"column {position}"
-        return f"column {self.feature_names[position]!r}"
-
-
-def is_missing(value: Any) -> bool:
-    """NaN is not equal to itself; whether NA is, is not even a yes or no."""
-    try:
-        return value is None or not bool(value == value)
-    except TypeError:
-        return True
-
-
-def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
-    """Return a table that knows its shape, or say that it is none.
-
-    Only a model that kept no feature takes a table without columns.
-    """
-    module = type(X).__module__.partition(".")[0]
-    if module in ("pandas", "polars") and not may_be_empty:
-        frame_names(X, module)
-    table = X if hasattr(X, "shape") else np.asarray(X)
-    shape = tuple(table.shape)
-    if len(shape) != 2:
-        msg = (
-            f"Expected 2D array, got {len(shape)}D array of shape {shape} instead. Reshape your "
-            "data: one row for each case, one column for each feature."
-        )
-        raise ValueError(msg)
-    if shape[0] == 0 or (shape[1] == 0 and not may_be_empty):
-        msg = (
-            f"Found array with {shape[0]} sample(s) and {shape[1]} feature(s) (shape={shape}) "
-            "while a minimum of 1 is required."
-        )
-        raise ValueError(msg)
-    compressed = getattr(table, "format", None) in ("csr", "csc")
-    return table if compressed or not hasattr(table, "tocsc") else table.tocsc()
-
-
-def as_columns(X: Any) -> Columns:
-    """Wrap an array of numbers or texts, a sparse matrix, or a pandas or polars frame."""
-    module = type(X).__module__.partition(".")[0]
-    if module in ("pandas", "polars"):
-        names = frame_names(X, module)
-        columns = X.iloc if module == "pandas" else X
-        n, p = X.shape
-        return Columns(
-            n,
-            p,
-            names,
-            lambda j: _frame_column(columns[:, j], module),
-            None,
-            lambda j: _declared(columns[:, j]),
-            lambda j: str(columns[:, j].dtype).lower().startswith(("categor", "enum")),
-        )
-    if not sparse.issparse(X) and not hasattr(X, "blocks"):
-        values = np.asarray(X)
-        if values.dtype.kind in "OUS" and values.ndim == 2 and min(values.shape) > 0:
-            return Columns(values.shape[0], values.shape[1], None, lambda j: values[:, j])
-    source = as_source(X)
-    n, p = source.shape
-    numbers = source.values if isinstance(source, DenseSource) else dense_values(source)
-    return Columns(n, p, source.feature_names, lambda j: numbers[:, j], numbers)
-
-
-def _frame_column(column: Any, module: str) -> AnyArray:
-    """Return numbers (NaN: missing) or an object array of texts (None: missing)."""
-    kind = str(column.dtype).lower()
-    numeric = any(kind.startswith(word) for word in ("int", "uint", "float", "bool"))
-    if module == "pandas":
-        missing = column.isna().to_numpy()
-        if numeric:
-            return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
-        values: AnyArray = column.astype(object).to_numpy(dtype=object, copy=True)
-        values[missing] = None
-        return values
-    if numeric or kind.startswith("decimal"):
-        return np.asarray(column.cast(float).to_numpy(), dtype=float)
-    if not kind.startswith(("str", "utf8", "categorical", "enum", "null")):
-        msg = f"column {column.name!r} has dtype {column.dtype}; give texts or numbers."
-        raise ValueError(msg)
-    return np.array(column.cast(str).to_list(), dtype=object)
-
-
-def _declared(column: Any) -> AnyArray | None:
-    """Return the texts that a frame declares as a column's categories, seen or not."""
-    categories = getattr(column.dtype, "categories", None)
-    if categories is None or not all(isinstance(value, str) for value in categories):
-        return None
-    return np.array(sorted(categories), dtype=object)
 
 
 def category_table(X: Any) -> CategoryTable:
@@ -249,87 +196,6 @@ def _are_whole(levels: AnyArray) -> bool:
     return bool(np.all((seen >= 0) & (seen == np.rint(seen))))
 
 
-def column_cells(values: AnyArray, name: str, any_number: bool) -> tuple[AnyArray, BoolArray]:
-    """Return a column as floats or texts, and which cells are missing; refuse anything else."""
-    if values.dtype.kind == "b":
-        values = values.astype(float)
-    if values.dtype.kind in "US":
-        values = values.astype(object)
-    if values.dtype.kind == "O":
-        missing, are_texts = _missing_objects(values, name)
-        if are_texts:
-            return values, missing
-        present = values[~missing]
-        numbers = np.full(values.size, np.nan)
-        try:
-            numbers[~missing] = present.astype(float)
-        except (TypeError, ValueError):
-            msg = f"{name} holds {present[0]!r}, which is neither a text nor a number."
-            raise ValueError(msg) from None
-        values = numbers
-    if values.dtype.kind not in "iuf":
-        msg = f"{name} has dtype {values.dtype}; give texts or whole numbers."
-        raise ValueError(msg)
-    numbers = values.astype(float)
-    missing = np.isnan(numbers)
-    _check_numbers(numbers, missing, name, any_number)
-    return numbers, missing
-
-
-def _missing_objects(values: AnyArray, name: str) -> tuple[BoolArray, bool]:
-    """Return which of a column of objects are missing, and whether the others are all texts.
-
-    Columns have far fewer different values than cells, so only these are looked at.
-    """
-    seen = different_objects(values)
-    wrong = [v for v in seen if isinstance(v, tuple) or type(v).__hash__ is None]
-    if wrong:
-        msg = f"{name} holds {wrong[0]!r}, which is neither a text nor a number."
-        raise ValueError(msg)
-    gone = {v: is_missing(v) for v in seen}
-    present = [v for v, is_gone in gone.items() if not is_gone]
-    are_texts = [isinstance(v, str) for v in present]
-    if any(are_texts) and not all(are_texts):
-        msg = f"{name} mixes texts and numbers; make it one or the other."
-        raise ValueError(msg)
-    missing = np.array([gone[v] for v in values.tolist()], dtype=bool)
-    return missing, all(are_texts)
-
-
-def different_objects(values: AnyArray) -> list[Any]:
-    """Return the different values of a column of objects, or all where they have no hash."""
-    try:
-        return list(dict.fromkeys(values.tolist()))
-    except TypeError:
-        return list(values.tolist())
-
-
-def distinct(values: AnyArray) -> AnyArray:
-    """Return the different values of a column's cells, sorted."""
-    if values.dtype.kind != "O":
-        return np.unique(values)
-    return np.array(sorted(set(values.tolist())), dtype=object)
-
-
-def _check_numbers(numbers: AnyArray, missing: BoolArray, name: str, any_number: bool) -> None:
-    """Refuse numbers that are no levels: negative ones and fractions, unless any are; infinity."""
-    with np.errstate(invalid="ignore"):
-        good = any_number | ((numbers >= 0) & (numbers == np.rint(numbers)))
-        wrong = ~missing & ~(good & np.isfinite(numbers))
-    if wrong.any():
-        value = numbers[wrong][0]
-        if np.isinf(value):
-            msg = f"{name} holds {value:g}, which is infinite (inf); give finite numbers."
-            raise ValueError(msg)
-        kind = "negative" if value < 0 else "no whole number"
-        msg = (
-            f"{name} holds {value:g}, which is {kind}: Negative values in data and fractions are "
-            "not categories. Give texts or whole numbers from 0; measurements are for "
-            "SelectiveGaussianNB, or for the real columns of SelectiveMixedNB."
-        )
-        raise ValueError(msg)
-
-
 def positions(values: AnyArray, missing: BoolArray, known: AnyArray) -> IntArray:
     """Place of each value among sorted levels; -1 for missing and unknown."""
     codes = np.full(values.size, MISSING, dtype=np.int64)
@@ -352,18 +218,6 @@ def _with_a_second(found: AnyArray) -> tuple[AnyArray, int]:
     if not text and found[0] == 1:
         return np.array([0.0, 1.0]), 1
     return np.array([found[0], unseen], dtype=dtype), 0
-
-
-def as_texts(values: AnyArray) -> AnyArray:
-    """Return numbers as the texts that a file would hold; texts as they are."""
-    if values.dtype.kind == "O":
-        return values
-    return np.array([None if v != v else number_text(v) for v in values.tolist()], dtype=object)
-
-
-def number_text(value: float) -> str:
-    """Return a level that is a number as text, whole numbers without a point."""
-    return f"{value:.0f}" if value == np.rint(value) else repr(float(value))
 
 
 def _code_small_numbers(columns: Columns) -> CategoryTable | None:

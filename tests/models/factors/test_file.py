@@ -176,7 +176,7 @@ def test_a_file_with_valid_checksums_and_no_meaning_is_refused(
         ("chosen", ("parameters", "checkpoint"), "/tmp/x", "checkpoint"),
         ("chosen", ("part0", "n_factors"), -1, "not a number of factors"),
         ("chosen", ("feature_prior_",), "uniform", "feature_prior_"),
-        ("chosen", ("parts",), ["real"], "is unknown"),
+        ("chosen", ("parts",), ["real"], "parts are not those of Selective"),
         ("response", ("selection", "gamma_squared"), [3, 2], "not a share"),
         ("response", ("selection", "n_cases"), 10**400, "not a possible number"),
         ("response", ("parameters", "correction"), "counts", "correction='counts'"),

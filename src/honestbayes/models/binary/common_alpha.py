@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from scipy.special import logsumexp
@@ -16,6 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.correction.discard import Ties, log_prob_selection, probabilities
+from honestbayes.files.entries import Entries, Plain
+from honestbayes.files.fields import CLOSE, Interval, Known
+from honestbayes.files.records import Check, Section
 from honestbayes.likelihood.counts import CountLikelihood, DistinctCounts, distinct_counts
 from honestbayes.likelihood.quadrature import (
     EXACT_UP_TO,
@@ -62,6 +65,36 @@ class FeatureBlock:
     counts: DistinctCounts
     kept: IntArray
     others: IntArray
+
+    def to_plain(self) -> Plain:
+        """Return counts as plain data; how often each occurs follows from the rest."""
+        arrays = {
+            "ones": self.counts.ones,
+            "observed": self.counts.observed,
+            "position": self.kept,
+            "others": self.others,
+        }
+        peers = self.counts.peers
+        return {}, arrays if peers is None else {**arrays, "peers": peers}
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> FeatureBlock:
+        """Return the block that `to_plain` described; refuse counts that cannot be."""
+        cases = np.array(known["selection"].class_counts, dtype=np.int64)[:, None]
+        observed = entries.counts("observed", (2, None), cases)
+        n_distinct = observed.shape[1]
+        ones = entries.counts("ones", (2, n_distinct), observed)
+        kept = entries.counts("position", (known["n_kept"],), n_distinct - 1)
+        occurs = np.bincount(kept, minlength=n_distinct)
+        entries.check(np.all(occurs > 0), "position", "leaves counts that no feature has")
+        others = entries.counts("others", (n_distinct,))
+        peers = entries.counts("peers", (n_distinct,)) if entries.holds("peers") else None
+        entries.check(peers is None or np.all(peers > 0), "peers", "holds an impossible number")
+        return cls(DistinctCounts(ones, observed, others + occurs, kept, peers), kept, others)
+
+    def kept_counts(self) -> tuple[IntArray, IntArray]:
+        """Return ones and observed cases of each kept feature, each of shape (2, k)."""
+        return self.counts.ones[:, self.kept], self.counts.observed[:, self.kept]
 
     def kept_distinct(self) -> tuple[IntArray, IntArray]:
         """Positions of the kept features' distinct counts, and each feature's among these."""
@@ -129,8 +162,16 @@ class CommonAlphaFit:
 
     posterior: AlphaPosterior
     table: PredictiveTable
-    block: FeatureBlock
-    interval: tuple[float, float]
+    block: Annotated[FeatureBlock, Section(kind=FeatureBlock, stored_as="counts")]
+    interval: Annotated[tuple[float, float], Interval(stored_as="theta_interval")]
+
+    def check(self, check: Check) -> None:
+        """Refuse a table of another posterior."""
+        log_weight, weights = self.table.log_weight, self.posterior.weights
+        same = log_weight.size == weights.size and np.allclose(
+            np.exp(log_weight), weights, rtol=0, atol=CLOSE
+        )
+        check(same, "posterior.weights", "differs from the weights of the table")
 
 
 def fit_common_alpha(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -11,6 +11,14 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Choice, ClassLabels, Field, Known
+from honestbayes.files.records import (
+    Section,
+    record_from_plain,
+    record_to_plain,
+    values_from_plain,
+)
 from honestbayes.models.binary import explain
 from honestbayes.models.binary.explain import FeaturePath, FeatureTable
 from honestbayes.models.binary.fit import BernoulliFit, Settings, fit_screening, fit_selection
@@ -130,6 +138,10 @@ class SelectiveBernoulliNB(SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveBernoulliNB"
+    _fitted_words: ClassVar[Mapping[str, Field]] = {
+        "feature_prior_": Choice("learned", "uniform", stored_as="feature_prior"),
+        "correction_": Choice("counts", "selection", None, stored_as="correction"),
+    }
 
     def __init__(
         self,
@@ -272,7 +284,7 @@ class SelectiveBernoulliNB(SelectiveNaiveBayes):
                 stacklevel=3,
             )
         part = BernoulliPart(fit)
-        return self._become([part], classes, fit.log_prior, kept_columns_only=kept_columns_only)
+        return self._hold([part], classes, fit.log_prior, kept_columns_only=kept_columns_only)
 
     def _refuse_to_choose(self, method: str) -> None:
         if self._number_is_to_be_chosen:
@@ -286,6 +298,42 @@ class SelectiveBernoulliNB(SelectiveNaiveBayes):
         check_recalibrate(self.recalibrate)
         mask = parse_always_keep(None if only_event else self.always_keep, names, p)
         return check_settings(self.get_params(deep=False), mask, only_event=only_event)
+
+    @classmethod
+    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Settings:
+        return check_settings(words, always_keep)
+
+    # -------------------------------------------------------------------- files
+
+    def _parts_to_plain(self) -> Plain:
+        """Return the features without a list of parts: such files are older than the others."""
+        return joined(record_to_plain(self._fit), selection=self.selection_.to_plain())
+
+    @classmethod
+    def _parts_from_plain(cls, entries: Entries, known: Known) -> Known:
+        known = {**known, "n_classes": 2}
+        known["classes"] = ClassLabels().read(entries, "classes", known)
+        selection = Section(kind=Selection).read(entries, "selection", {})
+        two = len(selection.class_counts) == 2
+        entries.check(two, "class_counts", "are not those of two classes")
+        known |= {"selection": selection, "n_columns": len(selection.columns)}
+        words = values_from_plain(cls._fitted_words, entries, known)
+        known["learned"] = words["feature_prior_"] == "learned"
+        event = known["learned"] and words["correction_"] == "selection"
+        entries.check(not event, "correction", "is 'selection', not one of ['counts', None]")
+        fit = record_from_plain(BernoulliFit, entries, known)
+        return {**known, **words, "parts": (BernoulliPart(fit),), "log_prior": fit.log_prior}
+
+    @classmethod
+    def _fitted_from_plain(cls, entries: Entries) -> Known:
+        known = super()._fitted_from_plain(entries)
+        selection, names = known["selection"], known["feature_names"]
+        if names is not None and selection.kept_names is not None:
+            expected = selection.kept_names + (selection.always_kept_names or ())
+            if not known["kept_columns_only"]:
+                names = tuple(names[column] for column in selection.columns)
+            entries.check(names == expected, "feature_names", "differs from the selection's")
+        return known
 
     # --------------------------------------------------------------- prediction
 

@@ -7,10 +7,12 @@ leave-one-out costs no more than new counts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
+from honestbayes.files.fields import CLOSE, Floats, Known, Number
+from honestbayes.files.records import GIVEN, INLINE, Check, MaybeSection, OneOf
 from honestbayes.likelihood.counts import distinct_counts
 from honestbayes.likelihood.learned_prior import LearnedPrior, learn_prior
 from honestbayes.models.binary.common_alpha import (
@@ -23,6 +25,7 @@ from honestbayes.models.binary.common_alpha import (
 )
 from honestbayes.models.binary.learned import LearnedFit, fit_learned
 from honestbayes.screening import Screening
+from honestbayes.screening.counts import correlation
 from honestbayes.selection import Selection, select
 from honestbayes.sources import Binarization
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -45,6 +48,16 @@ class Settings:
     class_pseudocounts: tuple[float, float]
 
 
+def _of_race(known: Known) -> Known:
+    """Return how many features won the race."""
+    return {"n_kept": len(known["selection"].kept)}
+
+
+def _by_design(known: Known) -> Known:
+    """Return how many features were kept by design."""
+    return {"n_kept": len(known["selection"].always_kept)}
+
+
 @dataclass(frozen=True, slots=True)
 class BernoulliFit:
     """A fitted model: the race's block and the block of features kept by design.
@@ -63,12 +76,40 @@ class BernoulliFit:
         Training correlation of each kept column with the class.
     """
 
-    selection: Selection
-    race: CommonAlphaFit | LearnedFit
-    by_design: CommonAlphaFit | None
-    log_prior_odds: float
-    binarization: Binarization
-    correlation: FloatArray
+    selection: Annotated[Selection, GIVEN]
+    race: Annotated[
+        CommonAlphaFit | LearnedFit,
+        OneOf(
+            by="learned",
+            kinds={True: LearnedFit, False: CommonAlphaFit},
+            sizes=_of_race,
+        ),
+    ]
+    by_design: Annotated[
+        CommonAlphaFit | None,
+        MaybeSection(
+            kind=CommonAlphaFit,
+            sizes=_by_design,
+        ),
+    ]
+    log_prior_odds: Annotated[float, Number(-2000.0, 2000.0)]
+    binarization: Annotated[Binarization, INLINE]
+    correlation: Annotated[FloatArray, Floats("n_columns", low=-1 - CLOSE, high=1 + CLOSE)]
+
+    def check(self, check: Check) -> None:
+        """Refuse blocks and correlations that do not fit the selection and the counts."""
+        selection = self.selection
+        fits = (self.by_design is None) == (not selection.always_kept)
+        check(fits, "by_design", "does not fit the selection")
+        counts = [block.block.kept_counts() for block in self.blocks]
+        found = correlation(*(np.concatenate(part, axis=1) for part in zip(*counts, strict=True)))
+        same = np.allclose(self.correlation, found, rtol=0, atol=CLOSE)
+        check(same, "correlation", "is not that of the counts")
+        weakest = np.square(found[: len(selection.kept)]).min(initial=1.0)
+        strong = weakest >= float(selection.gamma_squared) - CLOSE
+        check(strong, "correlation", "is weaker than the bound of the selection")
+        others = sum(self.race.block.others.tolist())
+        check(others <= selection.n_discarded, "race.counts.others", "are more than discarded")
 
     @property
     def log_prior(self) -> FloatArray:
@@ -123,7 +164,6 @@ def fit_selection(
     kept = np.array(selection.kept, dtype=np.int64)
     always = np.array(selection.always_kept, dtype=np.int64)
     columns = np.concatenate([kept, always])
-    correlation = screening.correlation()[columns]
     race: CommonAlphaFit | LearnedFit
     if settings.feature_prior == "learned":
         if learned is None:
@@ -165,7 +205,7 @@ def fit_selection(
         by_design,
         _log_prior_odds(selection.class_counts, settings.class_pseudocounts),
         screening.binarization.take(columns),
-        correlation,
+        screening.correlation()[columns],
     )
 
 

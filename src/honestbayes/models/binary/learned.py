@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from honestbayes.files.fields import Logs
+from honestbayes.files.records import Check, Section
 from honestbayes.likelihood.counts import GivenMargin
 from honestbayes.likelihood.learned_alpha import ALPHA_TOLERANCE, LearntDistribution
 from honestbayes.likelihood.learned_prior import LearnedPrior, feature_likelihood
@@ -30,8 +33,20 @@ class LearnedFit:
     posterior: AlphaPosterior
     table: PredictiveTable
     prior: LearnedPrior
-    block: FeatureBlock
-    log_atom_weight: FloatArray
+    block: Annotated[FeatureBlock, Section(kind=FeatureBlock, stored_as="counts")]
+    log_atom_weight: Annotated[FloatArray, Logs("atoms", "distinct")]
+
+    def check(self, check: Check) -> None:
+        """Refuse parts that are not of one model."""
+        alpha, weights = self.prior.alpha, self.log_atom_weight
+        check(self.posterior.edges is not None, "posterior.edges", "is missing")
+        check(self.table.log_weight.size == 1, "table.log_weight", "is not of one node")
+        same = np.array_equal(alpha, self.posterior.alpha)
+        check(same, "posterior.alpha", "differs from the prior's")
+        fits = weights.shape == (alpha.size, self.block.others.size)
+        check(fits, "log_atom_weight", f"is an array of shape {weights.shape}")
+        known = np.all(np.isfinite(weights[self.prior.alpha_weights > 0]))
+        check(known, "log_atom_weight", "has no weight where the prior has some")
 
 
 def fit_learned(block: FeatureBlock, prior: LearnedPrior) -> LearnedFit:

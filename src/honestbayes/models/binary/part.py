@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Known
+from honestbayes.files.records import record_from_plain, record_to_plain
 from honestbayes.models.binary.draws import draw_binary_evidence
 from honestbayes.models.binary.fit import BernoulliFit, Settings
 from honestbayes.models.binary.learned import LearnedFit
@@ -27,6 +30,18 @@ class BernoulliPart:
     """Fitted binary features, of a problem with two classes."""
 
     fit: BernoulliFit
+
+    def to_plain(self) -> Plain:
+        """Return the fit, and which of its two kinds it is, as plain data."""
+        learned = isinstance(self.fit.race, LearnedFit)
+        return joined(({"learned": learned}, {}), record_to_plain(self.fit))
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> BernoulliPart:
+        """Return the part that `to_plain` described."""
+        entries.check(known["n_classes"] == 2, "selection", "is not one of two classes")
+        known = {**known, "learned": entries.flag("learned")}
+        return cls(record_from_plain(BernoulliFit, entries, known))
 
     @property
     def selection(self) -> Selection:

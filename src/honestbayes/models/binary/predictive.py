@@ -7,10 +7,13 @@ product and one logsumexp per class. Averaging class probabilities with the weig
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.special import logsumexp
 
+from honestbayes.files.fields import CLOSE, LogProbabilities, LogWeights
+from honestbayes.files.records import Check
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _CHUNK_CELLS = 1 << 19
@@ -29,9 +32,15 @@ class PredictiveTable:
         Log probabilities of a one and of a zero, per class and node.
     """
 
-    log_weight: FloatArray
-    log_one: FloatArray
-    log_zero: FloatArray
+    log_weight: Annotated[FloatArray, LogWeights("nodes")]
+    log_one: Annotated[FloatArray, LogProbabilities(2, "nodes", "n_kept")]
+    log_zero: Annotated[FloatArray, LogProbabilities(2, "nodes", "n_kept")]
+
+    def check(self, check: Check) -> None:
+        """Refuse what are no probabilities of a one and of a zero."""
+        both = np.exp(self.log_one) + np.exp(self.log_zero)
+        good = np.all(np.abs(both - 1) <= CLOSE)
+        check(good, "log_one", "and log_zero are not probabilities")
 
     @classmethod
     def of_columns(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
+from honestbayes.files.fields import Choice, Field
 from honestbayes.models.categorical.explain import CategoricalFeatureTable, feature_table
 from honestbayes.models.categorical.part import CategoricalPart, CategoricalTraining
 from honestbayes.models.shared.alpha_posterior import AlphaPosterior
@@ -13,6 +14,7 @@ from honestbayes.models.shared.parameters import categorical_settings
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.levels import category_table
+from honestbayes.types import BoolArray
 
 
 class SelectiveCategoricalNB(SelectiveNaiveBayes):
@@ -105,6 +107,12 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveCategoricalNB"
+    _part_classes: ClassVar[Mapping[str, type]] = {"categorical": CategoricalPart}
+    _absent_words: ClassVar[Mapping[str, Any]] = {"criterion": "correlation"}
+    _fitted_words: ClassVar[Mapping[str, Field]] = {
+        "feature_prior_": Choice("learned", "uniform"),
+        "correction_": Choice("counts", "selection", None),
+    }
 
     def __init__(
         self,
@@ -151,6 +159,10 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
         settings = categorical_settings(self.get_params(deep=False), always, labels.classes)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         return [CategoricalTraining(table, labels, settings, self.random_state)]
+
+    @classmethod
+    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        return categorical_settings(words, always_keep)
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts

@@ -10,7 +10,8 @@ from scipy.special import logsumexp
 
 from honestbayes.models.categorical.fit import CategoricalFit
 from honestbayes.selection.association import equivalent_r_squared
-from honestbayes.sources.levels import Levels, number_text
+from honestbayes.sources.columns import number_text
+from honestbayes.sources.levels import Levels
 from honestbayes.types import BoolArray, FloatArray
 
 UNSEEN = "(never seen)"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Counts, Known, LogProbabilities, LogWeights
+from honestbayes.files.records import GIVEN, Check, MaybeSection, Section, record_to_plain
 from honestbayes.likelihood.dirichlet import TableLikelihood
 from honestbayes.likelihood.learned_categories import (
     LearnedCategories,
@@ -44,6 +47,8 @@ _Kept = list[tuple[IntArray, IntArray, TableLikelihood]]
 _N_PROBES = 16
 _NEGLIGIBLE = 1e-10
 _CHUNK_CELLS = 1 << 20
+_SUMS_TO_1 = 1e-6
+"""How far sums of many stored probabilities may be from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,50 @@ class CategoricalBlock:
     log_prob: tuple[FloatArray, ...]
     prior: LearnedCategories | None
 
+    def to_plain(self) -> Plain:
+        """Return plain data: tables and probabilities of all features side by side."""
+        arrays: dict[str, AnyArray] = {"log_weight": self.log_weight}
+        if self.tables:
+            arrays["counts"] = np.concatenate(self.tables, axis=1)
+            arrays["log_prob"] = np.concatenate(self.log_prob, axis=2)
+        prior = MaybeSection().write("prior", self.prior)
+        return joined(({}, arrays), prior, posterior=record_to_plain(self.posterior))
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> CategoricalBlock:
+        """Return the block that `to_plain` described, of features with ``known["widths"]``."""
+        posterior = Section(kind=AlphaPosterior).read(entries, "posterior", {})
+        prior = MaybeSection(kind=LearnedCategories).read(entries, "prior", {})
+        learned = prior is not None
+        entries.check(learned == (posterior.edges is not None), "prior", "is of another posterior")
+        n_nodes = 1 if learned else posterior.alpha.size
+        log_weight = LogWeights(n_nodes).read(entries, "log_weight", {})
+        tables, log_prob = [], []
+        widths, class_counts = known["widths"], known["selection"].class_counts
+        if widths.size:
+            shape = (len(class_counts), int(widths.sum()))
+            counts = Counts(*shape).read(entries, "counts", {})
+            logs = LogProbabilities(n_nodes, *shape).read(entries, "log_prob", {})
+            cuts = np.cumsum(widths)[:-1]
+            tables = [np.ascontiguousarray(table) for table in np.split(counts, cuts, axis=1)]
+            log_prob = [np.ascontiguousarray(part) for part in np.split(logs, cuts, axis=2)]
+        for table, part in zip(tables, log_prob, strict=True):
+            fits = np.all(table.sum(axis=1) <= np.array(class_counts))
+            entries.check(fits, "counts", "are more than the cases")
+            even = np.all(np.abs(np.exp(part).sum(axis=2) - 1) <= _SUMS_TO_1)
+            entries.check(even, "log_prob", "is no probability")
+        return cls(posterior, tuple(tables), log_weight, tuple(log_prob), prior)
+
+
+def _of_race(known: Known) -> Known:
+    """Return the numbers of levels of the features that won the race."""
+    return {"widths": known["n_levels"][: len(known["selection"].kept)]}
+
+
+def _by_design(known: Known) -> Known:
+    """Return the numbers of levels of the features kept by design."""
+    return {"widths": known["n_levels"][len(known["selection"].kept) :]}
+
 
 @dataclass(frozen=True, slots=True)
 class CategoricalFit:
@@ -99,9 +148,22 @@ class CategoricalFit:
         Features kept by design.
     """
 
-    selection: Selection
-    race: CategoricalBlock
-    by_design: CategoricalBlock | None
+    selection: Annotated[Selection, GIVEN]
+    race: Annotated[
+        CategoricalBlock,
+        Section(kind=CategoricalBlock, sizes=_of_race),
+    ]
+    by_design: Annotated[
+        CategoricalBlock | None,
+        MaybeSection(kind=CategoricalBlock, sizes=_by_design),
+    ]
+
+    def check(self, check: Check) -> None:
+        """Refuse blocks that do not fit the selection."""
+        always = self.by_design
+        check(always is None or always.prior is None, "by_design", "has a learned prior")
+        fits = (always is None) == (not self.selection.always_kept)
+        check(fits, "by_design", "does not fit the selection")
 
     @property
     def blocks(self) -> list[CategoricalBlock]:

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Known
+from honestbayes.files.records import Section, record_from_plain, record_to_plain
 from honestbayes.models.binary.rows import tie_breaker
 from honestbayes.models.categorical.draws import draw_categorical_evidence
 from honestbayes.models.categorical.fit import (
@@ -19,7 +22,8 @@ from honestbayes.models.categorical.fit import (
 from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, with_numbers
 from honestbayes.screening.categories import CategoryCounts, count_categories
 from honestbayes.selection import Selection
-from honestbayes.sources.levels import CategoryTable, Levels, encode_columns, number_text
+from honestbayes.sources.columns import number_text
+from honestbayes.sources.levels import CategoryTable, Levels, encode_columns
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 _MANY = 10
@@ -40,6 +44,17 @@ class CategoricalPart:
 
     fit: CategoricalFit
     levels: Levels
+
+    def to_plain(self) -> Plain:
+        """Return the fit and the levels as plain data."""
+        return joined(record_to_plain(self.fit), levels=self.levels.to_plain())
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> CategoricalPart:
+        """Return the part that `to_plain` described."""
+        levels = Section(kind=Levels).read(entries, "levels", known)
+        known = {**known, "n_levels": levels.n_levels}
+        return cls(record_from_plain(CategoricalFit, entries, known), levels)
 
     @property
     def selection(self) -> Selection:

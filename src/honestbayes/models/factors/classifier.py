@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
+from honestbayes.files.fields import Choice, Field
 from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.factors.estimator import (
     MOST_FACTORS,
@@ -20,6 +21,7 @@ from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.models.shared.slope import held_out_folds, warn_of_too_few_groups
 from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.types import BoolArray
 
 
 class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
@@ -153,6 +155,11 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveFactorClassifier"
+    _part_classes: ClassVar[Mapping[str, type]] = {"factors": FactorPart}
+    _fitted_words: ClassVar[Mapping[str, Field]] = {
+        "feature_prior_": Choice("learned", "heavy-tailed"),
+        "correction_": Choice("counts", "selection", None),
+    }
 
     def __init__(
         self,
@@ -243,6 +250,10 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         choice, slope = choose_factors(part, folds, numbers, recalibrate=recalibrate)
         chosen = replace(part, n_factors=choice.chosen, choice=choice if auto else None)
         return [chosen], None, slope
+
+    @classmethod
+    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        return classifier_settings(words, always_keep)
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts

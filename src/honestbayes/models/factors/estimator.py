@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,6 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from honestbayes.files.fields import Counts, Floats, Known, Whole
+from honestbayes.files.records import Check
 from honestbayes.models.factors.fit import FactorCorrection, FactorDraws, FactorSettings
 from honestbayes.models.shared.parameters import selection_rule, whole_number
 from honestbayes.sampling.chains import Schedule
@@ -46,9 +48,14 @@ class FactorChoice:
         The number with the best log score.
     """
 
-    n_factors: IntArray
-    log_score: FloatArray
-    chosen: int
+    n_factors: Annotated[IntArray, Counts("tried")]
+    log_score: Annotated[FloatArray, Floats("tried")]
+    chosen: Annotated[int, Whole()]
+
+    def check_against(self, known: Known, check: Check) -> None:
+        """Refuse a number that was not tried, or is not the model's."""
+        tried = self.chosen == known["n_factors"] and self.chosen in self.n_factors.tolist()
+        check(tried, "chosen", "is not the number of factors, or was not tried")
 
 
 class FactorEstimator(BaseEstimator):

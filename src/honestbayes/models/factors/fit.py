@@ -7,13 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Field, Floats, Known, Whole
+from honestbayes.files.records import (
+    Check,
+    Section,
+    record_from_plain,
+    record_to_plain,
+)
 from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.real.fit import GaussianFit, GaussianSettings
-from honestbayes.sampling.draws import Diagnostics, Draws
+from honestbayes.sampling.draws import Diagnostics, Draws, draws_from_plain
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -34,6 +42,24 @@ _NEGLIGIBLE = 1e-3
 
 _FARTHEST = 1e100
 """Deviations beyond this are all alike; their squares would overflow."""
+
+
+DRAWN_NUMBERS = (
+    "log_noise",
+    "log_shift_ratio",
+    "log_loading_ratio",
+    "log_scale",
+    "alignment",
+    "log_density",
+    "accepted",
+)
+"""What is a single number in each draw."""
+
+_LARGEST = 1e100
+_VARIANCES = (1e-300, 1e300)
+_MOST_SHARED = 1e14
+"""Bounds of draws in files; the last is of variance by factors in units of noise, over all columns,
+beyond which numbers have too few digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +101,63 @@ class Standard:
         Mean and standard deviation of the observed cells.
     """
 
-    centre: FloatArray
-    unit: FloatArray
+    centre: Annotated[FloatArray, Floats("n_columns")]
+    unit: Annotated[FloatArray, Floats("n_columns", low=0.0)]
+
+    def check(self, check: Check) -> None:
+        """Refuse units that are not positive."""
+        check(np.all(self.unit > 0), "unit", "is not positive")
 
     def apply(self, values: AnyArray) -> FloatArray:
         """Return standardised values; NaN stays."""
         x = (np.asarray(values, dtype=float) - self.centre) / self.unit
         return np.ascontiguousarray(np.clip(x, -_FARTHEST, _FARTHEST))
+
+
+def _draw_fields(known: Known) -> dict[str, Field]:
+    """Return how draws stand in files; a response, the first column, has a ratio of its own."""
+    shape = ("n_chains", "n_draws")
+    each = (*shape, "n_classes", "n_columns")
+    of_response = ("log_response_ratio",) if known.get("of_response") else ()
+    return {
+        "location": Floats(*each, low=-_LARGEST, high=_LARGEST),
+        "spread": Floats(*each, low=_VARIANCES[0], high=_VARIANCES[1]),
+        "loadings": Floats(*shape, "n_columns", "n_factors", low=-_LARGEST, high=_LARGEST),
+        "variance": Floats(*shape, "n_columns", low=_VARIANCES[0], high=_VARIANCES[1]),
+        "signal_ratio": Floats(*shape, "n_columns", low=0.0, high=1e6),
+        **{
+            name: Floats(*shape, low=-_LARGEST, high=_LARGEST)
+            for name in (*DRAWN_NUMBERS, *of_response)
+        },
+    }
+
+
+def _shared(loadings: FloatArray, spread: FloatArray) -> float:
+    """Return the largest sum over columns of squared loadings in units of the noise."""
+    with np.errstate(over="ignore"):
+        square = np.sum(loadings**2, axis=3)[:, :, None]
+        return float(np.max(np.sum(square / spread, axis=3), initial=0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class DrawsOfColumns(Section):
+    """Draws in a section of their own, which is there where there are columns."""
+
+    def write(self, name: str, value: Any) -> Plain:
+        """Return the draws, or nothing."""
+        return ({}, {}) if value is None else Section.write(self, name, value)
+
+    def read(self, entries: Entries, name: str, known: Known) -> FactorDraws | None:
+        """Return the draws, or None."""
+        if not known["n_columns"]:
+            return None
+        drawn: FactorDraws = Section(kind=FactorDraws).read(entries, name, known)
+        return drawn
+
+
+DRAWS = DrawsOfColumns(stored_as="draws")
+FACTORS = Whole(0, 10**6, "is not a number of factors")
+"""How draws and the number of factors stand in files."""
 
 
 def standardise(values: AnyArray) -> Standard:
@@ -116,6 +192,19 @@ class FactorDraws:
     standard: Standard
     draws: Draws
     interrupted: bool
+
+    def to_plain(self) -> Plain:
+        """Return units and draws as plain data."""
+        return joined(record_to_plain(self.standard), ({}, dict(self.draws.values)))
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> FactorDraws:
+        """Return the draws that `to_plain` described; refuse those that cannot be."""
+        draws = draws_from_plain(_draw_fields(known), entries, known)
+        shared = _shared(draws["loadings"], draws["spread"])
+        entries.check(shared <= _MOST_SHARED, "loadings", "leave next to no noise in a column")
+        standard = record_from_plain(Standard, entries, known)
+        return cls(standard, draws, interrupted=False)
 
     def log_likelihood(self, values: AnyArray) -> FloatArray:
         """Return log P(x | class), shape (n, C), for kept columns of shape (n, k); NaN: missing."""

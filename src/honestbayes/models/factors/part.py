@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils.parallel import Parallel, delayed
 
+from honestbayes.files.records import INLINE, MaybeSection
 from honestbayes.models.factors.estimator import FactorChoice, fold_sampling, warn_of_problems
-from honestbayes.models.factors.fit import FactorDraws, FactorSettings, class_kernel, run_chains
+from honestbayes.models.factors.fit import (
+    DRAWS,
+    FACTORS,
+    FactorDraws,
+    FactorSettings,
+    class_kernel,
+    run_chains,
+)
 from honestbayes.models.real.fit import GaussianFit, fit_moments
 from honestbayes.models.real.part import real_values
 from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, with_numbers
@@ -40,10 +48,12 @@ class FactorPart:
         The numbers of factors that were tried, where the number was to be chosen.
     """
 
-    fit: GaussianFit
-    n_factors: int
-    drawn: FactorDraws | None
-    choice: FactorChoice | None = None
+    fit: Annotated[GaussianFit, INLINE]
+    n_factors: Annotated[int, FACTORS]
+    drawn: Annotated[FactorDraws | None, DRAWS]
+    choice: Annotated[
+        FactorChoice | None, MaybeSection(kind=FactorChoice, stored_as="factor_choice")
+    ] = None
 
     @property
     def selection(self) -> Selection:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Known, Texts
+from honestbayes.files.records import record_from_plain, record_to_plain
 from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.factors.estimator import (
     MOST_FACTORS,
     FactorEstimator,
     regressor_settings,
     warn_of_problems,
-)
-from honestbayes.models.factors.regressor_file import (
-    FittedRegressor,
-    regressor_from_plain,
-    save_regressor,
 )
 from honestbayes.models.factors.response import ResponseSelection
 from honestbayes.models.factors.response_fit import (
@@ -34,14 +31,15 @@ from honestbayes.models.factors.response_fit import (
 from honestbayes.models.real.part import real_source, real_values
 from honestbayes.models.shared.kept_columns import Described, KeptColumns
 from honestbayes.models.shared.parameters import refuse_arguments
+from honestbayes.models.shared.saving import SavedEstimator, check_number
 from honestbayes.selection import parse_always_keep
 from honestbayes.sources import check_as_many
+from honestbayes.sources.columns import as_table
 from honestbayes.sources.kinds import columns_of
-from honestbayes.sources.levels import as_table
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 
-class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns):
+class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, SavedEstimator):
     """Regression on real-valued features that move together, selected by correlation.
 
     Features and the response y load on a few latent factors that all cases have:
@@ -129,6 +127,8 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns):
     ((2,), (2,))
     """
 
+    _kind: ClassVar[str] = "SelectiveFactorRegressor"
+
     def __init__(
         self,
         *,
@@ -182,7 +182,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns):
         always = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
         settings = regressor_settings(self.get_params(deep=False), always)
         fit = self._fit_response(ResponseTraining(source, response, settings, sampling))
-        self._become(fit)
+        self._hold(fit)
         warn_of_problems(fit.drawn, stacklevel=2)
         if fit.drawn.interrupted:
             raise KeyboardInterrupt
@@ -197,8 +197,8 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns):
         choice = training.choose_factors(range(MOST_FACTORS + 1))
         return replace(training.fit(choice.chosen), choice=choice)
 
-    def _become(self, fit: ResponseFit) -> Self:
-        """Become a fitted model."""
+    def _hold(self, fit: ResponseFit) -> Self:
+        """Hold what was fitted, and show it."""
         self._fit = fit
         self.selection_: ResponseSelection = fit.selection
         self.variance_prior_: VariancePrior = fit.variance_prior
@@ -267,31 +267,30 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns):
 
     # -------------------------------------------------------------------- files
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of plain data, whole or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            Any name; ``.honestbayes`` is the usual suffix. `honestbayes.load` reads it.
-
-        Notes
-        -----
-        A ``RandomState`` in ``random_state`` is stored as None; it is not needed to predict.
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        words = None if names is None else tuple(map(str, names))
-        save_regressor(FittedRegressor(self.get_params(deep=False), self._fit, words), path)
+    def _fitted_to_plain(self) -> Plain:
+        names = Texts().write("feature_names", getattr(self, "feature_names_in_", None))
+        return joined(names, record_to_plain(self._fit))
 
     @classmethod
-    def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the model that a file describes."""
-        model = regressor_from_plain(content, arrays)
-        estimator = cls(**model.parameters)
-        estimator.n_features_in_ = model.fit.selection.n_features_in
-        estimator._name_columns(model.feature_names)
-        return estimator._become(model.fit)
+    def _fitted_from_plain(cls, entries: Entries) -> Known:
+        fit = record_from_plain(ResponseFit, entries, {})
+        width = fit.selection.n_features_in
+        names = Texts().read(entries, "feature_names", {})
+        good = names is None or len(names) == width
+        entries.check(good, "feature_names", "does not name every column")
+        return {"fit": fit, "feature_names": names, "width": width}
+
+    @classmethod
+    def _check_words(cls, words: Known, fitted: Known) -> None:
+        check_number(words, fitted["width"])
+        plain = words["n_features_to_select"]
+        plain = None if type(plain) in (int, float) else plain
+        regressor_settings({**words, "n_features_to_select": plain}, np.zeros(0, dtype=bool))
+
+    def _load_fitted(self, fitted: Known) -> Self:
+        self.n_features_in_ = fitted["width"]
+        self._name_columns(fitted["feature_names"])
+        return self._hold(fitted["fit"])
 
 
 def _checked_response(y: Any) -> FloatArray:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from scipy.special import logsumexp, ndtr
 from sklearn.model_selection import KFold
 from sklearn.utils.parallel import Parallel, delayed
 
+from honestbayes.files.fields import Choice, Known
+from honestbayes.files.records import INLINE, MaybeSection, Section
 from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.factors.estimator import FactorChoice, fold_sampling
 from honestbayes.models.factors.fit import (
+    FACTORS,
     FactorCorrection,
     FactorDraws,
     FactorSettings,
@@ -76,6 +80,12 @@ class Predictive:
         return np.asarray(logsumexp(terms, axis=1, b=self.weight))
 
 
+def _sizes(known: Known) -> Known:
+    """Return the sizes of draws: the response is one more column."""
+    n_columns = 1 + len(known["selection"].columns)
+    return {"n_classes": 1, "n_columns": n_columns, "of_response": True}
+
+
 @dataclass(frozen=True, slots=True)
 class ResponseFit:
     """A fitted model of a response.
@@ -97,11 +107,13 @@ class ResponseFit:
     """
 
     selection: ResponseSelection
-    variance_prior: VariancePrior
-    correction: FactorCorrection
-    n_factors: int
-    drawn: FactorDraws
-    choice: FactorChoice | None = None
+    variance_prior: Annotated[VariancePrior, INLINE]
+    correction: Annotated[FactorCorrection, Choice("selection", None)]
+    n_factors: Annotated[int, FACTORS]
+    drawn: Annotated[FactorDraws, Section(kind=FactorDraws, sizes=_sizes, stored_as="draws")]
+    choice: Annotated[
+        FactorChoice | None, MaybeSection(kind=FactorChoice, stored_as="factor_choice")
+    ] = None
 
     def predictive(self, values: AnyArray) -> Iterator[Predictive]:
         """Yield the distributions of the response given kept columns, some rows at a time.

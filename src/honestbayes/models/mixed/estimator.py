@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from honestbayes.models.binary.part import BernoulliTraining
+from honestbayes.files.entries import Entries, Plain
+from honestbayes.files.fields import MOST_FEATURES, Field, Known
+from honestbayes.models.binary.part import BernoulliPart, BernoulliTraining
 from honestbayes.models.binary.rows import TrainingRows
-from honestbayes.models.categorical.part import CategoricalTraining
+from honestbayes.models.categorical.part import CategoricalPart, CategoricalTraining
 from honestbayes.models.mixed.explain import MixedFeatureTable, feature_table
-from honestbayes.models.real.part import GaussianTraining, refuse_sparse
+from honestbayes.models.real.part import GaussianPart, GaussianTraining, refuse_sparse
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.parameters import (
     categorical_settings,
@@ -24,6 +27,42 @@ from honestbayes.sources.kinds import KINDS, Kind, columns_of, find_kinds
 from honestbayes.sources.levels import category_table
 from honestbayes.sources.source import as_source
 from honestbayes.types import BoolArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class KindsOfColumns(Field):
+    """The kind of each column, in files by its number."""
+
+    def write(self, name: str, value: Any) -> Plain:
+        """Return the numbers."""
+        return {}, {name: np.array([KINDS.index(kind) for kind in value], dtype=np.int64)}
+
+    def read(self, entries: Entries, name: str, known: Known) -> tuple[Kind, ...]:
+        """Return the kinds."""
+        codes = entries.counts(name, (sum(known["part_widths"]),), len(KINDS) - 1)
+        return tuple(KINDS[code] for code in codes.tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class KindsOfParts(Field):
+    """The kinds that occur; flags in more than two classes are a part of categorical features."""
+
+    def write(self, name: str, value: Any) -> Plain:
+        """Return the kinds in a list."""
+        return {name: list(value)}, {}
+
+    def read(self, entries: Entries, name: str, known: Known) -> tuple[Kind, ...]:
+        """Return the kinds; refuse those that are not of the parts."""
+        found, widths = entries.value(name), known["part_widths"]
+        good = isinstance(found, list) and found == [kind for kind in KINDS if kind in found]
+        good = good and len(found) == len(widths)
+        entries.check(good, name, "are not those of the parts")
+        for kind, part, width in zip(found, known["part_names"], widths, strict=True):
+            flags = kind == "binary" and known["n_classes"] > 2
+            entries.check(part == ("categorical" if flags else kind), name, "are not of the parts")
+            fits = known["kinds_"].count(kind) == width
+            entries.check(fits, "kinds", "differ from those of the parts")
+        return tuple(found)
 
 
 class SelectiveMixedNB(SelectiveNaiveBayes):
@@ -95,7 +134,15 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveMixedNB"
-    _fitted_words: ClassVar[tuple[str, ...]] = ("kinds_", "part_kinds_")
+    _part_classes: ClassVar[Mapping[str, type]] = {
+        "binary": BernoulliPart,
+        "categorical": CategoricalPart,
+        "real": GaussianPart,
+    }
+    _fitted_words: ClassVar[Mapping[str, Field]] = {
+        "kinds_": KindsOfColumns(stored_as="kinds"),
+        "part_kinds_": KindsOfParts(stored_as="part_kinds"),
+    }
 
     def __init__(
         self,
@@ -190,6 +237,14 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
     def _part_columns(self) -> list[IntArray]:
         kinds = np.array(self.kinds_)
         return [np.flatnonzero(kinds == kind) for kind in self.part_kinds_]
+
+    @classmethod
+    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        return gaussian_settings({**_DEFAULTS, **words}, always_keep)
+
+    @classmethod
+    def _most_features(cls, width: int) -> int:  # noqa: ARG003 - all are kept of a kind with fewer
+        return MOST_FEATURES
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         by_kind = list(zip(self.part_kinds_, parts, strict=True))

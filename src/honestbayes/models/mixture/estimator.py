@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from honestbayes.files.fields import Choice, Field
 from honestbayes.models.binary.explain import FeatureTable
 from honestbayes.models.binary.rows import TrainingRows
 from honestbayes.models.mixture.explain import Components, components, feature_table
@@ -24,7 +25,7 @@ from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources import Binarization, as_source, encode_classes
 from honestbayes.sources.binarization import BinarizeOption
-from honestbayes.types import AnyArray, FloatArray, IntArray
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _DRAWN_CELLS = 1 << 21
 """Draws of all rows that are held at a time."""
@@ -116,7 +117,10 @@ class SelectiveMixture(SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveMixture"
-    _fitted_words: ClassVar[tuple[str, ...]] = ("correction_",)
+    _part_classes: ClassVar[Mapping[str, type]] = {"mixture": MixturePart}
+    _fitted_words: ClassVar[Mapping[str, Field]] = {
+        "correction_": Choice("selection", None),
+    }
 
     def __init__(
         self,
@@ -228,6 +232,10 @@ class SelectiveMixture(SelectiveNaiveBayes):
         )
         race = (chosen.n_features, chosen.threshold, mask)
         return [MixtureTraining(rows, *race, chosen.model, sampling, chosen.thin)]
+
+    @classmethod
+    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        return mixture_settings(words, always_keep)
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts

@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import CLOSE, Bits, Field, Floats, Known, Weights
+from honestbayes.files.records import record_from_plain, record_to_plain
 from honestbayes.models.binary.part import ZeroOne
 from honestbayes.models.binary.rows import TrainingRows, tie_breaker
 from honestbayes.models.mixture.fit import (
+    BY_DESIGN,
+    NUMBERS,
     MixtureKernel,
     MixtureSettings,
     event_table,
@@ -23,7 +28,7 @@ from honestbayes.models.mixture.fit import (
     starting_states,
 )
 from honestbayes.models.shared.parts import Describe, FittedPart, with_numbers
-from honestbayes.sampling.draws import Draws
+from honestbayes.sampling.draws import Draws, draws_from_plain
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.screening import Screening
 from honestbayes.selection import Selection, select
@@ -32,6 +37,9 @@ from honestbayes.sources.source import RowsOf, Source, dense_values
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 MISSING = 2
+
+_LARGEST = 1e12
+"""Of logarithms in files: far beyond any that chains draw."""
 
 MANY_MISSING = 0.05
 """Share of missing cells from which on the correction warns that it is too weak."""
@@ -61,6 +69,27 @@ class MixturePart:
     draws: Draws
     interrupted: bool = False
 
+    def to_plain(self) -> Plain:
+        """Return cuts, correlations and draws as plain data."""
+        draws = {name: self.draws[name] for name in _draw_fields(self.selection)}
+        return joined(
+            record_to_plain(self.binarization), ({}, {**draws, "correlation": self.correlation})
+        )
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> MixturePart:
+        """Return the part that `to_plain` described; refuse draws that cannot be."""
+        entries.check(known["n_classes"] == 2, "selection", "is not one of two classes")
+        selection = known["selection"]
+        known = {**known, "n_cases": sum(selection.class_counts)}
+        binarization = record_from_plain(Binarization, entries, known)
+        draws = draws_from_plain(_draw_fields(selection), entries, known)
+        within = np.all((draws["phi"] > 0) & (draws["phi"] < 1))
+        entries.check(within, "phi", "is not strictly between 0 and 1")
+        field = Floats("n_columns", low=-1 - CLOSE, high=1 + CLOSE)
+        correlation = field.read(entries, "correlation", known)
+        return cls(selection, binarization, correlation, draws)
+
     def read(self, X: Any, describe: Describe) -> ZeroOne:
         """Return the kept columns as 0/1."""
         return self.binarization.apply(dense_values(as_source(X)), describe)
@@ -78,6 +107,18 @@ class MixturePart:
     def log_prior(self) -> FloatArray:
         """Log class probabilities before features are seen."""
         return log_class_prior(self.draws)
+
+
+def _draw_fields(selection: Selection) -> dict[str, Field]:
+    """Return how draws stand in files; what features kept by design add is there with them."""
+    numbers = (*NUMBERS, BY_DESIGN) if selection.always_kept else NUMBERS
+    shape = ("n_chains", "n_draws")
+    return {
+        "psi": Weights(*shape, 2),
+        "phi": Floats(*shape, 2, "n_columns+1", low=0.0, high=1.0),
+        "z": Bits(*shape, "n_cases"),
+        **{name: Floats(*shape, low=-_LARGEST, high=_LARGEST) for name in numbers},
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,14 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
+from honestbayes.files.entries import Entries
+from honestbayes.files.fields import Known
 from honestbayes.sources.coding import Coded
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+_LARGEST = 1e100
+_ROUNDING = 1e-6
+"""Of weights in files: their largest, and how far sums may be off."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +46,22 @@ class LevelCounts:
     is_open: BoolArray
     slots: FloatArray
     classes: FloatArray
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> LevelCounts:
+        """Return the weights in a file, of the levels of ``known["coding"]``."""
+        coding, n_classes = known["coding"], known["n_classes"]
+        n_levels = coding.n_levels
+        first = slots_of(n_levels)
+        n_slots = int(np.sum(n_levels + 1))
+        slots = entries.finite("slots", (n_slots, n_classes), 0.0, _LARGEST)
+        classes = entries.finite("class_count", (n_classes,), 0.0, _LARGEST)
+        entries.check(np.all(classes > 0), "class_count", "is 0 for a class")
+        shares = np.log(classes / classes.sum())
+        entries.check(np.all(np.isfinite(shares)), "class_count", "is next to nothing for a class")
+        off = np.abs(np.add.reduceat(slots, first) - classes) > _ROUNDING * classes
+        entries.check(not np.any(off), "slots", "do not sum to the weight of each class")
+        return cls(first, n_levels, coding.is_open, slots, classes)
 
     def log_prior(self) -> FloatArray:
         """Return the log share of each class, shape (C,)."""

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.models.plain.file import (
-    FittedDiscreteNB,
-    KnownColumns,
-    discrete_from_plain,
-    save_discrete,
-)
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Field, Known
+from honestbayes.files.records import Section
+from honestbayes.models.plain.counts import LevelCounts
+from honestbayes.models.plain.fields import KindsInTable, KnowsTable, Shares, Smoothing, WholeWord
 from honestbayes.models.shared.parameters import (
     check_prevalences,
     check_weights,
@@ -25,11 +23,11 @@ from honestbayes.models.shared.parameters import (
 )
 from honestbayes.sources import check_as_many, encode_labels
 from honestbayes.sources.coding import Coding, learn_coding
-from honestbayes.sources.levels import as_table
+from honestbayes.sources.columns import as_table
 from honestbayes.types import AnyArray, FloatArray
 
 
-class DiscreteNB(ClassifierMixin, BaseEstimator):
+class DiscreteNB(ClassifierMixin, KnowsTable):
     """Naive Bayes on levels and bins, for columns of any kind.
 
     The plain model on which `ForwardProbabilitySelector` and `BoostedProbabilitySelector` build. It
@@ -75,6 +73,14 @@ class DiscreteNB(ClassifierMixin, BaseEstimator):
     >>> model.predict_proba(X[:1]).round(2)
     array([[0.82, 0.18]])
     """
+
+    _kind: ClassVar[str] = "DiscreteNB"
+    _word_fields: ClassVar[Mapping[str, Field]] = {
+        "smoothing": Smoothing(),
+        "n_bins": WholeWord(least=2),
+        "kinds": KindsInTable(),
+        "class_prior": Shares(),
+    }
 
     def __init__(
         self,
@@ -158,25 +164,21 @@ class DiscreteNB(ClassifierMixin, BaseEstimator):
         result: AnyArray = self.classes_[np.argmax(log_proba, axis=1)]
         return result
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of plain data, whole or not at all.
+    # ------------------------------------------------------------------------------- files
 
-        Parameters
-        ----------
-        path : path-like
-            Any name; ``.honestbayes`` is the usual suffix. `honestbayes.load` reads it.
-        """
-        check_is_fitted(self)
-        columns = KnownColumns.of(self)
-        parameters = self.get_params(deep=False)
-        save_discrete(FittedDiscreteNB(parameters, columns, self.coding_, self.counts_), path)
+    def _found_to_plain(self) -> Plain:
+        arrays = {"slots": self.counts_.slots, "class_count": self.counts_.classes}
+        return joined(({}, arrays), coding=self.coding_.to_plain())
 
     @classmethod
-    def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the model that a file describes."""
-        model = discrete_from_plain(content, arrays)
-        estimator = cls(**model.parameters)
-        model.columns.give_to(estimator)
-        estimator.coding_, estimator.counts_ = model.coding, model.counts
-        estimator.class_count_ = model.counts.classes
-        return estimator
+    def _fitted_from_plain(cls, entries: Entries) -> Known:
+        known = super()._fitted_from_plain(entries)
+        known["coding"] = Section(kind=Coding).read(entries, "coding", known)
+        known["counts"] = LevelCounts.from_plain(entries, known)
+        return known
+
+    def _load_fitted(self, fitted: Known) -> Self:
+        super()._load_fitted(fitted)
+        self.coding_, self.counts_ = fitted["coding"], fitted["counts"]
+        self.class_count_ = self.counts_.classes
+        return self

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
+from honestbayes.files.fields import Choice, Field
 from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.real.explain import GaussianFeatureTable, feature_table
 from honestbayes.models.real.fit import RatioPosterior
@@ -13,6 +14,7 @@ from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.parameters import gaussian_settings
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
 from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.types import BoolArray
 
 
 class SelectiveGaussianNB(SelectiveNaiveBayes):
@@ -97,6 +99,12 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveGaussianNB"
+    _part_classes: ClassVar[Mapping[str, type]] = {"real": GaussianPart}
+    _fitted_words: ClassVar[Mapping[str, Field]] = {
+        "feature_prior_": Choice("learned", "heavy-tailed"),
+        "correction_": Choice("counts", "selection", None),
+    }
+    _absent_words: ClassVar[Mapping[str, Any]] = {"criterion": "correlation"}
 
     def __init__(
         self,
@@ -133,6 +141,10 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         settings = gaussian_settings(self.get_params(deep=False), always, labels.classes)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         return [GaussianTraining(source, labels, settings)]
+
+    @classmethod
+    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        return gaussian_settings(words, always_keep)
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -13,6 +13,9 @@ from honestbayes.correction.engine import log_prob_selection
 from honestbayes.correction.event import HyperNodes, event_of
 from honestbayes.correction.f_statistic import log_prob_discarded
 from honestbayes.correction.feature_models import RealFeatures
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Floats, Known, Logs, Weights
+from honestbayes.files.records import Check, record_from_plain, record_to_plain
 from honestbayes.likelihood.normal import (
     VariancePrior,
     fit_variance_prior,
@@ -46,6 +49,10 @@ _NEGLIGIBLE = 1e-12
 
 _CHUNK_CELLS = 1 << 18
 
+_LARGEST = 1e300
+_ROUNDING = 1e-6
+"""Moments in files: their largest size, and how far r squared may be below its bound."""
+
 
 @dataclass(frozen=True, slots=True)
 class GaussianSettings:
@@ -75,10 +82,16 @@ class RatioPosterior:
         log P(the others were discarded) at each node; 0 where it was not conditioned on.
     """
 
-    ratio: FloatArray
-    scale_weights: FloatArray
-    weights: FloatArray
-    log_prob_selection: FloatArray
+    ratio: Annotated[FloatArray, Floats("ratios", low=0.0, high=1e6)]
+    scale_weights: Annotated[FloatArray, Weights("scales")]
+    weights: Annotated[FloatArray, Weights("scales", "ratios")]
+    log_prob_selection: Annotated[FloatArray, Logs("scales")]
+
+    def check(self, check: Check) -> None:
+        """Refuse a grid that does not increase from 0."""
+        ratio = self.ratio
+        good = ratio.size >= 2 and ratio[0] == 0 and np.all(np.diff(ratio) > 0)
+        check(good, "ratio", "does not increase from 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +130,39 @@ class GaussianFit:
     location: FloatArray
     log_spread: FloatArray
     degrees: FloatArray
+
+    def to_plain(self) -> Plain:
+        """Return what was learnt and the moments; what predictions need follows from these."""
+        moments = {name: getattr(self.moments, name) for name in ("observed", "mean", "within")}
+        parts = (record_to_plain(self.variance_prior), record_to_plain(self.posterior))
+        return joined(*parts, ({}, moments))
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> GaussianFit:
+        """Return the fit that `to_plain` described; refuse moments that cannot be."""
+        posterior = record_from_plain(RatioPosterior, entries, {})
+        prior = record_from_plain(VariancePrior, entries, {})
+        selection, n_classes = known["selection"], known["n_classes"]
+        k = len(selection.columns)
+        cases = np.array(selection.class_counts, dtype=np.int64)[:, None]
+        observed = entries.counts("observed", (n_classes, None), cases)
+        entries.check(observed.shape[1] in (1, k), "observed", "has another number of columns")
+        moments = Moments(
+            classes=known["classes"],
+            class_counts=selection.class_counts,
+            observed=observed,
+            mean=entries.finite("mean", (n_classes, k), -_LARGEST, _LARGEST),
+            within=entries.finite("within", (k,), 0.0, _LARGEST),
+        )
+        weakest = moments.r_squared()[: len(selection.kept)].min(initial=1.0)
+        strong = weakest >= float(selection.gamma_squared) - _ROUNDING
+        entries.check(strong, "mean", "is of a feature too weak for the bound of the selection")
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            fit = assemble(selection, posterior, prior, moments)
+        numbers = (fit.location, fit.log_spread, fit.degrees)
+        finite = all(np.isfinite(values).all() for values in numbers)
+        entries.check(finite, "mean", "is out of range")
+        return fit
 
     def ratio_weights(self) -> FloatArray:
         """Posterior weights of each kept feature's ratio, over all scales, shape (A, k)."""

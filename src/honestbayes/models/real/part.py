@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from honestbayes.files.records import INLINE
 from honestbayes.models.real.draws import draw_gaussian_evidence
 from honestbayes.models.real.fit import GaussianFit, GaussianSettings, fit_moments
 from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, with_numbers
@@ -23,7 +24,7 @@ from honestbayes.types import AnyArray, FloatArray, IntArray
 class GaussianPart:
     """Fitted real-valued features."""
 
-    fit: GaussianFit
+    fit: Annotated[GaussianFit, INLINE]
 
     @property
     def selection(self) -> Selection:

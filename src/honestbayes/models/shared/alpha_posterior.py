@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
 from scipy.interpolate import CubicSpline
 
+from honestbayes.files.fields import Floats, Logs, Maybe, Number, NumberOrNaN, Weights
+from honestbayes.files.records import Check
+from honestbayes.likelihood.quadrature import LARGEST_ALPHA, check_alpha
 from honestbayes.types import FloatArray
 
 
@@ -38,13 +42,18 @@ class AlphaPosterior:
         With the learned prior: the cells of log(alpha) that the atoms stand for.
     """
 
-    alpha: FloatArray
-    weights: FloatArray
-    log_prob_selection: FloatArray
-    log_density: FloatArray
-    error: float
-    tolerance: float
-    edges: FloatArray | None = None
+    alpha: Annotated[FloatArray, Floats("nodes", low=0.0, high=LARGEST_ALPHA)]
+    weights: Annotated[FloatArray, Weights("nodes")]
+    log_prob_selection: Annotated[FloatArray, Logs("nodes")]
+    log_density: Annotated[FloatArray, Logs("nodes")]
+    error: Annotated[float, NumberOrNaN()]
+    tolerance: Annotated[float, Number(low=0.0)]
+    edges: Annotated[FloatArray | None, Maybe(array=Floats("nodes+1"))] = None
+
+    def check(self, check: Check) -> None:
+        """Refuse nodes that are not positive, or not in order; a heavy tail may repeat its end."""
+        check_alpha(self.alpha, check, strictly=self.edges is not None)
+        check(self.edges is None or np.all(np.diff(self.edges) > 0), "edges", "is not increasing")
 
     @property
     def converged(self) -> bool:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,15 +11,27 @@ from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.files.entries import Plain
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import (
+    CLOSE,
+    MOST_CLASSES,
+    ClassLabels,
+    Field,
+    Flag,
+    Known,
+    Number,
+    Texts,
+)
+from honestbayes.files.records import (
+    MaybeSection,
+    Section,
+    record_from_plain,
+    record_to_plain,
+    values_from_plain,
+    values_to_plain,
+)
 from honestbayes.models.shared.intervals import probability_intervals
 from honestbayes.models.shared.kept_columns import Described, KeptColumns
-from honestbayes.models.shared.model_file import (
-    FittedModel,
-    model_from_plain,
-    model_to_plain,
-    save_model,
-)
 from honestbayes.models.shared.number import NumberChoice
 from honestbayes.models.shared.parameters import (
     check_level_and_draws,
@@ -38,13 +48,16 @@ from honestbayes.models.shared.parts import (
     choose_number,
     learn_slope,
 )
+from honestbayes.models.shared.saving import SavedEstimator, check_number
+from honestbayes.models.shared.slope import SLOPES
+from honestbayes.selection import Selection
 from honestbayes.sources import check_as_many, encode_labels
-from honestbayes.sources.kinds import columns_of
-from honestbayes.sources.levels import as_table
-from honestbayes.types import AnyArray, FloatArray, IntArray
+from honestbayes.sources.columns import as_table
+from honestbayes.sources.kinds import KINDS, columns_of
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
-class SelectiveNaiveBayes(ClassifierMixin, KeptColumns):
+class SelectiveNaiveBayes(ClassifierMixin, KeptColumns, SavedEstimator):
     """Base of the estimators whose features come in parts of one kind each.
 
     A subclass says which labels it takes (`_encode`), which parts a training table has
@@ -52,11 +65,11 @@ class SelectiveNaiveBayes(ClassifierMixin, KeptColumns):
     held-out cases (`_choose`), and stores what it wants to show of the fitted ones (`_store`).
     """
 
-    _kind: ClassVar[str]
-    """What files call the estimator."""
+    _part_classes: ClassVar[Mapping[str, type]]
+    """Classes of fitted parts, by what files call them."""
 
-    _fitted_words: ClassVar[tuple[str, ...]] = ("feature_prior_", "correction_")
-    """Attributes of a subclass that a file holds as they are."""
+    _fitted_words: ClassVar[Mapping[str, Field]]
+    """Attributes that say what became of the constructor's words, and how they stand in files."""
 
     n_features_to_select: Any
     class_pseudocounts: Any
@@ -64,6 +77,11 @@ class SelectiveNaiveBayes(ClassifierMixin, KeptColumns):
     recalibrate: Any
 
     # ------------------------------------------------------------- for subclasses
+
+    @classmethod
+    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        """Turn the constructor's words into settings, or say what is wrong with them."""
+        raise NotImplementedError
 
     def _encode(self, y: Any) -> tuple[AnyArray, IntArray]:
         """Return the class labels and the class of each row; by default of any two or more."""
@@ -135,7 +153,7 @@ class SelectiveNaiveBayes(ClassifierMixin, KeptColumns):
         training = self._training_parts(X, labels)
         training, choice, slope = self._choose(training, labels)
         parts = [part.fit() for part in training]
-        self._become(parts, classes, labels.log_prior(), 1.0 if slope is None else slope, choice)
+        self._hold(parts, classes, labels.log_prior(), 1.0 if slope is None else slope, choice)
         if self.recalibrate == "slope" and slope is None:
             self.slope_ = learn_slope(training, parts, labels)
         return self
@@ -144,7 +162,7 @@ class SelectiveNaiveBayes(ClassifierMixin, KeptColumns):
     def _number_is_to_be_chosen(self) -> bool:
         return isinstance(self.n_features_to_select, str) and self.n_features_to_select == "cv"
 
-    def _become(
+    def _hold(
         self,
         parts: Sequence[FittedPart],
         classes: AnyArray,
@@ -154,7 +172,7 @@ class SelectiveNaiveBayes(ClassifierMixin, KeptColumns):
         *,
         kept_columns_only: bool = False,
     ) -> Self:
-        """Become a fitted model."""
+        """Hold what was fitted, and show it."""
         self._parts: tuple[FittedPart, ...] = tuple(parts)
         self._log_prior = log_prior
         self._kept_columns_only = kept_columns_only
@@ -264,20 +282,6 @@ class SelectiveNaiveBayes(ClassifierMixin, KeptColumns):
 
     # ------------------------------------------------------------- copies and files
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of plain data, whole or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            Any name; ``.honestbayes`` is the usual suffix. `honestbayes.load` reads it.
-
-        Notes
-        -----
-        A ``RandomState`` in ``random_state`` is stored as None; it is not needed to predict.
-        """
-        save_model(self._model(), path)
-
     def on_kept_columns(self) -> Self:
         """Return a fitted copy that takes the kept columns only.
 
@@ -289,18 +293,25 @@ class SelectiveNaiveBayes(ClassifierMixin, KeptColumns):
             columns become those of the kept ones.
         """
         check_is_fitted(self)
-        model = self._model()
         copy: Self = clone(self)
-        if not model.kept_columns_only:
-            names = self.get_feature_names_out() if model.feature_names is not None else None
-            model = replace(
-                model,
-                kept_columns_only=True,
-                n_features_in=sum(len(part.selection.columns) for part in self._parts),
-                feature_names=None if names is None else tuple(map(str, names)),
-            )
+        fitted: Known = {
+            "parts": self._parts,
+            "classes": self.classes_,
+            "log_prior": self._log_prior,
+            "slope": self.slope_,
+            "number_choice": self.number_choice_,
+            "kept_columns_only": True,
+            "n_features_in": self.n_features_in_,
+            "feature_names": self._names_of_columns(),
+            **{name: getattr(self, name) for name in self._fitted_words},
+        }
+        if not self._kept_columns_only:
+            names = fitted["feature_names"]
+            fitted["n_features_in"] = sum(len(part.selection.columns) for part in self._parts)
+            if names is not None:
+                fitted["feature_names"] = tuple(map(str, self.get_feature_names_out()))
             copy.set_params(**self._parameters_on_kept_columns())
-        return copy._restore(model)
+        return copy._load_fitted(fitted)
 
     def _parameters_on_kept_columns(self) -> dict[str, Any]:
         """Return parameters that name columns, in the numbers of the kept ones."""
@@ -314,45 +325,129 @@ class SelectiveNaiveBayes(ClassifierMixin, KeptColumns):
             return {}
         return {"always_keep": by_design}
 
-    def _model(self) -> FittedModel:
-        """Return all that the fitted model is, in one record."""
-        check_is_fitted(self)
+    def _names_of_columns(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
-        return FittedModel(
-            self._kind,
-            self.get_params(deep=False),
-            self._parts,
-            {name: getattr(self, name) for name in self._fitted_words},
-            self.classes_,
-            self._log_prior,
-            self.slope_,
-            self.number_choice_,
-            self._kept_columns_only,
-            self.n_features_in_,
-            None if names is None else tuple(map(str, names)),
+        return None if names is None else tuple(map(str, names))
+
+    def _load_fitted(self, fitted: Known) -> Self:
+        self.n_features_in_ = fitted["n_features_in"]
+        self._name_columns(fitted["feature_names"])
+        for name in self._fitted_words:
+            setattr(self, name, fitted[name])
+        return self._hold(
+            fitted["parts"],
+            fitted["classes"],
+            fitted["log_prior"],
+            fitted["slope"],
+            fitted["number_choice"],
+            kept_columns_only=fitted["kept_columns_only"],
         )
 
-    def _restore(self, model: FittedModel) -> Self:
-        """Become the fitted model of a record."""
-        self.n_features_in_ = model.n_features_in
-        self._name_columns(model.feature_names)
-        for name, value in model.fitted.items():
-            setattr(self, name, value)
-        return self._become(
-            model.parts,
-            model.classes,
-            model.log_prior,
-            model.slope,
-            model.number_choice,
-            kept_columns_only=model.kept_columns_only,
-        )
-
-    def _to_plain(self) -> Plain:
-        """Return the model as plain data, for a file that holds more than the model."""
-        return model_to_plain(self._model())
+    def _fitted_to_plain(self) -> Plain:
+        words = values_to_plain(self._fitted_words, lambda name: getattr(self, name))
+        head: Known = {
+            "classes": self.classes_,
+            "slope": self.slope_,
+            "kept_columns_only": self._kept_columns_only,
+            "feature_names": self._names_of_columns(),
+            "number_choice": self.number_choice_,
+        }
+        return joined(values_to_plain(_HEAD, head.__getitem__), words, self._parts_to_plain())
 
     @classmethod
-    def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the model that a file describes."""
-        model = model_from_plain(cls._kind, content, arrays)
-        return cls(**model.parameters)._restore(model)
+    def _fitted_from_plain(cls, entries: Entries) -> Known:
+        known: Known = {}
+        known["kept_columns_only"] = entries.flag("kept_columns_only")
+        known |= cls._parts_from_plain(entries, known)
+        selections = [part.selection for part in known["parts"]]
+        known["width"] = sum(selection.n_features_in for selection in selections)
+        kept = sum(len(selection.columns) for selection in selections)
+        known["n_features_in"] = kept if known["kept_columns_only"] else known["width"]
+        for name in ("number_choice", "feature_names", "slope"):
+            known[name] = _HEAD[name].read(entries, name, {})
+        names = known["feature_names"]
+        named = names is None or len(names) == known["n_features_in"]
+        entries.check(named, "feature_names", "does not name every column")
+        return known
+
+    def _parts_to_plain(self) -> Plain:
+        """Return the parts, each in a section, and the prior of the classes."""
+        kinds = {part_class: kind for kind, part_class in self._part_classes.items()}
+        content = {
+            "n_features_in": int(self.n_features_in_),
+            "parts": [kinds[type(part)] for part in self._parts],
+        }
+        sections = {
+            f"part{place}": joined(record_to_plain(part), selection=part.selection.to_plain())
+            for place, part in enumerate(self._parts)
+        }
+        return joined((content, {"log_prior": self._log_prior}), **sections)
+
+    @classmethod
+    def _parts_from_plain(cls, entries: Entries, known: Known) -> Known:
+        """Return parts, classes and their prior, and the fitted words."""
+        kinds = entries.value("parts")
+        good = isinstance(kinds, list) and 1 <= len(kinds) <= len(KINDS)
+        good = good and all(isinstance(kind, str) and kind in cls._part_classes for kind in kinds)
+        entries.check(good, "parts", f"are not those of {cls._kind}")
+        log_prior = entries.finite("log_prior", (None,), -1e6, CLOSE)
+        n_classes = log_prior.size
+        good = 2 <= n_classes <= MOST_CLASSES
+        entries.check(good, "log_prior", "is not one of two or more classes")
+        good = abs(np.exp(log_prior).sum() - 1) <= CLOSE
+        entries.check(good, "log_prior", "does not sum to 1")
+        known = {**known, "n_classes": n_classes, "log_prior": log_prior, "part_names": kinds}
+        known["classes"] = ClassLabels().read(entries, "classes", known)
+        known["parts"] = tuple(
+            cls._part_from_plain(kind, entries.section(f"part{place}"), known)
+            for place, kind in enumerate(kinds)
+        )
+        counts = {part.selection.class_counts for part in known["parts"]}
+        entries.check(len(counts) == 1, "parts", "have other numbers of cases")
+        known["part_widths"] = [
+            len(part.selection.columns)
+            if known["kept_columns_only"]
+            else part.selection.n_features_in
+            for part in known["parts"]
+        ]
+        takes = entries.value("n_features_in")
+        fits = type(takes) is int and takes == sum(known["part_widths"])
+        entries.check(fits, "n_features_in", "does not fit the parts")
+        return known | values_from_plain(cls._fitted_words, entries, known)
+
+    @classmethod
+    def _part_from_plain(cls, kind: str, entries: Entries, known: Known) -> FittedPart:
+        selection = Section(kind=Selection).read(entries, "selection", {})
+        fits = len(selection.class_counts) == known["n_classes"]
+        entries.check(fits, "selection", "is one of other classes")
+        known = {**known, "selection": selection, "n_columns": len(selection.columns)}
+        part: FittedPart = record_from_plain(cls._part_classes[kind], entries, known)
+        entries.finish()
+        return part
+
+    @classmethod
+    def _check_words(cls, words: Known, fitted: Known) -> None:
+        check_number(words, cls._most_features(fitted["width"]))
+        number = words["n_features_to_select"]
+        for value in list(number.values()) if isinstance(number, dict) else [number]:
+            plain = None if type(value) in (int, float) else value
+            cls._settings_of({**words, "n_features_to_select": plain}, np.zeros(0, dtype=bool))
+        n_classes = fitted["classes"].size
+        check_recalibrate(words["recalibrate"])
+        check_prevalences(words["class_prior"], n_classes)
+        pseudocounts(words["class_pseudocounts"], n_classes)
+
+    @classmethod
+    def _most_features(cls, width: int) -> int:
+        """Return the largest number of features that may be asked for in a table of a width."""
+        return width
+
+
+_HEAD: dict[str, Field] = {
+    "classes": ClassLabels(),
+    "slope": Number(*SLOPES),
+    "kept_columns_only": Flag(),
+    "feature_names": Texts(),
+    "number_choice": MaybeSection(kind=NumberChoice),
+}
+"""What files of all these estimators hold."""

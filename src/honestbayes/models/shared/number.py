@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from honestbayes.files.fields import Array, Counts, Whole
+from honestbayes.files.records import Check
 from honestbayes.types import FloatArray, IntArray
 
 MOST = 1000
@@ -27,9 +30,15 @@ class NumberChoice:
         their difference over cases.
     """
 
-    n_features: IntArray
-    log_score: FloatArray
-    chosen: int
+    n_features: Annotated[IntArray, Counts("tried")]
+    log_score: Annotated[FloatArray, Array("tried")]
+    chosen: Annotated[int, Whole(what="is not one of the numbers that were tried")]
+
+    def check(self, check: Check) -> None:
+        """Refuse a number that was not tried."""
+        check(not np.isinf(self.log_score).any(), "log_score", "is infinite")
+        tried = self.chosen in self.n_features.tolist()
+        check(tried, "chosen", "is not one of the numbers that were tried")
 
 
 def number_grid(n_racing: int) -> IntArray:

@@ -18,6 +18,10 @@ EFFECTIVE_SHARE = 0.4
 times that of independent cases (docs, "The slope")."""
 
 
+SLOPES = (1e-6, 1e6)
+"""Bounds of slopes in files, far beyond any that can be learnt (exp(-8) to exp(4))."""
+
+
 def fit_slope(
     log_likelihood: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
 ) -> float:
