@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.models.binary.fit import fit_screening
-from honestbayes.models.shared.parameters import check_settings
+from honestbayes.models.binary.settings import bernoulli_settings
 from honestbayes.models.shared.slope import fit_slope
 from honestbayes.screening import Screening
 from honestbayes.sources import Binarization
@@ -37,7 +37,7 @@ def draw_screening(generator, phi, n0, n1):
 def fit_counts(screening, seed=0, **parameters):
     """Fit as the estimator does, from counts, without recalibration."""
     model = SelectiveBernoulliNB(recalibrate=None, **parameters)
-    settings = check_settings(model.get_params(), np.zeros(screening.n_features, dtype=bool))
+    settings = bernoulli_settings(model.get_params(), np.zeros(screening.n_features, dtype=bool))
     return fit_screening(screening, settings, np.random.RandomState(seed))
 
 

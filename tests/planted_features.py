@@ -11,8 +11,8 @@ from scipy import special
 from honestbayes.likelihood.counts import distinct_counts
 from honestbayes.likelihood.learned_prior import learn_prior
 from honestbayes.likelihood.quadrature import AlphaPrior
-from honestbayes.models.binary.common_alpha import ModelSettings
-from honestbayes.models.binary.fit import Settings, fit_screening
+from honestbayes.models.binary.fit import fit_screening
+from honestbayes.models.binary.settings import BernoulliSettings, ModelSettings
 from honestbayes.screening import Screening
 from honestbayes.sources import Binarization
 
@@ -44,7 +44,7 @@ def fit_counts(ones, sizes, k, feature_prior, correction="counts", seed=0):
         np.array(sizes)[:, None],
         Binarization(np.full(p, 0.5), nothing),
     )
-    settings = Settings(
+    settings = BernoulliSettings(
         n_features=k,
         threshold=None,
         always_keep=np.zeros(p, dtype=bool),

@@ -22,7 +22,7 @@ from comparisons import (
 from planted_features import distance_to_common_alpha, draw_features, learn
 from scipy.special import expit, logit
 
-from honestbayes.correction import discard
+from honestbayes.correction import discard, event
 from honestbayes.likelihood import beta_binomial, counts, learned_alpha, learned_prior, quadrature
 from honestbayes.likelihood.quadrature import AlphaPrior, ThetaRule
 from honestbayes.models.binary import common_alpha
@@ -131,7 +131,7 @@ def at_most_for_ties(patch):
     def wrong(beyond, tied, groups, *, ties, n_tied_kept):  # noqa: ARG001 - ties is ignored
         return right(beyond, tied, groups, ties="at_most", n_tied_kept=n_tied_kept)
 
-    patch.setattr(common_alpha, "log_prob_selection", wrong)
+    patch.setattr(event, "log_prob_selection", wrong)
     patch.setattr(discard, "log_prob_selection", wrong)
 
 
@@ -142,7 +142,7 @@ def discarded_ties_ignored(patch):
         groups = [replace(group, n_tied=0) for group in groups]
         return right(beyond, tied, groups, ties=ties, n_tied_kept=n_tied_kept)
 
-    patch.setattr(common_alpha, "log_prob_selection", wrong)
+    patch.setattr(event, "log_prob_selection", wrong)
     patch.setattr(discard, "log_prob_selection", wrong)
 
 
@@ -229,7 +229,7 @@ def discarded_number_off_by_k(patch):
         groups = [replace(groups[0], n_discarded=groups[0].n_discarded + 2), *groups[1:]]
         return right(beyond, tied, groups, ties=ties, n_tied_kept=n_tied_kept)
 
-    patch.setattr(common_alpha, "log_prob_selection", wrong)
+    patch.setattr(event, "log_prob_selection", wrong)
 
 
 def missing_cells_ignored_in_the_factor(patch):
@@ -238,7 +238,7 @@ def missing_cells_ignored_in_the_factor(patch):
     def wrong(alpha, observed, gamma_squared, rule):  # noqa: ARG001 - observed is ignored
         return right(alpha, (5, 5), gamma_squared, quadrature.theta_rule(10, alpha, (0.2, 1.0)))
 
-    patch.setattr(common_alpha, "probabilities", wrong)
+    patch.setattr(discard, "probabilities", wrong)
 
 
 def jacobian_dropped(patch):

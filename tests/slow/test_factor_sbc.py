@@ -46,7 +46,13 @@ def draw_all(rng):
 
 def draws_given(X, correction, seed):
     """Draws of one chain, far enough apart to be nearly independent, shape (draws, numbers)."""
-    settings = FactorSettings(K, None, np.zeros(P, dtype=bool), "heavy-tailed", correction)
+    settings = FactorSettings(
+        n_features=K,
+        threshold=None,
+        always_keep=np.zeros(P, dtype=bool),
+        feature_prior="heavy-tailed",
+        correction=correction,
+    )
     moments = screen_moments(real_source(X, "test"), CODES, np.array([0, 1]))
     selection = select_by_r_squared(moments, settings.gaussian())
     kept = np.array(selection.columns)

@@ -7,7 +7,7 @@ missing cells form groups by their numbers of observed cases.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -99,6 +99,33 @@ def probabilities(
     if gamma_squared == 0:
         tied = 1.0 - beyond
     return float(beyond), float(tied)
+
+
+def group_probabilities(
+    alpha: float,
+    groups: Sequence[DiscardedGroup],
+    gamma_squared: Sequence[Fraction],
+    rule: Callable[[int, float], ThetaRule],
+) -> list[tuple[float, float]]:
+    """Return what `probabilities` says of one feature in each group of discarded ones.
+
+    Parameters
+    ----------
+    alpha : float
+        The common alpha.
+    groups : sequence of DiscardedGroup
+        Groups by numbers of observed cases.
+    gamma_squared : sequence of Fraction
+        The bound in each group; below 0 every feature is beyond it.
+    rule : callable
+        Given the number of cases and alpha, the rule over theta.
+    """
+    return [
+        (1.0, 0.0)
+        if bound < 0
+        else probabilities(alpha, group.observed, bound, rule(sum(group.observed), alpha))
+        for group, bound in zip(groups, gamma_squared, strict=True)
+    ]
 
 
 def log_prob_selection(

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
-from honestbayes.correction.discard import probabilities
+from honestbayes.correction.discard import group_probabilities
 from honestbayes.correction.event import Event, HyperNodes
-from honestbayes.correction.f_statistic import log_prob_discarded
+from honestbayes.correction.f_statistic import log_prob_all_discarded
 from honestbayes.correction.feature_models import (
     BinaryFeatures,
     CategoricalFeatures,
@@ -25,7 +25,7 @@ from honestbayes.correction.feature_models import (
     FeatureModel,
     RealFeatures,
 )
-from honestbayes.likelihood.quadrature import theta_rule
+from honestbayes.likelihood.quadrature import ThetaRule, theta_rule
 from honestbayes.selection import DiscardedGroup
 from honestbayes.selection.criteria import SAME, Criterion, compare
 from honestbayes.types import FloatArray, IntArray
@@ -57,14 +57,12 @@ def formula(model: FeatureModel, criterion: Criterion, event: Event) -> ExactLog
     ]
 
     def by_counts(nodes: HyperNodes) -> FloatArray:
-        pairs = [
-            [
-                _binary_probabilities(float(alpha), group, bound, binary.interval)
-                for group, bound in zip(event.groups, bounds, strict=True)
-            ]
-            for alpha in nodes.atoms
-        ]
-        found = np.array(pairs)
+        def rule(n_cases: int, alpha: float) -> ThetaRule:
+            return theta_rule(n_cases, alpha, binary.interval)
+
+        found = np.array(
+            [group_probabilities(float(a), event.groups, bounds, rule) for a in nodes.atoms]
+        )
         return event.log_prob(nodes.mix(found[:, :, 0]), nodes.mix(found[:, :, 1]))
 
     return by_counts
@@ -81,24 +79,12 @@ def _as_binary(model: FeatureModel) -> BinaryFeatures | None:
 def _log_prob_real(nodes: HyperNodes, event: Event, criterion: Criterion) -> FloatArray:
     """Sum log P(discarded) over features; real values are never tied."""
     assert criterion.r_squared is not None
-    total: FloatArray = np.zeros(1)
-    for group in event.groups:
-        present = np.array([size for size in group.observed if size > 0], dtype=np.int64)
-        r_squared = criterion.r_squared(event.bound, int(present.sum()), present.size)
-        one = log_prob_discarded(nodes.atoms, present, r_squared)
-        if nodes.mixing is not None:
-            one = logsumexp(one, axis=1, b=nodes.mixing)
-        total = total + group.n_discarded * one
-    return total
+    to_r_squared = criterion.r_squared
 
+    def bound(present: IntArray) -> float:
+        return float(to_r_squared(event.bound, int(present.sum()), present.size))
 
-def _binary_probabilities(
-    alpha: float, group: DiscardedGroup, gamma_squared: Fraction, interval: tuple[float, float]
-) -> tuple[float, float]:
-    if gamma_squared < 0:
-        return 1.0, 0.0
-    rule = theta_rule(sum(group.observed), alpha, interval)
-    return probabilities(alpha, group.observed, gamma_squared, rule)
+    return log_prob_all_discarded(event.groups, bound, nodes.atoms, nodes.mixing)
 
 
 def _attained(r_squared: float, n0: int, n1: int) -> Fraction:

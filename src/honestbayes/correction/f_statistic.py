@@ -7,12 +7,14 @@ gamma^2. Neither s2 nor the common mean of the class means matters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
+from honestbayes.selection import DiscardedGroup
 from honestbayes.types import FloatArray, IntArray
 
 ComplexArray = NDArray[np.complex128]
@@ -85,6 +87,41 @@ def log_prob_kept(ratio: FloatArray, class_sizes: IntArray, gamma_squared: float
         however small it is, and the other is its complement.
     """
     return _log_probs(ratio, class_sizes, gamma_squared)[0]
+
+
+def log_prob_all_discarded(
+    groups: Sequence[DiscardedGroup],
+    bound: Callable[[IntArray], float],
+    ratio: FloatArray,
+    mixing: FloatArray | None = None,
+) -> FloatArray:
+    """Return log P(S): that all features of all groups were discarded; real values never tie.
+
+    Parameters
+    ----------
+    groups : sequence of DiscardedGroup
+        Discarded features by their numbers of observed cases.
+    bound : callable
+        Given the sizes of the classes that are present, the bound on r squared.
+    ratio : ndarray of shape (A,)
+        Signal ratios.
+    mixing : ndarray of shape (T, A), optional
+        Distribution of a feature's ratio at each node; without it each ratio is a node.
+
+    Returns
+    -------
+    ndarray of shape (T,)
+    """
+    total: FloatArray = np.zeros(ratio.size if mixing is None else mixing.shape[0])
+    for group in groups:
+        present = np.array([size for size in group.observed if size > 0], dtype=np.int64)
+        if present.size < 2 or present.sum() <= present.size:
+            continue  # such a feature cannot be told from a constant one: it never wins
+        one = log_prob_discarded(ratio, present, bound(present))
+        if mixing is not None:
+            one = logsumexp(one, axis=1, b=mixing)
+        total = total + group.n_discarded * one
+    return total
 
 
 def log_prob_discarded(

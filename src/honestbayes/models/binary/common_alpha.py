@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
-from honestbayes.correction.discard import Ties, log_prob_selection, probabilities
+from honestbayes.correction.discard import Ties, group_probabilities
+from honestbayes.correction.event import event_of
 from honestbayes.files.entries import Entries, Plain
 from honestbayes.files.fields import CLOSE, Interval, Known
 from honestbayes.files.records import Check, Section
@@ -34,12 +35,10 @@ from honestbayes.likelihood.quadrature import (
     theta_rule,
 )
 from honestbayes.models.binary.predictive import PredictiveTable, beta_binomial_table
+from honestbayes.models.binary.settings import ModelSettings
 from honestbayes.models.shared.alpha_posterior import AlphaPosterior
 from honestbayes.selection import Selection
 from honestbayes.types import AnyArray, FloatArray, IntArray
-
-Correction = Literal["selection", "counts"] | None
-Quadrature = Literal["adaptive", "paper"]
 
 _REFINEMENTS = (1.0, 2.0, 4.0)
 _ROUNDING_PER_CASE = 1e-14
@@ -141,16 +140,6 @@ def feature_block(
     counts = distinct_counts(chosen, cases)
     others = np.bincount(counts.inverse[kept.size :], minlength=counts.multiplicity.size)
     return FeatureBlock(counts, counts.inverse[: kept.size], others)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """What the user chose for the common-alpha model."""
-
-    alpha_prior: AlphaPrior
-    theta_interval: tuple[float, float]
-    quadrature: Quadrature
-    tolerance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +298,10 @@ class _Evaluator:
                 regions = Parallel(n_jobs=-1, prefer="threads")(
                     delayed(self._region)(node) for node in alpha.tolist()
                 )
-            log_event = log_event + self._log_prob_selection(regions, self._selection)
+            beyond, tied = np.moveaxis(np.array(regions), -1, 0)
+            event = event_of(self._selection, self._selection.gamma)
+            event = event if self._ties is None else replace(event, ties=self._ties)
+            log_event = log_event + event.log_prob(beyond, tied)
         log_density = (
             self._settings.alpha_prior.log_density_of_log(log_alpha)
             + log_likelihood @ self._kept_multiplicity
@@ -325,31 +317,13 @@ class _Evaluator:
         """P(beyond gamma) and P(at gamma) of a feature in each group of discarded ones."""
         selection = self._selection
         assert selection is not None
-        return [
-            probabilities(
-                alpha, group.observed, selection.gamma_squared, self._theta(alpha, group.observed)
-            )
-            for group in selection.groups
-        ]
+        bounds = [selection.gamma_squared] * len(selection.groups)
+        return group_probabilities(alpha, selection.groups, bounds, self._theta)
 
-    def _log_prob_selection(
-        self, regions: list[list[tuple[float, float]]], selection: Selection
-    ) -> FloatArray:
-        beyond, tied = np.moveaxis(np.array(regions), -1, 0)
-        ties = self._ties
-        if ties is None:
-            if selection.rule == "threshold":
-                ties = "at_most"
-            else:
-                ties = "known" if selection.ties_known else "unknown"
-        return log_prob_selection(
-            beyond, tied, selection.groups, ties=ties, n_tied_kept=selection.n_tied_kept
-        )
-
-    def _theta(self, alpha: float, observed: tuple[int, ...]) -> ThetaRule:
+    def _theta(self, n_cases: int, alpha: float) -> ThetaRule:
         if self._rule is not None:
             return self._rule
-        return theta_rule(sum(observed), alpha, self._settings.theta_interval, refine=self._refine)
+        return theta_rule(n_cases, alpha, self._settings.theta_interval, refine=self._refine)
 
 
 def scan_range(prior: AlphaPrior) -> tuple[float, float]:

@@ -21,24 +21,20 @@ from honestbayes.files.records import (
 )
 from honestbayes.models.binary import explain
 from honestbayes.models.binary.explain import FeaturePath, FeatureTable
-from honestbayes.models.binary.fit import BernoulliFit, Settings, fit_screening, fit_selection
+from honestbayes.models.binary.fit import BernoulliFit, fit_screening, fit_selection
 from honestbayes.models.binary.learned import LearnedFit
 from honestbayes.models.binary.part import BernoulliPart, BernoulliTraining, ZeroOne
-from honestbayes.models.binary.rows import TrainingRows, leave_out_fits, tie_breaker
+from honestbayes.models.binary.rows import TrainingRows, leave_out_fits
 from honestbayes.models.binary.selected import (
     check_fits,
     check_is_selection,
     check_names,
     renumbered,
 )
+from honestbayes.models.binary.settings import BernoulliSettings, bernoulli_settings
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
-from honestbayes.models.shared.parameters import (
-    check_prevalences,
-    check_recalibrate,
-    check_settings,
-    group_codes,
-)
-from honestbayes.models.shared.parts import FittedPart, TrainingLabels
+from honestbayes.models.shared.parameters import check_prevalences, check_recalibrate, group_codes
+from honestbayes.models.shared.parts import FittedPart, TrainingLabels, tie_breaker
 from honestbayes.screening import Screening, screen
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources import as_source, encode_classes
@@ -196,7 +192,7 @@ class SelectiveBernoulliNB(SelectiveNaiveBayes):
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         y = labels.classes[labels.codes]
         rows = TrainingRows.screened(source, y, self.binarize, self.random_state)
-        return [BernoulliTraining(rows, settings)]
+        return [BernoulliTraining(settings, rows)]
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts
@@ -269,7 +265,7 @@ class SelectiveBernoulliNB(SelectiveNaiveBayes):
         self,
         fit: BernoulliFit,
         classes: AnyArray,
-        settings: Settings,
+        settings: BernoulliSettings,
         *,
         kept_columns_only: bool = False,
     ) -> Self:
@@ -293,15 +289,15 @@ class SelectiveBernoulliNB(SelectiveNaiveBayes):
 
     def _settings(
         self, names: tuple[str, ...] | None, p: int, *, only_event: bool = False
-    ) -> Settings:
+    ) -> BernoulliSettings:
         check_prevalences(self.class_prior, 2)
         check_recalibrate(self.recalibrate)
         mask = parse_always_keep(None if only_event else self.always_keep, names, p)
-        return check_settings(self.get_params(deep=False), mask, only_event=only_event)
+        return bernoulli_settings(self.get_params(deep=False), mask, only_event=only_event)
 
     @classmethod
-    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Settings:
-        return check_settings(words, always_keep)
+    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> BernoulliSettings:
+        return bernoulli_settings(words, always_keep)
 
     # -------------------------------------------------------------------- files
 

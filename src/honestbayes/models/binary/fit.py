@@ -7,7 +7,7 @@ leave-one-out costs no more than new counts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 
@@ -17,35 +17,18 @@ from honestbayes.likelihood.counts import distinct_counts
 from honestbayes.likelihood.learned_prior import LearnedPrior, learn_prior
 from honestbayes.models.binary.common_alpha import (
     CommonAlphaFit,
-    Correction,
-    FeatureBlock,
-    ModelSettings,
     feature_block,
     fit_common_alpha,
 )
 from honestbayes.models.binary.learned import LearnedFit, fit_learned
+from honestbayes.models.binary.settings import BernoulliSettings
 from honestbayes.screening import Screening
 from honestbayes.screening.counts import correlation
 from honestbayes.selection import Selection, select
 from honestbayes.sources import Binarization
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
-FeaturePriorName = Literal["learned", "uniform"]
-
 _N_PROBES = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Validated choices of the user."""
-
-    n_features: int | None
-    threshold: float | None
-    always_keep: BoolArray
-    feature_prior: FeaturePriorName
-    correction: Correction
-    model: ModelSettings
-    class_pseudocounts: tuple[float, float]
 
 
 def _of_race(known: Known) -> Known:
@@ -138,7 +121,7 @@ class BernoulliFit:
 
 def fit_screening(
     screening: Screening,
-    settings: Settings,
+    settings: BernoulliSettings,
     random_state: np.random.RandomState | None,
     learned: LearnedPrior | None = None,
 ) -> BernoulliFit:
@@ -156,7 +139,7 @@ def fit_screening(
 def fit_selection(
     screening: Screening,
     selection: Selection,
-    settings: Settings,
+    settings: BernoulliSettings,
     learned: LearnedPrior | None = None,
 ) -> BernoulliFit:
     """Fit the kept features given the counts of all that are known."""
@@ -234,6 +217,3 @@ def _probes(ones: IntArray, observed: IntArray) -> AnyArray:
     generator = np.random.default_rng(0)
     uniform = generator.random((_N_PROBES, ones.shape[1]))
     return (uniform < frequency[np.arange(_N_PROBES) % 2]).astype(np.uint8)
-
-
-__all__ = ["BernoulliFit", "FeatureBlock", "Settings", "fit_screening", "fit_selection"]

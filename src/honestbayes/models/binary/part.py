@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,12 @@ from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Known
 from honestbayes.files.records import record_from_plain, record_to_plain
 from honestbayes.models.binary.draws import draw_binary_evidence
-from honestbayes.models.binary.fit import BernoulliFit, Settings
+from honestbayes.models.binary.fit import BernoulliFit
 from honestbayes.models.binary.learned import LearnedFit
 from honestbayes.models.binary.rows import TrainingRows
-from honestbayes.models.shared.parts import Describe, FittedPart, with_numbers
+from honestbayes.models.binary.settings import BernoulliSettings
+from honestbayes.models.shared.parts import Describe, FittedPart, TrainingPart
+from honestbayes.screening import Screening
 from honestbayes.selection import Selection
 from honestbayes.sources import as_source
 from honestbayes.sources.source import dense_values
@@ -71,39 +73,25 @@ class BernoulliPart:
 
 
 @dataclass(frozen=True, slots=True)
-class BernoulliTraining:
+class BernoulliTraining(TrainingPart):
     """Binary features of a training table."""
 
+    settings: BernoulliSettings
     rows: TrainingRows
-    settings: Settings
-
-    @property
-    def n_racing(self) -> int:
-        """How many features run in the race."""
-        return self.rows.whole.n_features - int(np.sum(self.settings.always_keep))
-
-    def keeping(self, number: int) -> BernoulliTraining:
-        """Return the same part, of which so many features are kept."""
-        return replace(self, settings=replace(self.settings, n_features=number))
 
     def fit(self) -> BernoulliPart:
         """Fit all rows."""
-        return BernoulliPart(self.rows.fit(self.rows.whole, self.settings))
+        return self._fitted(self.rows.whole, None)
 
-    def held_out(
-        self,
-        folds: Sequence[IntArray],
-        whole: FittedPart | None = None,
-        numbers: Sequence[int] | None = None,
-    ) -> Iterator[list[FloatArray]]:
-        """Yield for each fold the log likelihoods of its rows; cuts are learnt again."""
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Screening]]:
+        """Yield the rows of each fold, and the counts of the others; cuts are learned again."""
+        return self.rows.without(list(folds))
+
+    def _fitted(self, statistic: Screening, whole: FittedPart | None) -> BernoulliPart:
         learned = None
         if isinstance(whole, BernoulliPart) and isinstance(whole.fit.race, LearnedFit):
             learned = whole.fit.race.prior
-        for rows, screening in self.rows.without(list(folds)):
-            found = []
-            for settings in with_numbers(self.settings, numbers):
-                fit = self.rows.fit(screening, settings, learned)
-                evidence = self.rows.evidence(fit, rows)
-                found.append(np.stack([np.zeros(evidence.size), evidence], axis=1))
-            yield found
+        return BernoulliPart(self.rows.fit(statistic, self.settings, learned))
+
+    def _values(self, part: BernoulliPart, rows: IntArray) -> ZeroOne:
+        return self.rows.zero_one(part.selection, part.fit.binarization, rows)

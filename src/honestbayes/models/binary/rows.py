@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from honestbayes.likelihood.learned_prior import LearnedPrior
-from honestbayes.models.binary.fit import BernoulliFit, Settings, fit_screening
+from honestbayes.models.binary.fit import BernoulliFit, fit_screening
+from honestbayes.models.binary.settings import BernoulliSettings
+from honestbayes.models.shared.parts import tie_breaker
 from honestbayes.screening import Screening, screen
 from honestbayes.screening.leave_out import leave_out
-from honestbayes.sources import Source, as_source, encode_classes
+from honestbayes.selection import Selection
+from honestbayes.sources import Binarization, Source, as_source, encode_classes
 from honestbayes.sources.binarization import BinarizeOption
 from honestbayes.sources.source import RowsOf
-from honestbayes.types import BoolArray, FloatArray, IntArray
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +60,31 @@ class TrainingRows:
             yield rows, screening
 
     def fit(
-        self, screening: Screening, settings: Settings, learned: LearnedPrior | None = None
+        self, screening: Screening, settings: BernoulliSettings, learned: LearnedPrior | None = None
     ) -> BernoulliFit:
         """Fit some of the rows, ties broken as in a fit of its own."""
         return fit_screening(screening, settings, tie_breaker(self.random_state), learned)
 
-    def evidence(self, fit: BernoulliFit, rows: IntArray) -> FloatArray:
-        """Return the evidence of some rows under a fit."""
-        columns = np.array(fit.selection.columns, dtype=np.int64)
+    def zero_one(
+        self, selection: Selection, binarization: Binarization, rows: IntArray
+    ) -> tuple[AnyArray, BoolArray | None]:
+        """Return the kept columns of some rows as 0/1, and which cells are missing."""
+        columns = np.array(selection.columns, dtype=np.int64)
         # Not checked for another scale: a fraction may be in the left-out rows only.
-        ones, missing = fit.binarization.cut_values(RowsOf(self.source, rows).take(columns))
-        return fit.evidence(ones, missing)
+        return binarization.cut_values(RowsOf(self.source, rows).take(columns))
 
 
 def leave_out_fits(
     training: TrainingRows,
     folds: list[IntArray],
-    settings: Settings,
+    settings: BernoulliSettings,
     learned: LearnedPrior | None = None,
 ) -> Iterator[tuple[IntArray, BernoulliFit, FloatArray]]:
     """Yield, for each fold, its rows, the model fitted without them, and their evidence."""
     for rows, screening in training.without(folds):
         fit = training.fit(screening, settings, learned)
-        yield rows, fit, training.evidence(fit, rows)
-
-
-def tie_breaker(random_state: Any) -> np.random.RandomState | None:
-    """Return a generator that breaks ties alike in every fit; one that was given goes on."""
-    if isinstance(random_state, int | np.integer):
-        return np.random.RandomState(random_state)
-    return None if random_state is None else check_random_state(random_state)
+        values = training.zero_one(fit.selection, fit.binarization, rows)
+        yield rows, fit, fit.evidence(*values)
 
 
 def _check_both_classes(screening: Screening, rows: IntArray) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from honestbayes.correction.discard import probabilities
+from honestbayes.correction.discard import group_probabilities
 from honestbayes.correction.engine import SelectionProbability, selection_probability
 from honestbayes.correction.event import HyperNodes, event_of
 from honestbayes.correction.feature_models import CategoricalFeatures
-from honestbayes.likelihood.quadrature import finite_alpha, theta_rule
+from honestbayes.likelihood.quadrature import ThetaRule, finite_alpha, theta_rule
 from honestbayes.selection import Selection
 from honestbayes.selection.association import equivalent_r_squared
 from honestbayes.selection.criteria import Criterion
@@ -75,23 +75,16 @@ class DiscardedCategories:
         if self._engine is not None:
             alpha = np.exp(np.clip(log_alpha, *self._span))
             return self._engine.at(HyperNodes(alpha)).log_prob
-        selection = self._selection
-        regions = np.array(
-            [
-                [
-                    probabilities(
-                        alpha,
-                        group.observed,
-                        selection.gamma_squared,
-                        theta_rule(sum(group.observed), alpha, (0.0, 1.0)),
-                    )
-                    for group in selection.groups
-                ]
-                for alpha in finite_alpha(log_alpha).tolist()
-            ]
-        )
-        event = event_of(selection, selection.gamma)
-        return event.log_prob(regions[..., 0], regions[..., 1])
+        groups = self._selection.groups
+        bounds = [self._selection.gamma_squared] * len(groups)
+        alphas = finite_alpha(log_alpha).tolist()
+        found = np.array([group_probabilities(a, groups, bounds, _theta_rule) for a in alphas])
+        event = event_of(self._selection, self._selection.gamma)
+        return event.log_prob(found[..., 0], found[..., 1])
+
+
+def _theta_rule(n_cases: int, alpha: float) -> ThetaRule:
+    return theta_rule(n_cases, alpha, (0.0, 1.0))
 
 
 def _equivalent_correlation(tables: IntArray) -> FloatArray:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 from honestbayes.files.fields import Choice, Field
 from honestbayes.models.categorical.explain import CategoricalFeatureTable, feature_table
 from honestbayes.models.categorical.part import CategoricalPart, CategoricalTraining
+from honestbayes.models.categorical.settings import categorical_settings
 from honestbayes.models.shared.alpha_posterior import AlphaPosterior
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
-from honestbayes.models.shared.parameters import categorical_settings
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.levels import category_table
@@ -158,7 +158,7 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
         always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
         settings = categorical_settings(self.get_params(deep=False), always, labels.classes)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
-        return [CategoricalTraining(table, labels, settings, self.random_state)]
+        return [CategoricalTraining(settings, table, labels, self.random_state)]
 
     @classmethod
     def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -21,7 +21,6 @@ from honestbayes.likelihood.learned_categories import (
     learn_categories,
 )
 from honestbayes.likelihood.quadrature import (
-    AlphaPrior,
     LineRule,
     Nodes,
     finite_alpha,
@@ -30,16 +29,13 @@ from honestbayes.likelihood.quadrature import (
 from honestbayes.models.binary.common_alpha import feature_block, scan_range
 from honestbayes.models.binary.learned import as_posterior, fit_learned
 from honestbayes.models.categorical.discarded import DiscardedCategories
+from honestbayes.models.categorical.settings import CategoricalSettings
 from honestbayes.models.shared.alpha_posterior import AlphaPosterior
 from honestbayes.screening.categories import CategoryCounts
 from honestbayes.selection import Selection
 from honestbayes.selection.association import strength_of
 from honestbayes.selection.correlation import Outcome, race, race_by_rank
-from honestbayes.selection.criteria import Criterion
-from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
-
-CategoryPriorName = Literal["learned", "uniform"]
-Correction = Literal["counts", "selection"] | None
+from honestbayes.types import AnyArray, FloatArray, IntArray
 
 _Kept = list[tuple[IntArray, IntArray, TableLikelihood]]
 """Positions of features with the same number of levels, their tables, and their likelihood."""
@@ -49,20 +45,6 @@ _NEGLIGIBLE = 1e-10
 _CHUNK_CELLS = 1 << 20
 _SUMS_TO_1 = 1e-6
 """How far sums of many stored probabilities may be from 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class CategoricalSettings:
-    """Validated choices of the user; without a criterion features are ranked by association."""
-
-    n_features: int | None
-    threshold: float | None
-    always_keep: BoolArray
-    feature_prior: CategoryPriorName
-    correction: Correction
-    alpha_prior: AlphaPrior
-    tolerance: float
-    criterion: Criterion | None = None
 
 
 @dataclass(frozen=True, slots=True)

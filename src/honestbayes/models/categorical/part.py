@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,24 @@ import numpy as np
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Known
 from honestbayes.files.records import Section, record_from_plain, record_to_plain
-from honestbayes.models.binary.rows import tie_breaker
 from honestbayes.models.categorical.draws import draw_categorical_evidence
-from honestbayes.models.categorical.fit import (
-    CategoricalFit,
-    CategoricalSettings,
-    fit_categories,
+from honestbayes.models.categorical.fit import CategoricalFit, fit_categories
+from honestbayes.models.categorical.settings import CategoricalSettings
+from honestbayes.models.shared.parts import (
+    Describe,
+    FittedPart,
+    TrainingLabels,
+    TrainingPart,
+    tie_breaker,
 )
-from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, with_numbers
 from honestbayes.screening.categories import CategoryCounts, count_categories
 from honestbayes.selection import Selection
 from honestbayes.sources.columns import number_text
 from honestbayes.sources.levels import CategoryTable, Levels, encode_columns
 from honestbayes.types import BoolArray, FloatArray, IntArray
+
+_Statistic = tuple[CategoryCounts, FloatArray | None]
+"""Counts, and strengths by a user's function, where there is one."""
 
 _MANY = 10
 """Fewer values may well be different by chance."""
@@ -104,57 +109,37 @@ def _all_different(tables: IntArray) -> BoolArray:
 
 
 @dataclass(frozen=True, slots=True)
-class CategoricalTraining:
+class CategoricalTraining(TrainingPart):
     """Categorical features of a training table; levels are those of all its rows."""
 
+    settings: CategoricalSettings
     table: CategoryTable
     labels: TrainingLabels
-    settings: CategoricalSettings
     random_state: Any
-
-    @property
-    def n_racing(self) -> int:
-        """How many features run in the race."""
-        return int(np.sum(~self.settings.always_keep))
-
-    def keeping(self, number: int) -> CategoricalTraining:
-        """Return the same part, of which so many features are kept."""
-        return replace(self, settings=replace(self.settings, n_features=number))
 
     def fit(self) -> CategoricalPart:
         """Fit all rows."""
         counts = count_categories(self.table, self.labels.codes, self.labels.classes)
         _warn_of_identifiers(counts)
+        return self._fitted((counts, self._strength(np.arange(self.labels.codes.size))), None)
+
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
+        for rows, others in self.labels.without(folds):
+            counts = count_categories(self.table, self.labels.codes, self.labels.classes, others)
+            yield rows, (counts, self._strength(others))
+
+    def _fitted(self, statistic: _Statistic, whole: FittedPart | None) -> CategoricalPart:
+        counts, strength = statistic
+        learned = whole.fit.race.prior if isinstance(whole, CategoricalPart) else None
         fit = fit_categories(
-            counts,
-            self.settings,
-            tie_breaker(self.random_state),
-            strength=self._strength(np.arange(self.labels.codes.size)),
+            counts, self.settings, tie_breaker(self.random_state), learned, strength
         )
         columns = np.array(fit.selection.columns, dtype=np.int64)
         return CategoricalPart(fit, self.table.levels.take(columns))
 
-    def held_out(
-        self,
-        folds: Sequence[IntArray],
-        whole: FittedPart | None = None,
-        numbers: Sequence[int] | None = None,
-    ) -> Iterator[list[FloatArray]]:
-        """Yield for each fold the log likelihoods of its rows."""
-        learned = whole.fit.race.prior if isinstance(whole, CategoricalPart) else None
-        everyone = np.arange(self.labels.codes.size)
-        for rows in folds:
-            others = np.setdiff1d(everyone, rows)
-            counts = count_categories(self.table, self.labels.codes, self.labels.classes, others)
-            strength = self._strength(others)
-            found = []
-            for settings in with_numbers(self.settings, numbers):
-                fit = fit_categories(
-                    counts, settings, tie_breaker(self.random_state), learned, strength
-                )
-                columns = np.array(fit.selection.columns, dtype=np.int64)
-                found.append(fit.log_likelihood(self.table.codes[np.ix_(rows, columns)]))
-            yield found
+    def _values(self, part: CategoricalPart, rows: IntArray) -> IntArray:
+        columns = np.array(part.selection.columns, dtype=np.int64)
+        return self.table.codes[np.ix_(rows, columns)]
 
     def _strength(self, rows: IntArray) -> FloatArray | None:
         """Return the strengths of all features by a user's function, where there is one."""

@@ -231,7 +231,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         settings = classifier_settings(self.get_params(deep=False), always)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         n_factors = 1 if self.n_factors == "auto" else int(self.n_factors)
-        return [FactorTraining(source, labels, settings, sampling, n_factors)]
+        return [FactorTraining(settings, source, labels, sampling, n_factors)]
 
     def _choose(
         self, training: Sequence[TrainingPart], labels: TrainingLabels

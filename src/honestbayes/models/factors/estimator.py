@@ -16,8 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.files.fields import Counts, Floats, Known, Whole
 from honestbayes.files.records import Check
-from honestbayes.models.factors.fit import FactorCorrection, FactorDraws, FactorSettings
-from honestbayes.models.shared.parameters import selection_rule, whole_number
+from honestbayes.models.factors.fit import FactorDraws, FactorSettings
+from honestbayes.models.real.settings import RatioPriorName
+from honestbayes.models.shared.parameters import (
+    Correction,
+    prior_and_correction,
+    selection_rule,
+    whole_number,
+)
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.draws import Diagnostics, Draws
 from honestbayes.sampling.runs import Sampling
@@ -148,9 +154,12 @@ def classifier_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Fa
     if not isinstance(params["factor_shifts"], bool | np.bool_):
         msg = f"factor_shifts={params['factor_shifts']!r} is neither True nor False."
         raise ValueError(msg)
-    rule = _selection_rule(params, always_keep)
-    words = prior_and_correction(params)
-    return FactorSettings(*rule, always_keep, *words, bool(params["factor_shifts"]))
+    prior, correction = prior_and_correction(
+        params, "heavy-tailed", auto="selection", may_learn_with_event=True
+    )
+    return _settings(
+        params, always_keep, prior, correction, has_shifts=bool(params["factor_shifts"])
+    )
 
 
 def regressor_settings(params: Mapping[str, Any], always_keep: BoolArray) -> FactorSettings:
@@ -159,32 +168,27 @@ def regressor_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Fac
     if params["correction"] not in ("auto", "selection", None):
         msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
         raise ValueError(msg)
-    rule = _selection_rule(params, always_keep)
-    correction: FactorCorrection = None if params["correction"] is None else "selection"
-    return FactorSettings(*rule, always_keep, "learned", correction)
+    correction: Correction = None if params["correction"] is None else "selection"
+    return _settings(params, always_keep, "learned", correction)
 
 
-def _selection_rule(
-    params: Mapping[str, Any], always_keep: BoolArray
-) -> tuple[int | None, float | None]:
-    """Return how many features to keep, or the bound; refuse what other estimators offer."""
+def _settings(
+    params: Mapping[str, Any],
+    always_keep: BoolArray,
+    prior: RatioPriorName,
+    correction: Correction,
+    **more: bool,
+) -> FactorSettings:
+    """Add how many features to keep, or the bound; refuse what other estimators offer."""
     if params["n_features_to_select"] == "cv":
         msg = "n_features_to_select='cv' is not offered here: give a number, 'all' or None."
         raise ValueError(msg)
-    return selection_rule(params, int(np.sum(~always_keep)))
-
-
-def prior_and_correction(params: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Resolve "auto", or say what is wrong with the words."""
-    correction, prior = params["correction"], params["feature_prior"]
-    if correction not in ("auto", "counts", "selection", None):
-        msg = f"correction={correction!r} is not one of 'auto', 'counts', 'selection', None."
-        raise ValueError(msg)
-    if prior not in ("auto", "learned", "heavy-tailed"):
-        msg = f"feature_prior={prior!r} is not one of 'auto', 'learned', 'heavy-tailed'."
-        raise ValueError(msg)
-    if correction == "auto":
-        correction = "selection"
-    if prior == "auto":
-        prior = "heavy-tailed" if correction == "selection" else "learned"
-    return prior, correction
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    return FactorSettings(
+        n_features=n_features,
+        threshold=threshold,
+        always_keep=always_keep,
+        feature_prior=prior,
+        correction=correction,
+        **more,
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from honestbayes.files.records import (
     record_to_plain,
 )
 from honestbayes.likelihood.normal import VariancePrior
-from honestbayes.models.real.fit import GaussianFit, GaussianSettings
+from honestbayes.models.real.fit import GaussianFit
+from honestbayes.models.real.settings import GaussianSettings, RatioPriorName
+from honestbayes.models.shared.parameters import Correction, SelectionSettings
 from honestbayes.sampling.draws import Diagnostics, Draws, draws_from_plain
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -28,8 +30,6 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from honestbayes.models.factors.chains import FactorKernel
 
-FactorCorrection = Literal["counts", "selection"] | None
-RatioPriorName = Literal["learned", "heavy-tailed"]
 
 KEPT_SHARE = (0.0, 0.7, 0.95)
 """How much of their deviation proposals of scores keep, where P(S) decides on them."""
@@ -62,15 +62,12 @@ _MOST_SHARED = 1e14
 beyond which numbers have too few digits."""
 
 
-@dataclass(frozen=True, slots=True)
-class FactorSettings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorSettings(SelectionSettings):
     """Validated choices of the user."""
 
-    n_features: int | None
-    threshold: float | None
-    always_keep: BoolArray
     feature_prior: RatioPriorName
-    correction: FactorCorrection
+    correction: Correction
     has_shifts: bool = True
 
     def gaussian(self) -> GaussianSettings:
@@ -83,11 +80,11 @@ class FactorSettings:
             self.correction == "selection" and self.feature_prior == "learned"
         )
         return GaussianSettings(
-            self.n_features,
-            self.threshold,
-            self.always_keep,
-            self.feature_prior,
-            "counts" if learnt_from_all else None,
+            n_features=self.n_features,
+            threshold=self.threshold,
+            always_keep=self.always_keep,
+            feature_prior=self.feature_prior,
+            correction="counts" if learnt_from_all else None,
         )
 
 

@@ -22,7 +22,7 @@ from honestbayes.models.factors.fit import (
 )
 from honestbayes.models.real.fit import GaussianFit, fit_moments
 from honestbayes.models.real.part import real_values
-from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, with_numbers
+from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, TrainingPart
 from honestbayes.models.shared.slope import EFFECTIVE_SHARE, fit_slope
 from honestbayes.sampling.runs import Sampling
 from honestbayes.screening.moments import screen_moments
@@ -101,7 +101,7 @@ class FactorPart:
 
 
 @dataclass(frozen=True, slots=True)
-class FactorTraining:
+class FactorTraining(TrainingPart):
     """Real-valued features of a training table, for a factor model.
 
     Attributes
@@ -120,21 +120,12 @@ class FactorTraining:
         The numbers of factors that were tried.
     """
 
+    settings: FactorSettings
     source: Source
     labels: TrainingLabels
-    settings: FactorSettings
     sampling: Sampling
     n_factors: int
     choice: FactorChoice | None = None
-
-    @property
-    def n_racing(self) -> int:
-        """How many features run in the race."""
-        return int(np.sum(~self.settings.always_keep))
-
-    def keeping(self, number: int) -> FactorTraining:
-        """Return the same part, of which so many features are kept."""
-        return replace(self, settings=replace(self.settings, n_features=number))
 
     def fit(self) -> FactorPart:
         """Fit all rows, and warn where chains are not to be trusted."""
@@ -150,27 +141,10 @@ class FactorTraining:
         numbers: Sequence[int] | None = None,
     ) -> Iterator[list[FloatArray]]:
         """Yield for each fold the log likelihoods of its rows; a short chain runs without them."""
-        settings = with_numbers(self.settings, numbers)
+        parts = self._with_numbers(numbers)
         yield from Parallel(n_jobs=self.sampling.n_jobs, prefer="threads")(
-            delayed(self._fold)(rows, f, settings) for f, rows in enumerate(folds)
+            delayed(_fold)(parts, f, *split) for f, split in enumerate(self.labels.without(folds))
         )
-
-    def _fold(self, rows: IntArray, f: int, settings: list[FactorSettings]) -> list[FloatArray]:
-        others = np.setdiff1d(np.arange(self.labels.codes.size), rows)
-        training = replace(
-            self,
-            source=RowsOf(self.source, others),
-            labels=replace(self.labels, codes=self.labels.codes[others], groups=None),
-            sampling=fold_sampling(self.sampling, f, self.n_factors),
-        )
-        found = []
-        for one in settings:
-            part = replace(training, settings=one)._fit()
-            if part.interrupted:
-                raise KeyboardInterrupt
-            columns = np.array(part.selection.columns, dtype=np.int64)
-            found.append(part.log_likelihood(RowsOf(self.source, rows).take(columns)))
-        return found
 
     def _fit(self) -> FactorPart:
         """Select, learn the distribution of ratios and variances, and run the chains."""
@@ -183,6 +157,26 @@ class FactorTraining:
             kernel, standard = class_kernel(values, self.labels.codes, fit, self.settings)
             drawn = run_chains(kernel, standard, self.n_factors, 1, self.sampling)
         return FactorPart(fit, self.n_factors, drawn, self.choice)
+
+
+def _fold(
+    parts: Sequence[FactorTraining], f: int, rows: IntArray, others: IntArray
+) -> list[FloatArray]:
+    """Return the log likelihoods of a fold's rows from each part, fitted to the others."""
+    found = []
+    for part in parts:
+        codes = part.labels.codes[others]
+        fitted = replace(
+            part,
+            source=RowsOf(part.source, others),
+            labels=replace(part.labels, codes=codes, groups=None),
+            sampling=fold_sampling(part.sampling, f, part.n_factors),
+        )._fit()
+        if fitted.interrupted:
+            raise KeyboardInterrupt
+        columns = np.array(fitted.selection.columns, dtype=np.int64)
+        found.append(fitted.log_likelihood(RowsOf(part.source, rows).take(columns)))
+    return found
 
 
 def choose_factors(

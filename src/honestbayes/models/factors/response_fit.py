@@ -17,7 +17,6 @@ from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.factors.estimator import FactorChoice, fold_sampling
 from honestbayes.models.factors.fit import (
     FACTORS,
-    FactorCorrection,
     FactorDraws,
     FactorSettings,
     run_chains,
@@ -29,6 +28,7 @@ from honestbayes.models.factors.response import (
     select_by_response,
     variance_prior_of,
 )
+from honestbayes.models.shared.parameters import Correction
 from honestbayes.sampling.runs import Sampling
 from honestbayes.sources import Source
 from honestbayes.sources.source import RowsOf
@@ -108,7 +108,7 @@ class ResponseFit:
 
     selection: ResponseSelection
     variance_prior: Annotated[VariancePrior, INLINE]
-    correction: Annotated[FactorCorrection, Choice("selection", None)]
+    correction: Annotated[Correction, Choice("selection", None)]
     n_factors: Annotated[int, FACTORS]
     drawn: Annotated[FactorDraws, Section(kind=FactorDraws, sizes=_sizes, stored_as="draws")]
     choice: Annotated[

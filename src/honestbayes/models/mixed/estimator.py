@@ -12,15 +12,13 @@ from honestbayes.files.entries import Entries, Plain
 from honestbayes.files.fields import MOST_FEATURES, Field, Known
 from honestbayes.models.binary.part import BernoulliPart, BernoulliTraining
 from honestbayes.models.binary.rows import TrainingRows
+from honestbayes.models.binary.settings import bernoulli_settings
 from honestbayes.models.categorical.part import CategoricalPart, CategoricalTraining
+from honestbayes.models.categorical.settings import categorical_settings
 from honestbayes.models.mixed.explain import MixedFeatureTable, feature_table
 from honestbayes.models.real.part import GaussianPart, GaussianTraining, refuse_sparse
+from honestbayes.models.real.settings import gaussian_settings
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
-from honestbayes.models.shared.parameters import (
-    categorical_settings,
-    check_settings,
-    gaussian_settings,
-)
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.kinds import KINDS, Kind, columns_of, find_kinds
@@ -196,11 +194,11 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
             "n_features_to_select": self._number(kind, int(np.sum(~always))),
         }
         if kind == "real":
-            return GaussianTraining(as_source(table), labels, gaussian_settings(params, always))
+            return GaussianTraining(gaussian_settings(params, always), as_source(table), labels)
         if kind == "binary" and labels.classes.size == 2:
             params["class_pseudocounts"] = tuple(labels.pseudocounts)
             rows = TrainingRows.screened(table, labels.codes, "auto", self.random_state)
-            return BernoulliTraining(rows, check_settings(params, always))
+            return BernoulliTraining(bernoulli_settings(params, always), rows)
         categories = category_table(table)
         many = np.flatnonzero(categories.levels.n_levels > 2)
         if kind == "binary" and many.size:
@@ -209,7 +207,7 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
             msg = f"column {name} is said to be binary, but has more than two values."
             raise ValueError(msg)
         settings = categorical_settings(params, always, labels.classes)
-        return CategoricalTraining(categories, labels, settings, self.random_state)
+        return CategoricalTraining(settings, categories, labels, self.random_state)
 
     def _number(self, kind: Kind, n_racing: int) -> Any:
         """How many features of a kind are kept: at most those that it has."""

@@ -16,9 +16,10 @@ from honestbayes.models.binary.rows import TrainingRows
 from honestbayes.models.mixture.explain import Components, components, feature_table
 from honestbayes.models.mixture.fit import log_class_prior, log_joint_draws
 from honestbayes.models.mixture.part import MixturePart, MixtureTraining
+from honestbayes.models.mixture.settings import mixture_settings
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.intervals import ProbabilityDraws
-from honestbayes.models.shared.parameters import check_level_and_draws, mixture_settings
+from honestbayes.models.shared.parameters import check_level_and_draws
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.sampling.runs import Sampling
@@ -230,8 +231,7 @@ class SelectiveMixture(SelectiveNaiveBayes):
             self.checkpoint,
             bool(self.verbose),
         )
-        race = (chosen.n_features, chosen.threshold, mask)
-        return [MixtureTraining(rows, *race, chosen.model, sampling, chosen.thin)]
+        return [MixtureTraining(chosen, rows, sampling)]
 
     @classmethod
     def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:

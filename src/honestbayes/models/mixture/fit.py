@@ -8,15 +8,16 @@ conditionals of the labels and of alpha.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from honestbayes.correction.mixture_table import MixtureTable, mixture_table
-from honestbayes.likelihood.quadrature import AlphaPrior, paper_alpha_nodes
+from honestbayes.likelihood.quadrature import paper_alpha_nodes
 from honestbayes.models.binary.selected import renumbered
+from honestbayes.models.mixture.settings import MixtureSettings
 from honestbayes.sampling.chains import Info, State
 from honestbayes.sampling.draws import Draws
 from honestbayes.selection import DiscardedGroup, Selection
@@ -32,32 +33,6 @@ BY_DESIGN = "log_alpha_by_design"
 """One more, where features are kept by design."""
 
 _CHUNK_CELLS = 1 << 22
-
-
-@dataclass(frozen=True, slots=True)
-class MixtureSettings:
-    """Validated choices of the user.
-
-    Attributes
-    ----------
-    correct : bool
-        Whether the event that features were discarded is conditioned on.
-    pseudocounts : tuple of float
-        Beta prior of the components' frequencies.
-    alpha_prior, response_prior : AlphaPrior
-        Of the features' alpha, and of the response's.
-    theta_range : tuple of float
-        Bounds of theta.
-    n_alpha : int or None
-        How many prior quantiles alphas may take; None: any value.
-    """
-
-    correct: bool
-    pseudocounts: tuple[float, float]
-    alpha_prior: AlphaPrior
-    response_prior: AlphaPrior
-    theta_range: tuple[float, float]
-    n_alpha: int | None
 
 
 def make_problem(

@@ -12,8 +12,8 @@ import numpy as np
 
 from honestbayes.likelihood.quadrature import AlphaPrior
 from honestbayes.models.binary.rows import TrainingRows
-from honestbayes.models.mixture.fit import MixtureSettings
 from honestbayes.models.mixture.part import MixturePart, MixtureTraining
+from honestbayes.models.mixture.settings import MixtureChoices, MixtureSettings
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 
@@ -69,5 +69,13 @@ def sample_naive_bayes(
     settings = MixtureSettings(correct, class_pseudocounts, prior, prior, theta_prior, None)
     schedule = Schedule(n_warmup, n_samples)
     sampling = Sampling(schedule, n_chains, np.random.SeedSequence(seed), n_jobs)
-    race = (n_features_to_select, None, np.zeros(rows.whole.n_features, dtype=bool))
-    return MixtureTraining(rows, *race, settings, sampling, thin, labels_are_fixed=True).fit()
+    chosen = MixtureChoices(
+        n_features=n_features_to_select,
+        threshold=None,
+        always_keep=np.zeros(rows.whole.n_features, dtype=bool),
+        model=settings,
+        schedule=schedule,
+        n_chains=n_chains,
+        thin=thin,
+    )
+    return MixtureTraining(chosen, rows, sampling, labels_are_fixed=True).fit()

@@ -14,12 +14,11 @@ from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import CLOSE, Bits, Field, Floats, Known, Weights
 from honestbayes.files.records import record_from_plain, record_to_plain
 from honestbayes.models.binary.part import ZeroOne
-from honestbayes.models.binary.rows import TrainingRows, tie_breaker
+from honestbayes.models.binary.rows import TrainingRows
 from honestbayes.models.mixture.fit import (
     BY_DESIGN,
     NUMBERS,
     MixtureKernel,
-    MixtureSettings,
     event_table,
     log_class_prior,
     log_joint,
@@ -27,14 +26,18 @@ from honestbayes.models.mixture.fit import (
     missing_share,
     starting_states,
 )
-from honestbayes.models.shared.parts import Describe, FittedPart, with_numbers
+from honestbayes.models.mixture.settings import MixtureChoices, MixtureSettings
+from honestbayes.models.shared.parts import Describe, FittedPart, TrainingPart, tie_breaker
 from honestbayes.sampling.draws import Draws, draws_from_plain
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.screening import Screening
 from honestbayes.selection import Selection, select
 from honestbayes.sources import Binarization, as_source
-from honestbayes.sources.source import RowsOf, Source, dense_values
+from honestbayes.sources.source import dense_values
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+_Statistic = tuple[IntArray, Screening]
+"""Rows, and their counts."""
 
 MISSING = 2
 
@@ -122,51 +125,31 @@ def _draw_fields(selection: Selection) -> dict[str, Field]:
 
 
 @dataclass(frozen=True, slots=True)
-class MixtureTraining:
+class MixtureTraining(TrainingPart):
     """Binary features of a training table, for a mixture.
 
     Attributes
     ----------
+    settings : MixtureChoices
+        Selection, priors, and sweeps of each step.
     rows : TrainingRows
         The table.
-    n_features, threshold : int or None, float or None
-        How many features are kept, or above which correlation; both None: all.
-    always_keep : ndarray of bool of shape (p,)
-        Features kept by design.
-    settings : MixtureSettings
-        Priors.
     sampling : Sampling
         How chains are run.
-    thin : int
-        Sweeps of each step.
     labels_are_fixed : bool, default=False
         Whether labels stay what the classes are: the naive Bayes model.
     """
 
+    settings: MixtureChoices
     rows: TrainingRows
-    n_features: int | None
-    threshold: float | None
-    always_keep: BoolArray
-    settings: MixtureSettings
     sampling: Sampling
-    thin: int
     labels_are_fixed: bool = False
-
-    @property
-    def n_racing(self) -> int:
-        """How many features run in the race."""
-        return int(np.sum(~self.always_keep))
-
-    def keeping(self, number: int) -> MixtureTraining:
-        """Return the same part, of which so many features are kept."""
-        return replace(self, n_features=number)
 
     def fit(self) -> MixturePart:
         """Fit all rows, and warn where chains are not to be trusted."""
-        rows = self.rows
-        part = self._fit(rows.source, rows.is_class_1, rows.whole, self.sampling)
+        part = self._run(np.arange(self.rows.is_class_1.size), self.rows.whole, self.sampling)
         hidden = missing_share(part.selection)
-        if self.settings.correct and hidden > MANY_MISSING:
+        if self.settings.model.correct and hidden > MANY_MISSING:
             warnings.warn(
                 f"{hidden:.0%} of the cells of discarded features are missing; the correction "
                 "takes these features for complete ones, and is weaker than it should be.",
@@ -182,51 +165,44 @@ class MixtureTraining:
             )
         return part
 
-    def held_out(
-        self,
-        folds: Sequence[IntArray],
-        whole: FittedPart | None = None,
-        numbers: Sequence[int] | None = None,
-    ) -> Iterator[list[FloatArray]]:
-        """Yield for each fold the log likelihoods of its rows; chains run again without them."""
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
+        everyone = np.arange(self.rows.is_class_1.size)
+        for rows, screening in self.rows.without(list(folds)):
+            yield rows, (np.setdiff1d(everyone, rows), screening)
+
+    def _fitted(self, statistic: _Statistic, whole: FittedPart | None) -> MixturePart:
+        """Run chains for some rows, unless the user has interrupted those of all."""
         if isinstance(whole, MixturePart) and whole.interrupted:
             raise KeyboardInterrupt
-        everyone = np.arange(self.rows.is_class_1.size)
-        sampling = replace(self.sampling, checkpoint=None, verbose=False)
-        for fold, screening in self.rows.without(list(folds)):
-            others = np.setdiff1d(everyone, fold)
-            source = RowsOf(self.rows.source, others)
-            found = []
-            for training in with_numbers(self, numbers):
-                part = training._fit(source, self.rows.is_class_1[others], screening, sampling)
-                if part.interrupted:
-                    raise KeyboardInterrupt
-                columns = np.array(part.selection.columns, dtype=np.int64)
-                # Not checked for another scale: a fraction may be in the left-out rows only.
-                values = part.binarization.cut_values(RowsOf(self.rows.source, fold).take(columns))
-                found.append(part.log_likelihood(values))
-            yield found
+        part = self._run(*statistic, replace(self.sampling, checkpoint=None, verbose=False))
+        if part.interrupted:
+            raise KeyboardInterrupt
+        return part
 
-    def _fit(
-        self, source: Source, is_class_1: BoolArray, screening: Screening, sampling: Sampling
-    ) -> MixturePart:
+    def _values(self, part: MixturePart, rows: IntArray) -> ZeroOne:
+        return self.rows.zero_one(part.selection, part.binarization, rows)
+
+    def _run(self, rows: IntArray, screening: Screening, sampling: Sampling) -> MixturePart:
+        """Select, and run chains, given the counts of some rows."""
+        settings = self.settings
         selection = select(
             screening,
-            n_features=self.n_features,
-            threshold=self.threshold,
-            always_keep=self.always_keep,
+            n_features=settings.n_features,
+            threshold=settings.threshold,
+            always_keep=settings.always_keep,
             random_state=tie_breaker(self.rows.random_state),
         )
         columns = np.array(selection.columns, dtype=np.int64)
         binarization = screening.binarization.take(columns)
-        values = binarization.cut_values(source.take(columns))
-        cells = as_cells(is_class_1, *values)
+        cells = as_cells(
+            self.rows.is_class_1[rows], *self.rows.zero_one(selection, binarization, rows)
+        )
         draws, interrupted = run_mixture(
             cells,
             selection,
-            self.settings,
+            settings.model,
             sampling,
-            self.thin,
+            settings.thin,
             labels_are_fixed=self.labels_are_fixed,
         )
         correlation = screening.correlation()[columns]

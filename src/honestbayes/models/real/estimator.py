@@ -10,8 +10,8 @@ from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.real.explain import GaussianFeatureTable, feature_table
 from honestbayes.models.real.fit import RatioPosterior
 from honestbayes.models.real.part import GaussianPart, GaussianTraining, real_source
+from honestbayes.models.real.settings import gaussian_settings
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
-from honestbayes.models.shared.parameters import gaussian_settings
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.types import BoolArray
@@ -140,7 +140,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         always = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
         settings = gaussian_settings(self.get_params(deep=False), always, labels.classes)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
-        return [GaussianTraining(source, labels, settings)]
+        return [GaussianTraining(settings, source, labels)]
 
     @classmethod
     def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:

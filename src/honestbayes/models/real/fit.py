@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from honestbayes.correction.engine import log_prob_selection
 from honestbayes.correction.event import HyperNodes, event_of
-from honestbayes.correction.f_statistic import log_prob_discarded
+from honestbayes.correction.f_statistic import log_prob_all_discarded
 from honestbayes.correction.feature_models import RealFeatures
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Floats, Known, Logs, Weights
@@ -25,14 +25,11 @@ from honestbayes.likelihood.normal import (
     ratio_grid,
     shrinkage,
 )
+from honestbayes.models.real.settings import GaussianSettings
 from honestbayes.screening.moments import Moments
 from honestbayes.selection import Selection
 from honestbayes.selection.correlation import race, race_by_rank
-from honestbayes.selection.criteria import Criterion
-from honestbayes.types import AnyArray, BoolArray, FloatArray
-
-RatioPriorName = Literal["learned", "heavy-tailed"]
-Correction = Literal["counts", "selection"] | None
+from honestbayes.types import AnyArray, FloatArray
 
 N_SCALES = 24
 """Nodes of the scale of the heavy-tailed prior, whose prior is even in its logarithm."""
@@ -52,18 +49,6 @@ _CHUNK_CELLS = 1 << 18
 _LARGEST = 1e300
 _ROUNDING = 1e-6
 """Moments in files: their largest size, and how far r squared may be below its bound."""
-
-
-@dataclass(frozen=True, slots=True)
-class GaussianSettings:
-    """Validated choices of the user; without a criterion features are ranked by r squared."""
-
-    n_features: int | None
-    threshold: float | None
-    always_keep: BoolArray
-    feature_prior: RatioPriorName
-    correction: Correction
-    criterion: Criterion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,22 +305,13 @@ def _ratio_posterior(
             HyperNodes(ratio, weights, log_weight),
         ).log_prob
     elif settings.correction == "selection":
-        log_selection = _log_selection(selection, ratio, weights)
+        gamma_squared = float(selection.gamma_squared)
+        log_selection = log_prob_all_discarded(
+            selection.groups, lambda _: gamma_squared, ratio, weights
+        )
     log_weight = log_weight + log_selection
     scale_weights = np.exp(log_weight - log_weight.max())
     return RatioPosterior(ratio, scale_weights / scale_weights.sum(), weights, log_selection)
-
-
-def _log_selection(selection: Selection, ratio: FloatArray, weights: FloatArray) -> FloatArray:
-    """Log P(the discarded features were discarded) at each node of the scale, shape (T,)."""
-    total = np.zeros(weights.shape[0])
-    for group in selection.groups:
-        present = np.array([size for size in group.observed if size > 0])
-        if present.size < 2 or present.sum() <= present.size:
-            continue  # such a feature cannot be told from a constant one: it never wins
-        log_discarded = log_prob_discarded(ratio, present, float(selection.gamma_squared))
-        total += group.n_discarded * logsumexp(log_discarded, axis=1, b=weights)
-    return total
 
 
 def _predictive(

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 
 from honestbayes.files.records import INLINE
 from honestbayes.models.real.draws import draw_gaussian_evidence
-from honestbayes.models.real.fit import GaussianFit, GaussianSettings, fit_moments
-from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, with_numbers
-from honestbayes.screening.moments import screen_moments
+from honestbayes.models.real.fit import GaussianFit, fit_moments
+from honestbayes.models.real.settings import GaussianSettings
+from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, TrainingPart
+from honestbayes.screening.moments import Moments, screen_moments
 from honestbayes.selection import Selection
 from honestbayes.sources import Source, as_source
 from honestbayes.sources.binarization import check_finite
 from honestbayes.sources.source import RowsOf, dense_values
 from honestbayes.types import AnyArray, FloatArray, IntArray
+
+_Statistic = tuple[Moments, FloatArray | None]
+"""Moments, and strengths by the user's criterion, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,47 +56,36 @@ class GaussianPart:
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianTraining:
+class GaussianTraining(TrainingPart):
     """Real-valued features of a training table."""
 
+    settings: GaussianSettings
     source: Source
     labels: TrainingLabels
-    settings: GaussianSettings
-
-    @property
-    def n_racing(self) -> int:
-        """How many features run in the race."""
-        return int(np.sum(~self.settings.always_keep))
-
-    def keeping(self, number: int) -> GaussianTraining:
-        """Return the same part, of which so many features are kept."""
-        return replace(self, settings=replace(self.settings, n_features=number))
 
     def fit(self) -> GaussianPart:
         """Fit all rows."""
-        moments = screen_moments(self.source, self.labels.codes, self.labels.classes)
-        strength = self._strength(self.source, self.labels.codes)
+        return self._fitted(self._screened(self.source, self.labels.codes), None)
+
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
+        for rows, others in self.labels.without(folds):
+            yield rows, self._screened(RowsOf(self.source, others), self.labels.codes[others])
+
+    def _fitted(
+        self,
+        statistic: _Statistic,
+        whole: FittedPart | None,  # noqa: ARG002 - all is learned again, which is quick
+    ) -> GaussianPart:
+        moments, strength = statistic
         return GaussianPart(fit_moments(moments, self.settings, strength))
 
-    def held_out(
-        self,
-        folds: Sequence[IntArray],
-        whole: FittedPart | None = None,  # noqa: ARG002 - all is learnt again, which is quick
-        numbers: Sequence[int] | None = None,
-    ) -> Iterator[list[FloatArray]]:
-        """Yield for each fold the log likelihoods of its rows."""
-        codes, classes = self.labels.codes, self.labels.classes
-        for rows in folds:
-            others = np.setdiff1d(np.arange(codes.size), rows)
-            training = RowsOf(self.source, others)
-            moments = screen_moments(training, codes[others], classes)
-            strength = self._strength(training, codes[others])
-            found = []
-            for settings in with_numbers(self.settings, numbers):
-                fit = fit_moments(moments, settings, strength)
-                columns = np.array(fit.selection.columns, dtype=np.int64)
-                found.append(fit.log_likelihood(RowsOf(self.source, rows).take(columns)))
-            yield found
+    def _values(self, part: GaussianPart, rows: IntArray) -> AnyArray:
+        columns = np.array(part.selection.columns, dtype=np.int64)
+        return RowsOf(self.source, rows).take(columns)
+
+    def _screened(self, source: Source, codes: IntArray) -> _Statistic:
+        moments = screen_moments(source, codes, self.labels.classes)
+        return moments, self._strength(source, codes)
 
     def _strength(self, source: Source, codes: IntArray) -> FloatArray | None:
         """Return the strengths of all features by the user's criterion, where there is one."""

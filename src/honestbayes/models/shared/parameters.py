@@ -5,111 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, get_args
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from honestbayes.likelihood.quadrature import AlphaPrior
-from honestbayes.models.binary.common_alpha import ModelSettings, Quadrature
-from honestbayes.models.binary.fit import FeaturePriorName, Settings
-from honestbayes.models.categorical.fit import CategoricalSettings
-from honestbayes.models.mixture.fit import MixtureSettings
-from honestbayes.models.real.fit import GaussianSettings
-from honestbayes.sampling.chains import Schedule
 from honestbayes.selection.criteria import Criterion, FeatureKind, as_criterion
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
-
-def check_settings(
-    params: Mapping[str, Any], always_keep: BoolArray, *, only_event: bool = False
-) -> Settings:
-    """Turn the estimator's parameters into settings, or say what is wrong with them."""
-    feature_prior, correction = _model(params, only_event=only_event)
-    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
-    low, high = theta_interval(params)
-    tolerance = _tolerance(params)
-    return Settings(
-        n_features=n_features,
-        threshold=threshold,
-        always_keep=always_keep,
-        feature_prior=feature_prior,
-        correction=correction,
-        model=ModelSettings(
-            AlphaPrior(*positive_pair(params, "alpha_prior")),
-            (low, high),
-            params["quadrature"],
-            tolerance,
-        ),
-        class_pseudocounts=positive_pair(params, "class_pseudocounts"),
-    )
+Correction = Literal["counts", "selection"] | None
+"""What a model is conditioned on of the discarded features."""
 
 
-def gaussian_settings(
-    params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
-) -> GaussianSettings:
-    """Turn the parameters of a model of real-valued features into settings."""
-    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
-    prior, correction = _prior_and_correction(params, "heavy-tailed")
-    criterion = _criterion(params, "real", ("correlation", "f", "t"), classes)
-    return GaussianSettings(n_features, threshold, always_keep, prior, correction, criterion)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionSettings:
+    """Which features are kept; settings of all models have this much in common.
 
-
-def categorical_settings(
-    params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
-) -> CategoricalSettings:
-    """Turn the parameters of a model of categorical features into settings."""
-    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
-    prior, correction = _prior_and_correction(params, "uniform")
-    return CategoricalSettings(
-        n_features,
-        threshold,
-        always_keep,
-        prior,
-        correction,
-        AlphaPrior(*positive_pair(params, "alpha_prior")),
-        _tolerance(params),
-        _criterion(params, "categorical", ("correlation",), classes),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class MixtureChoices:
-    """Validated choices of the user of a mixture: selection, priors, chains."""
+    Attributes
+    ----------
+    n_features, threshold : int or None, float or None
+        How many are kept, or above which absolute correlation; both None: all.
+    always_keep : ndarray of bool of shape (p,)
+        Features kept by design, outside the race.
+    """
 
     n_features: int | None
     threshold: float | None
-    model: MixtureSettings
-    schedule: Schedule
-    n_chains: int
-    thin: int
+    always_keep: BoolArray
 
 
-def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> MixtureChoices:
-    """Turn the parameters of a mixture into settings."""
-    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
-    if params["correction"] not in ("auto", "selection", None):
-        msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
-        raise ValueError(msg)
-    model = MixtureSettings(
-        params["correction"] is not None,
-        positive_pair(params, "class_pseudocounts"),
-        AlphaPrior(*positive_pair(params, "alpha_prior")),
-        AlphaPrior(*positive_pair(params, "response_prior")),
-        theta_interval(params),
-        None if params["n_alpha"] is None else whole_number(params, "n_alpha", 1),
-    )
-    return MixtureChoices(
-        n_features,
-        threshold,
-        model,
-        Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1)),
-        whole_number(params, "n_chains", 1),
-        whole_number(params, "thin", 1),
-    )
-
-
-def _criterion(
+def criterion_of(
     params: Mapping[str, Any],
     kind: FeatureKind,
     usual: tuple[str, ...],
@@ -130,8 +55,29 @@ def _criterion(
     return criterion
 
 
-def _prior_and_correction(params: Mapping[str, Any], fixed: str) -> tuple[Any, Any]:
-    """Resolve "auto"; ``fixed`` is the prior that does not learn from all screened features."""
+def prior_and_correction(
+    params: Mapping[str, Any],
+    fixed: str,
+    *,
+    auto: Correction = "counts",
+    published: bool = False,
+    may_learn_with_event: bool = False,
+) -> tuple[Any, Any]:
+    """Resolve "auto", and refuse combinations that have no meaning.
+
+    Parameters
+    ----------
+    params : mapping
+        The constructor's words.
+    fixed : str
+        The prior that does not learn from all screened features.
+    auto : {"counts", "selection"}
+        What the correction is by default.
+    published : bool
+        Whether the published model is asked for, whose prior is the fixed one.
+    may_learn_with_event : bool
+        Whether a learned prior goes together with the event of the selection.
+    """
     correction, prior = params["correction"], params["feature_prior"]
     if correction not in ("auto", "counts", "selection", None):
         msg = f"correction={correction!r} is not one of 'auto', 'counts', 'selection', None."
@@ -140,10 +86,10 @@ def _prior_and_correction(params: Mapping[str, Any], fixed: str) -> tuple[Any, A
         msg = f"feature_prior={prior!r} is not one of 'auto', 'learned', {fixed!r}."
         raise ValueError(msg)
     if correction == "auto":
-        correction = "counts"
+        correction = "counts" if published and prior == "learned" else auto
     if prior == "auto":
-        prior = fixed if correction == "selection" else "learned"
-    if prior == "learned" and correction == "selection":
+        prior = fixed if published or correction == "selection" else "learned"
+    if prior == "learned" and correction == "selection" and not may_learn_with_event:
         msg = (
             "feature_prior='learned' learns from all screened features, so correction must be "
             f"'counts' or None; for correction='selection' use feature_prior={fixed!r}."
@@ -152,49 +98,12 @@ def _prior_and_correction(params: Mapping[str, Any], fixed: str) -> tuple[Any, A
     return prior, correction
 
 
-def _tolerance(params: Mapping[str, Any]) -> float:
+def tolerance_of(params: Mapping[str, Any]) -> float:
+    """Return the bound on the error of quadrature."""
     if not (_is_real(params["tol"]) and params["tol"] > 0):
         msg = f"tol={params['tol']!r} is not positive."
         raise ValueError(msg)
     return float(params["tol"])
-
-
-def _model(params: Mapping[str, Any], *, only_event: bool) -> tuple[FeaturePriorName, Any]:
-    """Resolve "auto" and refuse combinations that have no meaning."""
-    quadrature = params["quadrature"]
-    if quadrature not in get_args(Quadrature):
-        msg = f"quadrature={quadrature!r} is not one of 'adaptive', 'paper'."
-        raise ValueError(msg)
-    correction = params["correction"]
-    if correction not in ("auto", "counts", "selection", None):
-        msg = f"correction={correction!r} is not one of 'auto', 'counts', 'selection', None."
-        raise ValueError(msg)
-    prior = params["feature_prior"]
-    if prior not in ("auto", "learned", "uniform"):
-        msg = f"feature_prior={prior!r} is not one of 'auto', 'learned', 'uniform'."
-        raise ValueError(msg)
-    if correction == "auto":
-        published = only_event or quadrature == "paper"
-        correction = "selection" if published and prior != "learned" else "counts"
-    if prior == "auto":
-        published = only_event or quadrature == "paper" or correction == "selection"
-        prior = "uniform" if published else "learned"
-    if prior == "learned" and correction == "selection":
-        msg = (
-            "feature_prior='learned' learns from the counts of all features, so correction must "
-            "be 'counts' or None; for correction='selection' use feature_prior='uniform'."
-        )
-        raise ValueError(msg)
-    if prior == "learned" and quadrature == "paper":
-        msg = "quadrature='paper' goes with feature_prior='uniform'."
-        raise ValueError(msg)
-    if only_event and (correction == "counts" or prior == "learned"):
-        msg = (
-            "fit_selected knows only that the other features were discarded: use "
-            "feature_prior='uniform' and correction='selection' or None."
-        )
-        raise ValueError(msg)
-    return prior, correction
 
 
 def selection_rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None, float | None]:

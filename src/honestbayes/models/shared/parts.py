@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.special import log_softmax
+from sklearn.utils import check_random_state
 
 from honestbayes.models.shared.number import NumberChoice, choose_by_loss, number_grid
 from honestbayes.models.shared.slope import (
@@ -25,8 +26,6 @@ from honestbayes.models.shared.slope import (
 )
 from honestbayes.selection import Selection
 from honestbayes.types import FloatArray, IntArray
-
-_Settings = TypeVar("_Settings", bound=Any)
 
 Describe = Callable[[int], str]
 """Given a position among the columns that are read, how messages call it."""
@@ -67,18 +66,29 @@ class DrawnPart(FittedPart, Protocol):
         """
 
 
-class TrainingPart(Protocol):
-    """Features of one kind in a training table."""
+@dataclass(frozen=True, slots=True)
+class TrainingPart:
+    """Features of one kind in a training table: fitted to all rows, or to those outside a fold.
+
+    A subclass says how all rows are fitted (`fit`), what is known of the rows outside a fold
+    (`_without`), how such a statistic is fitted (`_fitted`), and what the model reads from the
+    fold's own rows (`_values`).
+    """
+
+    settings: Any
 
     @property
     def n_racing(self) -> int:
-        """How many features run in its race."""
+        """How many features run in the race."""
+        return int(np.sum(~self.settings.always_keep))
 
     def keeping(self, number: int) -> Self:
         """Return the same part, of which so many features are kept."""
+        return replace(self, settings=replace(self.settings, n_features=number))
 
     def fit(self) -> FittedPart:
         """Fit all rows."""
+        raise NotImplementedError
 
     def held_out(
         self,
@@ -89,16 +99,35 @@ class TrainingPart(Protocol):
         """Yield for each fold the log likelihoods of its rows from models fitted to the others.
 
         One model, or one for each of ``numbers`` of features that are kept. What ``whole``, the
-        model of all rows, has learnt of the distribution of features may be used, because it
+        model of all rows, has learned of the distribution of features may be used, because it
         hardly depends on one fold.
         """
+        for rows, statistic in self._without(folds):
+            fitted = (part._fitted(statistic, whole) for part in self._with_numbers(numbers))
+            yield [part.log_likelihood(self._values(part, rows)) for part in fitted]
+
+    def _with_numbers(self, numbers: Sequence[int] | None) -> list[Self]:
+        """Return parts that keep each of some numbers of features; without numbers, itself."""
+        return [self] if numbers is None else [self.keeping(number) for number in numbers]
+
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
+        """Yield the rows of each fold, and what is known of the others."""
+        raise NotImplementedError
+
+    def _fitted(self, statistic: Any, whole: FittedPart | None) -> FittedPart:
+        """Fit what is known of some rows."""
+        raise NotImplementedError
+
+    def _values(self, part: Any, rows: IntArray) -> Any:
+        """Return what a fitted part reads from some rows of the training table."""
+        raise NotImplementedError
 
 
-def with_numbers(settings: _Settings, numbers: Sequence[int] | None) -> list[_Settings]:
-    """Return settings that keep each of some numbers of features; without numbers, as they are."""
-    if numbers is None:
-        return [settings]
-    return [replace(settings, n_features=number) for number in numbers]
+def tie_breaker(random_state: Any) -> np.random.RandomState | None:
+    """Return a generator that breaks ties alike in every fit; one that was given goes on."""
+    if isinstance(random_state, int | np.integer):
+        return np.random.RandomState(random_state)
+    return None if random_state is None else check_random_state(random_state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +150,12 @@ class TrainingLabels:
     codes: IntArray
     groups: IntArray | None
     pseudocounts: FloatArray
+
+    def without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the rows of each fold, and all others."""
+        everyone = np.arange(self.codes.size)
+        for rows in folds:
+            yield rows, np.setdiff1d(everyone, rows)
 
     def log_prior(self, rows: IntArray | None = None) -> FloatArray:
         """Log class probabilities before features are seen, learnt from all rows or from some."""
@@ -178,11 +213,10 @@ def choose_number(
         total = [evidence] if total is None else [total[0] + evidence]
     assert total is not None
     rows = np.concatenate(folds)
-    everyone = np.arange(labels.codes.size)
     prior = np.concatenate(
         [
-            np.repeat(labels.log_prior(np.setdiff1d(everyone, fold))[None], fold.size, axis=0)
-            for fold in folds
+            np.repeat(labels.log_prior(others)[None], fold.size, axis=0)
+            for fold, others in labels.without(folds)
         ]
     )
     codes = labels.codes[rows]
