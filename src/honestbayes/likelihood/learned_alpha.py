@@ -20,7 +20,7 @@ from scipy.special import expit, ndtr
 
 from honestbayes.files.fields import Floats, Logs, Number, Weights
 from honestbayes.files.records import INLINE, Check
-from honestbayes.likelihood.quadrature import LARGEST_ALPHA, AlphaPrior, check_alpha
+from honestbayes.likelihood.quadrature import AlphaPrior
 from honestbayes.types import FloatArray, IntArray
 
 SPACING = 0.35
@@ -61,6 +61,17 @@ class EMResult:
     weights: FloatArray
     path: FloatArray
     converged: bool
+
+
+LARGEST_ALPHA = 1e131
+"""Above the largest alpha of any rule."""
+
+
+def check_alpha(alpha: FloatArray, check: Check, *, strictly: bool) -> None:
+    """Refuse nodes of alpha in a file that are not positive or not in increasing order."""
+    check(alpha.size > 0 and alpha[0] > 0, "alpha", "is not positive")
+    step = np.diff(alpha)
+    check(np.all(step > 0 if strictly else step >= 0), "alpha", "is not increasing")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,18 +22,18 @@ from honestbayes.likelihood.counts import (
 )
 from honestbayes.likelihood.learned_alpha import (
     COARSE_SPACING,
+    LARGEST_ALPHA,
     LearntAlpha,
     alpha_atoms,
+    check_alpha,
     em_weights,
     learn_alpha,
     prior_mass,
 )
 from honestbayes.likelihood.quadrature import (
-    LARGEST_ALPHA,
     AlphaPrior,
     ThetaRule,
     cell_rule,
-    check_alpha,
 )
 from honestbayes.types import FloatArray
 

@@ -20,7 +20,6 @@ import numpy as np
 from scipy import special
 
 from honestbayes.files.fields import Floats, Weights
-from honestbayes.files.records import Check
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 EXACT_UP_TO = 400
@@ -39,9 +38,6 @@ _FARTHEST = 1e5
 _INFINITE = 300.0
 """Beyond this log(alpha) the classes are the same to the last bit, whatever the data."""
 
-LARGEST_ALPHA = 1e131
-"""Above the largest alpha of any rule."""
-
 _SQUARING = 100.0
 """Halving the step turns an error e into at most this times e^2 (seen: up to 31)."""
 
@@ -58,13 +54,6 @@ class ThetaRule:
 
     theta: Annotated[FloatArray, Floats("theta_nodes", low=0.0, high=1.0)]
     weight: Annotated[FloatArray, Weights("theta_weights", stored_as="theta_weights")]
-
-
-def check_alpha(alpha: FloatArray, check: Check, *, strictly: bool) -> None:
-    """Refuse nodes of alpha in a file that are not positive or not in increasing order."""
-    check(alpha.size > 0 and alpha[0] > 0, "alpha", "is not positive")
-    step = np.diff(alpha)
-    check(np.all(step > 0 if strictly else step >= 0), "alpha", "is not increasing")
 
 
 @lru_cache(maxsize=64)

@@ -11,20 +11,13 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Choice, ClassLabels, Field, Known
-from honestbayes.files.records import (
-    Section,
-    record_from_plain,
-    record_to_plain,
-    values_from_plain,
-)
 from honestbayes.models.binary import explain
 from honestbayes.models.binary.explain import FeaturePath, FeatureTable
 from honestbayes.models.binary.fit import BernoulliFit, fit_screening, fit_selection
 from honestbayes.models.binary.learned import LearnedFit
 from honestbayes.models.binary.part import BernoulliPart, BernoulliTraining, ZeroOne
 from honestbayes.models.binary.rows import TrainingRows, leave_out_fits
+from honestbayes.models.binary.saving import SavedBinary
 from honestbayes.models.binary.selected import (
     check_fits,
     check_is_selection,
@@ -32,9 +25,9 @@ from honestbayes.models.binary.selected import (
     renumbered,
 )
 from honestbayes.models.binary.settings import BernoulliSettings, bernoulli_settings
-from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.parameters import check_prevalences, check_recalibrate, group_codes
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, tie_breaker
+from honestbayes.models.shared.two_classes import TwoClassNaiveBayes
 from honestbayes.screening import Screening, screen
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources import as_source, encode_classes
@@ -42,7 +35,7 @@ from honestbayes.sources.binarization import Binarization, BinarizeOption
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
-class SelectiveBernoulliNB(SelectiveNaiveBayes):
+class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
     """Naive Bayes for binary features, selected by correlation and corrected for it.
 
     For two classes. Selects the features that correlate best with the class, models features and
@@ -134,10 +127,6 @@ class SelectiveBernoulliNB(SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveBernoulliNB"
-    _fitted_words: ClassVar[Mapping[str, Field]] = {
-        "feature_prior_": Choice("learned", "uniform", stored_as="feature_prior"),
-        "correction_": Choice("counts", "selection", None, stored_as="correction"),
-    }
 
     def __init__(
         self,
@@ -172,19 +161,7 @@ class SelectiveBernoulliNB(SelectiveNaiveBayes):
         self.tol = tol
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        """Declare what inputs are accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = False
-        return tags
-
     # ------------------------------------------------------------------ fitting
-
-    def _encode(self, y: Any) -> tuple[AnyArray, IntArray]:
-        classes, is_class_1 = encode_classes(y)
-        return classes, is_class_1.astype(np.int64)
 
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[BernoulliTraining]:
         source = as_source(X)
@@ -299,45 +276,7 @@ class SelectiveBernoulliNB(SelectiveNaiveBayes):
     def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> BernoulliSettings:
         return bernoulli_settings(words, always_keep)
 
-    # -------------------------------------------------------------------- files
-
-    def _parts_to_plain(self) -> Plain:
-        """Return the features without a list of parts: such files are older than the others."""
-        return joined(record_to_plain(self._fit), selection=self.selection_.to_plain())
-
-    @classmethod
-    def _parts_from_plain(cls, entries: Entries, known: Known) -> Known:
-        known = {**known, "n_classes": 2}
-        known["classes"] = ClassLabels().read(entries, "classes", known)
-        selection = Section(kind=Selection).read(entries, "selection", {})
-        two = len(selection.class_counts) == 2
-        entries.check(two, "class_counts", "are not those of two classes")
-        known |= {"selection": selection, "n_columns": len(selection.columns)}
-        words = values_from_plain(cls._fitted_words, entries, known)
-        known["learned"] = words["feature_prior_"] == "learned"
-        event = known["learned"] and words["correction_"] == "selection"
-        entries.check(not event, "correction", "is 'selection', not one of ['counts', None]")
-        fit = record_from_plain(BernoulliFit, entries, known)
-        return {**known, **words, "parts": (BernoulliPart(fit),), "log_prior": fit.log_prior}
-
-    @classmethod
-    def _fitted_from_plain(cls, entries: Entries) -> Known:
-        known = super()._fitted_from_plain(entries)
-        selection, names = known["selection"], known["feature_names"]
-        if names is not None and selection.kept_names is not None:
-            expected = selection.kept_names + (selection.always_kept_names or ())
-            if not known["kept_columns_only"]:
-                names = tuple(names[column] for column in selection.columns)
-            entries.check(names == expected, "feature_names", "differs from the selection's")
-        return known
-
     # --------------------------------------------------------------- prediction
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return the more probable class of each row, the second where both are."""
-        log_proba = self.predict_log_proba(X)
-        result: AnyArray = self.classes_[(log_proba[:, 1] >= log_proba[:, 0]).astype(int)]
-        return result
 
     def _columns_in(self, X: Any) -> list[IntArray]:
         """Find the kept columns also in the whole table, where the model takes them alone."""

@@ -9,7 +9,11 @@ from honestbayes.likelihood.learned_categories import LearnedCategories, is_bina
 from honestbayes.models.binary.common_alpha import feature_block
 from honestbayes.models.binary.draws import draw_alpha_theta, systematic
 from honestbayes.models.binary.learned import fit_learned
-from honestbayes.models.categorical.fit import CategoricalBlock, CategoricalFit, node_log_likelihood
+from honestbayes.models.categorical.blocks import (
+    CategoricalBlock,
+    CategoricalFit,
+    node_log_likelihood,
+)
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 

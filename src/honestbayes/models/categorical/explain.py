@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from honestbayes.models.categorical.fit import CategoricalFit
+from honestbayes.models.categorical.blocks import CategoricalFit
 from honestbayes.selection.association import equivalent_r_squared
 from honestbayes.sources.columns import number_text
 from honestbayes.sources.levels import Levels

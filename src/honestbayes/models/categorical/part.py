@@ -12,8 +12,9 @@ import numpy as np
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Known
 from honestbayes.files.records import Section, record_from_plain, record_to_plain
+from honestbayes.models.categorical.blocks import CategoricalFit
 from honestbayes.models.categorical.draws import draw_categorical_evidence
-from honestbayes.models.categorical.fit import CategoricalFit, fit_categories
+from honestbayes.models.categorical.fit import fit_categories
 from honestbayes.models.categorical.settings import CategoricalSettings
 from honestbayes.models.shared.parts import (
     Describe,

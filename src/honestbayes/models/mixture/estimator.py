@@ -17,22 +17,22 @@ from honestbayes.models.mixture.explain import Components, components, feature_t
 from honestbayes.models.mixture.fit import log_class_prior, log_joint_draws
 from honestbayes.models.mixture.part import MixturePart, MixtureTraining
 from honestbayes.models.mixture.settings import mixture_settings
-from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.intervals import ProbabilityDraws
 from honestbayes.models.shared.parameters import check_level_and_draws
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
+from honestbayes.models.shared.two_classes import TwoClassNaiveBayes
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.sources import Binarization, as_source, encode_classes
+from honestbayes.sources import Binarization, as_source
 from honestbayes.sources.binarization import BinarizeOption
-from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+from honestbayes.types import BoolArray, FloatArray
 
 _DRAWN_CELLS = 1 << 21
 """Draws of all rows that are held at a time."""
 
 
-class SelectiveMixture(SelectiveNaiveBayes):
+class SelectiveMixture(TwoClassNaiveBayes):
     """Two-component mixture of binary features, selected by correlation and corrected for it.
 
     A hidden grouping of the cases, not the class itself, explains the features: in each of two
@@ -168,14 +168,6 @@ class SelectiveMixture(SelectiveNaiveBayes):
         self.verbose = verbose
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        """Declare what inputs are accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = False
-        return tags
-
     # ------------------------------------------------------------------ fitting
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, **refused: Any) -> Self:
@@ -203,10 +195,6 @@ class SelectiveMixture(SelectiveNaiveBayes):
         if isinstance(part, MixturePart) and part.interrupted:
             raise KeyboardInterrupt
         return self
-
-    def _encode(self, y: Any) -> tuple[AnyArray, IntArray]:
-        classes, is_class_1 = encode_classes(y)
-        return classes, is_class_1.astype(np.int64)
 
     def _class_pseudocounts(self, n_classes: int) -> FloatArray:
         return np.ones(n_classes)  # those of the user are of the components
@@ -248,12 +236,6 @@ class SelectiveMixture(SelectiveNaiveBayes):
         self.diagnostics_: Diagnostics = part.draws.diagnostics()
 
     # --------------------------------------------------------------- prediction
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return the more probable class of each row, the second where both are."""
-        log_proba = self.predict_log_proba(X)
-        result: AnyArray = self.classes_[(log_proba[:, 1] >= log_proba[:, 0]).astype(int)]
-        return result
 
     def predict_proba_interval(
         self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 2000

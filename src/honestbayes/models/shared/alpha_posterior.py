@@ -11,7 +11,7 @@ from scipy.interpolate import CubicSpline
 
 from honestbayes.files.fields import Floats, Logs, Maybe, Number, NumberOrNaN, Weights
 from honestbayes.files.records import Check
-from honestbayes.likelihood.quadrature import LARGEST_ALPHA, check_alpha
+from honestbayes.likelihood.learned_alpha import LARGEST_ALPHA, check_alpha
 from honestbayes.types import FloatArray
 
 
