@@ -10,7 +10,7 @@ from scipy import sparse
 
 from honestbayes.files.fields import Array, Floats
 from honestbayes.files.records import Check
-from honestbayes.sources.source import Source
+from honestbayes.sources.source import Source, whole_columns
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 BinarizeOption = Literal["auto", "median"] | float | None
@@ -46,10 +46,12 @@ class Binarization:
         """Return the rule for some of the columns."""
         return Binarization(self.cut[columns], self.high[columns])
 
-    def join(self, other: Binarization) -> Binarization:
-        """Append the rule for other columns."""
+    def join(self, *others: Binarization) -> Binarization:
+        """Append the rules for other columns."""
+        parts = (self, *others)
         return Binarization(
-            np.concatenate([self.cut, other.cut]), np.concatenate([self.high, other.high])
+            np.concatenate([part.cut for part in parts]),
+            np.concatenate([part.high for part in parts]),
         )
 
     def equals(self, other: Binarization) -> bool:
@@ -120,20 +122,25 @@ def above(values: AnyArray, cut: FloatArray) -> BoolArray:
     return values > cut
 
 
-def check_finite(values: AnyArray, describe: Any) -> None:
-    """Refuse infinite values, naming the column and the row."""
+def check_finite(
+    values: AnyArray, describe: Any, first_row: int = 0, first_column: int = 0
+) -> None:
+    """Refuse infinite values, naming the column and the row, counted from those of the table."""
     infinite = np.isinf(values)
     if infinite.any():
         row, column = (int(i) for i in np.argwhere(infinite)[0])
         msg = (
-            f"X contains infinity: {describe(column)} is {values[row, column]} (inf) in row {row}; "
-            "replace it, or use NaN for a missing value."
+            f"X contains infinity: {describe(first_column + column)} is {values[row, column]} "
+            f"(inf) in row {first_row + row}; replace it, or use NaN for a missing value."
         )
         raise ValueError(msg)
 
 
 def learn_binarization(source: Source, option: BinarizeOption, describe: Any) -> Binarization:
     """Find the cut of each column.
+
+    A median needs all rows of its column: where the source cuts rows, columns that hold anything
+    but 0 and 1 are gathered, a slice at a time.
 
     Parameters
     ----------
@@ -154,16 +161,14 @@ def learn_binarization(source: Source, option: BinarizeOption, describe: Any) ->
     if option not in ("auto", "median", None):
         msg = f"binarize={option!r} is not one of 'auto', 'median', a number, None."
         raise ValueError(msg)
-    cut, high = np.zeros(p), np.ones(p)
-    for block in source.blocks():
-        if not is_zero_one(block.values):
-            start = block.columns.start
-            learn = _learn_sparse if sparse.issparse(block.values) else _learn_dense
-            cut[block.columns], high[block.columns] = learn(
-                block.values, option, lambda column, start=start: describe(start + column)
-            )
-        elif option == "median":  # the cut stays 0: where the median is 1, so is the maximum
-            high[block.columns] = np.nan
+    # So are columns of 0 and 1 cut: where the median is 1, so is the maximum.
+    cut, high = np.zeros(p), np.full(p, np.nan if option == "median" else 1.0)
+    for block in whole_columns(source, lambda block: not is_zero_one(block.values)):
+        start = block.columns.start
+        learn = _learn_sparse if sparse.issparse(block.values) else _learn_dense
+        cut[block.columns], high[block.columns] = learn(
+            block.values, option, lambda column, start=start: describe(start + column)
+        )
     return Binarization(cut, high)
 
 

@@ -1,14 +1,18 @@
 """One small interface between tables of any kind and everything that counts them.
 
-A source hands out blocks (all rows or some, all columns or some) for counting, and dense copies
-of a few named columns for prediction. To add a kind of table, write a class with these members
-and name it in :func:`as_source`.
+A source hands out blocks of rows, of columns or of both for counting, and dense copies of a few
+named columns for prediction. The blocks hold every cell once, in any order; two blocks have the
+same columns or none in common. Nobody may rely on more: statistics of blocks are merged by
+`honestbayes.screening.accumulation`, and what needs all rows of a column asks
+:func:`whole_columns`. To add a kind of table, write a class with these members and name it in
+:func:`as_source`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,11 +27,24 @@ BLOCK_CELLS = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a table: dense (rows x columns) values, or a CSR or CSC matrix."""
+    """A part of a table.
+
+    Attributes
+    ----------
+    rows, columns : slice
+        Which rows and columns of the table, with a start and a stop and no step.
+    values : ndarray or SciPy CSR or CSC matrix in canonical format, of shape (rows, columns)
+        The cells; NaN is missing.
+    """
 
     rows: slice
     columns: slice
     values: Any
+
+    def dense(self) -> AnyArray:
+        """Return the values as an array."""
+        dense: AnyArray = self.values.toarray() if hasattr(self.values, "indptr") else self.values
+        return dense
 
 
 class Source(Protocol):
@@ -42,7 +59,7 @@ class Source(Protocol):
         """Names of the columns, where the table has them."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield every cell once; each block holds all rows of its columns."""
+        """Yield every cell once, in any order; two blocks share all their columns or none."""
 
     def take(self, columns: IntArray) -> AnyArray:
         """Return the named columns as a dense array of shape (n, len(columns))."""
@@ -113,8 +130,19 @@ class RowsOf:
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows of each of the source's blocks."""
+        if self.rows.size == 0:
+            p = self.shape[1]
+            yield Block(slice(0, 0), slice(0, p), np.zeros((0, p)))
+            return
         for block in self.source.blocks():
-            yield Block(slice(0, self.rows.size), block.columns, block.values[self.rows])
+            first, end = block.rows.start, block.rows.stop
+            inside = np.flatnonzero((self.rows >= first) & (self.rows < end))
+            # One run unless the source cuts rows and these are not in its order.
+            ends = [*(np.flatnonzero(np.diff(inside) > 1) + 1).tolist(), inside.size]
+            for start, stop in pairwise([0, *ends]):
+                if stop > start:
+                    rows = slice(int(inside[start]), int(inside[stop - 1]) + 1)
+                    yield Block(rows, block.columns, block.values[self.rows[rows] - first])
 
     def take(self, columns: IntArray) -> AnyArray:
         """Return the rows of the named columns, rows first where that is cheap."""
@@ -129,6 +157,41 @@ class RowsOf:
 def dense_values(source: Source) -> AnyArray:
     """Return all columns of a small source as a dense array."""
     return source.take(np.arange(source.shape[1]))
+
+
+def whole_columns(
+    source: Source, wanted: Callable[[Block], bool] = lambda _: True
+) -> Iterator[Block]:
+    """Yield blocks that hold all rows of their columns, however the source cuts them.
+
+    Columns that come in blocks of rows are gathered by ``take``, a slice at a time.
+
+    Parameters
+    ----------
+    source : Source of shape (n, p)
+        The table.
+    wanted : callable
+        Columns are left out where it is false for all blocks that hold them.
+    """
+    n = source.shape[0]
+    gathered = set()
+    for block in source.blocks():
+        first, end = block.columns.start, block.columns.stop
+        if first in gathered or not wanted(block):
+            continue
+        if (block.rows.start, block.rows.stop) == (0, n):
+            yield block
+            continue
+        gathered.add(first)
+        for part in column_slices(n, end - first):
+            columns = slice(first + part.start, first + part.stop)
+            values = source.take(np.arange(columns.start, columns.stop))
+            yield Block(slice(0, n), columns, values)
+
+
+def describe_columns(names: tuple[str, ...] | None) -> Callable[[int], str]:
+    """Return how messages call a column, given its position: by its name where it has one."""
+    return lambda column: f"column {column}" if names is None else f"column {names[column]!r}"
 
 
 def column_slices(n_rows: int, n_columns: int) -> Iterator[slice]:

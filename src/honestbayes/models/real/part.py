@@ -17,7 +17,7 @@ from honestbayes.screening.moments import Moments, screen_moments
 from honestbayes.selection import Selection
 from honestbayes.sources import Source, as_source
 from honestbayes.sources.binarization import check_finite
-from honestbayes.sources.source import RowsOf, dense_values
+from honestbayes.sources.source import RowsOf, dense_values, whole_columns
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 _Statistic = tuple[Moments, FloatArray | None]
@@ -92,12 +92,11 @@ class GaussianTraining(TrainingPart):
         criterion = self.settings.criterion
         if criterion is None:
             return None
-        return np.concatenate(
-            [
-                criterion.strengths(np.asarray(block.values, dtype=float).T, codes)
-                for block in source.blocks()
-            ]
-        )
+        result = np.empty(source.shape[1])
+        for block in whole_columns(source):
+            columns = np.asarray(block.dense(), dtype=float).T
+            result[block.columns] = criterion.strengths(columns, codes)
+        return result
 
 
 def real_source(X: Any, estimator: str) -> Source:
