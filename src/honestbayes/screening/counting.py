@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from honestbayes.screening.accumulation import accumulate
 from honestbayes.screening.counts import Screening
 from honestbayes.sources.binarization import (
     Binarization,
@@ -17,7 +20,7 @@ from honestbayes.sources.binarization import (
     learn_binarization,
 )
 from honestbayes.sources.labels import check_as_many, encode_classes
-from honestbayes.sources.source import as_source
+from honestbayes.sources.source import Block, as_source, describe_columns
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _ROWS_PER_BYTE = 255
@@ -62,11 +65,7 @@ def screen(
     labels, is_class_1 = encode_classes(y, classes)
     n, p = source.shape
     check_as_many(n, is_class_1.size)
-
-    def describe(column: int) -> str:
-        names = source.feature_names
-        return f"column {column}" if names is None else f"column {names[column]!r}"
-
+    describe = describe_columns(source.feature_names)
     if isinstance(binarize, Binarization):
         rule = binarize
         if rule.cut.size != p:
@@ -74,55 +73,61 @@ def screen(
             raise ValueError(msg)
     else:
         rule = learn_binarization(source, binarize, describe)
-    ones = np.zeros((2, p), dtype=np.int64)
-    counts = np.array([np.sum(~is_class_1), np.sum(is_class_1)], dtype=np.int64)
-    observed: AnyArray | None = None
-    for block in source.blocks():
-        start = block.columns.start
-        block_ones, block_observed = count_block(
-            block.values,
-            is_class_1[block.rows],
-            rule.cut[block.columns],
-            lambda column, start=start: describe(start + column),
-        )
-        ones[:, block.columns] += block_ones
-        if block_observed is not None:
-            if observed is None:
-                observed = np.repeat(counts[:, None], p, axis=1)
-            observed[:, block.columns] = block_observed
-    return Screening(
-        classes=labels,
-        class_counts=(int(counts[0]), int(counts[1])),
-        ones=ones,
-        observed=counts[:, None] if observed is None else observed,
-        binarization=rule,
-        feature_names=source.feature_names,
-    )
+    found = accumulate(source, lambda block: count_block(block, is_class_1, labels, rule, describe))
+    return replace(found, binarization=rule, feature_names=source.feature_names)
 
 
 def count_block(
-    values: Any, is_class_1: BoolArray, cut: FloatArray, describe: Any
-) -> tuple[IntArray, IntArray | None]:
-    """Return counts of ones (2, c) and of observed cases (2, c), or None where none is missing."""
-    if sparse.issparse(values):
-        return _count_sparse(values, is_class_1, cut, describe)
-    return _count_dense(values, is_class_1, cut, describe)
+    block: Block,
+    is_class_1: BoolArray,
+    classes: AnyArray,
+    rule: Binarization,
+    describe: Callable[[int], str],
+) -> Screening:
+    """Return the screening of a block, without names.
+
+    Parameters
+    ----------
+    block : Block
+        Some of the cells.
+    is_class_1 : ndarray of bool of shape (n,)
+        The class of each row of the table.
+    classes : ndarray of shape (2,)
+        Class labels.
+    rule : Binarization
+        How values of each column of the table become 0/1.
+    describe : callable
+        Names a column of the table, by its position, in an error message.
+    """
+    own, cut = is_class_1[block.rows], rule.cut[block.columns]
+    cases = np.array([np.sum(~own), np.sum(own)], dtype=np.int64)
+    count = _count_sparse if sparse.issparse(block.values) else _count_dense
+    ones, missing = count(block, own, cut, describe)
+    return Screening(
+        classes,
+        (int(cases[0]), int(cases[1])),
+        ones,
+        cases[:, None] if missing is None else cases[:, None] - missing,
+        Binarization(cut, rule.high[block.columns]),
+    )
 
 
 def _count_dense(
-    values: AnyArray, is_class_1: BoolArray, cut: FloatArray, describe: Any
+    block: Block, is_class_1: BoolArray, cut: FloatArray, describe: Callable[[int], str]
 ) -> tuple[IntArray, IntArray | None]:
+    """Return counts of ones (2, c) and of missing cells (2, c), or None where none is missing."""
+    values: AnyArray = block.values
     if values.dtype.itemsize == 1 and not cut.any() and is_zero_one(values):
         return sum_by_class(values.view(np.uint8), is_class_1), None
-    observed = None
+    missing = None
     if values.dtype.kind == "f":
-        check_finite(values, describe)
-        missing = np.isnan(values)
-        if missing.any():
-            observed = sum_by_class((~missing).view(np.uint8), is_class_1)
+        check_finite(values, describe, block.rows.start, block.columns.start)
+        nan = np.isnan(values)
+        if nan.any():
+            missing = sum_by_class(nan.view(np.uint8), is_class_1)
     with np.errstate(invalid="ignore"):
         ones = above(values, cut)
-    return sum_by_class(ones.view(np.uint8), is_class_1), observed
+    return sum_by_class(ones.view(np.uint8), is_class_1), missing
 
 
 def sum_by_class(ones: AnyArray, is_class_1: BoolArray) -> IntArray:
@@ -137,10 +142,12 @@ def sum_by_class(ones: AnyArray, is_class_1: BoolArray) -> IntArray:
 
 
 def _count_sparse(
-    matrix: Any, is_class_1: BoolArray, cut: FloatArray, describe: Any
+    block: Block, is_class_1: BoolArray, cut: FloatArray, describe: Callable[[int], str]
 ) -> tuple[IntArray, IntArray | None]:
+    """Do the same."""
     from honestbayes.screening import sparse_kernels
 
+    matrix = block.values
     label = is_class_1.astype(np.uint8)
     ones = np.zeros((2, matrix.shape[1]), dtype=np.int64)
     if matrix.format == "csc" and not cut.any() and is_zero_one(matrix):
@@ -152,7 +159,9 @@ def _count_sparse(
     infinite = count(matrix.indptr, matrix.indices, matrix.data, label, cut, ones, stored, missing)
     if infinite >= 0:
         column = int(infinite)
-        check_finite(matrix[:, [column]].toarray(), lambda _: describe(column))
+        check_finite(
+            matrix[:, [column]].toarray(), describe, block.rows.start, block.columns.start + column
+        )
     rows = np.array([[np.sum(~is_class_1)], [np.sum(is_class_1)]])
     ones += np.where(cut < 0, rows - stored, 0)
-    return ones, (rows - missing if missing.any() else None)
+    return ones, (missing if missing.any() else None)

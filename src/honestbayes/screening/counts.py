@@ -6,6 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from honestbayes.screening.joining import (
+    add_class_counts,
+    check_columns,
+    check_rows,
+    join_names,
+    join_observed,
+)
 from honestbayes.sources.binarization import Binarization
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
@@ -57,10 +64,7 @@ class Screening:
 
     def merge_rows(self, other: Screening) -> Screening:
         """Return the screening of both sets of rows, which must not share any."""
-        self._check_same(other, "rows")
-        if self.n_features != other.n_features or self.feature_names != other.feature_names:
-            msg = "screenings of disjoint rows must have the same columns."
-            raise ValueError(msg)
+        check_rows(self, other)
         if not self.binarization.equals(other.binarization):
             msg = (
                 "the two screenings cut the columns at different values; screen the second one "
@@ -68,40 +72,22 @@ class Screening:
             )
             raise ValueError(msg)
         return self._with(
-            counts=(
-                self.class_counts[0] + other.class_counts[0],
-                self.class_counts[1] + other.class_counts[1],
-            ),
-            ones=self.ones + other.ones,
-            observed=self.observed + other.observed,
+            add_class_counts(self, other),
+            self.ones + other.ones,
+            self.observed + other.observed,
         )
 
-    def merge_columns(self, other: Screening) -> Screening:
-        """Return the screening of both sets of columns, in this order."""
-        self._check_same(other, "columns")
-        if self.class_counts != other.class_counts:
-            msg = "screenings of disjoint columns must have the same numbers of cases per class."
-            raise ValueError(msg)
-        if (self.feature_names is None) != (other.feature_names is None):
-            msg = "either both screenings name their columns or neither does."
-            raise ValueError(msg)
-        names = None
-        if self.feature_names is not None and other.feature_names is not None:
-            names = self.feature_names + other.feature_names
-            if len(set(names)) < len(names):
-                msg = "the two screenings share a column name; the columns must be disjoint."
-                raise ValueError(msg)
-        both_single = self.observed.shape[1] == other.observed.shape[1] == 1
-        single = both_single and np.array_equal(self.observed, other.observed)
+    def merge_columns(self, *others: Screening) -> Screening:
+        """Return the screening of all sets of columns, in this order."""
+        parts = (self, *others)
+        check_columns(parts)
         return Screening(
             self.classes,
             self.class_counts,
-            np.concatenate([self.ones, other.ones], axis=1),
-            self.observed
-            if single
-            else np.concatenate([self.observed_full(), other.observed_full()], axis=1),
-            self.binarization.join(other.binarization),
-            names,
+            np.concatenate([part.ones for part in parts], axis=1),
+            join_observed([(part.observed, part.n_features) for part in parts]),
+            self.binarization.join(*(part.binarization for part in others)),
+            join_names(parts),
         )
 
     def observed_full(self) -> IntArray:
@@ -111,26 +97,20 @@ class Screening:
     def without(self, part: Screening) -> Screening:
         """Return the screening without some of its rows, whose screening is given."""
         return self._with(
-            counts=(
-                self.class_counts[0] - part.class_counts[0],
-                self.class_counts[1] - part.class_counts[1],
-            ),
-            ones=self.ones - part.ones,
-            observed=self.observed - part.observed,
+            add_class_counts(self, part, -1),
+            self.ones - part.ones,
+            self.observed - part.observed,
         )
 
-    def _with(self, counts: tuple[int, int], ones: IntArray, observed: IntArray) -> Screening:
+    def _with(self, counts: tuple[int, ...], ones: IntArray, observed: IntArray) -> Screening:
         return Screening(
-            self.classes, counts, ones, observed, self.binarization, self.feature_names
+            self.classes,
+            (counts[0], counts[1]),
+            ones,
+            observed,
+            self.binarization,
+            self.feature_names,
         )
-
-    def _check_same(self, other: Screening, what: str) -> None:
-        if not np.array_equal(self.classes, other.classes):
-            msg = (
-                f"screenings of disjoint {what} must have the same classes; got "
-                f"{list(self.classes)} and {list(other.classes)}."
-            )
-            raise ValueError(msg)
 
 
 def correlation(ones: IntArray, observed: IntArray) -> FloatArray:
