@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal, norm
 from honestbayes.models.factors import estimator as factor_estimator
 from honestbayes.models.factors.predict import response_given_columns
 from honestbayes.models.factors.regressor import Predictive, SelectiveFactorRegressor
-from honestbayes.models.factors.response import screen_response
+from honestbayes.screening.response import screen_response
 
 SHORT = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "random_state": 0}
 
@@ -85,7 +85,7 @@ def test_screening_finds_the_correlations_of_observed_cells():
         expected = 0.0
         if j not in (5, 6):
             expected = np.corrcoef(X[seen, j], y[seen])[0, 1] ** 2
-        assert found.r_squared[j] == pytest.approx(expected, abs=1e-12)
+        assert found.r_squared()[j] == pytest.approx(expected, abs=1e-12)
         assert found.n_observed[j] == seen.sum()
 
 

@@ -20,37 +20,16 @@ from honestbayes.models.factors.fit import (
     standardise,
     used_ratios,
 )
-from honestbayes.screening.moments import check_squares
+from honestbayes.screening.response import ResponseMoments
 from honestbayes.selection.correlation import race
 from honestbayes.selection.record import Rule
-from honestbayes.sources import Source
-from honestbayes.sources.binarization import check_finite
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.types import FloatArray
 
 if TYPE_CHECKING:
     from honestbayes.models.factors.chains import FactorKernel
 
 RESPONSE_PRIOR = 1e-3
 """Shape and scale of the prior of the response's variance, in its own units: next to nothing."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ResponseScreening:
-    """What selection needs to know of each feature.
-
-    Attributes
-    ----------
-    r_squared : ndarray of shape (p,)
-        Squared correlation with the response over observed cells; 0 where it has none.
-    n_observed : ndarray of int of shape (p,)
-        Observed cells.
-    square : ndarray of shape (p,)
-        Sums of squares around the mean.
-    """
-
-    r_squared: FloatArray
-    n_observed: IntArray
-    square: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,56 +120,11 @@ class ResponseSelection:
         return sum(number for _, number in self.groups)
 
 
-def screen_response(source: Source, y: FloatArray) -> ResponseScreening:
-    """Find the correlation of every column with the response, in one pass.
-
-    Parameters
-    ----------
-    source : Source of shape (n, p)
-        The table; NaN is missing.
-    y : ndarray of shape (n,)
-        The response, around 0 and in units of its own.
-    """
-    n, p = source.shape
-    r_squared, square = np.zeros(p), np.zeros(p)
-    n_observed = np.full(p, n, dtype=np.int64)
-    names = source.feature_names
-    for block in source.blocks():
-        values = np.asarray(block.values, dtype=float)
-        first = block.columns.start
-
-        check_finite(values, lambda column, first=first: _described(names, first + column))
-        seen = ~np.isnan(values)
-        number = seen.sum(axis=0)
-        unit = np.abs(np.where(seen, values, 0.0)).max(axis=0, initial=0.0)
-        unit = np.where(unit > 0, unit, 1.0)
-        x = np.where(seen, values / unit, 0.0)
-        x = np.where(seen, x - x.sum(axis=0) / np.maximum(number, 1), 0.0)
-        of_x = np.einsum("ij,ij->j", x, x)
-        mean_y = (y @ seen) / np.maximum(number, 1)
-        of_y = (y**2) @ seen - number * mean_y**2
-        real = (of_x > 1e-24 * number) & (of_y > 1e-12) & (number > 2)
-        shared = (y @ x) ** 2
-        r_squared[block.columns] = np.where(
-            real, np.minimum(shared / np.where(real, of_x * of_y, 1.0), 1.0), 0.0
-        )
-        n_observed[block.columns] = number
-        with np.errstate(over="ignore"):
-            square[block.columns] = of_x * unit**2
-    check_squares(square, lambda column: _described(names, column))
-    return ResponseScreening(r_squared, n_observed, square)
-
-
-def _described(names: tuple[str, ...] | None, column: int) -> str:
-    """Return how messages call a column."""
-    return f"column {column}" if names is None else f"column {names[column]!r}"
-
-
 def select_by_response(
-    screening: ResponseScreening, settings: FactorSettings, n_cases: int
+    screening: ResponseMoments, settings: FactorSettings, n_cases: int
 ) -> ResponseSelection:
     """Keep the features with the largest absolute correlation."""
-    strength = screening.r_squared
+    strength = screening.r_squared()
     outcome = race(
         strength,
         lambda column: Fraction(float(strength[column])),
@@ -210,9 +144,9 @@ def select_by_response(
     )
 
 
-def variance_prior_of(screening: ResponseScreening) -> VariancePrior:
+def variance_prior_of(screening: ResponseMoments) -> VariancePrior:
     """Estimate the prior of the features' variances from all of them."""
-    return fit_variance_prior(screening.square, np.maximum(screening.n_observed - 1, 0))
+    return fit_variance_prior(screening.square(), np.maximum(screening.n_observed - 1, 0))
 
 
 def response_kernel(

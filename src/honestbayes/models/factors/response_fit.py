@@ -24,12 +24,12 @@ from honestbayes.models.factors.fit import (
 from honestbayes.models.factors.response import (
     ResponseSelection,
     response_kernel,
-    screen_response,
     select_by_response,
     variance_prior_of,
 )
 from honestbayes.models.shared.parameters import Correction
 from honestbayes.sampling.runs import Sampling
+from honestbayes.screening.response import screen_response
 from honestbayes.sources import Source
 from honestbayes.sources.source import RowsOf
 from honestbayes.types import AnyArray, FloatArray, IntArray
