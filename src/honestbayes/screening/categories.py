@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from honestbayes.screening.joining import add_class_counts, check_columns, check_rows, join_names
 from honestbayes.sources.levels import CategoryTable
 from honestbayes.types import AnyArray, IntArray
 
@@ -75,6 +76,45 @@ class CategoryCounts:
             positions = np.flatnonzero(place[wanted] >= 0)
             if positions.size:
                 yield positions, group.tables[place[wanted[positions]]]
+
+    def merge_rows(self, other: CategoryCounts) -> CategoryCounts:
+        """Return the counts of both sets of rows, which must not share any."""
+        return self._add(other, 1)
+
+    def without(self, part: CategoryCounts) -> CategoryCounts:
+        """Return the counts without some of the rows, whose counts are given."""
+        return self._add(part, -1)
+
+    def _add(self, other: CategoryCounts, sign: int) -> CategoryCounts:
+        check_rows(self, other)
+        if not np.array_equal(self.n_levels(), other.n_levels()):
+            msg = "counts of disjoint rows must be of columns with the same levels."
+            raise ValueError(msg)
+        groups = tuple(
+            LevelGroup(mine.columns, mine.tables + sign * theirs.tables)
+            for mine, theirs in zip(self.groups, other.groups, strict=True)
+        )
+        counts = add_class_counts(self, other, sign)
+        return replace(self, class_counts=counts, groups=groups)
+
+    def merge_columns(self, *others: CategoryCounts) -> CategoryCounts:
+        """Return the counts of all sets of columns, in this order."""
+        parts = (self, *others)
+        check_columns(parts)
+        first = np.cumsum([0, *(part.n_features for part in parts)]).tolist()
+        by_number: dict[int, list[LevelGroup]] = {}
+        for start, part in zip(first, parts, strict=False):
+            for group in part.groups:
+                moved = LevelGroup(group.columns + start, group.tables)
+                by_number.setdefault(group.tables.shape[2], []).append(moved)
+        groups = tuple(
+            LevelGroup(
+                np.concatenate([group.columns for group in alike]),
+                np.concatenate([group.tables for group in alike]),
+            )
+            for _, alike in sorted(by_number.items())
+        )
+        return CategoryCounts(self.classes, self.class_counts, groups, first[-1], join_names(parts))
 
 
 def count_categories(
