@@ -20,7 +20,7 @@ from honestbayes.sources.binarization import (
     learn_binarization,
 )
 from honestbayes.sources.labels import check_as_many, encode_classes
-from honestbayes.sources.source import Block, as_source, describe_columns
+from honestbayes.sources.source import Block, Source, as_source, describe_columns
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _ROWS_PER_BYTE = 255
@@ -61,8 +61,17 @@ def screen(
     array([[0, 2],
            [2, 1]])
     """
-    source = as_source(X)
     labels, is_class_1 = encode_classes(y, classes)
+    return screen_source(as_source(X), labels, is_class_1, binarize)
+
+
+def screen_source(
+    source: Source,
+    classes: AnyArray,
+    is_class_1: BoolArray,
+    binarize: BinarizeOption | Binarization,
+) -> Screening:
+    """Count as `screen` does, for labels that are coded already."""
     n, p = source.shape
     check_as_many(n, is_class_1.size)
     describe = describe_columns(source.feature_names)
@@ -73,7 +82,9 @@ def screen(
             raise ValueError(msg)
     else:
         rule = learn_binarization(source, binarize, describe)
-    found = accumulate(source, lambda block: count_block(block, is_class_1, labels, rule, describe))
+    found = accumulate(
+        source, lambda block: count_block(block, is_class_1, classes, rule, describe)
+    )
     return replace(found, binarization=rule, feature_names=source.feature_names)
 
 

@@ -167,8 +167,8 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         source = as_source(X)
         settings = self._settings(source.feature_names, source.shape[1])
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
-        y = labels.classes[labels.codes]
-        rows = TrainingRows.screened(source, y, self.binarize, self.random_state)
+        both = (labels.classes, labels.codes == 1)
+        rows = TrainingRows.screened(source, both, self.binarize, self.random_state)
         return [BernoulliTraining(settings, rows)]
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
@@ -375,7 +375,8 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         self._refuse_to_choose("leave_one_out")
         source = as_source(X)
         settings = self._settings(source.feature_names, source.shape[1])
-        training = TrainingRows.screened(source, y, self.binarize, self.random_state)
+        labels = encode_classes(y)
+        training = TrainingRows.screened(source, labels, self.binarize, self.random_state)
         n = source.shape[0]
         codes = group_codes(groups, n)
         inverse = np.arange(n) if codes is None else codes

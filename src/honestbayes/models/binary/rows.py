@@ -12,10 +12,11 @@ from honestbayes.likelihood.learned_prior import LearnedPrior
 from honestbayes.models.binary.fit import BernoulliFit, fit_screening
 from honestbayes.models.binary.settings import BernoulliSettings
 from honestbayes.models.shared.parts import tie_breaker
-from honestbayes.screening import Screening, screen
+from honestbayes.screening import Screening
+from honestbayes.screening.counting import screen_source
 from honestbayes.screening.leave_out import leave_out
 from honestbayes.selection import Selection
-from honestbayes.sources import Binarization, Source, as_source, encode_classes
+from honestbayes.sources import Binarization, Source
 from honestbayes.sources.binarization import BinarizeOption
 from honestbayes.sources.source import RowsOf
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -46,11 +47,17 @@ class TrainingRows:
     random_state: Any
 
     @classmethod
-    def screened(cls, X: Any, y: Any, option: BinarizeOption, random_state: Any) -> Self:
-        """Count all rows of a table."""
-        source = as_source(X)
-        whole = screen(source, y, binarize=option)
-        return cls(source, encode_classes(y)[1], whole, option, random_state)
+    def screened(
+        cls,
+        source: Source,
+        labels: tuple[AnyArray, BoolArray],
+        option: BinarizeOption,
+        random_state: Any,
+    ) -> Self:
+        """Count all rows of a table; ``labels`` are those of `encode_classes`."""
+        classes, is_class_1 = labels
+        whole = screen_source(source, classes, is_class_1, option)
+        return cls(source, is_class_1, whole, option, random_state)
 
     def without(self, folds: list[IntArray]) -> Iterator[tuple[IntArray, Screening]]:
         """Yield the rows of each fold, and the screening of all others."""

@@ -197,7 +197,8 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
             return GaussianTraining(gaussian_settings(params, always), as_source(table), labels)
         if kind == "binary" and labels.classes.size == 2:
             params["class_pseudocounts"] = tuple(labels.pseudocounts)
-            rows = TrainingRows.screened(table, labels.codes, "auto", self.random_state)
+            both = (labels.classes, labels.codes == 1)
+            rows = TrainingRows.screened(as_source(table), both, "auto", self.random_state)
             return BernoulliTraining(bernoulli_settings(params, always), rows)
         categories = category_table(table)
         many = np.flatnonzero(categories.levels.n_levels > 2)

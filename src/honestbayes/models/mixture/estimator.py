@@ -209,8 +209,8 @@ class SelectiveMixture(TwoClassNaiveBayes):
             )
             raise ValueError(msg)
         self.correction_ = "selection" if chosen.model.correct else None
-        y = labels.classes[labels.codes]
-        rows = TrainingRows.screened(source, y, self.binarize, self.random_state)
+        both = (labels.classes, labels.codes == 1)
+        rows = TrainingRows.screened(source, both, self.binarize, self.random_state)
         sampling = Sampling(
             chosen.schedule,
             chosen.n_chains,

@@ -16,6 +16,7 @@ from honestbayes.models.mixture.part import MixturePart, MixtureTraining
 from honestbayes.models.mixture.settings import MixtureChoices, MixtureSettings
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
+from honestbayes.sources import as_source, encode_classes
 
 
 def sample_naive_bayes(
@@ -64,7 +65,7 @@ def sample_naive_bayes(
     >>> part.draws["log_alpha"].shape
     (2, 300)
     """
-    rows = TrainingRows.screened(X, y, "auto", None)
+    rows = TrainingRows.screened(as_source(X), encode_classes(y), "auto", None)
     prior = AlphaPrior(*alpha_prior)
     settings = MixtureSettings(correct, class_pseudocounts, prior, prior, theta_prior, None)
     schedule = Schedule(n_warmup, n_samples)
