@@ -22,7 +22,6 @@ FILES = (
     "correction.factor_contour",
     "models.factors.kernels",
     "models.factors.parameters",
-    "models.factors.shift",
     "models.factors.sweep",
 )
 NOT_COMPILED = "def njit(**options):\n    return lambda function: function\n"
@@ -49,7 +48,7 @@ def plain_modules(changes=()):
             exec(compile(text, str(path), "exec"), module.__dict__)
             loaded.append(module)
         assert found == set(changes), "the text to change is not in the source"
-        short = ("slicing", "event", "contour", "kernels", "parameters", "shift", "sweep")
+        short = ("slicing", "event", "contour", "kernels", "parameters", "sweep")
         yield types.SimpleNamespace(**dict(zip(short, loaded, strict=True)))
     finally:
         for name, module in before.items():

@@ -109,7 +109,7 @@ def move_along(modules, rng, design, event, columns, scores, log_loading, log_no
     current = modules.kernels.with_noise(design, log_noise)
     for _ in range(2):
         along = event.basis.T @ scores
-        log_shift = modules.shift.draw_shift(rng, log_shift, event, along)
+        log_shift = modules.parameters.draw_shift(rng, log_shift, event, along)
         given = (columns, scores, 0, np.exp(log_loading))
         modules.sweep._draw_along(rng, current, event, np.exp(log_shift), *given)
     return scores, log_loading, log_noise, log_shift

@@ -101,7 +101,7 @@ def shifts_check(modules):
         shifts = 0.7 * rng.normal(size=(3, 1))
         shifts -= shifts[codes].mean(axis=0)
         scores = shifts[codes] + rng.normal(size=(9, 1))
-        drawn = modules.shift.draw_class_shifts(rng, event, 0.49, scores, codes, 3)
+        drawn = modules.parameters.draw_class_shifts(rng, event, 0.49, scores, codes, 3)
         for found, values in ((before, shifts), (after, drawn)):
             by_case = values[codes, 0]
             found.append(

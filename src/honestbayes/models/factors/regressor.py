@@ -21,8 +21,7 @@ from honestbayes.models.factors.estimator import (
     regressor_settings,
     warn_of_problems,
 )
-from honestbayes.models.factors.response import ResponseSelection
-from honestbayes.models.factors.response_fit import (
+from honestbayes.models.factors.response import (
     N_FOLDS,
     Predictive,
     ResponseFit,
@@ -33,6 +32,7 @@ from honestbayes.models.shared.kept_columns import Described, KeptColumns
 from honestbayes.models.shared.parameters import refuse_arguments
 from honestbayes.models.shared.saving import SavedEstimator, check_number
 from honestbayes.selection import parse_always_keep
+from honestbayes.selection.response import ResponseSelection
 from honestbayes.sources import check_as_many
 from honestbayes.sources.columns import as_table
 from honestbayes.sources.kinds import columns_of

@@ -1,29 +1,46 @@
-"""Selection by correlation with a real response, and the kernel of a model of that response."""
+"""A factor model of a response: fitted to a table, and what it says of new cases."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from scipy.special import logsumexp, ndtr
+from sklearn.model_selection import KFold
+from sklearn.utils.parallel import Parallel, delayed
 
-from honestbayes.files.entries import Entries, Plain
-from honestbayes.files.fields import MOST_CASES, MOST_FEATURES, Known, Whole
+from honestbayes.files.fields import Choice, Known
+from honestbayes.files.records import INLINE, MaybeSection, Section
 from honestbayes.likelihood.normal import VariancePrior, fit_variance_prior
+from honestbayes.models.factors.estimator import FactorChoice, fold_sampling
 from honestbayes.models.factors.fit import (
+    FACTORS,
     KEPT_SHARE,
+    FactorDraws,
     FactorSettings,
     Standard,
     make_design,
     merge_groups,
+    run_chains,
     standardise,
     used_ratios,
 )
-from honestbayes.screening.response import ResponseMoments
-from honestbayes.selection.correlation import race
-from honestbayes.selection.record import Rule
-from honestbayes.types import FloatArray
+from honestbayes.models.shared.parameters import Correction
+from honestbayes.sampling.runs import Sampling
+from honestbayes.screening.response import screen_response
+from honestbayes.selection.response import ResponseSelection, select_by_response
+from honestbayes.sources import Source
+from honestbayes.sources.source import RowsOf
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+N_FOLDS = 5
+"""Folds in which numbers of factors are tried."""
+
+_CHUNK_CELLS = 1 << 20
+_BISECTIONS = 60
+
 
 if TYPE_CHECKING:
     from honestbayes.models.factors.chains import FactorKernel
@@ -32,121 +49,169 @@ RESPONSE_PRIOR = 1e-3
 """Shape and scale of the prior of the response's variance, in its own units: next to nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseSelection:
-    """What a selection by absolute correlation with a response kept and what it discarded.
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictive:
+    """Normal distributions of a response, one for each draw, and their weights.
 
     Attributes
     ----------
-    rule : {"top", "threshold", "all"}
-        The features with the largest absolute correlation; all above a threshold; all.
-    gamma_squared : Fraction
-        The squared bound: of the weakest kept feature, or of the threshold.
-    kept : tuple of int
-        Columns that won the race, strongest first.
-    always_kept : tuple of int
-        Columns kept by design, outside the race.
-    n_features_in : int
-        Columns of the screened table.
-    n_cases : int
-        Training cases.
-    groups : tuple of (int, int)
-        Observed cases of discarded features, and how many of these there are.
+    mean, variance, weight : ndarray of shape (n, S)
+        Weights of each case sum to 1.
     """
 
-    rule: Rule
-    gamma_squared: Fraction
-    kept: tuple[int, ...]
-    always_kept: tuple[int, ...]
-    n_features_in: int
-    n_cases: int
-    groups: tuple[tuple[int, int], ...]
+    mean: FloatArray
+    variance: FloatArray
+    weight: FloatArray
 
-    def to_plain(self) -> Plain:
-        """Return plain data, with what grows with the number of features in arrays."""
-        bound = self.gamma_squared
-        content = {
-            "rule": self.rule,
-            "gamma_squared": [int(bound.numerator), int(bound.denominator)],
-            "n_features_in": int(self.n_features_in),
-            "n_cases": int(self.n_cases),
-        }
-        arrays = {
-            "kept": np.array(self.kept, dtype=np.int64),
-            "always_kept": np.array(self.always_kept, dtype=np.int64),
-            "groups": np.array(self.groups, dtype=np.int64).reshape(-1, 2),
-        }
-        return content, arrays
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Return the mean and the standard deviation of each case, shape (n,)."""
+        mean = np.sum(self.weight * self.mean, axis=1)
+        apart = self.variance + (self.mean - mean[:, None]) ** 2
+        return mean, np.sqrt(np.sum(self.weight * apart, axis=1))
 
-    @classmethod
-    def from_plain(cls, entries: Entries, known: Known) -> ResponseSelection:
-        """Return the record that `to_plain` described; refuse anything else."""
-        n_cases = Whole(0, MOST_CASES, "is not a possible number").read(entries, "n_cases", known)
-        n_features = Whole(0, MOST_FEATURES).read(entries, "n_features_in", known)
-        kept, always = (entries.counts(name, (None,)) for name in ("kept", "always_kept"))
-        columns = np.concatenate([kept, always])
-        good = np.unique(columns).size == columns.size and columns.max(initial=-1) < n_features
-        entries.check(good, "kept", "are not columns of the table, each once")
-        groups = entries.counts("groups", (None, 2), np.array([n_cases, n_features]))
-        entries.check(np.all(np.diff(groups[:, 0]) > 0), "groups", "are not in order")
-        good = int(groups[:, 1].sum()) == n_features - columns.size
-        entries.check(good, "groups", "are not those of all discarded features")
-        pair = entries.value("gamma_squared")
-        good = isinstance(pair, list) and len(pair) == 2 and all(type(x) is int for x in pair)
-        entries.check(good and 0 <= pair[0] <= pair[1] > 0, "gamma_squared", "is not a share")
-        return cls(
-            rule=entries.one_of("rule", get_args(Rule)),
-            gamma_squared=Fraction(*pair),
-            kept=tuple(kept.tolist()),
-            always_kept=tuple(always.tolist()),
-            n_features_in=n_features,
-            n_cases=n_cases,
-            groups=tuple((size, number) for size, number in groups.tolist()),
+    def quantile(self, probability: float) -> FloatArray:
+        """Return the value below which a case's response is with this probability, shape (n,)."""
+        spread = np.sqrt(self.variance)
+        low = (self.mean - 40.0 * spread).min(axis=1)
+        high = (self.mean + 40.0 * spread).max(axis=1)
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            below = np.sum(self.weight * ndtr((middle[:, None] - self.mean) / spread), axis=1)
+            low = np.where(below < probability, middle, low)
+            high = np.where(below < probability, high, middle)
+        return np.asarray(0.5 * (low + high))
+
+    def log_density(self, y: FloatArray) -> FloatArray:
+        """Return the log density of each case's response, shape (n,)."""
+        z = (y[:, None] - self.mean) ** 2 / self.variance
+        terms = -0.5 * (z + np.log(2 * np.pi * self.variance))
+        return np.asarray(logsumexp(terms, axis=1, b=self.weight))
+
+
+def _sizes(known: Known) -> Known:
+    """Return the sizes of draws: the response is one more column."""
+    n_columns = 1 + len(known["selection"].columns)
+    return {"n_classes": 1, "n_columns": n_columns, "of_response": True}
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseFit:
+    """A fitted model of a response.
+
+    Attributes
+    ----------
+    selection : ResponseSelection
+        What was kept and discarded.
+    variance_prior : VariancePrior
+        Of the features' variances.
+    correction : {"selection", None}
+        What the model is conditioned on.
+    n_factors : int
+        Factors.
+    drawn : FactorDraws
+        What the chains have drawn; the response is the first column.
+    choice : FactorChoice or None
+        The numbers of factors that were tried, where the number was to be chosen.
+    """
+
+    selection: ResponseSelection
+    variance_prior: Annotated[VariancePrior, INLINE]
+    correction: Annotated[Correction, Choice("selection", None)]
+    n_factors: Annotated[int, FACTORS]
+    drawn: Annotated[FactorDraws, Section(kind=FactorDraws, sizes=_sizes, stored_as="draws")]
+    choice: Annotated[
+        FactorChoice | None, MaybeSection(kind=FactorChoice, stored_as="factor_choice")
+    ] = None
+
+    def predictive(self, values: AnyArray) -> Iterator[Predictive]:
+        """Yield the distributions of the response given kept columns, some rows at a time.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, k)
+            Kept columns; NaN is missing.
+        """
+        from honestbayes.models.factors.predict import response_given_columns
+
+        drawn = self.drawn
+        location, spread, loadings = drawn.pooled("location", "spread", "loadings")
+        location, spread = (np.ascontiguousarray(x[:, 0]) for x in (location, spread))
+        columns = np.arange(1, location.shape[1])
+        step = max(1, _CHUNK_CELLS // location.shape[0])
+        centre, unit = drawn.standard.centre[0], drawn.standard.unit[0]
+        for first in range(0, len(values), step):
+            part = values[first : first + step]
+            # The response comes first; what stands there does not matter.
+            x = drawn.standard.apply(np.column_stack([np.full(len(part), centre), part]))[:, 1:]
+            mean, variance, log_weight = response_given_columns(
+                np.ascontiguousarray(x), location, spread, loadings, columns, 0
+            )
+            weight = np.exp(log_weight - logsumexp(log_weight, axis=1, keepdims=True))
+            yield Predictive(centre + unit * mean, unit**2 * variance, weight)
+
+    def log_density(self, values: AnyArray, y: FloatArray) -> FloatArray:
+        """Return the log density of each case's response, shape (n,)."""
+        parts = list(self.predictive(values))
+        pieces = np.split(y, np.cumsum([len(part.mean) for part in parts])[:-1])
+        return np.concatenate(
+            [part.log_density(piece) for part, piece in zip(parts, pieces, strict=True)]
         )
 
-    @property
-    def gamma(self) -> float:
-        """The bound on the absolute correlation of a discarded feature."""
-        return float(np.sqrt(float(self.gamma_squared)))
 
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """All columns that the model uses: the winners, then those kept by design."""
-        return self.kept + self.always_kept
+@dataclass(frozen=True, slots=True)
+class ResponseTraining:
+    """A training table and its response: fitted as a whole, or without some rows."""
 
-    @property
-    def n_discarded(self) -> int:
-        """How many features were discarded."""
-        return sum(number for _, number in self.groups)
+    source: Source
+    y: FloatArray
+    settings: FactorSettings
+    sampling: Sampling
 
+    def fit(self, n_factors: int) -> ResponseFit:
+        """Select and run the chains."""
+        centred = self.y / np.max(np.abs(self.y), initial=1e-300)
+        centred = centred - centred.mean()
+        centred = centred / max(float(np.sqrt(np.mean(centred**2))), 1e-300)
+        screening = screen_response(self.source, centred)
+        selection = select_by_response(
+            screening,
+            n_features=self.settings.n_features,
+            threshold=self.settings.threshold,
+            always_keep=self.settings.always_keep,
+            n_cases=self.y.size,
+        )
+        degrees = np.maximum(screening.n_observed - 1, 0)
+        prior = fit_variance_prior(screening.square(), degrees)
+        values = self.source.take(np.array(selection.columns, dtype=np.int64))
+        kernel, standard = response_kernel(
+            np.asarray(values, dtype=float), self.y, selection, prior, self.settings
+        )
+        drawn = run_chains(kernel, standard, n_factors, 2, self.sampling)
+        return ResponseFit(selection, prior, self.settings.correction, n_factors, drawn)
 
-def select_by_response(
-    screening: ResponseMoments, settings: FactorSettings, n_cases: int
-) -> ResponseSelection:
-    """Keep the features with the largest absolute correlation."""
-    strength = screening.r_squared()
-    outcome = race(
-        strength,
-        lambda column: Fraction(float(strength[column])),
-        n_features=settings.n_features,
-        threshold=settings.threshold,
-        always_keep=settings.always_keep,
-    )
-    sizes, number = np.unique(screening.n_observed[outcome.discarded], return_counts=True)
-    return ResponseSelection(
-        outcome.rule,
-        outcome.gamma_squared,
-        tuple(outcome.kept.tolist()),
-        tuple(outcome.always_kept.tolist()),
-        int(strength.size),
-        n_cases,
-        tuple(zip(sizes.tolist(), number.tolist(), strict=True)),
-    )
+    def choose_factors(self, numbers: Sequence[int]) -> FactorChoice:
+        """Try numbers of factors on held-out cases."""
+        folds = [test for _, test in KFold(N_FOLDS, shuffle=True, random_state=0).split(self.y)]
+        found = Parallel(n_jobs=self.sampling.n_jobs, prefer="threads")(
+            delayed(self._fold)(rows, f, numbers) for f, rows in enumerate(folds)
+        )
+        loss = -np.concatenate(found, axis=1).mean(axis=1)
+        return FactorChoice(np.array(numbers), loss, numbers[int(np.argmin(loss))])
 
-
-def variance_prior_of(screening: ResponseMoments) -> VariancePrior:
-    """Estimate the prior of the features' variances from all of them."""
-    return fit_variance_prior(screening.square(), np.maximum(screening.n_observed - 1, 0))
+    def _fold(self, rows: IntArray, f: int, numbers: Sequence[int]) -> FloatArray:
+        """Return log densities of held-out responses for each number of factors, shape (g, n)."""
+        others = np.setdiff1d(np.arange(self.y.size), rows)
+        training = replace(self, source=RowsOf(self.source, others), y=self.y[others])
+        result = np.empty((len(numbers), rows.size))
+        for position, number in enumerate(numbers):
+            short = fold_sampling(self.sampling, f, number)
+            fit = replace(training, sampling=short).fit(number)
+            if fit.drawn.interrupted:
+                raise KeyboardInterrupt
+            columns = np.array(fit.selection.columns, dtype=np.int64)
+            held_out = np.asarray(RowsOf(self.source, rows).take(columns), dtype=float)
+            result[position] = fit.log_density(held_out, self.y[rows])
+        return result
 
 
 def response_kernel(

@@ -4,7 +4,7 @@ The parameters of columns are integrated out wherever that is possible. What a c
 the scores Z, the log loading ratios, the log share of noise, the log ratio of the classes' shifts,
 the node of the signal's scale, and hidden cells.
 
-Classes may differ in the factors themselves (`factors.shift`). U is an orthonormal basis of
+Classes may differ in the factors themselves (`factors.parameters`). U is an orthonormal basis of
 what features are correlated with. A sweep
 
 1. rescales Z against the loading ratios, and moves its mean, neither of which the data see;
@@ -42,13 +42,15 @@ from honestbayes.models.factors.kernels import (
     solve_upper,
     with_noise,
 )
-from honestbayes.models.factors.parameters import draw_columns, draw_hidden, score_conditional
-from honestbayes.models.factors.shift import (
+from honestbayes.models.factors.parameters import (
     HIGHEST,
     LOWEST,
     draw_class_shifts,
+    draw_columns,
+    draw_hidden,
     draw_shift,
     log_prior_of_ratio,
+    score_conditional,
 )
 from honestbayes.sampling.slicing import DONE, PHASE, POINT, X, slice_start, slice_tell
 from honestbayes.types import BoolArray, FloatArray
