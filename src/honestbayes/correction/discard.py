@@ -82,7 +82,7 @@ def region(n0: int, n1: int, gamma_squared: Fraction) -> Region:
 def probabilities(
     alpha: float, observed: tuple[int, ...], gamma_squared: Fraction, rule: ThetaRule
 ) -> tuple[float, float]:
-    """Return P(|COR| > gamma | alpha) and P(|COR| = gamma | alpha) of one feature."""
+    """Return P(|COR| > gamma | alpha) and P(|COR| = gamma | alpha) of one feature (equation 38)."""
     from honestbayes.likelihood import beta_binomial
 
     n0, n1 = observed
@@ -136,7 +136,7 @@ def log_prob_selection(
     ties: Ties,
     n_tied_kept: int,
 ) -> FloatArray:
-    """Return log P(S | alpha) from the probabilities of one feature in each group.
+    """Return log P(S | alpha), equation 28, from the probabilities of one feature in each group.
 
     Parameters
     ----------

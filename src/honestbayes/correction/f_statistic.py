@@ -147,11 +147,15 @@ def _log_probs(
         return always, never
     if gamma_squared >= 1:
         return never, always
+    # Kept: sum_j (1 + w mu_j) chi2_1 - odds chi2_(n - C) > 0, a quadratic form in normal variables,
+    # so that its probability is an integral along a line in the complex plane.
     mu, count = np.unique(between_eigenvalues(class_sizes), return_counts=True)
     scale = 1.0 + ratio[:, None] * mu
     odds = gamma_squared / (1.0 - gamma_squared)
     power = np.concatenate([[1.0, n_within / 2], count / 2])
     kept, discarded = np.empty(ratio.shape), np.empty(ratio.shape)
+    # The form's mean decides which event is the rarer: it has its saddle point on the side of the
+    # pole at s = 0 from which the integral is that event's probability, without subtraction.
     rare = scale @ count < n_within * odds
     kept[rare] = _log_tail(*_kept_side(scale[rare], odds, power), power)
     discarded[~rare] = _log_tail(*_discarded_side(scale[~rare], odds, power), power)
@@ -213,6 +217,8 @@ def _saddle_point(
     n_ratios: int,
 ) -> FloatArray:
     """Return the odds at which sum power / point = 0, by bisection; any value nearby would do."""
+    # Between the pole at 0 and the next singular point the integrand's logarithm is convex, so
+    # its derivative changes sign once.
     below, above = np.full((n_ratios, 1), np.log(low)), np.full((n_ratios, 1), np.log(high))
     for _ in range(_BISECTIONS):
         middle = 0.5 * (below + above)
@@ -235,6 +241,8 @@ def _log_tail(point: FloatArray, value: FloatArray, power: FloatArray) -> FloatA
         Exponent K at the saddle point.
     power : ndarray of shape (K,)
     """
+    # The second derivative of the exponent gives the integrand's width, the third the bend that
+    # cancels the phase to next order. Any bend is right, because no singular point is crossed.
     second, third = (1.0 / point**2) @ power, (-2.0 / point**3) @ power
     b = 1.0 / np.sqrt(second)
     a = b * np.clip(third * b / (3.0 * second), -_STEEPEST_BEND, _STEEPEST_BEND)

@@ -59,7 +59,10 @@ def prob_kept(along, rest, signal, ratio, loading_ratio, gamma_squared, n_cases)
     for f in range(along.shape[1]):
         length += along[0, f] ** 2
     reach = 1.0 + loading_ratio * length
+    # Half way from the pole at 0 to the nearest zero of R(s), that of the largest ratio: one line
+    # that is right of the pole and left of every other singular point serves all ratios.
     c = 0.25 / ((1.0 - gamma_squared) * (reach + ratio.max() * signal))
+    # The rule errs by exp(-(2 pi / step)^2 / n): the step follows from the error that is allowed.
     step = min(_COARSEST_STEP, 2.0 * np.pi / np.sqrt(_EXPONENT * n_cases))
     result = np.zeros(ratio.size)
     scale = 2.0 * (1.0 - gamma_squared)
@@ -75,6 +78,7 @@ def prob_kept(along, rest, signal, ratio, loading_ratio, gamma_squared, n_cases)
             one = 1.0 + 2.0 * gamma_squared * (1.0 + loading_ratio * spread[f]) * s
             start += bend * square[f] * s * s / one
             factor /= np.sqrt(one)
+        # Real parts of the upper half of the line; its middle node belongs to both halves.
         weight = step * slope * (0.5 if node == 0 else 1.0) / np.pi
         _add_node(result, weight * factor, start, scale * signal * s, ratio)
         if slope * abs(factor) < _NEGLIGIBLE:

@@ -1,7 +1,7 @@
 """P(S | labels, alpha) in a two-component mixture of binary features, exactly.
 
-Section 2.4.3 and appendix 2 of the thesis (Li 2007), by another route: the labels matter only
-through a = #(z=1, y=0) and b = #(z=1, y=1), and
+Section 2.4.3 and appendix 2 of the thesis (Li 2007), equations 2.76 to 2.78, by another route: the
+labels matter only through a = #(z=1, y=0) and b = #(z=1, y=1), and
 
     P(|COR| > gamma | z, y, alpha) = sum over (m0, m1) of D_ab[m0, m1] Q_alpha[m0, m1],
 

@@ -78,6 +78,7 @@ def log_prob_positive_of(eigenvalues, degrees):  # type: ignore[no-untyped-def]
         return -np.inf
     if smallest == 0.0:
         return 0.0
+    # Integrate for the rarer sign, whose probability is then accurate relative to itself.
     if mean < 0:
         return _log_rare(eigenvalues / largest, degrees)
     rare = _log_rare(eigenvalues / smallest, degrees)
@@ -87,6 +88,7 @@ def log_prob_positive_of(eigenvalues, degrees):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _log_rare(eigenvalues, degrees):  # type: ignore[no-untyped-def]
     """Return log P(form > 0), where the largest eigenvalue is 1 and the mean below 0."""
+    # Through the saddle point of exp(K(s)) / s the integrand is real and largest on the line.
     x = _saddle_point(eigenvalues, degrees)
     value, second, third = 0.0, 1.0, -2.0
     point = np.empty(eigenvalues.size)
@@ -100,6 +102,7 @@ def _log_rare(eigenvalues, degrees):  # type: ignore[no-untyped-def]
             power[k] = 0.5 * degrees[k]
             second += power[k] / point[k] ** 2
             third -= 2.0 * power[k] / point[k] ** 3
+    # The path of steepest descent to second order: b is the integrand's width, a its bend.
     b = 1.0 / np.sqrt(second)
     a = b * min(max(third * b / (3.0 * second), -_STEEPEST_BEND), _STEEPEST_BEND)
     step = _FIRST_STEP
@@ -132,6 +135,7 @@ def _saddle_point(eigenvalues, degrees):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _trapezoid(point, power, a, b, step):  # type: ignore[no-untyped-def]
     """Return the integral by nodes at multiples of the step, and by every second one."""
+    # The integrand at -u is the conjugate of that at u: half of the line, imaginary parts.
     fine = 0.5 * step * b
     coarse = 2.0 * fine
     largest = b

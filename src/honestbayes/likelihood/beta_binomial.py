@@ -2,9 +2,10 @@
 
 Import this module only where a kernel is about to run: it imports numba.
 
-Notation: a class with ``n`` observed cases of a feature holds ``i`` ones; given theta and
-alpha the number of ones is beta-binomial with parameters ``a = alpha theta`` and
-``b = alpha (1 - theta)`` (Li, Zhang and Neal 2008, equations 42 and 43).
+Notation: a class with ``n`` observed cases of a feature holds ``i`` ones. Their probability phi is
+Beta(a, b) with ``a = alpha theta`` and ``b = alpha (1 - theta)`` (Li, Zhang and Neal 2008, equation
+11); with phi integrated out a column has the probability of equation 18, and the number of ones is
+beta-binomial (equations 42 and 43).
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def _exact_rule(n_nodes: int, low: float, high: float) -> ThetaRule:
 def theta_rule(
     n: int, alpha: float, interval: tuple[float, float], *, refine: float = 1.0
 ) -> ThetaRule:
-    """Return a rule for the integral over theta, uniform on ``interval``.
+    """Return a rule for the integral over theta, uniform on ``interval`` (equations 10 and 24).
 
     Parameters
     ----------
@@ -135,7 +135,10 @@ def simpson_rule(interval: tuple[float, float], n_points: int = 21) -> ThetaRule
 
 @dataclass(frozen=True, slots=True)
 class AlphaPrior:
-    """Inverse gamma prior of alpha, density proportional to alpha^-(1+shape) exp(-rate/alpha)."""
+    """Inverse gamma prior of alpha (equation 9 of the 2008 paper).
+
+    Its density is proportional to alpha^-(1+shape) exp(-rate/alpha).
+    """
 
     shape: float
     rate: float

@@ -20,7 +20,10 @@ _DOUBT = 1e-9
 
 @lru_cache(maxsize=1 << 16)
 def squared_correlation(i0: int, i1: int, n0: int, n1: int) -> Fraction:
-    """COR^2 = (n0 I1 - n1 I0)^2 / (n0 n1 s (n - s)) with s = I0 + I1; 0 for a constant column."""
+    """Return COR^2 = (n0 I1 - n1 I0)^2 / (n0 n1 s (n - s)), s = I0 + I1 (equation 30, squared).
+
+    0 for a constant column.
+    """
     s = i0 + i1
     spread = n0 * n1 * s * (n0 + n1 - s)
     return Fraction((n0 * i1 - n1 * i0) ** 2, spread) if spread else Fraction(0)

@@ -1,7 +1,8 @@
 """Predictive probabilities of binary features, given the nodes of a posterior.
 
-P(y*=c, x* | data) = psi_c * sum over alpha of w_alpha * prod_j P(x*_j | c, alpha): one matrix
-product and one logsumexp per class. Averaging class probabilities with the weights is wrong.
+P(y*=c, x* | data) = psi_c * sum over alpha of w_alpha * prod_j P(x*_j | c, alpha) (equations 19 to
+22 of the 2008 paper): one matrix product and one logsumexp per class. Averaging class probabilities
+with the weights is wrong.
 """
 
 from __future__ import annotations

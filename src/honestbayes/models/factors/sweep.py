@@ -157,6 +157,8 @@ def _rescale(rng, event, shift, scores, log_loading):  # type: ignore[no-untyped
         more = shift * event.signal[b]
         square -= more / (1.0 + more) * np.sum(along[b] ** 2)
     if square > 0:
+        # g^2 |Z|^2 is chi-square with n d degrees of freedom under the prior of Z; the Jacobian of
+        # Z -> g Z is in its density, that of log(v) -> log(v) - 2 log(g) is 1.
         factor = 2.0 * rng.standard_gamma(0.5 * n * d) / square
         moved = log_loading - np.log(factor)
         change = 0.0
@@ -267,6 +269,8 @@ def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # t
     for b in range(along.shape[0]):
         other[b] *= np.sqrt(1.0 + shift * event.signal[b])
     now = _collapsed(design, event, columns, scores, node, loading)
+    # A uniform height under the density, in logarithms. The ellipse through U' Z and an independent
+    # draw of its prior leaves the prior as it is, so that the height needs the likelihood alone.
     level = now - rng.standard_exponential()
     angle = 2.0 * np.pi * rng.random()
     low, high = angle - 2.0 * np.pi, angle
@@ -316,8 +320,11 @@ def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type
     accepted = 0
     for r in range(event.kept_share.size):
         proposed = _propose(rng, mean, root, scores - mean, event.kept_share[r])
+        # U' Z stays: given the parameters it is independent of the rest.
         proposed += event.basis @ (event.basis.T @ (scores - proposed))
         value = _log_selection_at(event, design, node, proposed, loading)
+        # The proposal keeps the normal distribution given the parameters, so only P(S) is left of
+        # the Metropolis-Hastings ratio.
         if np.log(rng.random()) < value - now:
             scores[:] = proposed
             now = value
@@ -348,6 +355,9 @@ def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, v
     """
     has_factors = scores.shape[1] > 0
     shift = np.exp(log_shift) if event.has_shifts else 0.0
+    # A partially collapsed Gibbs sampler: steps 1 to 4 integrate the columns' parameters out, so
+    # they come before step 5, which draws these, and steps 6 and 7, which condition on them, after
+    # it. In another order the chain would not have the posterior as its distribution.
     columns = column_moments(values, design.codes, design.counts)
     if has_factors:
         _rescale(rng, event, shift, scores, log_loading)

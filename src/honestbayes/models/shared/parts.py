@@ -158,7 +158,7 @@ class TrainingLabels:
             yield rows, np.setdiff1d(everyone, rows)
 
     def log_prior(self, rows: IntArray | None = None) -> FloatArray:
-        """Log class probabilities before features are seen, learnt from all rows or from some."""
+        """Log class probabilities before features are seen (equation 17), from all rows or some."""
         codes = self.codes if rows is None else self.codes[rows]
         counts = np.bincount(codes, minlength=self.classes.size) + self.pseudocounts
         return np.asarray(np.log(counts) - np.log(counts.sum()))
