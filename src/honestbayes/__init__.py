@@ -13,17 +13,15 @@ from honestbayes.decisions import (
 )
 from honestbayes.files import ModelFileError
 from honestbayes.loading import load
-from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-from honestbayes.models.categorical.estimator import SelectiveCategoricalNB
-from honestbayes.models.factors.classifier import SelectiveFactorClassifier
-from honestbayes.models.factors.regressor import SelectiveFactorRegressor
-from honestbayes.models.mixed.estimator import SelectiveMixedNB
-from honestbayes.models.mixture.estimator import SelectiveMixture
-from honestbayes.models.plain.estimator import DiscreteNB
-from honestbayes.models.real.estimator import SelectiveGaussianNB
+from honestbayes.models.binary import SelectiveBernoulliNB
+from honestbayes.models.categorical import SelectiveCategoricalNB
+from honestbayes.models.factors import SelectiveFactorClassifier, SelectiveFactorRegressor
+from honestbayes.models.mixed import SelectiveMixedNB
+from honestbayes.models.mixture import SelectiveMixture
+from honestbayes.models.plain import DiscreteNB
+from honestbayes.models.real import SelectiveGaussianNB
 from honestbayes.screening import Screening, screen
-from honestbayes.search.boosted import BoostedProbabilitySelector
-from honestbayes.search.forward import ForwardProbabilitySelector
+from honestbayes.search import BoostedProbabilitySelector, ForwardProbabilitySelector
 from honestbayes.selection import Selection
 
 try:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from honestbayes.datasets import load_leukemia, simulate_naive_bayes
 from honestbayes.metrics import summarise
-from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+from honestbayes.models.binary import SelectiveBernoulliNB
 from honestbayes.report.analysis import Progress, analyse, no_progress
 from honestbayes.report.contenders import UNCORRECTED
 from honestbayes.report.folder import PAGE, check_folder, write_folder

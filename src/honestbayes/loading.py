@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from honestbayes.files import ModelFileError, read_archive
+from honestbayes.models.cards import cards
+from honestbayes.search import SELECTORS
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -38,41 +40,27 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     archive = read_archive(path)
     name = Path(path).name
-    if archive.kind not in _PLACES:
-        msg = f"{name!r} holds a model of an unknown kind, {archive.kind[:60]!r}."
-        raise ModelFileError(msg)
     try:
-        return _class_of(archive.kind)._from_plain(archive.content, archive.arrays)
+        known = _class_of(archive.kind)
+        if known is not None:
+            return known._from_plain(archive.content, archive.arrays)
     except OverflowError:  # JSON has whole numbers that are longer than any float
         msg = f"{name!r} is not a valid model file: a number is too large."
         raise ModelFileError(msg) from None
     except ModelFileError as error:
         msg = f"{name!r} is not a valid model file: {error}."
         raise ModelFileError(msg) from None
-
-
-_PLACES = {
-    "BoostedProbabilitySelector": "honestbayes.search.boosted",
-    "DiscreteNB": "honestbayes.models.plain.estimator",
-    "ForwardProbabilitySelector": "honestbayes.search.forward",
-    "SelectiveBernoulliNB": "honestbayes.models.binary.estimator",
-    "SelectiveCategoricalNB": "honestbayes.models.categorical.estimator",
-    "SelectiveFactorClassifier": "honestbayes.models.factors.classifier",
-    "SelectiveFactorRegressor": "honestbayes.models.factors.regressor",
-    "SelectiveGaussianNB": "honestbayes.models.real.estimator",
-    "SelectiveMixedNB": "honestbayes.models.mixed.estimator",
-    "SelectiveMixture": "honestbayes.models.mixture.estimator",
-    "table model": "honestbayes.tables.model",
-}
-"""Where the class of each kind is; imported when a file needs it, so that loading stays light."""
+    msg = f"{name!r} holds a model of an unknown kind, {archive.kind[:60]!r}."
+    raise ModelFileError(msg)
 
 
 def _class_of(kind: str) -> Any:
-    """Return the class that reads files of a kind."""
+    """Return the class that reads files of a kind, or None."""
     if kind != "table model":
-        return getattr(import_module(_PLACES[kind]), kind)
+        readers = {card.kind: card.estimator for card in cards()} | SELECTORS
+        return readers.get(kind)
     try:
-        return import_module(_PLACES[kind]).TableModel
+        return import_module("honestbayes.tables.model").TableModel
     except ImportError as error:
         msg = 'a model of tables needs pyarrow: pip install "honestbayes[cli]"'
         raise ModelFileError(msg) from error

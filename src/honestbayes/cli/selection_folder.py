@@ -14,10 +14,8 @@ from matplotlib.figure import Figure
 from honestbayes.files import ModelFileError, read_archive, whole_folder
 from honestbayes.plots import SelectionPathDisplay
 from honestbayes.report.folder import check_parent, safe_cell
-from honestbayes.search.boosted import BoostedProbabilitySelector
-from honestbayes.search.forward import ForwardProbabilitySelector
+from honestbayes.search import SELECTORS, ProbabilitySelector
 from honestbayes.search.path import SelectionPath
-from honestbayes.search.selector import ProbabilitySelector
 from honestbayes.tables import InputError, TableFile
 from honestbayes.tables.conversion import to_text
 
@@ -27,7 +25,6 @@ REDUCED = "reduced.csv"
 SELECTOR = "selector.honestbayes"
 FILES = (PATH, PICTURE, REDUCED, SELECTOR)
 
-_KINDS = (ForwardProbabilitySelector._kind, BoostedProbabilitySelector._kind)
 _NAMED_STEPS = 30
 _WIDTH, _HEIGHT = 7.4, 4.6
 _DOTS_PER_INCH = 150
@@ -59,7 +56,7 @@ def check_selection_folder(folder: Path, table: Path) -> None:
 def _is_selection(path: Path) -> bool:
     """Whether this is a selector, so that the folder is ours to replace."""
     try:
-        return read_archive(path).kind in _KINDS
+        return read_archive(path).kind in SELECTORS
     except (OSError, ModelFileError):
         return False
 

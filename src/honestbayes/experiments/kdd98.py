@@ -28,7 +28,7 @@ from honestbayes.datasets.kdd98 import (
     load_kdd98_sample,
 )
 from honestbayes.decisions import decide, mailing_benefits, profit
-from honestbayes.models.plain.estimator import DiscreteNB
+from honestbayes.models.plain import DiscreteNB
 from honestbayes.search.boosted import BoostedProbabilitySelector
 from honestbayes.search.forward import ForwardProbabilitySelector
 from honestbayes.types import FloatArray, IntArray

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from honestbayes.files.fields import Field
-from honestbayes.models.plain.fields import WholeWord
+from honestbayes.models.plain import WholeWord
 from honestbayes.models.shared.parameters import whole_number
 from honestbayes.search.boosting import Round, boost
 from honestbayes.search.judges import Cases, NaiveBayesCourt

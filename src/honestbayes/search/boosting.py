@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr, softmax
 
-from honestbayes.models.plain.counts import LevelCounts
+from honestbayes.models.plain import LevelCounts
 from honestbayes.search.judges import Cases
 from honestbayes.types import FloatArray
 

@@ -11,7 +11,7 @@ import numpy as np
 from honestbayes.files.entries import Entries, Plain
 from honestbayes.files.fields import Choice, Field, Known
 from honestbayes.files.records import Given
-from honestbayes.models.plain.fields import WholeWord
+from honestbayes.models.plain import WholeWord
 from honestbayes.models.shared.parameters import selection_rule, whole_number
 from honestbayes.models.shared.words import Word
 from honestbayes.search.estimator_judge import EstimatorCourt

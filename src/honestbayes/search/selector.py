@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from honestbayes.files.entries import Entries, Plain, nested
 from honestbayes.files.fields import Field, Known, plain_scalar
 from honestbayes.files.records import Section, record_to_plain
-from honestbayes.models.plain.fields import KindsInTable, KnowsTable, Smoothing, WholeWord
+from honestbayes.models.plain import KindsInTable, KnowsTable, Smoothing, WholeWord
 from honestbayes.models.shared.parameters import check_weights, positive_number, whole_number
 from honestbayes.models.shared.words import Word
 from honestbayes.search.judges import Cases

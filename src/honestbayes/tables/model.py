@@ -14,10 +14,8 @@ import pyarrow as pa
 
 from honestbayes.files import ModelFileError, write_archive
 from honestbayes.files.entries import Entries, Plain, nested
-from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-from honestbayes.models.factors.classifier import SelectiveFactorClassifier
-from honestbayes.models.mixed.estimator import SelectiveMixedNB
-from honestbayes.models.mixture.estimator import SelectiveMixture
+from honestbayes.models.cards import card_of, table_cards
+from honestbayes.models.shared.estimator import SelectiveNaiveBayes as Estimator
 from honestbayes.tables.encoding import Encoding
 from honestbayes.tables.errors import InputError, listed, shown
 from honestbayes.tables.files import TableFile
@@ -26,19 +24,8 @@ from honestbayes.types import AnyArray, FloatArray
 
 KIND = "table model"
 
-Estimator = SelectiveBernoulliNB | SelectiveMixedNB | SelectiveMixture | SelectiveFactorClassifier
-"""What a table model may hold."""
-
-_ESTIMATORS: dict[str, type[Estimator]] = {
-    kind.__name__: kind
-    for kind in (
-        SelectiveBernoulliNB,
-        SelectiveMixedNB,
-        SelectiveMixture,
-        SelectiveFactorClassifier,
-    )
-}
-"""By the name that a file has for them; files without a name are of the first."""
+UNNAMED = "SelectiveBernoulliNB"
+"""The kind of the estimator in files that do not name it: older ones knew no other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +54,7 @@ class TableModel:
         """Join a model that was fitted to ``table.X`` and ``table.y`` with the table's ways."""
         return cls(
             estimator.on_kept_columns(),
-            table.encoding.take(kept_columns(estimator)),
+            table.encoding.take(tuple(estimator.kept_columns().tolist())),
             table.target,
             table.labels,
         )
@@ -201,8 +188,9 @@ class TableModel:
 
     def _to_plain(self) -> Plain:
         content, arrays = nested("estimator", self.estimator._to_plain())
-        if not isinstance(self.estimator, SelectiveBernoulliNB):
-            content["estimator_kind"] = type(self.estimator).__name__
+        kind = card_of(self.estimator).kind
+        if kind != UNNAMED:
+            content["estimator_kind"] = kind
         content |= {
             "encoding": self.encoding.to_dict(),
             "target": self.target,
@@ -228,27 +216,20 @@ class TableModel:
             "labels",
             "are not two or more different texts",
         )
-        kind = SelectiveBernoulliNB.__name__
-        if "estimator_kind" in content:
-            kind = entries.value("estimator_kind")
-        entries.check(isinstance(kind, str) and kind in _ESTIMATORS, "estimator_kind", "is unknown")
-        estimator = _ESTIMATORS[kind]._from_plain(*entries.section("estimator").plain())
+        kind = entries.value("estimator_kind") if "estimator_kind" in content else UNNAMED
+        known = {card.kind: card.estimator for card in table_cards().values()}
+        entries.check(isinstance(kind, str) and kind in known, "estimator_kind", "is unknown")
+        estimator: Estimator = known[kind]._from_plain(*entries.section("estimator").plain())
         entries.finish()
         names = tuple(str(name) for name in estimator.get_feature_names_out())
-        if not estimator._kept_columns_only or names != encoding.names:
+        in_order = estimator.kept_columns().tolist() == list(range(estimator.n_features_in_))
+        if not in_order or names != encoding.names:
             msg = "the encoding and the model do not fit together"
             raise ModelFileError(msg)
         if estimator.classes_.tolist() != list(range(len(labels))):
             msg = "the model's classes are not the places of its labels"
             raise ModelFileError(msg)
         return cls(estimator, encoding, target, tuple(labels))
-
-
-def kept_columns(estimator: Estimator) -> tuple[int, ...]:
-    """Return the places of the kept features in the training table, in the model's order."""
-    if isinstance(estimator, SelectiveMixedNB):
-        return tuple(np.concatenate(estimator._kept_columns()).tolist())
-    return estimator.selection_.columns
 
 
 def as_arrow(table: Any, columns: tuple[str, ...]) -> pa.Table:

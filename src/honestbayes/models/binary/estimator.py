@@ -32,6 +32,7 @@ from honestbayes.screening import Screening, screen
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources import as_source, encode_classes
 from honestbayes.sources.binarization import Binarization, BinarizeOption
+from honestbayes.sources.kinds import Kind
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
@@ -127,6 +128,8 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveBernoulliNB"
+    _kind_of_features: ClassVar[Kind] = "binary"
+    _explain_part = staticmethod(explain.feature_table)
 
     def __init__(
         self,
@@ -328,9 +331,8 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
 
     def feature_table(self) -> FeatureTable:
         """Return what each kept feature says: P(x=1) in each class, and the weight of evidence."""
-        names = tuple(str(name) for name in self.get_feature_names_out())
-        classes = (str(self.classes_[0]), str(self.classes_[1]))
-        return explain.feature_table(self._fit, names, classes, self.slope_)
+        table: FeatureTable = self._only_table()
+        return table
 
     def contributions(self, X: Any) -> FloatArray:
         """Return what each kept feature adds to the log-odds of each row, shape (n, k).

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, log_expit, logsumexp
@@ -12,19 +12,19 @@ from honestbayes.likelihood.counts import CountLikelihood
 from honestbayes.models.binary.common_alpha import CommonAlphaFit
 from honestbayes.models.binary.fit import BernoulliFit
 from honestbayes.models.binary.learned import LearnedFit
+from honestbayes.models.binary.part import BernoulliPart
+from honestbayes.models.shared.explanation import KeptTable, by_design
+from honestbayes.sources import Binarization
+from honestbayes.sources.kinds import Kind
 from honestbayes.types import AnyArray, BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureTable:
+class FeatureTable(KeptTable):
     """The kept features, strongest first, then those kept by design.
 
     Attributes
     ----------
-    name : tuple of str
-        Names.
-    classes : tuple of str
-        The two class labels.
     correlation : ndarray of shape (k,)
         Training correlation with the class.
     probability : ndarray of shape (2, k)
@@ -37,14 +37,36 @@ class FeatureTable:
         Whether the feature was kept by design.
     """
 
-    name: tuple[str, ...]
-    classes: tuple[str, str]
     correlation: FloatArray
     probability: FloatArray
     sd: FloatArray
     evidence_if_one: FloatArray
     evidence_if_zero: FloatArray
     by_design: BoolArray
+    _cuts: Binarization = field(repr=False)
+    """How values become 0/1."""
+
+    kind: ClassVar[Kind] = "binary"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what is known of each feature; a one is what is above the cut, or the high value.
+
+        The two classes are the negative and the positive one.
+        """
+        columns = {
+            "by_design": self.by_design,
+            "correlation": self.correlation,
+            "p_negative": self.probability[0],
+            "p_positive": self.probability[1],
+            "sd_negative": self.sd[0],
+            "sd_positive": self.sd[1],
+            "evidence_if_one": self.evidence_if_one,
+            "evidence_if_zero": self.evidence_if_zero,
+            "cut": self._cuts.cut,
+            "high": self._cuts.high,
+        }
+        values = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in values]
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""
@@ -78,14 +100,13 @@ class FeatureTable:
 
 
 def feature_table(
-    fit: BernoulliFit, names: tuple[str, ...], classes: tuple[str, str], slope: float
+    part: BernoulliPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
 ) -> FeatureTable:
     """Summarise each kept feature."""
+    fit = part.fit
     mean = np.concatenate([_predictive(block, ones=True) for block in fit.blocks], axis=1)
     complement = np.concatenate([_predictive(block, ones=False) for block in fit.blocks], axis=1)
     sd = np.concatenate([_sd(block) for block in fit.blocks], axis=1)
-    by_design = np.zeros(mean.shape[1], dtype=bool)
-    by_design[len(fit.selection.kept) :] = True
     return FeatureTable(
         names,
         classes,
@@ -94,7 +115,8 @@ def feature_table(
         sd,
         slope * (np.log(mean[1]) - np.log(mean[0])),
         slope * (np.log(complement[1]) - np.log(complement[0])),
-        by_design,
+        by_design(fit.selection),
+        fit.binarization,
     )
 
 

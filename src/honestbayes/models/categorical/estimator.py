@@ -13,6 +13,7 @@ from honestbayes.models.shared.alpha_posterior import AlphaPosterior
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
 from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.sources.kinds import Kind
 from honestbayes.sources.levels import category_table
 from honestbayes.types import BoolArray
 
@@ -107,6 +108,8 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveCategoricalNB"
+    _kind_of_features: ClassVar[Kind] = "categorical"
+    _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"categorical": CategoricalPart}
     _absent_words: ClassVar[Mapping[str, Any]] = {"criterion": "correlation"}
     _fitted_words: ClassVar[Mapping[str, Field]] = {
@@ -179,8 +182,5 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
 
     def feature_table(self) -> CategoricalFeatureTable:
         """Return what each kept feature says: how often each level occurs in each class."""
-        names = tuple(str(name) for name in self.get_feature_names_out())
-        (part,) = self._parts
-        assert isinstance(part, CategoricalPart)
-        labels = tuple(str(label) for label in self.classes_)
-        return feature_table(part.fit, part.levels, names, labels)
+        table: CategoricalFeatureTable = self._only_table()
+        return table

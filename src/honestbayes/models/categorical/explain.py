@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import logsumexp
 
-from honestbayes.models.categorical.blocks import CategoricalFit
+from honestbayes.models.categorical.part import CategoricalPart
+from honestbayes.models.shared.explanation import KeptTable, by_design
 from honestbayes.selection.association import equivalent_r_squared
 from honestbayes.sources.columns import number_text
-from honestbayes.sources.levels import Levels
+from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray, FloatArray
 
 UNSEEN = "(never seen)"
@@ -19,15 +21,11 @@ UNSEEN = "(never seen)"
 
 
 @dataclass(frozen=True, slots=True)
-class CategoricalFeatureTable:
+class CategoricalFeatureTable(KeptTable):
     """The kept features, strongest first, then those kept by design.
 
     Attributes
     ----------
-    name : tuple of str
-        Names.
-    classes : tuple of str
-        Class labels.
     r : ndarray of shape (k,)
         The correlation of a two-level feature that would be as surprising.
     levels : tuple of tuple of str
@@ -38,12 +36,43 @@ class CategoricalFeatureTable:
         Whether the feature was kept by design.
     """
 
-    name: tuple[str, ...]
-    classes: tuple[str, ...]
     r: FloatArray
     levels: tuple[tuple[str, ...], ...]
     probability: tuple[FloatArray, ...]
     by_design: BoolArray
+    _slope: float = field(repr=False)
+    """The factor on the evidence."""
+
+    kind: ClassVar[Kind] = "categorical"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what is known of each feature; of two classes, evidence is for the second.
+
+        Of more it is what a level says for one class against another at most.
+        """
+        return [
+            {
+                "by_design": bool(self.by_design[j]),
+                "correlation": float(self.r[j]),
+                "levels": self.levels[j],
+                "probability": tuple(tuple(of_class) for of_class in probability.tolist()),
+                "evidence": tuple((self._slope * _evidence(probability)).tolist()),
+            }
+            for j, probability in enumerate(self.probability)
+        ]
+
+    def with_levels(self, texts: Callable[[str, tuple[str, ...]], tuple[str, ...]]) -> Self:
+        """Return the table with other names of levels, given the feature's name and its levels."""
+        return replace(self, levels=tuple(map(texts, self.name, self.levels)))
+
+    def shortened(self, most: int) -> Self:
+        """Return the table with the levels that say most, in their order, and the others as one."""
+        pairs = [
+            _strongest(levels, probability, most)
+            for levels, probability in zip(self.levels, self.probability, strict=True)
+        ]
+        levels, probability = (tuple(pair[part] for pair in pairs) for part in (0, 1))
+        return replace(self, levels=levels, probability=probability)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON; one entry of each is a feature."""
@@ -82,24 +111,43 @@ class CategoricalFeatureTable:
         return "\n".join(lines)
 
 
+def _evidence(probability: FloatArray) -> FloatArray:
+    """Return what each level says: of two classes for the second, else between the extremes."""
+    logs = np.log(probability)
+    return np.asarray(logs[1] - logs[0] if len(logs) == 2 else np.ptp(logs, axis=0))
+
+
+def _strongest(
+    levels: tuple[str, ...], probability: FloatArray, most: int
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Return the levels that say most, and what is left of the probabilities as one level."""
+    if len(levels) <= most:
+        return levels, probability
+    says = np.ptp(np.log(probability), axis=0)
+    shown = np.sort(np.argsort(-says, kind="stable")[:most])
+    rest = np.delete(probability, shown, axis=1).sum(axis=1, keepdims=True)
+    others = f"({len(levels) - most:,} more)"
+    return (*(levels[v] for v in shown), others), np.hstack([probability[:, shown], rest])
+
+
 def feature_table(
-    fit: CategoricalFit, levels: Levels, names: tuple[str, ...], classes: tuple[str, ...]
+    part: CategoricalPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
 ) -> CategoricalFeatureTable:
     """Summarise each kept feature."""
-    tables = [table for block in fit.blocks for table in block.tables]
-    by_design = np.zeros(len(names), dtype=bool)
-    by_design[len(fit.selection.kept) :] = True
+    blocks = part.fit.blocks
+    tables = [table for block in blocks for table in block.tables]
     return CategoricalFeatureTable(
         names,
         classes,
         np.array([np.sqrt(equivalent_r_squared(table[None])[0]) for table in tables]),
-        tuple(tuple(_word(value) for value in values.tolist()) for values in levels.values),
+        tuple(tuple(_word(value) for value in values.tolist()) for values in part.levels.values),
         tuple(
             np.exp(logsumexp(block.log_weight[:, None, None] + log_prob, axis=0))
-            for block in fit.blocks
+            for block in blocks
             for log_prob in block.log_prob
         ),
-        by_design,
+        by_design(part.selection),
+        slope,
     )
 
 

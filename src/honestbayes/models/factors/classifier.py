@@ -13,7 +13,7 @@ from honestbayes.models.factors.estimator import (
     FactorEstimator,
     classifier_settings,
 )
-from honestbayes.models.factors.explain import FactorFeatureTable, feature_table
+from honestbayes.models.factors.explain import FactorFeatureTable, factors, feature_table
 from honestbayes.models.factors.part import FactorPart, FactorTraining, choose_factors
 from honestbayes.models.real.fit import RatioPosterior
 from honestbayes.models.real.part import real_source
@@ -21,6 +21,7 @@ from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.models.shared.slope import held_out_folds, warn_of_too_few_groups
 from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray
 
 
@@ -155,6 +156,8 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveFactorClassifier"
+    _kind_of_features: ClassVar[Kind] = "real"
+    _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"factors": FactorPart}
     _fitted_words: ClassVar[Mapping[str, Field]] = {
         "feature_prior_": Choice("learned", "heavy-tailed"),
@@ -270,7 +273,9 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
 
         The evidence of features that move together does not add up.
         """
-        names = tuple(str(name) for name in self.get_feature_names_out())
-        (part,) = self._parts
-        assert isinstance(part, FactorPart)
-        return feature_table(part, names, tuple(str(label) for label in self.classes_))
+        table: FactorFeatureTable = self._only_table()
+        return table
+
+    def sections(self) -> dict[str, Any]:
+        """Return how many factors there are, and how that number was chosen."""
+        return {"factors": factors(self.n_factors_, self.factor_choice_)}

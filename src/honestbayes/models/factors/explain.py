@@ -9,7 +9,8 @@ import numpy as np
 
 from honestbayes.models.factors.estimator import FactorChoice
 from honestbayes.models.factors.part import FactorPart
-from honestbayes.models.real.explain import MeasurementTable
+from honestbayes.models.real.explain import MeasurementTable, correlation_with
+from honestbayes.models.shared.explanation import by_design
 from honestbayes.types import FloatArray
 
 
@@ -33,11 +34,12 @@ class FactorFeatureTable(MeasurementTable):
 
 
 def feature_table(
-    part: FactorPart, names: tuple[str, ...], classes: tuple[str, ...]
+    part: FactorPart,
+    names: tuple[str, ...],
+    classes: tuple[str, ...],
+    slope: float,  # noqa: ARG001 - centres and spreads have none
 ) -> FactorFeatureTable:
     """Summarise each kept feature over all draws."""
-    by_design = np.zeros(len(names), dtype=bool)
-    by_design[len(part.selection.kept) :] = True
     nothing = np.zeros(0)
     centre, spread, shared = np.zeros((len(classes), 0)), nothing, nothing
     if part.drawn is not None:
@@ -47,8 +49,17 @@ def feature_table(
         centre = part.drawn.standard.centre + unit * location.mean(axis=0)
         spread = unit * np.sqrt((by_factors + noise).mean(axis=0))
         shared = (by_factors / (by_factors + noise)).mean(axis=0)
-    r = np.sqrt(part.fit.moments.r_squared())
-    return FactorFeatureTable(names, classes, r, centre, spread, by_design, shared)
+    moments = part.fit.moments
+    return FactorFeatureTable(
+        names,
+        classes,
+        np.sqrt(moments.r_squared()),
+        centre,
+        spread,
+        by_design(part.selection),
+        correlation_with(moments),
+        shared,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from honestbayes.models.binary.rows import TrainingRows
 from honestbayes.models.binary.settings import bernoulli_settings
 from honestbayes.models.categorical.part import CategoricalPart, CategoricalTraining
 from honestbayes.models.categorical.settings import categorical_settings
-from honestbayes.models.mixed.explain import MixedFeatureTable, feature_table
+from honestbayes.models.mixed.explain import MixedFeatureTable, part_table
 from honestbayes.models.real.part import GaussianPart, GaussianTraining, refuse_sparse
 from honestbayes.models.real.settings import gaussian_settings
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
@@ -132,6 +132,7 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveMixedNB"
+    _explain_part = staticmethod(part_table)
     _part_classes: ClassVar[Mapping[str, type]] = {
         "binary": BernoulliPart,
         "categorical": CategoricalPart,
@@ -251,12 +252,17 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
         if self._kept_columns_only:
             self.kinds_ = tuple(kind for kind, part in by_kind for _ in part.selection.columns)
 
+    def _kinds_of_parts(self) -> tuple[Kind, ...]:
+        return self.part_kinds_
+
+    @property
+    def correction_(self) -> str | None:
+        """What "auto" became, as in the estimators of one kind."""
+        return "counts" if self.correction == "auto" else self.correction
+
     def feature_table(self) -> MixedFeatureTable:
         """Return what each kept feature says, kind by kind."""
-        names = tuple(str(name) for name in self.get_feature_names_out())
-        labels = tuple(str(label) for label in self.classes_)
-        parts: dict[str, FittedPart] = dict(zip(self.part_kinds_, self._parts, strict=True))
-        return feature_table(parts, names, labels, self.slope_)
+        return MixedFeatureTable(dict(self.feature_tables()))
 
 
 _DEFAULTS = {

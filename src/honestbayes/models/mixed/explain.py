@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from honestbayes.models.binary import explain
+from honestbayes.models.binary.explain import feature_table as binary_table
 from honestbayes.models.binary.part import BernoulliPart
-from honestbayes.models.categorical import explain as categorical_explain
+from honestbayes.models.categorical.explain import feature_table as categorical_table
 from honestbayes.models.categorical.part import CategoricalPart
-from honestbayes.models.real import explain as gaussian_explain
+from honestbayes.models.real.explain import feature_table as real_table
 from honestbayes.models.real.part import GaussianPart
-from honestbayes.models.shared.parts import FittedPart
+from honestbayes.models.shared.explanation import KeptTable
 
-PartTable = (
-    explain.FeatureTable
-    | categorical_explain.CategoricalFeatureTable
-    | gaussian_explain.GaussianFeatureTable
-)
+_OF_PART: dict[type, Callable[..., KeptTable]] = {
+    BernoulliPart: binary_table,
+    CategoricalPart: categorical_table,
+    GaussianPart: real_table,
+}
+
+
+def part_table(
+    part: Any, names: tuple[str, ...], classes: tuple[str, ...], slope: float
+) -> KeptTable:
+    """Return the table of the features of one kind, as the estimator of that kind has it."""
+    return _OF_PART[type(part)](part, names, classes, slope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class MixedFeatureTable:
         two levels.
     """
 
-    parts: dict[str, PartTable]
+    parts: dict[str, Any]
 
     def to_dict(self) -> dict[str, dict[str, list[Any]]]:
         """Return plain columns of each kind."""
@@ -43,39 +50,6 @@ class MixedFeatureTable:
         """Return an aligned table for each kind."""
         return "\n\n".join(f"{kind} features\n{table}" for kind, table in self.parts.items())
 
-
-def feature_table(
-    parts: Mapping[str, FittedPart], names: tuple[str, ...], classes: tuple[str, ...], slope: float
-) -> MixedFeatureTable:
-    """Summarise each kept feature.
-
-    Parameters
-    ----------
-    parts : mapping of str to FittedPart
-        The fitted part of each kind, in the model's order.
-    names : tuple of str
-        Names of all kept features, part by part.
-    classes : tuple of str
-        Class labels.
-    slope : float
-        The factor on the evidence.
-    """
-    tables: dict[str, PartTable] = {}
-    first = 0
-    for kind, part in parts.items():
-        width = len(part.selection.columns)
-        if width:
-            tables[kind] = _part_table(part, names[first : first + width], classes, slope)
-        first += width
-    return MixedFeatureTable(tables)
-
-
-def _part_table(
-    part: FittedPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
-) -> PartTable:
-    if isinstance(part, BernoulliPart):
-        return explain.feature_table(part.fit, names, (classes[0], classes[1]), slope)
-    if isinstance(part, CategoricalPart):
-        return categorical_explain.feature_table(part.fit, part.levels, names, classes)
-    assert isinstance(part, GaussianPart)
-    return gaussian_explain.feature_table(part.fit, names, classes)
+    def changed(self, change: Callable[[Any], Any]) -> Self:
+        """Return the tables of all kinds, each changed."""
+        return type(self)({kind: change(table) for kind, table in self.parts.items()})

@@ -26,6 +26,7 @@ from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources import Binarization, as_source
 from honestbayes.sources.binarization import BinarizeOption
+from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray, FloatArray
 
 _DRAWN_CELLS = 1 << 21
@@ -118,6 +119,8 @@ class SelectiveMixture(TwoClassNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveMixture"
+    _kind_of_features: ClassVar[Kind] = "binary"
+    _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"mixture": MixturePart}
     _fitted_words: ClassVar[Mapping[str, Field]] = {
         "correction_": Choice("selection", None),
@@ -281,10 +284,12 @@ class SelectiveMixture(TwoClassNaiveBayes):
 
     def components(self) -> Components:
         """Return what the two components are: their features, their classes and their cases."""
-        check_is_fitted(self)
-        names = tuple(str(name) for name in self.get_feature_names_out())
-        classes = (str(self.classes_[0]), str(self.classes_[1]))
+        names, classes = self._names_and_classes()
         return components(self.draws_, names, classes)
+
+    def sections(self) -> dict[str, Any]:
+        """Return the two groups of cases."""
+        return {"groups": self.components()}
 
     def feature_table(self) -> FeatureTable:
         """Return what each kept feature says by itself: P(x=1) in each class.
@@ -292,11 +297,8 @@ class SelectiveMixture(TwoClassNaiveBayes):
         The evidence of a feature alone; those of several do not add up, because features of one
         component share what they say.
         """
-        (part,) = self._parts
-        assert isinstance(part, MixturePart)
-        names = tuple(str(name) for name in self.get_feature_names_out())
-        classes = (str(self.classes_[0]), str(self.classes_[1]))
-        return feature_table(part, names, classes, self.slope_)
+        table: FeatureTable = self._only_table()
+        return table
 
     def kept_binarization(self) -> Binarization:
         """Return the cuts of the kept features, in the order of ``selection_.columns``."""

@@ -10,6 +10,7 @@ import numpy as np
 from honestbayes.models.binary.explain import FeatureTable
 from honestbayes.models.mixture.fit import component_draws
 from honestbayes.models.mixture.part import MixturePart
+from honestbayes.models.shared.explanation import by_design
 from honestbayes.sampling.draws import Draws
 from honestbayes.types import FloatArray
 
@@ -38,7 +39,7 @@ class Components:
     """
 
     name: tuple[str, ...]
-    classes: tuple[str, str]
+    classes: tuple[str, ...]
     share: FloatArray
     class_1: FloatArray
     probability: FloatArray
@@ -72,7 +73,7 @@ class Components:
         return "\n".join(lines)
 
 
-def components(draws: Draws, names: tuple[str, ...], classes: tuple[str, str]) -> Components:
+def components(draws: Draws, names: tuple[str, ...], classes: tuple[str, ...]) -> Components:
     """Summarise the components over all draws."""
     named = component_draws(draws)
     phi = named["phi"]
@@ -90,7 +91,7 @@ def components(draws: Draws, names: tuple[str, ...], classes: tuple[str, str]) -
 
 
 def feature_table(
-    part: MixturePart, names: tuple[str, ...], classes: tuple[str, str], slope: float
+    part: MixturePart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
 ) -> FeatureTable:
     """Summarise each kept feature by class: over the components, as often as a class has them."""
     psi, phi = part.draws.pooled("psi"), part.draws.pooled("phi")
@@ -98,8 +99,6 @@ def feature_table(
     of_class /= of_class.sum(axis=2, keepdims=True)
     share = np.einsum("cdz,dzk->cdk", of_class, phi[..., 1:])
     mean = share.mean(axis=1)
-    by_design = np.zeros(len(names), dtype=bool)
-    by_design[len(part.selection.kept) :] = True
     return FeatureTable(
         names,
         classes,
@@ -108,5 +107,6 @@ def feature_table(
         share.std(axis=1),
         slope * (np.log(mean[1]) - np.log(mean[0])),
         slope * (np.log1p(-mean[1]) - np.log1p(-mean[0])),
-        by_design,
+        by_design(part.selection),
+        part.binarization,
     )

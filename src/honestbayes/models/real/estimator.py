@@ -14,6 +14,7 @@ from honestbayes.models.real.settings import gaussian_settings
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
 from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray
 
 
@@ -99,6 +100,8 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveGaussianNB"
+    _kind_of_features: ClassVar[Kind] = "real"
+    _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"real": GaussianPart}
     _fitted_words: ClassVar[Mapping[str, Field]] = {
         "feature_prior_": Choice("learned", "heavy-tailed"),
@@ -158,5 +161,5 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
 
     def feature_table(self) -> GaussianFeatureTable:
         """Return what each kept feature says: its centre in each class, and whether it is idle."""
-        names = tuple(str(name) for name in self.get_feature_names_out())
-        return feature_table(self._fit, names, tuple(str(label) for label in self.classes_))
+        table: GaussianFeatureTable = self._only_table()
+        return table

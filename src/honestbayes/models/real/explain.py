@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from honestbayes.models.real.fit import GaussianFit
+from honestbayes.models.real.part import GaussianPart
+from honestbayes.models.shared.explanation import KeptTable, by_design
+from honestbayes.screening.moments import Moments
+from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class MeasurementTable:
+class MeasurementTable(KeptTable):
     """What tables of kept real-valued features have in common.
 
     Attributes
     ----------
-    name : tuple of str
-        Names.
-    classes : tuple of str
-        Class labels.
     r : ndarray of shape (k,)
         Root of the share of the sum of squares between classes; for two classes the absolute
         correlation.
@@ -32,15 +31,32 @@ class MeasurementTable:
         Whether the feature was kept by design.
     """
 
-    name: tuple[str, ...]
-    classes: tuple[str, ...]
     r: FloatArray
     centre: FloatArray
     spread: FloatArray
     by_design: BoolArray
+    _correlation: FloatArray = field(repr=False)
+    """The same as r, with its sign where there are two classes."""
 
+    kind: ClassVar[Kind] = "real"
     _share: ClassVar[str]
     """The attribute of a subclass that is a share."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what is known of each feature; the share that another model has is None."""
+        shares = getattr(self, self._share)
+        return [
+            {
+                "by_design": bool(self.by_design[j]),
+                "correlation": float(self._correlation[j]),
+                "centre": tuple(self.centre[:, j].tolist()),
+                "spread": float(self.spread[j]),
+                "idle": None,
+                "shared": None,
+                self._share: float(shares[j]),
+            }
+            for j in range(len(self.name))
+        ]
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""
@@ -87,13 +103,23 @@ class GaussianFeatureTable(MeasurementTable):
     _share: ClassVar[str] = "idle"
 
 
+def correlation_with(moments: Moments) -> FloatArray:
+    """Return the correlation of real-valued features with the class; its sign, of two classes."""
+    size = np.sqrt(moments.r_squared())
+    if moments.mean.shape[0] > 2:
+        return np.asarray(size)
+    return np.asarray(np.sign(moments.mean[1] - moments.mean[0]) * size)
+
+
 def feature_table(
-    fit: GaussianFit, names: tuple[str, ...], classes: tuple[str, ...]
+    part: GaussianPart,
+    names: tuple[str, ...],
+    classes: tuple[str, ...],
+    slope: float,  # noqa: ARG001 - centres and spreads have none
 ) -> GaussianFeatureTable:
     """Summarise each kept feature."""
+    fit = part.fit
     weights = fit.ratio_weights()
-    by_design = np.zeros(len(names), dtype=bool)
-    by_design[len(fit.selection.kept) :] = True
     observed = np.broadcast_to(fit.moments.observed, fit.moments.mean.shape).sum(axis=0)
     degrees = 2 * fit.variance_prior.shape + np.maximum(observed - len(classes), 0)
     return GaussianFeatureTable(
@@ -102,6 +128,7 @@ def feature_table(
         np.sqrt(fit.moments.r_squared()),
         np.einsum("ak,ack->ck", weights, fit.location),
         np.sqrt((2 * fit.variance_prior.scale + fit.moments.within) / degrees),
-        by_design,
+        by_design(fit.selection),
+        correlation_with(fit.moments),
         weights[fit.ratio == 0].sum(axis=0),
     )

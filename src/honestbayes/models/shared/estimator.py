@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from honestbayes.files.fields import (
     Known,
 )
+from honestbayes.models.shared.explanation import Explained
 from honestbayes.models.shared.intervals import probability_intervals
-from honestbayes.models.shared.kept_columns import Described, KeptColumns
+from honestbayes.models.shared.kept_columns import Described
 from honestbayes.models.shared.number import NumberChoice
 from honestbayes.models.shared.parameters import (
     check_level_and_draws,
@@ -39,7 +40,7 @@ from honestbayes.sources.kinds import columns_of
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 
-class SelectiveNaiveBayes(ClassifierMixin, KeptColumns, SavedParts):
+class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
     """Base of the estimators whose features come in parts of one kind each.
 
     A subclass says which labels it takes (`_encode`), which parts a training table has
@@ -48,6 +49,10 @@ class SelectiveNaiveBayes(ClassifierMixin, KeptColumns, SavedParts):
     """
 
     n_features_to_select: Any
+    threshold: Any
+    always_keep: Any
+    random_state: Any
+    correction_: Any
     class_pseudocounts: Any
     class_prior: Any
     recalibrate: Any
@@ -144,7 +149,7 @@ class SelectiveNaiveBayes(ClassifierMixin, KeptColumns, SavedParts):
         kept_columns_only: bool = False,
     ) -> Self:
         """Hold what was fitted, and show it."""
-        self._parts: tuple[FittedPart, ...] = tuple(parts)
+        self._parts = tuple(parts)
         self._log_prior = log_prior
         self._kept_columns_only = kept_columns_only
         self.classes_ = classes

@@ -21,6 +21,11 @@ class KeptColumns(BaseEstimator):
         """Return the table's columns that each part kept."""
         raise NotImplementedError
 
+    def kept_columns(self) -> IntArray:
+        """Return the table's columns that were kept, in the order of `get_feature_names_out`."""
+        check_is_fitted(self)
+        return np.concatenate(self._kept_columns())
+
     def _columns_in(self, X: Any) -> list[IntArray]:
         """Return where a table has the columns that each part kept; refuse another table."""
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -43,13 +48,12 @@ class KeptColumns(BaseEstimator):
         """Return the mask of the kept features, or their indices."""
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[np.concatenate(self._kept_columns())] = True
+        mask[self.kept_columns()] = True
         return np.flatnonzero(mask) if indices else mask
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """Return the names of the kept features, strongest first, then those kept by design."""
-        check_is_fitted(self)
-        columns = np.concatenate(self._kept_columns())
+        columns = self.kept_columns()
         names = getattr(self, "feature_names_in_", input_features)
         if names is None:
             return np.array([f"x{column}" for column in columns], dtype=object)

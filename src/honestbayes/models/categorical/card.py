@@ -1,0 +1,8 @@
+"""The card of the model of categorical features."""
+
+from __future__ import annotations
+
+from honestbayes.models.categorical.estimator import SelectiveCategoricalNB
+from honestbayes.models.shared.card import Card
+
+CARDS = (Card(estimator=SelectiveCategoricalNB),)

@@ -1,0 +1,17 @@
+"""The card of the mixed model."""
+
+from __future__ import annotations
+
+from honestbayes.models.mixed.estimator import SelectiveMixedNB
+from honestbayes.models.shared.card import Card
+
+CARDS = (
+    Card(
+        estimator=SelectiveMixedNB,
+        name="mixed",
+        place=0,
+        summary="numbers stay numbers, text columns are categories",
+        page="binary, categorical and real-valued columns, each as it is",
+        by_kind=True,
+    ),
+)

@@ -1,0 +1,89 @@
+"""A model's card: what files, reports and the command line have to know of an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What is known of an estimator without fitting it.
+
+    Attributes
+    ----------
+    estimator : type
+        The class.
+    name : str or None
+        The word of ``--model``; None where a table cannot be given to it.
+    title : str
+        What the model is called in a sentence, without an article.
+    place : int
+        Where it stands among the models of tables, the lowest first; the first is the default.
+    summary : str
+        One line for ``--help``, to stand behind the name and a colon.
+    page : str
+        The same for the page of a report.
+    coded : bool
+        Whether columns are features as they are, text columns as codes of their levels, and reports
+        speak of kinds of features; otherwise every column becomes yes-or-no features.
+    by_kind : bool
+        Whether each kind of column has a ranking of its own. Such an estimator is told the kinds by
+        its word ``kinds``.
+    only_numbers : bool
+        Whether it refuses text columns, and tables without a measurement.
+    only_two_classes : bool
+        Whether it refuses more than two classes.
+    sampled : bool
+        Whether it is fitted by Markov chains, so that other numbers of features are not tried.
+    drawn_once : bool
+        Whether folds are drawn once, where the user does not say how often.
+    has_slope : bool
+        Whether reports learn a slope for it.
+    beyond : str or None
+        What explains that its features depend on each other, in the plural; None for naive Bayes.
+    uncorrected : mapping
+        The constructor's words that take the correction away.
+    in_folds, final : dict
+        Words for the fits of a cross-validation, and for the fit to all rows after them.
+    """
+
+    estimator: type[Any]
+    name: str | None = None
+    title: str = "naive Bayes"
+    place: int = 100
+    summary: str = ""
+    page: str = ""
+    coded: bool = True
+    by_kind: bool = False
+    only_numbers: bool = False
+    only_two_classes: bool = False
+    sampled: bool = False
+    drawn_once: bool = False
+    has_slope: bool = True
+    beyond: str | None = None
+    uncorrected: Mapping[str, Any] = field(default_factory=lambda: {"correction": None})
+    in_folds: dict[str, Any] = field(default_factory=dict)
+    final: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """What files call the estimator."""
+        kind: str = self.estimator._kind
+        return kind
+
+    def make(self, words: Mapping[str, Any], kinds: Any, **more: Any) -> Any:
+        """Return an unfitted estimator for folds.
+
+        Parameters
+        ----------
+        words : mapping
+            The constructor's words.
+        kinds : sequence of {"binary", "categorical", "real"}, or None
+            The kind of each column, for estimators that are told.
+        **more
+            Further words.
+        """
+        told = {"kinds": list(kinds)} if self.by_kind else {}
+        return self.estimator(**{**words, **self.in_folds, **told, **more})
