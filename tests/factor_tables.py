@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from honestbayes.models.factors import estimator as factor_estimator
-from honestbayes.report import contenders
+from honestbayes.models.factors.card import CARDS
 
 FOLDS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5}
 FINAL = {"n_chains": 2, "n_samples": 30, "n_warmup": 10}
-LONG = dict(contenders.FINAL_FACTOR_CHAINS)
+CARD = CARDS[0]
+LONG = dict(CARD.final)
 """The final chains of users."""
 
 
@@ -33,7 +34,7 @@ def short_chains():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(factor_estimator, "FOLD_WARMUP", 2)
         patch.setattr(factor_estimator, "FOLD_SAMPLES", 8)
-        for name, chains in (("FACTOR_CHAINS", FOLDS), ("FINAL_FACTOR_CHAINS", FINAL)):
+        for words, chains in ((CARD.in_folds, FOLDS), (CARD.final, FINAL)):
             for key, value in chains.items():
-                patch.setitem(getattr(contenders, name), key, value)
+                patch.setitem(words, key, value)
         yield

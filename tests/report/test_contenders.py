@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from honestbayes.report import contenders as module
-from honestbayes.report.contenders import InnerFolds, contenders
+from honestbayes.report.contenders import InnerFolds, contenders, naive_bayes
 from honestbayes.report.per_kind import CutAtMedian, PerKindNB, SelectAbove, f_values
 
 
@@ -31,6 +31,7 @@ def data():
 
 def words(**changed):
     return {
+        "card": naive_bayes(changed.get("kinds")),
         "n_features": 5,
         "threshold": None,
         "always_keep": None,

@@ -205,10 +205,10 @@ def test_the_verdict_points_to_factors_where_dependence_is_most_likely_what_rema
     assert "--model factors" not in verdict(("a", "b"), sure, honest, honest, **words).advice
     other = words | {"measurements": False}
     assert "--model factors" not in verdict(("a", "b"), sure, sure, less, **other).advice
-    in_use = verdict(("a", "b"), sure, sure, less, model="factors", **words)
+    in_use = verdict(("a", "b"), sure, sure, less, beyond="a few factors", **words)
     assert "beyond what a few factors explain" in in_use.remains
     assert "naive Bayes" not in f"{in_use}"
     assert "--model factors" not in in_use.advice
     assert "Even so it is too sure." in in_use.advice
-    elsewhere = external_verdict(sure.summary, sure.claims, ("a", "b"), "factors")
+    elsewhere = external_verdict(sure.summary, sure.claims, ("a", "b"), "a few factors")
     assert "beyond what a few factors explain" in elsewhere

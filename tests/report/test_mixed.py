@@ -12,7 +12,7 @@ import honestbayes
 from honestbayes import SelectiveMixedNB
 from honestbayes.evaluation import cross_validate
 from honestbayes.report.analysis import analyse
-from honestbayes.report.contenders import CORRECTED_SLOPE, UNCORRECTED, contenders
+from honestbayes.report.contenders import CORRECTED_SLOPE, UNCORRECTED, contenders, naive_bayes
 from honestbayes.report.fitting import fit_model
 from honestbayes.report.html import limits, render
 from honestbayes.report.kept import kept_features
@@ -165,6 +165,7 @@ def test_every_way_to_select_gives_a_report(words, tmp_path):
 
 def test_the_uncorrected_model_is_the_same_without_the_correction():
     found = contenders(
+        naive_bayes(["real", "binary"]),
         n_features=3,
         threshold=None,
         always_keep=None,

@@ -33,6 +33,12 @@ def frame(n=70, p=60):
     return table
 
 
+def asked(n_features, always_keep=None):
+    """The words of an estimator, as a report gives them."""
+    words = {"n_features_to_select": n_features, "threshold": None}
+    return words | {"always_keep": always_keep, "random_state": 0}
+
+
 @pytest.fixture(scope="module")
 def table():
     return read_training(frame_table(frame(), "t"), target="out", positive="<b>ill")
@@ -48,7 +54,7 @@ def test_held_out_results_are_those_of_the_estimator(analysis, table):
     report = analysis.report
     assert report.in_use == CORRECTED
     assert {UNCORRECTED, NAIVE_BAYES} < {method.name for method in report.methods}
-    model = mixture_of(6, None, None, 0, None)
+    model = mixture_of(asked(6), None)
     direct = cross_validate(model, table.X, table.y, cv=3, random_state=0)
     np.testing.assert_allclose(report.cases.held_out, direct.proba[0])
     assert report.paths == {}
@@ -87,7 +93,7 @@ def test_categories_become_a_flag_for_each_level_and_an_unknown_one_is_missing()
     codes = (y + 2 * (generator.random(60) < 0.3)).astype(float)
     X = np.column_stack([codes, generator.normal(size=60)])
     X[0, 0] = np.nan
-    model = LevelsAsFlags(mixture_of(3, None, None, 0, None), ["categorical", "real"]).fit(X, y)
+    model = LevelsAsFlags(mixture_of(asked(3), None), ["categorical", "real"]).fit(X, y)
     flags = model._flags(np.array([[0.0, 1.5], [9.0, 1.5], [np.nan, 1.5]]))
     assert flags[0].tolist() == [1.5, 1.0, 0.0, 0.0, 0.0]
     assert np.isnan(flags[1:, 1:]).all()
@@ -131,7 +137,7 @@ def test_columns_kept_by_design_stay_with_all_their_levels():
     table = pd.DataFrame(generator.integers(0, 2, (60, 6)).astype(float)).add_prefix("f")
     table["site"] = generator.integers(0, 3, 60).astype(float)
     kinds = ["binary"] * 6 + ["categorical"]
-    model = mixture_of(2, None, ["site", "f1"], 0, kinds).fit(table, y)
+    model = mixture_of(asked(2, ["site", "f1"]), kinds).fit(table, y)
     assert model.classifier_.selection_.always_kept == (1, 6, 7, 8)
 
 

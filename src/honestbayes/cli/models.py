@@ -21,17 +21,16 @@ from honestbayes.files import ModelFileError, read_archive, whole_file
 from honestbayes.loading import load
 from honestbayes.metrics import claims, summarise
 from honestbayes.metrics.per_case import top_class
-from honestbayes.models.factors.classifier import SelectiveFactorClassifier
-from honestbayes.models.factors.explain import factors
+from honestbayes.models.cards import card_of
 from honestbayes.report.analysis import SURE
-from honestbayes.report.fitting import fit_model, model_name
+from honestbayes.report.fitting import fit_model
 from honestbayes.report.folder import safe_cell
 from honestbayes.report.options import Options
 from honestbayes.report.record import plain_data
 from honestbayes.report.verdict import class_counts, external_verdict
 from honestbayes.tables import InputError, TableFile, read_training
 from honestbayes.tables.errors import listed, shown
-from honestbayes.tables.model import Estimator, TableModel
+from honestbayes.tables.model import TableModel
 from honestbayes.tables.target import known_classes, prevalences
 from honestbayes.types import BoolArray, FloatArray
 
@@ -44,7 +43,7 @@ def fit(
     target: given.Target = None,
     features: given.Features = None,
     threshold: given.Threshold = None,
-    model: given.ModelKind = given.ModelWord.mixed,
+    model: given.ModelKind = given.DEFAULT_MODEL,
     positive: given.Positive = None,
     keep: given.Keep = None,
     ignore: given.Ignore = None,
@@ -94,18 +93,13 @@ def fit(
         for note in data.notes:
             say(f"Note: {note}")
         counts = tuple(np.bincount(data.y, minlength=len(data.labels)).tolist())
+        factors = fitted.estimator.sections().get("factors")
         say(
             f"{cases_in_words(data.labels, counts)}; "
             f"{len(fitted.encoding.features):,} of {data.X.shape[1]:,} features kept; slope "
-            f"{fitted.estimator.slope_:.2f}{_factors_in_words(fitted.estimator)}"
+            f"{fitted.estimator.slope_:.2f}{f'; {factors}' if factors else ''}"
         )
         say(f"Model: {place}", wrap=False)
-
-
-def _factors_in_words(estimator: Estimator) -> str:
-    if not isinstance(estimator, SelectiveFactorClassifier):
-        return ""
-    return f"; {factors(estimator.n_factors_, None)}"
 
 
 def _check_replaceable(place: Path) -> None:
@@ -312,7 +306,7 @@ def evaluate(
     needs_all = ("AUC", "calibration") if absent else ()
     say("\n".join(line for line in lines if not line.startswith(needs_all)), wrap=False)
     say()
-    say(external_verdict(summary, counted, fitted.labels, model_name(fitted.estimator)))
+    say(external_verdict(summary, counted, fitted.labels, card_of(fitted.estimator).beyond))
 
 
 def _column(file: TableFile, name: str) -> Any:

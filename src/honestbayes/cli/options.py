@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
+from honestbayes.models.cards import table_cards
 from honestbayes.report.fitting import largest_race
 from honestbayes.report.folder import check_parent
 from honestbayes.report.options import Options, refuse_choice_of_number
@@ -50,24 +51,21 @@ Threshold = Annotated[
 
 
 class ModelWord(StrEnum):
-    """The models that a table can be given to."""
+    """The models that a table can be given to, as their cards name them."""
 
-    mixed = "mixed"
-    binary = "binary"
-    mixture = "mixture"
-    factors = "factors"
+    _ignore_ = "name"
+    for name in table_cards():
+        vars()[name] = name
 
 
 ModelKind = Annotated[
     ModelWord,
     typer.Option(
         "--model",
-        help="mixed: numbers stay numbers, text columns are categories. binary: numbers are cut "
-        "at the median, and each level of a text column becomes a yes-or-no feature. mixture: "
-        "such features, explained by two hidden groups of cases. factors: numbers that move "
-        "together, by a few latent factors; slower.",
+        help=" ".join(f"{name}: {card.summary}." for name, card in table_cards().items()),
     ),
 ]
+DEFAULT_MODEL = next(iter(ModelWord))
 Keep = Annotated[
     list[str] | None, typer.Option(help="Column kept by design, outside the race; repeatable.")
 ]
@@ -165,7 +163,7 @@ def check_model(model: ModelWord, features: str | None) -> None:
     if number_of_features(features) != "cv":
         return
     try:
-        refuse_choice_of_number(model.value)
+        refuse_choice_of_number(table_cards()[model.value])
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--features") from None
 
@@ -174,7 +172,7 @@ def check_fits(options: Options, table: TrainingTable) -> None:
     """Refuse what this table is too small for, in the words of the options."""
     number, racing = options.n_features, largest_race(table, options)
     if isinstance(number, int) and number > racing:
-        several = options.model == "mixed" and len(set(table.kinds)) > 1
+        several = options.card.by_kind and len(set(table.kinds)) > 1
         words = "feature" if racing == 1 else "features"
         words += " of any kind" if several else ""
         most = f"{racing:,} or fewer" if racing > 1 else f"{racing}"

@@ -31,7 +31,7 @@ def report(
     target: given.Target = None,
     features: given.Features = None,
     threshold: given.Threshold = None,
-    model: given.ModelKind = given.ModelWord.mixed,
+    model: given.ModelKind = given.DEFAULT_MODEL,
     positive: given.Positive = None,
     keep: given.Keep = None,
     ignore: given.Ignore = None,

@@ -21,11 +21,8 @@ from honestbayes.metrics import (
     threshold_table,
 )
 from honestbayes.metrics.per_case import top_class
-from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-from honestbayes.models.factors.classifier import SelectiveFactorClassifier
-from honestbayes.models.factors.explain import factors
-from honestbayes.models.mixed.estimator import SelectiveMixedNB
-from honestbayes.models.mixture.estimator import SelectiveMixture
+from honestbayes.models.binary import SelectiveBernoulliNB
+from honestbayes.models.cards import card_of
 from honestbayes.models.shared.number import number_grid
 from honestbayes.report.contenders import (
     CORRECTED,
@@ -33,7 +30,7 @@ from honestbayes.report.contenders import (
     MIXTURE,
     UNCORRECTED,
 )
-from honestbayes.report.described import data_summary, race, races
+from honestbayes.report.described import all_races, data_summary, races
 from honestbayes.report.fitting import (
     estimators_of,
     final_model,
@@ -129,7 +126,7 @@ def analyse(
         model = final_model(estimators[in_use], table, options)
         posterior = _posterior(model, table)
     kept = kept_features(table, model, evaluations[in_use].selected_frequency)
-    by_kind = races(table, model)
+    by_kind, sections = races(table, model), model.sections()
     methods = _methods(evaluations, in_use)
     report = Report(
         data=data_summary(table, name),
@@ -148,17 +145,13 @@ def analyse(
             method: calibration_table(table.y, evaluations[method].proba)
             for method in (UNCORRECTED, in_use)
         },
-        race=race(table, model, by_kind),
-        races=by_kind,
+        race=all_races(model, by_kind),
+        races=by_kind if options.coded else (),
         features=kept,
         posterior=posterior,
         paths=paths,
-        groups=model.components() if isinstance(model, SelectiveMixture) else None,
-        factors=(
-            factors(model.n_factors_, model.factor_choice_)
-            if isinstance(model, SelectiveFactorClassifier)
-            else None
-        ),
+        groups=sections.get("groups"),
+        factors=sections.get("factors"),
         thresholds=_thresholds(table, options, evaluations[in_use]),
         confusion=_confusion(evaluations[in_use]),
         cases=_cases(table, model, evaluations[UNCORRECTED], evaluations[in_use]),
@@ -245,10 +238,10 @@ def _verdict(
         n_repeats=n_repeats,
         n_kept=n_kept,
         recalibrate=options.uses_slope,
-        model=options.model,
+        beyond=options.card.beyond,
         groups=judged[MIXTURE].summary if MIXTURE in judged else None,
         cut=options.coded and "real" in table.kinds,
-        measurements=has_only_measurements(table),
+        measurements=options.coded and has_only_measurements(table),
     )
 
 
@@ -278,16 +271,13 @@ def _paths(
 def _posterior(model: Estimator, table: TrainingTable) -> Densities | None:
     """Posterior densities of an alpha that all features share, from the kept and from all.
 
-    None where not all features are binary, or there are more than two classes.
+    None where not all features are binary, or there are more than two classes, and where the model
+    is no naive Bayes.
     """
-    if isinstance(model, SelectiveMixture | SelectiveFactorClassifier):
+    selections = model.selections()
+    if card_of(model).beyond is not None or set(selections) != {"binary"} or len(table.labels) > 2:
         return None
-    if isinstance(model, SelectiveMixedNB):
-        if model.part_kinds_ != ("binary",) or len(table.labels) > 2:
-            return None
-        n_kept = len(model.selections_["binary"].kept)
-    else:
-        n_kept = len(model.selection_.kept)
+    n_kept = len(selections["binary"].kept)
     words: dict[str, Any] = {
         "n_features_to_select": n_kept if model.threshold is None else None,
         "threshold": model.threshold,

@@ -11,7 +11,7 @@ what scikit-learn has for them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import sklearn
@@ -31,10 +31,8 @@ from sklearn.svm import l1_min_c
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-from honestbayes.models.factors.classifier import SelectiveFactorClassifier
-from honestbayes.models.mixed.estimator import SelectiveMixedNB
-from honestbayes.models.mixture.estimator import SelectiveMixture
+from honestbayes.models.cards import table_cards
+from honestbayes.models.shared.card import Card
 from honestbayes.models.shared.number import number_grid
 from honestbayes.report.per_kind import (
     CutAtMedian,
@@ -59,20 +57,12 @@ NAIVE_BAYES = "naive Bayes, recalibrated"
 MOST_FOR_MIXTURE = 400
 """Cases up to which the mixture's correction is quick to prepare, so that it is always compared."""
 
-CHAINS: dict[str, Any] = {"n_chains": 3, "n_samples": 200, "n_warmup": 100, "thin": 5}
-"""Chains of the mixture in folds: one from each kind of start."""
-
-FACTOR_CHAINS: dict[str, Any] = {"n_chains": 2, "n_samples": 300, "n_warmup": 300}
-"""Chains of the factor model in folds: the cases that are held out tell less than they do."""
-
-FINAL_FACTOR_CHAINS: dict[str, Any] = {"n_chains": 4, "n_samples": 1000, "n_warmup": 1000}
-"""Those of the final model: the estimator's own defaults."""
-
 WEAKER_PENALTIES = np.logspace(0.1, 3, 10)
 """How much weaker than the one that leaves no feature the penalties are that are tried."""
 
 
 def contenders(
+    card: Card,
     *,
     n_features: int | str | None,
     threshold: float | None,
@@ -80,13 +70,14 @@ def contenders(
     n_racing: int,
     seed: int,
     kinds: Sequence[Kind] | None = None,
-    mixture: Literal["compared", "in use"] | None = None,
-    factors: bool = False,
+    mixture: bool = False,
 ) -> dict[str, Any]:
     """Return the estimators by name, in the order of the report.
 
     Parameters
     ----------
+    card : Card
+        The model that the report is about.
     n_features : int, "all", "cv" or None
         How many features to keep, of each kind where there are kinds; "cv": chosen inside the
         folds.
@@ -99,53 +90,30 @@ def contenders(
     seed : int
         Breaks ties, and draws the inner folds.
     kinds : sequence of {"binary", "categorical", "real"}, optional
-        The kind of each column, for the mixed model; without it all are turned into 0/1.
-    mixture : {"compared", "in use"}, optional
-        Whether the two-component mixture takes part, or is the model that the report is about.
-    factors : bool, default=False
-        Whether the factor model is the one that the report is about; all columns are numbers.
+        The kind of each column, where columns are features as they are; without it all are turned
+        into 0/1.
+    mixture : bool, default=False
+        Whether the two-component mixture is compared with a naive Bayes.
     """
-
-    def selective(**words: Any) -> SelectiveBernoulliNB | SelectiveMixedNB:
-        words |= {
-            "n_features_to_select": n_features,
-            "threshold": threshold,
-            "always_keep": always_keep,
-            "random_state": seed,
-        }
-        if kinds is None:
-            return SelectiveBernoulliNB(**words)
-        return SelectiveMixedNB(kinds=list(kinds), **words)
-
-    without: dict[str, Any] = {"correction": None}
-    if kinds is None:
-        without["feature_prior"] = "uniform"
-    of_groups = mixture_of(n_features, threshold, always_keep, seed, kinds)
-    ours: dict[str, Any]
-    if factors:
-        together = factors_of(n_features, threshold, always_keep, seed)
-        corrected = clone(together).set_params(recalibrate=None)
-        ours = {
-            UNCORRECTED: clone(corrected).set_params(correction=None),
-            CORRECTED: corrected,
-            CORRECTED_SLOPE: together,
-            NAIVE_BAYES: selective(),
-        }
-    elif mixture == "in use":
-        ours = {
-            UNCORRECTED: clone(of_groups).set_params(correction=None),
-            CORRECTED: of_groups,
-            NAIVE_BAYES: selective(),
-        }
-    else:
-        ours = {
-            UNCORRECTED: selective(recalibrate=None, **without),
-            CORRECTED: selective(recalibrate=None),
-            CORRECTED_SLOPE: selective(),
-            UNCORRECTED_SLOPE: selective(**without),
-        }
-        if mixture == "compared":
-            ours[MIXTURE] = of_groups
+    words = {
+        "n_features_to_select": n_features,
+        "threshold": threshold,
+        "always_keep": always_keep,
+        "random_state": seed,
+    }
+    ours = {
+        UNCORRECTED: card.make(words, kinds, recalibrate=None, **card.uncorrected),
+        CORRECTED: card.make(words, kinds, recalibrate=None),
+    }
+    naive = card.beyond is None
+    if card.has_slope:
+        ours[CORRECTED_SLOPE] = card.make(words, kinds, recalibrate="slope")
+    if card.has_slope and naive:
+        ours[UNCORRECTED_SLOPE] = card.make(words, kinds, recalibrate="slope", **card.uncorrected)
+    if not naive:
+        ours[NAIVE_BAYES] = naive_bayes(kinds).make(words, kinds)
+    elif mixture:
+        ours[MIXTURE] = mixture_of(words, kinds)
     return ours | {
         LOGISTIC: InnerFolds(L1Logistic(seed=seed, kinds=kinds), seed=seed),
         SCIKIT_NB: scikit_naive_bayes(n_features, threshold, n_racing, seed, kinds),
@@ -153,42 +121,23 @@ def contenders(
     }
 
 
-def mixture_of(
-    n_features: int | str | None,
-    threshold: float | None,
-    always_keep: list[str] | None,
-    seed: int,
-    kinds: Sequence[Kind] | None,
-) -> Any:
+def naive_bayes(kinds: Sequence[Kind] | None) -> Card:
+    """Return the card of the naive Bayes of columns as they are, or of yes-or-no features."""
+    return table_cards()["binary" if kinds is None else "mixed"]
+
+
+def mixture_of(words: dict[str, Any], kinds: Sequence[Kind] | None) -> Any:
     """Return the two-component mixture, with a flag for each level of a categorical column.
 
     Where the number of features is to be chosen it keeps ten: chains for each number in each fold
     would take too long.
     """
-    model = SelectiveMixture(
-        threshold=threshold, always_keep=always_keep, random_state=seed, **CHAINS
-    )
-    if n_features != "cv":
-        model.set_params(n_features_to_select=n_features)
+    if words["n_features_to_select"] == "cv":
+        words = words | {"n_features_to_select": None}
+    model = table_cards()["mixture"].make(words, kinds)
     if kinds is None or "categorical" not in kinds:
         return model
-    return LevelsAsFlags(model.set_params(always_keep=None), kinds, always_keep)
-
-
-def factors_of(
-    n_features: int | str | None,
-    threshold: float | None,
-    always_keep: list[str] | None,
-    seed: int,
-) -> SelectiveFactorClassifier:
-    """Return the factor model, with the short chains of folds."""
-    return SelectiveFactorClassifier(
-        n_features_to_select=n_features,  # type: ignore[arg-type]  # "cv" is refused earlier
-        threshold=threshold,
-        always_keep=always_keep,
-        random_state=seed,
-        **FACTOR_CHAINS,
-    )
+    return LevelsAsFlags(model.set_params(always_keep=None), kinds, words["always_keep"])
 
 
 class L1Logistic(ClassifierMixin, BaseEstimator):

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-from honestbayes.models.factors.classifier import SelectiveFactorClassifier
-from honestbayes.models.mixed.estimator import SelectiveMixedNB
-from honestbayes.models.mixture.estimator import SelectiveMixture
+from honestbayes.models.cards import card_of
+from honestbayes.models.real import correlation_with
 from honestbayes.report.record import DataSummary, LeftOut, Race
 from honestbayes.screening import screen
 from honestbayes.screening.categories import count_categories
-from honestbayes.screening.moments import Moments, screen_moments
-from honestbayes.selection import Selection
+from honestbayes.screening.moments import screen_moments
 from honestbayes.selection.association import strength_of
 from honestbayes.sources import as_source
+from honestbayes.sources.kinds import Kind
 from honestbayes.sources.levels import category_table
 from honestbayes.tables import TrainingTable
 from honestbayes.tables.model import Estimator
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,131 +63,65 @@ def data_summary(table: TrainingTable, name: str) -> DataSummary:
     )
 
 
-def race(table: TrainingTable, model: Estimator, by_kind: tuple[Race, ...] = ()) -> Race:
-    """Say what selection kept and what it threw away.
-
-    Parameters
-    ----------
-    table : TrainingTable
-        The data.
-    model : estimator
-        Fitted to all rows.
-    by_kind : tuple of Race
-        The races of a model with kinds of features, to be added up.
-    """
-    if isinstance(model, SelectiveMixedNB | SelectiveFactorClassifier):
-        return _all_races(model, by_kind)
-    selection = model.selection_
-    screening = screen(table.X, table.y)
-    correlation = screening.correlation()
-    order = np.argsort(-np.abs(correlation), kind="stable")
-    discarded = order[~selection.support()[order]][:N_JUST_MISSED]
-    ones, observed = screening.ones.sum(axis=0), screening.observed_full().sum(axis=0)
-    constant = (ones == 0) | (ones == observed)
-    return Race(
-        rule=_rule_in_words(model),
-        bound=selection.gamma,
-        n_kept=len(selection.kept),
-        n_by_design=len(selection.always_kept),
-        n_discarded=selection.n_discarded,
-        n_constant=int(np.sum(constant & ~selection.support())),
-        n_tied_kept=selection.n_tied_kept,
-        n_tied_discarded=selection.n_tied_discarded or 0,
-        just_missed=tuple((str(table.X.columns[j]), float(correlation[j])) for j in discarded),
-        slope=float(model.slope_),
-    )
-
-
-def _rule_in_words(model: SelectiveBernoulliNB | SelectiveMixture) -> str:
-    selection = model.selection_
-    if selection.rule == "all":
-        return "all features are kept"
-    if selection.rule == "threshold":
-        return f"features with an absolute correlation above {selection.gamma:g} are kept"
-    chosen = ", a number chosen by cross-validation," if model.number_choice_ else ""
-    return f"the {len(selection.kept):,} features{chosen} that correlate best are kept"
-
-
 def races(table: TrainingTable, model: Estimator) -> tuple[Race, ...]:
-    """Say the same of each kind of feature, where the model has kinds; all are real for factors."""
-    if isinstance(model, SelectiveFactorClassifier):
-        return (_race_of_kind(table.X, table, model.selection_, "real", model.slope_),)
-    if not isinstance(model, SelectiveMixedNB):
-        return ()
+    """Say what selection kept and threw away, for each kind of feature that the model knows."""
     result = []
-    for kind, selection in model.selections_.items():
+    for kind, selection in model.selections().items():
         columns = np.flatnonzero(np.array(table.kinds) == kind)
-        part = table.X.iloc[:, columns]
-        result.append(_race_of_kind(part, table, selection, kind, model.slope_))
+        part = table.X.iloc[:, columns] if card_of(model).by_kind else table.X
+        strength, constant = _screened(part, table.y, len(table.labels), kind)
+        order = np.argsort(-np.abs(strength), kind="stable")
+        discarded = order[~selection.support()[order]][:N_JUST_MISSED]
+        kept = len(selection.kept)
+        result.append(
+            Race(
+                rule=f"{kept:,} of {kept + selection.n_discarded:,} {KIND_WORDS[kind]}",
+                bound=selection.gamma,
+                n_kept=kept,
+                n_by_design=len(selection.always_kept),
+                n_discarded=selection.n_discarded,
+                n_constant=int(np.sum(constant & ~selection.support())),
+                n_tied_kept=selection.n_tied_kept,
+                n_tied_discarded=selection.n_tied_discarded or 0,
+                just_missed=tuple((str(part.columns[j]), float(strength[j])) for j in discarded),
+                slope=float(model.slope_),
+                kind=kind,
+            )
+        )
     return tuple(result)
 
 
-def _race_of_kind(
-    part: pd.DataFrame, table: TrainingTable, selection: Selection, kind: str, slope: float
-) -> Race:
-    strength = _strength(part, table.y, len(table.labels), kind)
-    order = np.argsort(-np.abs(strength), kind="stable")
-    discarded = order[~selection.support()[order]][:N_JUST_MISSED]
-    values = part.to_numpy()
-    constant = ~(np.fmin.reduce(values, axis=0) < np.fmax.reduce(values, axis=0))
-    return Race(
-        rule=_kind_in_words(kind, len(selection.kept), selection.n_discarded),
-        bound=selection.gamma,
-        n_kept=len(selection.kept),
-        n_by_design=len(selection.always_kept),
-        n_discarded=selection.n_discarded,
-        n_constant=int(np.sum(constant & ~selection.support())),
-        n_tied_kept=selection.n_tied_kept,
-        n_tied_discarded=selection.n_tied_discarded or 0,
-        just_missed=tuple((str(part.columns[j]), float(strength[j])) for j in discarded),
-        slope=float(slope),
-        kind=kind,  # type: ignore[arg-type]  # one of the kinds
-    )
+def _screened(
+    part: pd.DataFrame, y: IntArray, n_classes: int, kind: Kind
+) -> tuple[FloatArray, BoolArray]:
+    """Return the correlation of each feature with the class, and whether the feature is constant.
 
-
-def _strength(part: pd.DataFrame, y: IntArray, n_classes: int, kind: str) -> FloatArray:
-    """Return the correlation of each feature with the class.
-
-    It has no sign for categories, and where there are more than two classes.
+    The correlation has no sign for categories, and where there are more than two classes.
     """
     if kind == "binary" and n_classes == 2:
-        return screen(part, y).correlation()
+        counts = screen(part, y)
+        ones, observed = counts.ones.sum(axis=0), counts.observed_full().sum(axis=0)
+        return counts.correlation(), (ones == 0) | (ones == observed)
+    values = part.to_numpy()
+    constant = ~(np.fmin.reduce(values, axis=0) < np.fmax.reduce(values, axis=0))
     if kind == "real":
-        return correlation_with(screen_moments(as_source(part), y, np.arange(n_classes)))
-    counts = count_categories(category_table(part), y, np.arange(n_classes))
-    return np.asarray(np.sqrt(strength_of(counts)[0]))
+        moments = screen_moments(as_source(part), y, np.arange(n_classes))
+        return correlation_with(moments), constant
+    categories = count_categories(category_table(part), y, np.arange(n_classes))
+    return np.asarray(np.sqrt(strength_of(categories)[0])), constant
 
 
-def correlation_with(moments: Moments) -> FloatArray:
-    """Return the correlation of real-valued features with the class; its sign, of two classes."""
-    size = np.sqrt(moments.r_squared())
-    if moments.mean.shape[0] > 2:
-        return np.asarray(size)
-    return np.asarray(np.sign(moments.mean[1] - moments.mean[0]) * size)
-
-
-def _kind_in_words(kind: str, kept: int, discarded: int) -> str:
-    return f"{kept:,} of {kept + discarded:,} {KIND_WORDS[kind]}"
-
-
-def _all_races(
-    model: SelectiveMixedNB | SelectiveFactorClassifier, by_kind: tuple[Race, ...]
-) -> Race:
+def all_races(model: Estimator, by_kind: tuple[Race, ...]) -> Race:
     """Add up the races of all kinds."""
-    one = by_kind[0] if len(by_kind) == 1 else None
-    return Race(
-        rule=_mixed_rule_in_words(model, by_kind),
-        bound=float("nan") if one is None else one.bound,
-        n_kept=sum(race.n_kept for race in by_kind),
-        n_by_design=sum(race.n_by_design for race in by_kind),
-        n_discarded=sum(race.n_discarded for race in by_kind),
-        n_constant=sum(race.n_constant for race in by_kind),
-        n_tied_kept=sum(race.n_tied_kept for race in by_kind),
-        n_tied_discarded=sum(race.n_tied_discarded for race in by_kind),
-        just_missed=() if one is None else one.just_missed,
-        slope=float(model.slope_),
-        kind="all" if one is None else one.kind,
-    )
+    rule = _kinds_in_words if card_of(model).coded else _rule_in_words
+    several = {} if len(by_kind) == 1 else _added_up(by_kind)
+    return replace(by_kind[0], rule=rule(model, by_kind), **several)
+
+
+def _added_up(by_kind: tuple[Race, ...]) -> dict[str, Any]:
+    counts = [field.name for field in fields(Race) if field.name.startswith("n_")]
+    sums = {name: sum(getattr(race, name) for race in by_kind) for name in counts}
+    return {**sums, "bound": float("nan"), "just_missed": (), "kind": "all"}
 
 
 def races_in_words(by_kind: tuple[Race, ...]) -> str:
@@ -200,9 +133,19 @@ def races_in_words(by_kind: tuple[Race, ...]) -> str:
     return ", ".join(words)
 
 
-def _mixed_rule_in_words(
-    model: SelectiveMixedNB | SelectiveFactorClassifier, by_kind: tuple[Race, ...]
-) -> str:
+def _rule_in_words(model: Estimator, by_kind: tuple[Race, ...]) -> str:
+    """Say by which rule features were kept, where all are of one kind."""
+    (race,), (selection,) = by_kind, model.selections().values()
+    if selection.rule == "all":
+        return "all features are kept"
+    if selection.rule == "threshold":
+        return f"features with an absolute correlation above {race.bound:g} are kept"
+    chosen = ", a number chosen by cross-validation," if model.number_choice_ else ""
+    return f"the {race.n_kept:,} features{chosen} that correlate best are kept"
+
+
+def _kinds_in_words(model: Estimator, by_kind: tuple[Race, ...]) -> str:
+    """Say the same where there may be several kinds, and how many of each were kept."""
     counts = races_in_words(by_kind)
     if model.threshold is not None:
         return (

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-from honestbayes.models.factors.classifier import SelectiveFactorClassifier
-from honestbayes.models.mixture.estimator import SelectiveMixture
 from honestbayes.report.contenders import (
     CORRECTED,
     CORRECTED_SLOPE,
-    FINAL_FACTOR_CHAINS,
     MOST_FOR_MIXTURE,
     contenders,
 )
-from honestbayes.report.options import PATH_UP_TO, ModelName, Options
+from honestbayes.report.options import PATH_UP_TO, Options
 from honestbayes.tables import InputError, TrainingTable
 from honestbayes.tables.errors import listed, shown
 from honestbayes.tables.model import Estimator
@@ -45,29 +41,31 @@ def estimators_of(
         Another bound than that of the options.
     """
     _check_classes_and_columns(table, options)
+    quick = len(table.y) <= MOST_FOR_MIXTURE and table.X.size <= PATH_UP_TO
     return contenders(
+        options.card,
         n_features=n_features,
         threshold=options.threshold if threshold is None else threshold,
         always_keep=list(table.keep) or None,
         n_racing=largest_race(table, options),
         seed=options.seed,
         kinds=table.kinds if options.coded else None,
-        mixture=_mixture(table, options),
-        factors=options.model == "factors",
+        mixture=len(table.labels) == 2 and quick,
     )
 
 
 def _check_classes_and_columns(table: TrainingTable, options: Options) -> None:
     """Refuse a table that the model cannot take."""
-    if options.model == "factors":
-        check_measurements(table)
-    if not options.coded and len(table.labels) > 2:
+    card = options.card
+    if card.only_numbers:
+        _check_measurements(table, card.title)
+    if card.only_two_classes and len(table.labels) > 2:
         msg = (
             f"the {options.model} model is for two classes, and column {shown(table.target)} has "
             f"{len(table.labels)}; use the mixed one."
         )
         raise InputError(msg)
-    if not options.coded and "categorical" in table.kinds:
+    if not card.coded and "categorical" in table.kinds:
         msg = (
             f"the {options.model} model needs a feature for each level; read the table with "
             "coded=False."
@@ -75,20 +73,20 @@ def _check_classes_and_columns(table: TrainingTable, options: Options) -> None:
         raise ValueError(msg)
 
 
-def check_measurements(table: TrainingTable) -> None:
-    """Refuse text columns, and a table without measurements, for the factor model."""
+def _check_measurements(table: TrainingTable, title: str) -> None:
+    """Refuse text columns, and a table without measurements."""
     texts = list(table.encoding.levels)
     if texts:
         what = "a text column" if len(texts) == 1 else f"{len(texts):,} text columns"
         msg = (
-            f"the factor model is for numbers, and the table has {what}: {listed(texts)}; leave "
+            f"the {title} is for numbers, and the table has {what}: {listed(texts)}; leave "
             f"{'it' if len(texts) == 1 else 'them'} out with --ignore, or use the mixed model."
         )
         raise InputError(msg)
     if "real" not in table.kinds:
         msg = (
-            "the factor model is for measurements, and every column of this table has two values "
-            "at most; use the mixed model."
+            f"the {title} is for measurements, and every column of this table has two values at "
+            "most; use the mixed model."
         )
         raise InputError(msg)
 
@@ -101,16 +99,9 @@ def has_only_measurements(table: TrainingTable) -> bool:
     return not np.any(np.fmin.reduce(others, axis=0) < np.fmax.reduce(others, axis=0))
 
 
-def _mixture(table: TrainingTable, options: Options) -> Literal["compared", "in use"] | None:
-    if options.model == "mixture":
-        return "in use"
-    quick = len(table.y) <= MOST_FOR_MIXTURE and table.X.size <= PATH_UP_TO
-    return "compared" if len(table.labels) == 2 and quick else None
-
-
 def largest_race(table: TrainingTable, options: Options) -> int:
     """Return how many features run in the race, or in the largest one of any kind."""
-    if not options.by_kind:
+    if not options.card.by_kind:
         return table.X.shape[1] - len(table.keep)
     kept = set(table.keep)
     racing = [
@@ -122,10 +113,8 @@ def largest_race(table: TrainingTable, options: Options) -> int:
 def final_model(estimator: Estimator, table: TrainingTable, options: Options) -> Estimator:
     """Fit an estimator of the folds to all rows, with all its chains, at the prevalence of use."""
     prior = prevalences(options.prevalence, table.labels)
-    if prior is not None:
-        estimator = estimator.set_params(class_prior=prior)
-    if isinstance(estimator, SelectiveFactorClassifier):
-        estimator = estimator.set_params(**FINAL_FACTOR_CHAINS)
+    words = options.card.final if prior is None else options.card.final | {"class_prior": prior}
+    estimator.set_params(**words)
     return estimator.fit(table.X, table.y, groups=table.groups)
 
 
@@ -133,12 +122,3 @@ def fit_model(table: TrainingTable, options: Options) -> Estimator:
     """Fit the model in use on all rows, without an evaluation."""
     estimators = estimators_of(table, options, options.n_features)
     return final_model(estimators[method_in_use(options)], table, options)
-
-
-def model_name(estimator: Estimator) -> ModelName:
-    """Return the word by which an estimator is asked for."""
-    if isinstance(estimator, SelectiveFactorClassifier):
-        return "factors"
-    if isinstance(estimator, SelectiveMixture):
-        return "mixture"
-    return "binary" if isinstance(estimator, SelectiveBernoulliNB) else "mixed"

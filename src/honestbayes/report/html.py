@@ -13,7 +13,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from honestbayes.metrics import Estimate
-from honestbayes.models.factors.explain import Factors
+from honestbayes.models.cards import table_cards
+from honestbayes.models.factors import Factors
 from honestbayes.report import wording
 from honestbayes.report.contenders import CORRECTED_SLOPE, FREQUENCIES
 from honestbayes.report.described import KIND_WORDS
@@ -299,15 +300,10 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
     if settings["threshold"] is not None:
         rule = f"all with an absolute correlation above {settings['threshold']:g}"
     prevalence = settings["prevalence"]
-    models = {
-        "mixed": "mixed: binary, categorical and real-valued columns, each as it is",
-        "binary": "binary: every column becomes yes-or-no features",
-        "mixture": "mixture: yes-or-no features, explained by two hidden groups of cases",
-        "factors": "factors: numbers that move together, by a few latent factors",
-    }
+    model = settings["model"]
     factors = [] if report.factors is None else [("factors", _chosen_in_words(report.factors))]
     return [
-        ("model", models[settings["model"]]),
+        ("model", f"{model}: {table_cards()[model].page}"),
         *factors,
         ("features to keep", str(rule)),
         ("cross-validation", folds),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-ModelName = Literal["mixed", "binary", "mixture", "factors"]
-"""The models that a table can be given to."""
+from honestbayes.models.cards import table_cards
+from honestbayes.models.shared.card import Card
 
 DEFAULT_FOLDS = 5
 
@@ -20,15 +20,10 @@ PATH_UP_TO = 1 << 23
 """Cells of a table up to which the performance by number of features is found."""
 
 
-BY_CHAINS: dict[str, str] = {"mixture": "the mixture", "factors": "the factor model"}
-"""Models that are fitted by Markov chains, and what they are called. They try no other numbers of
-features: that would take hours."""
-
-
-def refuse_choice_of_number(model: str) -> None:
+def refuse_choice_of_number(card: Card) -> None:
     """Refuse to choose the number of features where chains would run for each number."""
-    if model in BY_CHAINS:
-        msg = f"{BY_CHAINS[model]} does not choose the number of features; give one."
+    if card.sampled:
+        msg = f"the {card.title} does not choose the number of features; give one."
         raise ValueError(msg)
 
 
@@ -58,7 +53,7 @@ class Options:
         Draws folds and breaks ties.
     n_jobs : int
         Folds at work at once.
-    model : {"mixed", "binary", "mixture", "factors"}
+    model : {"mixed", "binary", "mixture", "factors"}, or what another card says
         "mixed": numbers stay numbers, text columns are categories. "binary": numbers are cut at
         their median, and each level of a text column is a yes-or-no feature. "mixture": these
         features, explained by two hidden groups of cases; it has no slope. "factors": numbers
@@ -74,7 +69,7 @@ class Options:
     path: bool | None = None
     seed: int = 0
     n_jobs: int = 1
-    model: ModelName = "mixed"
+    model: str = "mixed"
 
     def __post_init__(self) -> None:
         """Refuse what means nothing before any work is done."""
@@ -87,26 +82,27 @@ class Options:
         if self.n_folds != "loo" and self.n_folds < 2:
             msg = f"n_folds={self.n_folds} is not 2 or more, or 'loo'."
             raise ValueError(msg)
-        if self.model not in get_args(ModelName):
-            msg = f"model={self.model!r} is not 'mixed', 'binary', 'mixture' or 'factors'."
+        if self.model not in table_cards():
+            *first, last = map(repr, table_cards())
+            msg = f"model={self.model!r} is not {', '.join(first)} or {last}."
             raise ValueError(msg)
         if self.n_features == "cv":
-            refuse_choice_of_number(self.model)
+            refuse_choice_of_number(self.card)
+
+    @property
+    def card(self) -> Card:
+        """What is known of the model."""
+        return table_cards()[self.model]
 
     @property
     def coded(self) -> bool:
         """Whether text columns stay columns, as codes of their levels."""
-        return self.model in ("mixed", "factors")
-
-    @property
-    def by_kind(self) -> bool:
-        """Whether features of each kind run a race of their own."""
-        return self.model == "mixed"
+        return self.card.coded
 
     @property
     def uses_slope(self) -> bool:
         """Whether the model in use has a slope."""
-        return self.recalibrate and self.model != "mixture"
+        return self.recalibrate and self.card.has_slope
 
     def repeats(self, n_cases: int, n_cells: int) -> int:
         """Return how often the folds are drawn for a table of this size."""
@@ -114,7 +110,7 @@ class Options:
             return 1
         if self.n_repeats is not None:
             return self.n_repeats
-        if n_cases > MANY_CASES or self.model == "factors":
+        if n_cases > MANY_CASES or self.card.drawn_once:
             return 1
         return next((times for cells, times in _REPEATS_BY_CELLS if n_cells <= cells), 1)
 
@@ -122,7 +118,7 @@ class Options:
         """Return whether the performance by number of features is found."""
         if self.path is not None:
             return self.path
-        return self.model not in BY_CHAINS and n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
+        return not self.card.sampled and n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; the number of processes changes nothing, and is left out."""

@@ -16,8 +16,8 @@ from honestbayes.metrics import (
     Summary,
     ThresholdTable,
 )
-from honestbayes.models.factors.explain import Factors
-from honestbayes.models.mixture.explain import Components
+from honestbayes.models.factors import Factors
+from honestbayes.models.mixture import Components
 from honestbayes.report.verdict import Verdict
 from honestbayes.types import FloatArray, IntArray
 

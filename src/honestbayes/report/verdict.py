@@ -15,7 +15,6 @@ from scipy.special import ndtri
 
 from honestbayes.metrics import CalibrationFit, Claims, Estimate, Summary
 from honestbayes.report.contenders import MIXTURE
-from honestbayes.report.options import ModelName
 from honestbayes.report.wording import (
     count,
     count_small,
@@ -41,12 +40,6 @@ CHANCE = 0.5
 
 A_GOOD_AUC = 0.75
 """Where an interval of the AUC holds chance and this, there are too few cases to tell."""
-
-_BEYOND = {
-    "mixture": " beyond what two groups of cases explain",
-    "factors": " beyond what a few factors explain",
-}
-"""How features depend on each other where a model that knows of dependence is too sure."""
 
 _TRY_FACTORS = (
     "For measurements that move together there is --model factors: it is slower, and on expression "
@@ -107,7 +100,7 @@ def verdict(
     n_repeats: int,
     n_kept: int = 1,
     recalibrate: bool = True,
-    model: ModelName = "mixed",
+    beyond: str | None = None,
     groups: Summary | None = None,
     cut: bool = False,
     measurements: bool = False,
@@ -129,15 +122,16 @@ def verdict(
         Features in the model.
     recalibrate : bool, default=True
         Whether the model in use is the recalibrated one.
-    model : {"mixed", "binary", "mixture", "factors"}, default="mixed"
-        The model in use.
+    beyond : str, optional
+        What explains dependence between features in the model in use, where it is no naive Bayes.
     groups : Summary, optional
         Of the two-component mixture, where it was compared.
     cut : bool, default=False
         Whether the mixture looked at measurements cut at their median, the model in use at them as
         they are.
     measurements : bool, default=False
-        Whether all features are measurements, so that the factor model could take them.
+        Whether all features are measurements and taken for these, so that the factor model could
+        take them too.
     """
     used = recalibrated if recalibrate and recalibrated is not None else corrected
     nothing = not used.summary.auc.interval[0] > CHANCE
@@ -150,11 +144,11 @@ def verdict(
         remains, advice = _nothing_remains(used.summary, n_kept), _nothing_advice(other)
         headline = _nothing(used.summary, found_elsewhere=best is not None)
     else:
-        remains = f"What remains: {_remains(remaining, corrected.summary, labels, model)}"
-        if remaining == "overconfident" and measurements and model == "mixed":
+        remains = f"What remains: {_remains(remaining, corrected.summary, labels, beyond)}"
+        if remaining == "overconfident" and measurements and beyond is None:
             other = f"{other} {_TRY_FACTORS}".strip()
         after = None if recalibrated is None else recalibrated.summary
-        advice = _advice(remaining, after, other, recalibrate, groups, model)
+        advice = _advice(remaining, after, other, recalibrate, groups, beyond)
         headline = _headline(used.summary, recalibrate)
     return Verdict(
         headline=headline,
@@ -167,13 +161,13 @@ def verdict(
 
 
 def external_verdict(
-    summary: Summary, claims: Claims, labels: tuple[str, ...], model: ModelName = "mixed"
+    summary: Summary, claims: Claims, labels: tuple[str, ...], beyond: str | None = None
 ) -> str:
     """Say what a model claimed of cases from elsewhere, and whether that was honest."""
     words = [_claims_in_words("On this table", claims, 1)]
     if sum(count > 0 for count in class_counts(summary)) > 1:
         remaining = _remaining(summary.calibration)
-        text = _remains(remaining, summary, labels, model)
+        text = _remains(remaining, summary, labels, beyond)
         words.append(f"{text[0].upper()}{text[1:]}")
         if _shift(summary, labels):
             words.append(
@@ -234,9 +228,9 @@ def _did_better(name: str, gain: Estimate) -> str:
     )
 
 
-def _still_too_sure(groups: Summary | None, model: ModelName) -> str:
+def _still_too_sure(groups: Summary | None, beyond: str | None) -> str:
     """Point to the mixture, where its probabilities may be honest."""
-    needed = "" if model == "factors" else "; a model that knows about dependence is needed"
+    needed = "" if beyond is not None else "; a model that knows about dependence is needed"
     low, high = (math.inf, 0.0) if groups is None else groups.calibration.slope_interval
     if groups is None or not low <= 1 <= high:
         return f"Even so it is too sure{needed}."
@@ -350,7 +344,7 @@ def _shift(summary: Summary, labels: tuple[str, ...]) -> str:
 
 
 def _remains(
-    remaining: Remaining, summary: Summary, labels: tuple[str, ...], model: ModelName
+    remaining: Remaining, summary: Summary, labels: tuple[str, ...], beyond: str | None
 ) -> str:
     slope = f"{_slope_in_words(summary.calibration)}; 1 is honest, less is too sure"
     shift = _shift(summary, labels)
@@ -358,7 +352,9 @@ def _remains(
         return f"{shift}; {slope}."
     also = f" Also, {shift}." if shift else ""
     if remaining == "overconfident":
-        how = _BEYOND.get(model, ", and naive Bayes counts shared evidence more than once")
+        how = f" beyond what {beyond} explain"
+        if beyond is None:
+            how = ", and naive Bayes counts shared evidence more than once"
         because = f"most likely because features depend on each other{how}"
         return f"still overconfident, {because}: {slope}.{also}"
     if remaining == "underconfident":
@@ -377,7 +373,7 @@ def _advice(
     other: str,
     recalibrate: bool,
     groups: Summary | None,
-    model: ModelName,
+    beyond: str | None,
 ) -> str:
     if after is None:
         return f"Advice: {other}" if other else ""
@@ -390,7 +386,7 @@ def _advice(
         else:
             sentences.append(f"{state} Leave out --no-recalibrate to use it.")
         if fit.slope_interval[1] < 1:
-            sentences.append(_still_too_sure(groups, model))
+            sentences.append(_still_too_sure(groups, beyond))
         elif fit.slope_interval[0] > 1:
             sentences.append("Even so it is too careful: more is known than the probabilities say.")
     elif recalibrate:

@@ -14,6 +14,7 @@ __all__ = [
 ]
 
 SELECTORS: dict[str, type[ProbabilitySelector]] = {
-    selector._kind: selector for selector in (BoostedProbabilitySelector, ForwardProbabilitySelector)
+    selector._kind: selector
+    for selector in (BoostedProbabilitySelector, ForwardProbabilitySelector)
 }
 """By what files call them."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 from honestbayes.files import ModelFileError, write_archive
 from honestbayes.files.entries import Entries, Plain, nested
 from honestbayes.models.cards import card_of, table_cards
-from honestbayes.models.shared.estimator import SelectiveNaiveBayes as Estimator
+from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.tables.encoding import Encoding
 from honestbayes.tables.errors import InputError, listed, shown
 from honestbayes.tables.files import TableFile
@@ -23,6 +23,9 @@ from honestbayes.tables.training import TrainingTable
 from honestbayes.types import AnyArray, FloatArray
 
 KIND = "table model"
+
+Estimator = SelectiveNaiveBayes
+"""What a table model may hold: of these, those whose cards have a name."""
 
 UNNAMED = "SelectiveBernoulliNB"
 """The kind of the estimator in files that do not name it: older ones knew no other."""

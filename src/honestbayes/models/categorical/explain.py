@@ -68,11 +68,13 @@ class CategoricalFeatureTable(KeptTable):
     def shortened(self, most: int) -> Self:
         """Return the table with the levels that say most, in their order, and the others as one."""
         pairs = [
-            _strongest(levels, probability, most)
-            for levels, probability in zip(self.levels, self.probability, strict=True)
+            _strongest(*pair, most) for pair in zip(self.levels, self.probability, strict=True)
         ]
-        levels, probability = (tuple(pair[part] for pair in pairs) for part in (0, 1))
-        return replace(self, levels=levels, probability=probability)
+        return replace(
+            self,
+            levels=tuple(levels for levels, _ in pairs),
+            probability=tuple(probability for _, probability in pairs),
+        )
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON; one entry of each is a feature."""

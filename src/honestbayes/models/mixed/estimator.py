@@ -262,7 +262,7 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
 
     def feature_table(self) -> MixedFeatureTable:
         """Return what each kept feature says, kind by kind."""
-        return MixedFeatureTable(dict(self.feature_tables()))
+        return MixedFeatureTable(self.feature_tables())
 
 
 _DEFAULTS = {

@@ -13,6 +13,7 @@ from honestbayes.models.categorical.part import CategoricalPart
 from honestbayes.models.real.explain import feature_table as real_table
 from honestbayes.models.real.part import GaussianPart
 from honestbayes.models.shared.explanation import KeptTable
+from honestbayes.sources.kinds import Kind
 
 _OF_PART: dict[type, Callable[..., KeptTable]] = {
     BernoulliPart: binary_table,
@@ -40,9 +41,9 @@ class MixedFeatureTable:
         two levels.
     """
 
-    parts: dict[str, Any]
+    parts: dict[Kind, Any]
 
-    def to_dict(self) -> dict[str, dict[str, list[Any]]]:
+    def to_dict(self) -> dict[Kind, dict[str, list[Any]]]:
         """Return plain columns of each kind."""
         return {kind: table.to_dict() for kind, table in self.parts.items()}
 

@@ -82,9 +82,9 @@ class MeasurementTable(KeptTable):
             rows.append([name, f"{self.r[j]:.3f}", *centres, *ends])
         first, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
         lines = []
-        for (name, *cells), by_design in zip(rows, (False, *self.by_design), strict=True):
+        for (name, *cells), designed in zip(rows, (False, *self.by_design), strict=True):
             padded = (f"{cell:>{max(9, size)}}" for cell, size in zip(cells, sizes, strict=True))
-            remark = "  by design" if by_design else ""
+            remark = "  by design" if designed else ""
             lines.append("  ".join((f"{name:<{first}}", *padded)) + remark)
         return "\n".join(lines)
 

@@ -113,4 +113,3 @@ class Explained(KeptColumns):
     def _names_and_classes(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         names = tuple(str(name) for name in self.get_feature_names_out())
         return names, tuple(str(label) for label in self.classes_)
-
