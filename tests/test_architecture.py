@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -164,6 +165,92 @@ def test_a_planted_wrong_import_is_found(
 )
 def test_a_right_import_is_accepted(tmp_path: Path, place: str, line: str) -> None:
     assert wrong_imports(package_with(tmp_path, place, line)) == []
+
+
+# What a family shows stands in its __init__; what all families share may be imported by anybody.
+_ESTIMATOR = re.compile(r"Selective\w+|Discrete\w*NB|\w+(Part|Training|FeatureTable)$")
+
+
+def families(package: Path) -> set[str]:
+    """Names of the folders of models."""
+    return {path.parent.name for path in package.glob("models/*/__init__.py")} - {"shared"}
+
+
+def imports_below_a_family(package: Path) -> list[str]:
+    """Every import from inside the folder of a model by something outside models."""
+    inside = tuple(f"{package.name}.models.{family}" for family in families(package))
+    modules = {
+        ".".join((package.name, *path.relative_to(package).with_suffix("").parts))
+        for path in package.glob("models/*/*.py")
+    }
+    return [
+        f"{path.relative_to(package)} imports {name}"
+        for path in sorted(package.rglob("*.py"))
+        if path.relative_to(package).parts[0] != "models"
+        for name in sorted(imported_modules(path, package))
+        if name.startswith(inside)
+        and any(name == module or name.startswith(f"{module}.") for module in modules)
+    ]
+
+
+def asks_which_estimator(package: Path) -> list[str]:
+    """Every ``isinstance`` on an estimator, a part or a table of features outside models."""
+    return [
+        f"{path.relative_to(package)}, line {node.lineno}"
+        for path in sorted(package.rglob("*.py"))
+        if path.relative_to(package).parts[0] != "models"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("isinstance", "issubclass")
+        and any(
+            isinstance(name, ast.Name | ast.Attribute)
+            and _ESTIMATOR.match(name.id if isinstance(name, ast.Name) else name.attr)
+            for name in ast.walk(node.args[1])
+        )
+    ]
+
+
+def test_outside_models_a_family_is_known_by_its_door_and_an_estimator_by_its_card() -> None:
+    assert families(PACKAGE) >= {"binary", "categorical", "factors", "mixed", "mixture", "real"}
+    assert imports_below_a_family(PACKAGE) == []
+    assert asks_which_estimator(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from honestbayes.models.binary.estimator import SelectiveBernoulliNB",
+        "from honestbayes.models.binary import estimator",
+        "import honestbayes.models.binary.estimator",
+        "def f():\n    from .models.binary.estimator import feature_table",
+    ],
+)
+def test_a_planted_import_from_inside_a_family_is_found(tmp_path: Path, line: str) -> None:
+    package = package_with(tmp_path, "demo.py", line)
+    for name in ("__init__", "estimator"):
+        (package / "models" / "binary").mkdir(exist_ok=True)
+        (package / "models" / "binary" / f"{name}.py").touch()
+    (found,) = imports_below_a_family(package)
+    assert found.startswith("demo.py imports honestbayes.models.binary.estimator")
+    (package / "demo.py").write_text("from honestbayes.models.binary import SelectiveBernoulliNB")
+    assert imports_below_a_family(package) == []
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "isinstance(model, SelectiveMixedNB)",
+        "isinstance(model, SelectiveMixture | int)",
+        "isinstance(part, (str, binary.BernoulliPart))",
+        "not isinstance(table, CategoricalFeatureTable)",
+        "issubclass(type(model), DiscreteNB)",
+    ],
+)
+def test_a_planted_question_which_estimator_it_is_is_found(tmp_path: Path, test: str) -> None:
+    package = package_with(tmp_path, "demo.py", f"if {test}:\n    pass")
+    assert asks_which_estimator(package) == ["demo.py, line 1"]
+    assert asks_which_estimator(package_with(tmp_path, "demo.py", "isinstance(2, int)")) == []
 
 
 def package_with(folder: Path, place: str, text: str) -> Path:

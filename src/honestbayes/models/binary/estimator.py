@@ -331,7 +331,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
 
     def feature_table(self) -> FeatureTable:
         """Return what each kept feature says: P(x=1) in each class, and the weight of evidence."""
-        table: FeatureTable = self._only_table()
+        table: FeatureTable = super().feature_table()
         return table
 
     def contributions(self, X: Any) -> FloatArray:

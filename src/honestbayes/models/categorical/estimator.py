@@ -182,5 +182,5 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
 
     def feature_table(self) -> CategoricalFeatureTable:
         """Return what each kept feature says: how often each level occurs in each class."""
-        table: CategoricalFeatureTable = self._only_table()
+        table: CategoricalFeatureTable = super().feature_table()
         return table

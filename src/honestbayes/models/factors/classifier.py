@@ -273,7 +273,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
 
         The evidence of features that move together does not add up.
         """
-        table: FactorFeatureTable = self._only_table()
+        table: FactorFeatureTable = super().feature_table()
         return table
 
     def sections(self) -> dict[str, Any]:

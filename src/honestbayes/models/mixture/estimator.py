@@ -297,7 +297,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
         The evidence of a feature alone; those of several do not add up, because features of one
         component share what they say.
         """
-        table: FeatureTable = self._only_table()
+        table: FeatureTable = super().feature_table()
         return table
 
     def kept_binarization(self) -> Binarization:

@@ -161,5 +161,5 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
 
     def feature_table(self) -> GaussianFeatureTable:
         """Return what each kept feature says: its centre in each class, and whether it is idle."""
-        table: GaussianFeatureTable = self._only_table()
+        table: GaussianFeatureTable = super().feature_table()
         return table

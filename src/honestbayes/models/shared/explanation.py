@@ -104,8 +104,8 @@ class Explained(KeptColumns):
         """Return records of what else the model is made of, by name; by default of nothing."""
         return {}
 
-    def _only_table(self) -> Any:
-        """Return the table of the kept features of a model of one part."""
+    def feature_table(self) -> Any:
+        """Return what each kept feature says."""
         names, classes = self._names_and_classes()
         (part,) = self._parts
         return self._explain_part(part, names, classes, self.slope_)

@@ -1,0 +1,263 @@
+"""A model is added by adding its folder: nothing else knows it, and everything finds it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import ONE_THREAD
+
+import honestbayes
+from honestbayes import models
+from honestbayes.models.cards import card_of, cards, table_cards
+from honestbayes.report.notebook import make_report
+
+ESTIMATOR = dedent(
+    '''
+    """Real-valued features around a centre of each class, all with spreads of their own."""
+
+    from __future__ import annotations
+
+    from dataclasses import dataclass
+    from fractions import Fraction
+    from typing import Annotated
+
+    import numpy as np
+
+    from honestbayes.files.fields import Floats
+    from honestbayes.files.records import GIVEN
+    from honestbayes.models.real.explain import GaussianFeatureTable
+    from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+    from honestbayes.models.shared.explanation import by_design
+    from honestbayes.models.shared.parts import TrainingLabels, TrainingPart
+    from honestbayes.selection import DiscardedGroup, Selection
+    from honestbayes.types import FloatArray
+
+
+    @dataclass(frozen=True)
+    class ToyPart:
+        selection: Annotated[Selection, GIVEN]
+        centre: Annotated[FloatArray, Floats("n_classes", "n_columns")]
+        spread: Annotated[FloatArray, Floats("n_columns", low=0)]
+
+        def read(self, X, describe):
+            return np.asarray(X, dtype=float)
+
+        def rows(self, values, rows):
+            return values[rows]
+
+        def log_likelihood(self, values):
+            z = (values[:, None] - self.centre) / self.spread
+            return -0.5 * np.nansum(z**2, axis=2)
+
+        def draw_evidence(self, values, n_draws, generator):
+            found = self.log_likelihood(values)
+            n_classes = found.shape[1]
+            shape = (n_classes, len(values), n_draws)
+            evidence = (found[:, 1:] - found[:, :1])[None, :, None]
+            return np.broadcast_to(evidence, (*shape, n_classes - 1)), np.zeros(shape)
+
+
+    @dataclass(frozen=True)
+    class ToySettings:
+        n_features: int
+        always_keep: object
+
+
+    @dataclass(frozen=True)
+    class ToyTraining(TrainingPart):
+        values: FloatArray
+        labels: TrainingLabels
+
+        def fit(self):
+            return self._fitted(np.arange(len(self.values)), None)
+
+        def _without(self, folds):
+            for rows in folds:
+                yield rows, np.setdiff1d(np.arange(len(self.values)), rows)
+
+        def _fitted(self, statistic, whole):
+            values, codes = self.values[statistic], self.labels.codes[statistic]
+            classes = range(self.labels.classes.size)
+            centre = np.stack([np.nanmean(values[codes == c], axis=0) for c in classes])
+            spread = np.nanstd(values - centre[codes], axis=0)
+            k, p = self.settings.n_features, values.shape[1]
+            kept = np.argsort(-np.ptp(centre, axis=0) / spread, kind="stable")[:k]
+            counts = tuple(np.bincount(codes).tolist())
+            others = (DiscardedGroup(counts, p - k, n_levels=0),) if p > k else ()
+            rule = "top" if others else "all"
+            columns = tuple(kept.tolist())
+            selection = Selection(rule, Fraction(0), columns, (), p, counts, others, 0)
+            return ToyPart(selection, centre[:, kept], spread[kept])
+
+        def _values(self, part, rows):
+            return self.values[np.ix_(rows, part.selection.columns)]
+
+
+    def feature_table(part, names, classes, slope):
+        size = np.ptp(part.centre, axis=0) / part.spread
+        r = size / np.sqrt(4 + size**2)
+        designed = by_design(part.selection)
+        return GaussianFeatureTable(
+            names, classes, r, part.centre, part.spread, designed, r, np.zeros(r.size)
+        )
+
+
+    class ToyClassifier(SelectiveNaiveBayes):
+        _kind = "ToyClassifier"
+        _part_classes = {"toy": ToyPart}
+        _fitted_words = {}
+        _kind_of_features = "real"
+        _explain_part = staticmethod(feature_table)
+        correction_ = None
+
+        def __init__(self, *, n_features_to_select=None, threshold=None, always_keep=None,
+                     class_pseudocounts=1.0, class_prior=None, recalibrate="slope",
+                     random_state=None):
+            self.n_features_to_select = n_features_to_select
+            self.threshold = threshold
+            self.always_keep = always_keep
+            self.class_pseudocounts = class_pseudocounts
+            self.class_prior = class_prior
+            self.recalibrate = recalibrate
+            self.random_state = random_state
+
+        @classmethod
+        def _settings_of(cls, words, always_keep):
+            return ToySettings(words["n_features_to_select"] or 10, always_keep)
+
+        def _training_parts(self, X, labels):
+            values = np.asarray(X, dtype=float)
+            number = min(self.n_features_to_select or 10, values.shape[1])
+            settings = ToySettings(number, np.zeros(values.shape[1], dtype=bool))
+            return [ToyTraining(settings, values, labels)]
+
+        def _store(self, parts):
+            self.selection_ = parts[0].selection
+    '''
+)
+
+CARD = dedent(
+    '''
+    """The card of the toy."""
+
+    from honestbayes.models.shared.card import Card
+    from honestbayes.models.toy.estimator import ToyClassifier
+
+    CARDS = (
+        Card(
+            estimator=ToyClassifier,
+            name="toy",
+            title="toy",
+            summary="numbers around a centre of each class",
+            page="numbers around centres",
+            only_numbers=True,
+            uncorrected={},
+        ),
+    )
+    '''
+)
+
+COMMAND = """
+import sys
+from honestbayes import models
+models.__path__.append(sys.argv.pop(1))
+from honestbayes.__main__ import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder of models that holds one: the toy."""
+    place = tmp_path_factory.mktemp("models")
+    (place / "toy").mkdir()
+    (place / "toy" / "__init__.py").write_text('"""A toy."""\n', encoding="utf-8")
+    (place / "toy" / "estimator.py").write_text(ESTIMATOR, encoding="utf-8")
+    (place / "toy" / "card.py").write_text(CARD, encoding="utf-8")
+    return place
+
+
+@pytest.fixture
+def toy(folder, monkeypatch):
+    """The toy's class, for as long as a test takes."""
+    monkeypatch.setattr(models, "__path__", [*models.__path__, str(folder)])
+    yield table_cards()["toy"].estimator
+    for name in [name for name in sys.modules if name.startswith("honestbayes.models.toy")]:
+        del sys.modules[name]
+
+
+def table(n=60, p=12):
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(n) % 2)
+    X = rng.normal(size=(n, p))
+    X[:, :3] += 1.5 * y[:, None]
+    frame = pd.DataFrame(X.round(4), columns=[f"gene{j}" for j in range(p)])
+    frame.insert(0, "state", np.array(["ill", "well"], dtype=object)[y])
+    return frame
+
+
+def command(folder, *words, cwd):
+    """Run the command line in a process whose models include the toy."""
+    found = subprocess.run(
+        [sys.executable, "-c", COMMAND, str(folder), *map(str, words)],
+        cwd=cwd,
+        env=os.environ | ONE_THREAD | {"PYTHONPATH": str(Path(honestbayes.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def test_without_its_folder_nobody_knows_the_toy():
+    assert "toy" not in table_cards()
+
+
+def test_the_toy_is_fitted_saved_and_loaded(toy, tmp_path):
+    frame = table()
+    X, y = frame.drop(columns="state"), frame["state"]
+    model = toy(n_features_to_select=4).fit(X, y)
+    assert card_of(model) in cards()
+    assert model.score(X, y) > 0.8
+    model.save(tmp_path / "toy.honestbayes")
+    again = honestbayes.load(tmp_path / "toy.honestbayes")
+    assert type(again) is toy
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_report_in_a_notebook_is_about_the_toy():
+    report = make_report(table(), "state", model="toy", n_features=4, n_folds=3, n_repeats=1)
+    assert report.settings["model"] == "toy"
+    assert [feature.kind for feature in report.features] == 4 * ["real"]
+    assert report.race.n_discarded == 8
+    assert {"corrected", "two-component mixture"} < {method.name for method in report.methods}
+
+
+def test_the_command_line_offers_reports_on_and_inspects_the_toy(folder, tmp_path):
+    table().to_csv(tmp_path / "t.csv", index=False)
+    assert "toy: numbers around a centre" in " ".join(
+        command(folder, "report", "--help", cwd=tmp_path).split()
+    )
+    words = ("--target", "state", "--model", "toy", "-k", 4, "--folds", 3, "--repeats", 1)
+    printed = command(folder, "report", "t.csv", *words, "--no-path", "--out", "r", cwd=tmp_path)
+    assert "4 of 12 real-valued" in printed
+    page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
+    assert "toy: numbers around centres" in page
+    shown = command(folder, "inspect", "r/model.honestbayes", cwd=tmp_path)
+    assert "P(state = well), toy after selection" in shown
+    assert "4 of 12" in shown
+    held = json.loads(command(folder, "inspect", "r/model.honestbayes", "--json", cwd=tmp_path))
+    assert len(held["features"]["name"]) == 4
+    told = command(folder, "predict", "r/model.honestbayes", "t.csv", cwd=tmp_path)
+    assert told.count("\n") == 61
+    judged = command(folder, "evaluate", "r/model.honestbayes", "t.csv", cwd=tmp_path)
+    assert "On this table" in judged
