@@ -18,8 +18,9 @@ from honestbayes.models.factors import Factors
 from honestbayes.report import wording
 from honestbayes.report.contenders import CORRECTED_SLOPE, FREQUENCIES
 from honestbayes.report.described import KIND_WORDS
+from honestbayes.report.kept import AnyFeature
 from honestbayes.report.pictures import MOST_DOTS, pictures
-from honestbayes.report.record import AnyFeature, Cases, DataSummary, Report
+from honestbayes.report.record import Cases, DataSummary, Report
 
 MOST_CASES = 20_000
 """Cases in the page's table; more would make it slow to open."""

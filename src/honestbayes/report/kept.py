@@ -2,14 +2,133 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
-from honestbayes.report.record import AnyFeature, CategoricalFeature, KeptFeature, RealFeature
 from honestbayes.tables import Encoding, Feature, TrainingTable
 from honestbayes.tables.model import Estimator
 from honestbayes.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFeature:
+    """One binary feature of a model of two classes, and what it says.
+
+    Attributes
+    ----------
+    name, column : str
+        The feature, and the column it comes from.
+    means_one : str
+        What a one is, in words.
+    by_design : bool
+        Whether the user kept it.
+    correlation : float
+        With the positive class, on all cases.
+    p_negative, p_positive, sd_negative, sd_positive : float
+        Probability of a one in each class, and how sure that is.
+    evidence_if_one, evidence_if_zero : float
+        What a one, or a zero, adds to the log-odds of the positive class.
+    selected : float
+        Share of the folds that kept it.
+    """
+
+    name: str
+    column: str
+    means_one: str
+    by_design: bool
+    correlation: float
+    p_negative: float
+    p_positive: float
+    sd_negative: float
+    sd_positive: float
+    evidence_if_one: float
+    evidence_if_zero: float
+    selected: float
+    kind: Literal["binary"] = "binary"
+
+
+@dataclass(frozen=True, slots=True)
+class RealFeature:
+    """One real-valued feature of the model, and what it says.
+
+    Attributes
+    ----------
+    name, column : str
+        The feature, and the column it comes from.
+    by_design : bool
+        Whether the user kept it.
+    correlation : float
+        With the positive class, on all cases; with more than two classes, the multiple
+        correlation with them.
+    centre : tuple of float
+        Where the values of each class lie, shrunk towards each other.
+    spread : float
+        Typical deviation within a class.
+    idle : float or None
+        Probability that the feature tells nothing; None in a factor model.
+    selected : float
+        Share of the folds that kept it.
+    shared : float or None
+        Share of the variance within a class that is due to factors; None in other models.
+    """
+
+    name: str
+    column: str
+    by_design: bool
+    correlation: float
+    centre: tuple[float, ...]
+    spread: float
+    idle: float | None
+    selected: float
+    shared: float | None = None
+    kind: Literal["real"] = "real"
+
+
+@dataclass(frozen=True, slots=True)
+class CategoricalFeature:
+    """One categorical feature of the model, and what it says.
+
+    With more than two classes, binary features too are of this kind, with two levels.
+
+    Attributes
+    ----------
+    name, column : str
+        The feature, and the column it comes from.
+    by_design : bool
+        Whether the user kept it.
+    correlation : float
+        The correlation of a yes-or-no feature that would be as surprising.
+    levels : tuple of str
+        Its levels, in sorted order.
+    probability : tuple of tuple of float
+        For each class, the probability of each level.
+    evidence : tuple of float
+        What each level adds to the log-odds of the positive class; with more than two classes,
+        to those of the class that it speaks for most against the one that it speaks against most.
+    selected : float
+        Share of the folds that kept it.
+    """
+
+    name: str
+    column: str
+    by_design: bool
+    correlation: float
+    levels: tuple[str, ...]
+    probability: tuple[tuple[float, ...], ...]
+    evidence: tuple[float, ...]
+    selected: float
+    kind: Literal["categorical"] = "categorical"
+
+    def strongest_levels(self, most: int = 12) -> list[int]:
+        """Return positions of the levels that say most, in their order, for a page."""
+        order = sorted(range(len(self.levels)), key=lambda v: -abs(self.evidence[v]))
+        return sorted(order[:most])
+
+
+AnyFeature = KeptFeature | RealFeature | CategoricalFeature
+
 
 _RECORDS: dict[str, type[AnyFeature]] = {
     "binary": KeptFeature,
