@@ -20,7 +20,7 @@ from honestbayes.report.contenders import CORRECTED_SLOPE, FREQUENCIES
 from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.kept import AnyFeature
 from honestbayes.report.pictures import MOST_DOTS, pictures
-from honestbayes.report.record import Cases, DataSummary, Report
+from honestbayes.report.record import DataSummary, Report
 
 MOST_CASES = 20_000
 """Cases in the page's table; more would make it slow to open."""
@@ -35,8 +35,7 @@ FIRST_CASES = 25
 def render(report: Report) -> str:
     """Return the page of a report."""
     css, js = _asset("report.css"), _asset("report.js")
-    columns = _case_columns(report)
-    rows = _case_rows(report)
+    columns, rows = _case_table(report)
     environment = Environment(
         loader=PackageLoader("honestbayes.report", "page"),
         autoescape=True,
@@ -125,57 +124,39 @@ def _by_kind(features: tuple[AnyFeature, ...]) -> dict[str, list[AnyFeature]]:
     return result
 
 
-def _case_columns(report: Report) -> list[dict[str, Any]]:
-    titles: list[tuple[str, int | None]] = [("row", None)]
-    if report.cases.identifier is not None:
-        titles.append(("identifier", None))
-    titles.append((report.data.target, None))
-    if report.data.positive is None:
-        titles += [("most probable, held out", None), ("its probability", 3)]
-        titles += [("P(actual class), held out", 3), ("the same, uncorrected", 3)]
-        titles += [(f"P({label}), held out", 3) for label in report.data.labels]
+def _case_table(report: Report) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+    """Return the columns of the page's table of cases, and its rows."""
+    cases, data = report.cases, report.data
+    shown = slice(min(cases.row.size, MOST_CASES))
+    actual, held_out, uncorrected = (
+        values[shown] for values in (cases.actual, cases.held_out, cases.held_out_uncorrected)
+    )
+    # Pairs, because a class may be called as a column is.
+    texts: list[tuple[str, Iterable[Any]]] = [("row", cases.row[shown].tolist())]
+    if cases.identifier is not None:
+        texts.append(("identifier", cases.identifier[shown]))
+    texts.append((data.target, [data.labels[c] for c in actual]))
+    if data.positive is None:
+        every, top = np.arange(actual.size), held_out.argmax(axis=1)
+        texts.append(("most probable, held out", [data.labels[c] for c in top]))
+        numbers = [
+            ("its probability", held_out[every, top]),
+            ("P(actual class), held out", held_out[every, actual]),
+            ("the same, uncorrected", uncorrected[every, actual]),
+            *((f"P({label}), held out", held_out[:, c]) for c, label in enumerate(data.labels)),
+        ]
     else:
-        positive = f"P({report.data.positive})"
-        titles += [(f"{positive}, held out", 3), ("uncorrected, held out", 3)]
-        titles += [(f"{positive}, fitted", 3), ("fitted, low", 3), ("fitted, high", 3)]
-    return [{"title": title, "digits": digits} for title, digits in titles]
-
-
-def _case_rows(report: Report) -> list[list[Any]]:
-    cases, labels = report.cases, report.data.labels
-    rows = []
-    for i in range(min(cases.row.size, MOST_CASES)):
-        names = [] if cases.identifier is None else [cases.identifier[i]]
-        numbers = _case_cells(cases, i) if len(labels) == 2 else _case_of_many(cases, labels, i)
-        rows.append([int(cases.row[i]), *names, labels[cases.actual[i]], *numbers])
-    return rows
-
-
-def _case_cells(cases: Cases, i: int) -> list[Any]:
-    numbers = (
-        cases.held_out[i],
-        cases.held_out_uncorrected[i],
-        cases.fitted[i],
-        cases.fitted_low[i],
-        cases.fitted_high[i],
-    )
-    return [_rounded(p) for p in numbers]
-
-
-def _case_of_many(cases: Cases, labels: tuple[str, ...], i: int) -> list[Any]:
-    """Return what the page shows of a case where there are more than two classes."""
-    top, actual = int(np.argmax(cases.held_out[i])), cases.actual[i]
-    numbers = (
-        cases.held_out[i, top],
-        cases.held_out[i, actual],
-        cases.held_out_uncorrected[i, actual],
-        *cases.held_out[i],
-    )
-    return [labels[top], *(_rounded(p) for p in numbers)]
-
-
-def _rounded(p: float) -> float:
-    return round(float(p), 6)
+        numbers = [
+            (f"P({data.positive}), held out", held_out),
+            ("uncorrected, held out", uncorrected),
+            (f"P({data.positive}), fitted", cases.fitted[shown]),
+            ("fitted, low", cases.fitted_low[shown]),
+            ("fitted, high", cases.fitted_high[shown]),
+        ]
+    titles: list[dict[str, Any]] = [{"title": title, "digits": None} for title, _ in texts]
+    titles += [{"title": title, "digits": 3} for title, _ in numbers]
+    rounded = ([round(p, 6) for p in values.tolist()] for _, values in numbers)
+    return titles, list(zip(*(values for _, values in texts), *rounded, strict=True))
 
 
 def _cell(value: Any, column: dict[str, Any]) -> str:
