@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -129,7 +129,6 @@ class CategoricalFeature:
 
 AnyFeature = KeptFeature | RealFeature | CategoricalFeature
 
-
 _RECORDS: dict[str, type[AnyFeature]] = {
     "binary": KeptFeature,
     "categorical": CategoricalFeature,
@@ -141,28 +140,20 @@ def kept_features(
     table: TrainingTable, model: Estimator, frequency: FloatArray | None
 ) -> tuple[AnyFeature, ...]:
     """Say what each kept feature says, how sure that is, and how often it was selected."""
-    columns = model.kept_columns().tolist()
-    selected = np.full(table.X.shape[1], np.nan) if frequency is None else frequency
-    rows = [(found.kind, row) for found in model.feature_tables().values() for row in found.rows()]
-    return tuple(
-        _RECORDS[kind](
-            name=table.encoding.features[column].name,
-            column=table.encoding.features[column].column,
-            selected=float(selected[column]),
-            **in_words(row, table.encoding.features[column], table.encoding),
-        )
-        for column, (kind, row) in zip(columns, rows, strict=True)
-    )
-
-
-def in_words(row: dict[str, Any], feature: Feature, encoding: Encoding) -> dict[str, Any]:
-    """Return a row of a model's table with the texts of levels, and what a one is."""
-    result = dict(row)
-    if "cut" in row:
-        result["means_one"] = means_one(feature, result.pop("cut"), result.pop("high"))
-    if "levels" in row:
-        result["levels"] = level_texts(feature, encoding, row["levels"])
-    return result
+    result = []
+    columns = iter(model.kept_columns().tolist())
+    for found in model.feature_tables().values():
+        # Rows first: where they end, zip has not yet taken a column of the next kind.
+        for row, column in zip(found.rows(), columns, strict=False):
+            feature = table.encoding.features[column]
+            row |= {"name": feature.name, "column": feature.column}
+            row["selected"] = float("nan") if frequency is None else float(frequency[column])
+            if "levels" in row:
+                row["levels"] = level_texts(feature, table.encoding, row["levels"])
+            if "cut" in row:
+                row["means_one"] = means_one(feature, row.pop("cut"), row.pop("high"))
+            result.append(_RECORDS[found.kind](**row))
+    return tuple(result)
 
 
 def level_texts(feature: Feature, encoding: Encoding, codes: tuple[str, ...]) -> tuple[str, ...]:

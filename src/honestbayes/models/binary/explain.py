@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
@@ -48,12 +49,9 @@ class FeatureTable(KeptTable):
 
     kind: ClassVar[Kind] = "binary"
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return what is known of each feature; a one is what is above the cut, or the high value.
-
-        The two classes are the negative and the positive one.
-        """
-        columns = {
+    def _columns(self) -> dict[str, Iterable[Any]]:
+        """Return what is known of the features: of two classes the second is the positive one."""
+        arrays = {
             "by_design": self.by_design,
             "correlation": self.correlation,
             "p_negative": self.probability[0],
@@ -65,8 +63,7 @@ class FeatureTable(KeptTable):
             "cut": self._cuts.cut,
             "high": self._cuts.high,
         }
-        values = zip(*(column.tolist() for column in columns.values()), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in values]
+        return {name: values.tolist() for name, values in arrays.items()}
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""

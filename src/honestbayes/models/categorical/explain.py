@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -45,21 +45,15 @@ class CategoricalFeatureTable(KeptTable):
 
     kind: ClassVar[Kind] = "categorical"
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return what is known of each feature; of two classes, evidence is for the second.
-
-        Of more it is what a level says for one class against another at most.
-        """
-        return [
-            {
-                "by_design": bool(self.by_design[j]),
-                "correlation": float(self.r[j]),
-                "levels": self.levels[j],
-                "probability": tuple(tuple(of_class) for of_class in probability.tolist()),
-                "evidence": tuple((self._slope * _evidence(probability)).tolist()),
-            }
-            for j, probability in enumerate(self.probability)
-        ]
+    def _columns(self) -> dict[str, Iterable[Any]]:
+        """Return what is known of the features; of two classes, evidence is for the second."""
+        return {
+            "by_design": self.by_design.tolist(),
+            "correlation": self.r.tolist(),
+            "levels": self.levels,
+            "probability": [tuple(map(tuple, p.tolist())) for p in self.probability],
+            "evidence": [tuple((self._slope * _evidence(p)).tolist()) for p in self.probability],
+        }
 
     def with_levels(self, texts: Callable[[str, tuple[str, ...]], tuple[str, ...]]) -> Self:
         """Return the table with other names of levels, given the feature's name and its levels."""

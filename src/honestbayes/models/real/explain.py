@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -42,21 +43,18 @@ class MeasurementTable(KeptTable):
     _share: ClassVar[str]
     """The attribute of a subclass that is a share."""
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return what is known of each feature; the share that another model has is None."""
-        shares = getattr(self, self._share)
-        return [
-            {
-                "by_design": bool(self.by_design[j]),
-                "correlation": float(self._correlation[j]),
-                "centre": tuple(self.centre[:, j].tolist()),
-                "spread": float(self.spread[j]),
-                "idle": None,
-                "shared": None,
-                self._share: float(shares[j]),
-            }
-            for j in range(len(self.name))
-        ]
+    def _columns(self) -> dict[str, Iterable[Any]]:
+        """Return what is known of the features; the share that another model has is None."""
+        nothing = [None] * len(self.name)
+        return {
+            "by_design": self.by_design.tolist(),
+            "correlation": self._correlation.tolist(),
+            "centre": zip(*self.centre.tolist(), strict=True),
+            "spread": self.spread.tolist(),
+            "idle": nothing,
+            "shared": nothing,
+            self._share: getattr(self, self._share).tolist(),
+        }
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.models.shared.kept_columns import KeptColumns
 from honestbayes.models.shared.parts import FittedPart
@@ -33,9 +34,15 @@ class KeptTable:
     kind: ClassVar[Kind]
     """What kind of features the model takes them for."""
 
+    def _columns(self) -> dict[str, Iterable[Any]]:
+        """Return what is known of the features as plain data, by name, an entry for each."""
+        raise NotImplementedError
+
     def rows(self) -> list[dict[str, Any]]:
         """Return what is known of each feature as plain data, by name."""
-        raise NotImplementedError
+        columns = self._columns()
+        rows = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def changed(self, change: Callable[[Any], Any]) -> Any:
         """Return the table as a function changes it; tables of several kinds change each."""
@@ -86,6 +93,7 @@ class Explained(KeptColumns):
 
     def selections(self) -> dict[Kind, Selection]:
         """Return what was kept and thrown away, for each kind of feature."""
+        check_is_fitted(self)
         parts = zip(self._kinds_of_parts(), self._parts, strict=True)
         return {kind: part.selection for kind, part in parts}
 
