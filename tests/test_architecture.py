@@ -253,6 +253,48 @@ def test_a_planted_question_which_estimator_it_is_is_found(tmp_path: Path, test:
     assert asks_which_estimator(package_with(tmp_path, "demo.py", "isinstance(2, int)")) == []
 
 
+# Between families only where one truly contains another; all of them may import what is shared.
+CONTAINS: dict[str, set[str]] = {
+    "shared": set(),
+    "binary": set(),
+    "categorical": {"binary"},  # a feature of two levels in two classes is a binary one
+    "real": set(),
+    "mixed": {"binary", "categorical", "real"},
+    "mixture": {"binary"},
+    "factors": {"real"},
+    "plain": set(),
+}
+
+
+def wrong_imports_between_families(package: Path) -> list[str]:
+    """Every import of one family by another that does not contain it, as a sentence."""
+    wrong = []
+    for path in sorted((package / "models").glob("*/*.py")):
+        family = path.parent.name
+        allowed = CONTAINS.get(family, set()) | {family, "shared"}
+        found = {
+            module.split(".")[2]
+            for module in imported_modules(path, package)
+            if module.startswith(f"{package.name}.models.") and module.count(".") >= 3
+        }
+        wrong += [f"{path.relative_to(package)} imports {name}" for name in sorted(found - allowed)]
+    return wrong
+
+
+def test_families_import_only_what_they_contain() -> None:
+    assert wrong_imports_between_families(PACKAGE) == []
+    assert families(PACKAGE) | {"shared"} == set(CONTAINS)
+
+
+def test_a_planted_import_between_families_is_found(tmp_path: Path) -> None:
+    line = "from honestbayes.models.mixture.fit import log_joint"
+    package = package_with(tmp_path, "models/real/fit.py", line)
+    assert wrong_imports_between_families(package) == ["models/real/fit.py imports mixture"]
+    line = "from ..binary.fit import BernoulliFit"
+    package = package_with(tmp_path, "models/shared/parts.py", line)
+    assert "models/shared/parts.py imports binary" in wrong_imports_between_families(package)
+
+
 def package_with(folder: Path, place: str, text: str) -> Path:
     """Make an empty package with all parts, and one file with a given text."""
     package = folder / "honestbayes"

@@ -12,6 +12,7 @@ from honestbayes.likelihood.quadrature import theta_rule
 from honestbayes.models.binary.common_alpha import CommonAlphaFit
 from honestbayes.models.binary.fit import BernoulliFit
 from honestbayes.models.binary.learned import LearnedFit
+from honestbayes.models.shared.intervals import systematic
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _FEATURES = 250
@@ -45,13 +46,6 @@ def draw_binary_evidence(
             log_weight += by_node[:, :, node]
         _add_evidence(generator, block, node, x[:, columns], observed[:, columns], evidence)
     return evidence, log_weight
-
-
-def systematic(generator: np.random.Generator, weights: FloatArray, n_draws: int) -> IntArray:
-    """Draw nodes with probabilities ``weights``, evenly, in random order."""
-    places = (np.arange(n_draws) + generator.random()) / n_draws
-    nodes = np.minimum(np.searchsorted(np.cumsum(weights), places), weights.size - 1)
-    return generator.permutation(nodes)
 
 
 def _add_evidence(

@@ -25,9 +25,9 @@ from honestbayes.models.binary.selected import (
     renumbered,
 )
 from honestbayes.models.binary.settings import BernoulliSettings, bernoulli_settings
+from honestbayes.models.shared.estimator import TwoClassNaiveBayes
 from honestbayes.models.shared.parameters import check_prevalences, check_recalibrate, group_codes
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, tie_breaker
-from honestbayes.models.shared.two_classes import TwoClassNaiveBayes
 from honestbayes.screening import Screening, screen
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources import as_source, encode_classes

@@ -7,13 +7,14 @@ import numpy as np
 from honestbayes.likelihood.dirichlet import draw_theta, log_marginal
 from honestbayes.likelihood.learned_categories import LearnedCategories, is_binary
 from honestbayes.models.binary.common_alpha import feature_block
-from honestbayes.models.binary.draws import draw_alpha_theta, systematic
+from honestbayes.models.binary.draws import draw_alpha_theta
 from honestbayes.models.binary.learned import fit_learned
 from honestbayes.models.categorical.blocks import (
     CategoricalBlock,
     CategoricalFit,
     node_log_likelihood,
 )
+from honestbayes.models.shared.intervals import systematic
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 

@@ -17,10 +17,10 @@ from honestbayes.models.mixture.explain import Components, components, feature_t
 from honestbayes.models.mixture.fit import log_class_prior, log_joint_draws
 from honestbayes.models.mixture.part import MixturePart, MixtureTraining
 from honestbayes.models.mixture.settings import mixture_settings
+from honestbayes.models.shared.estimator import TwoClassNaiveBayes
 from honestbayes.models.shared.intervals import ProbabilityDraws
 from honestbayes.models.shared.parameters import check_level_and_draws
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
-from honestbayes.models.shared.two_classes import TwoClassNaiveBayes
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import Selection, parse_always_keep

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from honestbayes.models.binary.draws import systematic
 from honestbayes.models.real.fit import GaussianFit
+from honestbayes.models.shared.intervals import systematic
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 _FARTHEST = 1e100

@@ -34,7 +34,7 @@ from honestbayes.models.shared.parts import (
     learn_slope,
 )
 from honestbayes.models.shared.saved_parts import SavedParts
-from honestbayes.sources import check_as_many, encode_labels
+from honestbayes.sources import check_as_many, encode_classes, encode_labels
 from honestbayes.sources.columns import as_table
 from honestbayes.sources.kinds import columns_of
 from honestbayes.types import AnyArray, FloatArray, IntArray
@@ -314,3 +314,25 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
             fitted["number_choice"],
             kept_columns_only=fitted["kept_columns_only"],
         )
+
+
+class TwoClassNaiveBayes(SelectiveNaiveBayes):
+    """Base of estimators of binary features in two classes."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _encode(self, y: Any) -> tuple[AnyArray, IntArray]:
+        classes, is_class_1 = encode_classes(y)
+        return classes, is_class_1.astype(np.int64)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the more probable class of each row, the second where both are."""
+        log_proba = self.predict_log_proba(X)
+        result: AnyArray = self.classes_[(log_proba[:, 1] >= log_proba[:, 0]).astype(int)]
+        return result

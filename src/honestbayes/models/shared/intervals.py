@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from honestbayes.models.shared.parts import DrawnPart
-from honestbayes.types import FloatArray
+from honestbayes.types import FloatArray, IntArray
 
 SEED = 2008
 
@@ -144,3 +144,10 @@ def _probabilities(log_odds: FloatArray) -> FloatArray:
         return np.asarray(expit(log_odds[:, None, :, 0]))
     first = np.zeros((*log_odds.shape[:2], 1))
     return np.asarray(np.moveaxis(softmax(np.concatenate([first, log_odds], 2), axis=2), 2, 1))
+
+
+def systematic(generator: np.random.Generator, weights: FloatArray, n_draws: int) -> IntArray:
+    """Draw nodes with probabilities ``weights``, evenly, in random order."""
+    places = (np.arange(n_draws) + generator.random()) / n_draws
+    nodes = np.minimum(np.searchsorted(np.cumsum(weights), places), weights.size - 1)
+    return generator.permutation(nodes)
