@@ -124,7 +124,14 @@ def prepared(k):
     )
     cells = as_cells(data.y_train == 1, data.X_train[:, list(selection.columns)], None)
     prior = AlphaPrior(0.5, 5.0)
-    settings = MixtureSettings(True, (1.0, 1.0), prior, prior, (0.0, 1.0), None)
+    settings = MixtureSettings(
+        correct=True,
+        pseudocounts=(1.0, 1.0),
+        alpha_prior=prior,
+        response_prior=prior,
+        theta_range=(0.0, 1.0),
+        n_alpha=None,
+    )
     return make_problem(cells, selection, settings), data.y_train
 
 

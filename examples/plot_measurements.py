@@ -41,7 +41,7 @@ for name, model in models.items():
     print(f"{name:12} claims to be right in {np.mean(claimed):.0%}, is in {np.mean(right):.0%}")
 
 # %%
-# How much signal to expect is learnt from all 2,000 measurements. Here is what the last data set
+# How much signal to expect is learned from all 2,000 measurements. Here is what the last data set
 # taught: most of them are idle.
 
 posterior = models["corrected"].posterior_

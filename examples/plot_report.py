@@ -3,7 +3,7 @@ A report of a table, in Python
 ==============================
 
 What ``honestbayes report`` does for a file, :func:`~honestbayes.report.notebook.make_report` does
-for a frame. It compares seven methods on the same folds, with everything learnt anew in each, and
+for a frame. It compares seven methods on the same folds, with everything learned anew in each, and
 says in plain words how honest the probabilities are.
 """
 

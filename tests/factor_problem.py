@@ -13,7 +13,7 @@ from honestbayes.correction.factor_event import class_contrasts, response_contra
 from honestbayes.likelihood.normal import heavy_tailed, ratio_grid
 from honestbayes.models.factors.chains import FactorKernel
 from honestbayes.models.factors.kernels import Design
-from honestbayes.models.factors.sweep import Event
+from honestbayes.models.factors.sweep import FactorEvent
 
 LIMIT = 4.5
 SHAPE, SCALE = 3.0, 2.0
@@ -113,7 +113,7 @@ class Problem:
             np.full(group.size, SHAPE),
             np.full(group.size, SCALE),
         )
-        event = Event(
+        event = FactorEvent(
             contrasts.basis,
             contrasts.signal,
             self.gamma_squared,

@@ -61,7 +61,7 @@ def plain_modules(changes=()):
 def event_of(modules, codes, n_discarded):
     """The event that so many features of complete cases were discarded; their ratios: `RATIO`."""
     contrasts = modules.event.class_contrasts(codes)
-    return modules.sweep.Event(
+    return modules.sweep.FactorEvent(
         contrasts.basis,
         contrasts.signal,
         0.35,

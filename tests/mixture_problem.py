@@ -35,7 +35,14 @@ def selection_of(n_discarded, kept=2):
 
 
 def settings(correct, n_alpha=N_ALPHA, pseudocounts=(1.0, 1.0)):
-    return MixtureSettings(correct, pseudocounts, PRIOR, PRIOR, (0.0, 1.0), n_alpha)
+    return MixtureSettings(
+        correct=correct,
+        pseudocounts=pseudocounts,
+        alpha_prior=PRIOR,
+        response_prior=PRIOR,
+        theta_range=(0.0, 1.0),
+        n_alpha=n_alpha,
+    )
 
 
 def small_problem(correct, n_alpha=N_ALPHA, pseudocounts=(1.0, 1.0), cells=None):

@@ -86,7 +86,13 @@ def steps(n_steps=3, *, n_kept=2, names=None, held_out=True):
     at = np.arange(n_steps + 1)
     names = tuple(f"x{j}" for j in range(n_steps)) if names is None else names
     other = 0.5 + 0.01 * (at - 1.5) ** 2 if held_out else np.full(at.size, np.nan)
-    return SelectionPath(np.arange(n_steps), names, 0.5 - 0.01 * at, other, n_kept)
+    return SelectionPath(
+        feature=np.arange(n_steps),
+        name=names,
+        train_score=0.5 - 0.01 * at,
+        held_out_score=other,
+        n_kept=n_kept,
+    )
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def test_a_model_that_was_saved_before_there_were_criteria_loads(oldest, tmp_pat
 
 
 def test_the_value_in_force_then_is_used_and_not_todays_default(oldest, tmp_path, monkeypatch):
-    monkeypatch.setattr(SelectiveGaussianNB, "_absent_words", {"criterion": "f"})
+    monkeypatch.setattr(SelectiveGaussianNB, "_absent_parameters", {"criterion": "f"})
     older = changed(oldest["gaussian_two"], tmp_path / "older", without("criterion"))
     assert honestbayes.load(older).criterion == "f"
 
@@ -88,8 +88,8 @@ def test_every_word_is_in_the_oldest_files_or_says_what_held_before_it(oldest):
     checked = set()
     for kind, words in kinds_of(oldest):
         constructor = set(inspect.signature(kind.__init__).parameters) - {"self", "estimator"}
-        new = constructor - words - set(kind._absent_words)
-        assert new == set(), f"{kind.__name__}._absent_words lacks {new}"
+        new = constructor - words - set(kind._absent_parameters)
+        assert new == set(), f"{kind.__name__}._absent_parameters lacks {new}"
         checked.add(kind)
     assert len(checked) >= 9
 

@@ -104,14 +104,21 @@ ESTIMATOR = dedent(
         r = size / np.sqrt(4 + size**2)
         designed = by_design(part.selection)
         return GaussianFeatureTable(
-            names, classes, r, part.centre, part.spread, designed, r, np.zeros(r.size)
+            name=names,
+            classes=classes,
+            r=r,
+            centre=part.centre,
+            spread=part.spread,
+            by_design=designed,
+            _correlation=r,
+            idle=np.zeros(r.size),
         )
 
 
     class ToyClassifier(SelectiveNaiveBayes):
         _kind = "ToyClassifier"
         _part_classes = {"toy": ToyPart}
-        _fitted_words = {}
+        _fitted_choices = {}
         _kind_of_features = "real"
         _explain_part = staticmethod(feature_table)
         correction_ = None

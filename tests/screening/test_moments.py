@@ -130,7 +130,13 @@ def test_moments_whose_rest_is_unknown_merge_too():
     values, labels = real_table(30, 5, 0.0, 0.0, seed=0)
     whole = moments_of(values, labels)
     first, second = (moments_of(values[rows], labels[rows]) for rows in (slice(12), slice(12, 30)))
-    forgotten = Moments(first.classes, first.class_counts, first.observed, first.mean, first.within)
+    forgotten = Moments(
+        classes=first.classes,
+        class_counts=first.class_counts,
+        observed=first.observed,
+        mean=first.mean,
+        within=first.within,
+    )
     merged = forgotten.merge_rows(second)
     np.testing.assert_allclose(merged.within, whole.within, rtol=1e-12)
     assert forgotten.take(np.array([1])).rest is None

@@ -22,7 +22,7 @@ DEFAULT_PATIENCE = 5
 DEFAULT_ROUNDS = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
     """How to select.
 
@@ -89,7 +89,15 @@ class Choices:
             _refuse("groups stay together in folds; give a number of folds.", "--held-out")
         if method == "forward" and number is None and patience is None and rows is not None:
             patience = DEFAULT_PATIENCE
-        return cls(method, number, patience, rows, score_on, loss, **more)
+        return cls(
+            method=method,
+            features=number,
+            patience=patience,
+            held_out=rows,
+            score_on=score_on,
+            loss=loss,
+            **more,
+        )
 
     def check_table(self, data: TrainingTable) -> None:
         """Refuse what this table is too small for, in the words of the options."""

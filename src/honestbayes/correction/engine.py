@@ -42,7 +42,13 @@ class ExactSelection:
         log_prob = self.log_prob(nodes)
         reference = int(np.argmax(nodes.log_posterior(log_prob)))
         return LogProbSelection(
-            log_prob, np.zeros(log_prob.size), reference, 0.0, self.method, 0, self.event.ties
+            log_prob=log_prob,
+            error=np.zeros(log_prob.size),
+            reference=reference,
+            max_error=0.0,
+            method=self.method,
+            n_draws=0,
+            ties=self.event.ties,
         )
 
 

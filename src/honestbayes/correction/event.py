@@ -144,7 +144,7 @@ class HyperNodes:
         return log_prob if self.log_weight is None else log_prob + self.log_weight
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogProbSelection:
     """log P(S) at nodes, and how far it can be trusted.
 

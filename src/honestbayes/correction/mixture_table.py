@@ -62,7 +62,7 @@ _MISSED = 2.0
 _FINER_THETA = 1.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MixtureTable:
     """Interpolated log P(S), shared by all chains.
 
@@ -196,14 +196,14 @@ class _ExactValues:
         log_cost = np.log((_SMALLEST_COST - log_prob) / _n_discarded(self.event))
         shape = (nodes0.size, nodes1.size, self.alphas.size)
         unchecked = MixtureTable(
-            self.factor,
-            self.event,
-            nodes0,
-            nodes1,
-            self.alphas,
-            log_cost.reshape(shape),
-            self.checked_alphas,
-            np.zeros(self.checked_alphas.size),
+            factor=self.factor,
+            event=self.event,
+            nodes0=nodes0,
+            nodes1=nodes1,
+            alphas=self.alphas,
+            log_cost=log_cost.reshape(shape),
+            checked_alphas=self.checked_alphas,
+            errors=np.zeros(self.checked_alphas.size),
         )
         errors = self._errors(unchecked, log_prob.max(axis=0))
         return replace(unchecked, errors=errors)
@@ -231,11 +231,17 @@ def _n_discarded(event: Event) -> int:
 
 def _certain(factor: MixtureFactor, event: Event) -> MixtureTable:
     """Return the table of an event that is certain: log P(S) = 0."""
-    ends = (np.array([0], dtype=np.int64), np.array([0], dtype=np.int64))
     x, ceiling = _alpha_line(sum(factor.class_counts))
-    cost = np.full((1, 1, x.size), _NO_COST)
-    none = np.zeros(0)
-    return MixtureTable(factor, event, *ends, _to_alpha(x, ceiling), cost, none, none)
+    return MixtureTable(
+        factor=factor,
+        event=event,
+        nodes0=np.array([0], dtype=np.int64),
+        nodes1=np.array([0], dtype=np.int64),
+        alphas=_to_alpha(x, ceiling),
+        log_cost=np.full((1, 1, x.size), _NO_COST),
+        checked_alphas=np.zeros(0),
+        errors=np.zeros(0),
+    )
 
 
 # ------------------------------------------------------------------------------------------- nodes

@@ -48,7 +48,7 @@ _MOST_GROWTH = 4.0
 """The number of draws is set a little above what the error asks for, and at most grows so much."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
     """What draws say at some nodes.
 
@@ -100,14 +100,14 @@ def assess(groups: Sequence[GroupSimulation], event: Event, nodes: HyperNodes) -
         log_posterior[reference] - NEGLIGIBLE
     )
     return Assessment(
-        weighed,
-        beyond.T,
-        by_beyond,
-        by_tied,
-        log_prob,
-        error,
-        reference,
-        matters & np.isfinite(log_posterior),
+        weighed=weighed,
+        beyond=beyond.T,
+        by_beyond=by_beyond,
+        by_tied=by_tied,
+        log_prob=log_prob,
+        error=error,
+        reference=reference,
+        matters=matters & np.isfinite(log_posterior),
     )
 
 
@@ -133,13 +133,13 @@ class SimulatedSelection:
         """Return log P(S) at nodes."""
         found = assess(self.groups, self.event, nodes)
         return LogProbSelection(
-            found.log_prob,
-            found.error,
-            found.reference,
-            found.max_error,
-            "simulation",
-            self.n_draws,
-            self.event.ties,
+            log_prob=found.log_prob,
+            error=found.error,
+            reference=found.reference,
+            max_error=found.max_error,
+            method="simulation",
+            n_draws=self.n_draws,
+            ties=self.event.ties,
         )
 
 

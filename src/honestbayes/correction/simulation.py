@@ -47,7 +47,7 @@ def proposal_atoms(model: FeatureModel, atoms: FloatArray, group: DiscardedGroup
 
 
 @dataclass(frozen=True, slots=True)
-class Draws:
+class DrawnColumns:
     """Columns of one batch, on the side of the bound that is looked at.
 
     Attributes
@@ -99,7 +99,7 @@ class GroupSimulation:
         self.side = side
         self.n_units = 0
         self._generator = generator
-        self._batches: list[Draws] = []
+        self._batches: list[DrawnColumns] = []
         self._nodes: HyperNodes | None = None
         self._weights: list[FloatArray] = []
 
@@ -133,7 +133,9 @@ class GroupSimulation:
             likelihood = self.source.likelihood(columns)
             share = self.per_unit / self.per_unit.sum()
             log_mixture = logsumexp(likelihood(self.proposals), axis=0, b=share[:, None])
-            batch = Draws(likelihood, log_mixture, np.concatenate(stratum), np.concatenate(tied))
+            batch = DrawnColumns(
+                likelihood, log_mixture, np.concatenate(stratum), np.concatenate(tied)
+            )
             self._batches.append(batch)
 
     def weigh(self, nodes: HyperNodes) -> Weighed:
@@ -143,10 +145,16 @@ class GroupSimulation:
         for batch in self._batches[len(self._weights) :]:
             weight = np.exp(batch.likelihood(nodes.atoms) - batch.log_mixture)
             self._weights.append(nodes.mix(weight))
-        return Weighed(nodes.size, self._weights.copy(), self._batches, self.n_drawn, self.side)
+        return Weighed(
+            n_nodes=nodes.size,
+            weights=self._weights.copy(),
+            batches=self._batches,
+            n_drawn=self.n_drawn,
+            side=self.side,
+        )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
     """Draws of one group with their weights at nodes.
 
@@ -156,7 +164,7 @@ class Weighed:
         T, the number of nodes.
     weights : list of ndarray of shape (T, D)
         Weight of each column of each batch at each node.
-    batches : list of Draws
+    batches : list of DrawnColumns
         The columns.
     n_drawn : ndarray of shape (B,)
         All columns drawn at each proposal, looked at or not.
@@ -166,7 +174,7 @@ class Weighed:
 
     n_nodes: int
     weights: list[FloatArray]
-    batches: list[Draws]
+    batches: list[DrawnColumns]
     n_drawn: IntArray
     side: int
 

@@ -115,7 +115,7 @@ def load_colon(folder: str | os.PathLike[str] | None = None) -> Dataset:
     -----
     Intensities become base 10 logarithms, and each array (row) is standardised. Li, Zhang and Neal
     (2008, section 5) mention only the threshold at each gene's median, which is left to the
-    estimator because it has to be learnt from the training cases. Without the standardisation the
+    estimator because it has to be learned from the training cases. Without the standardisation the
     error rates are near 0.30, far from the published 0.19. Runs of dots in gene names, the
     padding of the source's names, are shortened to one.
     """

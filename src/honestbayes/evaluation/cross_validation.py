@@ -25,7 +25,7 @@ from honestbayes.metrics import Summary, summarise
 from honestbayes.types import FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Evaluation:
     """Out-of-fold predictions of one estimator.
 

@@ -1,7 +1,7 @@
 """Fields: how one value stands in a file, and what is refused when it is read.
 
 A field annotates an attribute of a record, ``Annotated[FloatArray, Floats("nodes")]``. Lengths of
-arrays have names: one that is not known yet is learnt from the first array that has it, and the
+arrays have names: one that is not known yet is learned from the first array that has it, and the
 others must agree. ``"nodes+1"`` is one more.
 """
 

@@ -20,7 +20,7 @@ TABLES_UP_TO = 500
 _UNDERFLOW = 1e-250
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DistinctCounts:
     """Distinct counts of features, and how often each occurs.
 
@@ -57,11 +57,11 @@ class DistinctCounts:
     def only(self, used: IntArray, inverse: IntArray) -> DistinctCounts:
         """Return some of the counts; ``inverse`` are the remaining features' positions there."""
         return DistinctCounts(
-            np.ascontiguousarray(self.ones[:, used]),
-            np.ascontiguousarray(self.observed[:, used]),
-            self.multiplicity[used],
-            inverse,
-            self.group_sizes()[used],
+            ones=np.ascontiguousarray(self.ones[:, used]),
+            observed=np.ascontiguousarray(self.observed[:, used]),
+            multiplicity=self.multiplicity[used],
+            inverse=inverse,
+            peers=self.group_sizes()[used],
         )
 
 
@@ -88,10 +88,10 @@ def distinct_counts(ones: IntArray, observed: IntArray) -> DistinctCounts:
     first[inverse[::-1]] = np.arange(k - 1, -1, -1)
     full = np.broadcast_to(observed, ones.shape)
     return DistinctCounts(
-        np.ascontiguousarray(ones[:, first]),
-        np.ascontiguousarray(full[:, first]),
-        multiplicity.astype(np.int64),
-        inverse.ravel(),
+        ones=np.ascontiguousarray(ones[:, first]),
+        observed=np.ascontiguousarray(full[:, first]),
+        multiplicity=multiplicity.astype(np.int64),
+        inverse=inverse.ravel(),
     )
 
 

@@ -27,7 +27,7 @@ SPACING = 0.35
 """Distance between atoms of log(alpha)."""
 
 COARSE_SPACING = 1.8
-"""The same while the density of theta is learnt."""
+"""The same while the density of theta is learned."""
 
 PSEUDO_FEATURES = 20.0
 """Strength of the penalty that pulls towards the family of simple distributions."""
@@ -74,8 +74,8 @@ def check_alpha(alpha: FloatArray, check: Check, *, strictly: bool) -> None:
     check(np.all(step > 0 if strictly else step >= 0), "alpha", "is not increasing")
 
 
-@dataclass(frozen=True, slots=True)
-class LearntDistribution:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedDistribution:
     """How a parameter is distributed over features: between simple shapes and EM's free one.
 
     Attributes
@@ -100,7 +100,7 @@ class LearntDistribution:
 
 
 @dataclass(frozen=True, slots=True)
-class LearntAlpha:
+class LearnedAlpha:
     """How alpha is distributed over features.
 
     Attributes
@@ -109,13 +109,13 @@ class LearntAlpha:
         Atoms.
     log_likelihood : ndarray of shape (A,)
         Log likelihood of all features, were the atom the alpha of all.
-    shape : LearntDistribution
+    shape : LearnedDistribution
         The share of features at each atom, and how it was found.
     """
 
     alpha: Annotated[FloatArray, Floats("atoms", low=0.0, high=LARGEST_ALPHA)]
     log_likelihood: Annotated[FloatArray, Logs("atoms")]
-    shape: Annotated[LearntDistribution, INLINE]
+    shape: Annotated[LearnedDistribution, INLINE]
 
     def check(self, check: Check) -> None:
         """Refuse atoms that are too few or not in order."""
@@ -128,7 +128,7 @@ def learn_alpha(
     multiplicity: IntArray,
     n_cases: int,
     prior: AlphaPrior,
-) -> LearntAlpha:
+) -> LearnedAlpha:
     """Estimate the distribution of alpha over features whose likelihood is known.
 
     Parameters
@@ -150,12 +150,12 @@ def learn_alpha(
     table = np.insert(table, position, log_likelihood(np.exp([best]))[:, 0], axis=1)
     in_common = multiplicity @ table
     shape = learn_distribution(log_alpha, table, multiplicity, prior_mass(log_alpha, prior))
-    return LearntAlpha(np.exp(log_alpha), in_common, shape)
+    return LearnedAlpha(np.exp(log_alpha), in_common, shape)
 
 
 def learn_distribution(
     log_alpha: FloatArray, table: FloatArray, multiplicity: IntArray, mass: FloatArray
-) -> LearntDistribution:
+) -> LearnedDistribution:
     """Estimate the distribution of alpha over features, shrunk towards simple ones.
 
     Parameters
@@ -181,7 +181,9 @@ def learn_distribution(
     gain = float(multiplicity @ np.log(table @ result.weights)) - best_in_family
     free = float(expit(gain - np.log(max(multiplicity.sum(), 1))))
     weights = free * result.weights + (1 - free) * family
-    return LearntDistribution(weights, family, free, result.path, result.converged)
+    return LearnedDistribution(
+        weights=weights, family=family, free=free, path=result.path, converged=result.converged
+    )
 
 
 def _family(

@@ -20,7 +20,7 @@ from honestbayes.likelihood.counts import DistinctCounts, distinct_counts
 from honestbayes.likelihood.dirichlet import log_marginal, table_likelihood
 from honestbayes.likelihood.learned_alpha import (
     COARSE_SPACING,
-    LearntAlpha,
+    LearnedAlpha,
     alpha_atoms,
     em_weights,
     learn_alpha,
@@ -45,7 +45,7 @@ class LearnedCategories:
 
     Attributes
     ----------
-    learnt : LearntAlpha
+    learned : LearnedAlpha
         Distribution of alpha over features.
     base : float
         Parameter of the symmetric Dirichlet prior of theta.
@@ -54,7 +54,7 @@ class LearnedCategories:
         classes, where there are any.
     """
 
-    learnt: Annotated[LearntAlpha, INLINE]
+    learned: Annotated[LearnedAlpha, INLINE]
     base: Annotated[float, Number(1e-3, 1e3)]
     binary: LearnedPrior | None
 
@@ -119,9 +119,9 @@ def learn_categories(groups: Sequence[IntArray], prior: AlphaPrior) -> LearnedCa
 
     multiplicity = [] if counts is None else [counts.multiplicity]
     multiplicity += [times for _, times in others]
-    learnt = learn_alpha(log_likelihood, np.concatenate(multiplicity), n_cases, prior)
-    binary = None if density is None else density.with_alpha(learnt)
-    return LearnedCategories(learnt, base, binary)
+    learned = learn_alpha(log_likelihood, np.concatenate(multiplicity), n_cases, prior)
+    binary = None if density is None else density.with_alpha(learned)
+    return LearnedCategories(learned, base, binary)
 
 
 def _learn_base(

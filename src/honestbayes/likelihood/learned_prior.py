@@ -23,7 +23,7 @@ from honestbayes.likelihood.counts import (
 from honestbayes.likelihood.learned_alpha import (
     COARSE_SPACING,
     LARGEST_ALPHA,
-    LearntAlpha,
+    LearnedAlpha,
     alpha_atoms,
     check_alpha,
     em_weights,
@@ -45,7 +45,7 @@ _THETA_ROUNDS = 2
 _THETA_TOLERANCE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedPrior:
     """The distribution of features: a density of theta and atoms of alpha.
 
@@ -124,13 +124,13 @@ def learn_prior(
     """
     density = learn_theta(counts, prior, interval)
     likelihood = density.likelihood(counts)
-    learnt = learn_alpha(
+    learned = learn_alpha(
         lambda alpha: np.stack([likelihood(value)[0] for value in alpha.tolist()], axis=1),
         counts.multiplicity,
         most_cases(counts),
         prior,
     )
-    return density.with_alpha(learnt)
+    return density.with_alpha(learned)
 
 
 def most_cases(counts: DistinctCounts) -> int:
@@ -157,20 +157,20 @@ class ThetaDensity:
         """Return the likelihood of alpha for features whose theta has this density."""
         return feature_likelihood(counts, self.rule, self.given_margin)
 
-    def with_alpha(self, learnt: LearntAlpha) -> LearnedPrior:
+    def with_alpha(self, learned: LearnedAlpha) -> LearnedPrior:
         """Return the distribution of features, given that of alpha."""
         return LearnedPrior(
-            self.edges,
-            self.cell_weights,
-            self.rule,
-            learnt.alpha,
-            learnt.shape.weights,
-            learnt.shape.family,
-            learnt.shape.free,
-            learnt.log_likelihood,
-            self.given_margin,
-            learnt.shape.path,
-            learnt.shape.converged,
+            edges=self.edges,
+            cell_weights=self.cell_weights,
+            rule=self.rule,
+            alpha=learned.alpha,
+            alpha_weights=learned.shape.weights,
+            family=learned.shape.family,
+            free=learned.shape.free,
+            log_likelihood=learned.log_likelihood,
+            given_margin=self.given_margin,
+            path=learned.shape.path,
+            converged=learned.shape.converged,
         )
 
 

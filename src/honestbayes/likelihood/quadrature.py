@@ -194,7 +194,7 @@ class Nodes:
 Evaluate = Callable[[FloatArray], Nodes]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LineRule:
     """Nodes over log(alpha) with weights that sum to 1, and the estimated error of the rule.
 
@@ -318,7 +318,7 @@ class _Scan:
         self.tilt = np.concatenate([self.tilt, nodes.tilt])[order]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Level:
     """Nodes of the trapezoidal rule at v = step * index, log(alpha) = centre + scale * sinh(v)."""
 
@@ -335,7 +335,13 @@ class _Level:
         start = np.floor(np.arcsinh((low - centre) / scale) / _FIRST_STEP)
         end = np.ceil(np.arcsinh((high - centre) / scale) / _FIRST_STEP)
         index = np.arange(start, end + 1).astype(np.int64)
-        level = cls(centre, scale, _FIRST_STEP, index, Nodes(np.zeros(0), [], np.zeros(0)))
+        level = cls(
+            centre=centre,
+            scale=scale,
+            step=_FIRST_STEP,
+            index=index,
+            nodes=Nodes(np.zeros(0), [], np.zeros(0)),
+        )
         return replace(level, nodes=level._evaluated(index, evaluate))._pruned(cut)
 
     def halved(self, evaluate: Evaluate, cut: float) -> _Level:

@@ -42,7 +42,7 @@ from honestbayes.types import FloatArray
 _Line = tuple[float, Interval, list[tuple[float, Interval]]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationFit:
     """The line logit P(class 1) = intercept + slope * (claimed log-odds), fitted to what happened.
 

@@ -19,7 +19,7 @@ from honestbayes.metrics.estimate import (
 from honestbayes.metrics.per_case import claimed_error_per_case, error_per_case
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
     """Cases whose most probable class was claimed with at least a given probability.
 
@@ -108,7 +108,15 @@ def claims(
     n_implied = float((sure * risk).mean(axis=0).sum())
     if n_claimed == 0:
         nothing = Estimate(np.nan, np.inf, (0.0, 1.0), level)
-        return Claims(at_least, y.size, 0.0, 0.0, 0.0, nothing, np.nan)
+        return Claims(
+            at_least=at_least,
+            n_cases=y.size,
+            n_claimed=0.0,
+            n_wrong=0.0,
+            n_implied=0.0,
+            wrong=nothing,
+            implied=np.nan,
+        )
     rate = n_wrong / n_claimed
     error = clustered_error((wrong - rate * claimed) / n_claimed, codes)
     n_units = n_claimed if groups is None else min(n_claimed, np.unique(codes[claimed > 0]).size)

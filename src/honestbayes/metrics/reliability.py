@@ -88,7 +88,7 @@ def calibration_table(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReliabilityCurve:
     """Claims and facts in bins of P(class 1); bins without cases are left out.
 

@@ -27,7 +27,7 @@ from honestbayes.metrics.per_case import (
 from honestbayes.metrics.scores import auc_estimate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """How good and how honest the probabilities are.
 

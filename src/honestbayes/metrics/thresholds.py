@@ -23,7 +23,7 @@ from honestbayes.types import FloatArray
 DEFAULT_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ThresholdTable:
     """What happens when all cases with P(class 1) at or above a threshold are acted on.
 

@@ -1,4 +1,4 @@
-"""How much signal real-valued features have: the distribution that a Gaussian model learnt."""
+"""How much signal real-valued features have: the distribution that a Gaussian model learned."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SignalDisplay:
     def from_estimator(
         cls, estimator: Any, *, name: str | None = None, ax: Axes | None = None
     ) -> SignalDisplay:
-        """Draw what one or more fitted models have learnt.
+        """Draw what one or more fitted models have learned.
 
         Parameters
         ----------

@@ -199,16 +199,21 @@ def _methods(evaluations: dict[str, Evaluation], in_use: str) -> tuple[Method, .
             differences[pair.first] = (pair.log_score, pair.squared_error)
         elif pair.first == in_use:
             differences[pair.second] = (_negative(pair.log_score), _negative(pair.squared_error))
-    nothing = (None, None)
-    return tuple(
-        Method(
-            name,
-            evaluation.summary(),
-            claims(evaluation.y, evaluation.proba, at_least=SURE, groups=evaluation.groups),
-            *differences.get(name, nothing),
+    methods = []
+    for name, evaluation in evaluations.items():
+        log_score, squared_error = differences.get(name, (None, None))
+        methods.append(
+            Method(
+                name=name,
+                summary=evaluation.summary(),
+                claims=claims(
+                    evaluation.y, evaluation.proba, at_least=SURE, groups=evaluation.groups
+                ),
+                log_score_difference=log_score,
+                squared_error_difference=squared_error,
+            )
         )
-        for name, evaluation in evaluations.items()
-    )
+    return tuple(methods)
 
 
 def _negative(estimate: Estimate) -> Estimate:

@@ -12,7 +12,7 @@ from honestbayes.tables.model import Estimator
 from honestbayes.types import FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeptFeature:
     """One binary feature of a model of two classes, and what it says.
 
@@ -49,7 +49,7 @@ class KeptFeature:
     kind: Literal["binary"] = "binary"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RealFeature:
     """One real-valued feature of the model, and what it says.
 
@@ -86,7 +86,7 @@ class RealFeature:
     kind: Literal["real"] = "real"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CategoricalFeature:
     """One categorical feature of the model, and what it says.
 

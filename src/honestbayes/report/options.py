@@ -46,7 +46,7 @@ class Options:
     prevalence : float, dict or None
         Share of the positive class where the model will be used; or of each class, by its label.
     recalibrate : bool
-        Whether the model multiplies the evidence by a slope learnt from held-out cases.
+        Whether the model multiplies the evidence by a slope learned from held-out cases.
     path : bool or None
         Whether the performance by number of features is found; None: unless the table is large.
     seed : int

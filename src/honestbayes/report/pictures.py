@@ -61,7 +61,7 @@ _STYLE: Any = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """A picture for the page.
 
@@ -120,7 +120,14 @@ def _picture(name: str, figure: Figure, alt: str) -> Picture:
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     width, height = figure.get_size_inches() * 96
-    return Picture(name, alt, _address(svg), _address(darkened(svg)), float(width), float(height))
+    return Picture(
+        name=name,
+        alt=alt,
+        light=_address(svg),
+        dark=_address(darkened(svg)),
+        width=float(width),
+        height=float(height),
+    )
 
 
 def darkened(svg: str) -> str:

@@ -31,7 +31,7 @@ class LeftOut:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DataSummary:
     """The table in numbers.
 
@@ -85,7 +85,7 @@ class DataSummary:
         return self.labels[1] if len(self.labels) == 2 else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
     """One method of the comparison.
 
@@ -108,7 +108,7 @@ class Method:
     squared_error_difference: Estimate | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Race:
     """What selection kept and what it threw away, of one kind of feature or of all.
 
@@ -162,7 +162,7 @@ class Densities:
     by_method: dict[str, FloatArray]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Cases:
     """Predictions, one entry of each array a case.
 
@@ -198,7 +198,7 @@ class Cases:
     fitted_high: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Report:
     """Everything that a report says.
 

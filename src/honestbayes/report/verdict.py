@@ -55,7 +55,7 @@ class Judged:
     claims: Claims
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What the report says first.
 

@@ -116,7 +116,7 @@ class Draws:
         return arviz.from_dict(groups)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostics:
     """How far the draws of each quantity can be trusted, one entry of each array a quantity.
 
@@ -208,8 +208,9 @@ def diagnose(values: Mapping[str, FloatArray]) -> Diagnostics:
                     float(array_stats.ess(draws, method="tail", prob=TAILS)),
                 )
             )
-    columns = np.array(rows, dtype=float).reshape(-1, 6).T
-    return Diagnostics(tuple(values), *columns)
+    names = ("mean", "sd", "mcse", "rhat", "ess_bulk", "ess_tail")
+    columns = np.array(rows, dtype=float).reshape(-1, len(names)).T
+    return Diagnostics(name=tuple(values), **dict(zip(names, columns, strict=True)))
 
 
 def draws_from_plain(fields: Mapping[str, Field], entries: Entries, known: Known) -> Draws:

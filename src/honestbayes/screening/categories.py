@@ -28,7 +28,7 @@ class LevelGroup:
     tables: IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CategoryCounts:
     """Counts of every feature, by class and level.
 
@@ -114,7 +114,13 @@ class CategoryCounts:
             )
             for _, alike in sorted(by_number.items())
         )
-        return CategoryCounts(self.classes, self.class_counts, groups, first[-1], join_names(parts))
+        return CategoryCounts(
+            classes=self.classes,
+            class_counts=self.class_counts,
+            groups=groups,
+            n_features=first[-1],
+            feature_names=join_names(parts),
+        )
 
 
 def count_categories(
@@ -147,9 +153,9 @@ def count_categories(
                 tables[:, label, level] = (part == level).sum(axis=0)
         groups.append(LevelGroup(columns, tables))
     return CategoryCounts(
-        classes,
-        tuple(np.bincount(labels, minlength=n_classes).tolist()),
-        tuple(groups),
-        table.codes.shape[1],
-        table.feature_names,
+        classes=classes,
+        class_counts=tuple(np.bincount(labels, minlength=n_classes).tolist()),
+        groups=tuple(groups),
+        n_features=table.codes.shape[1],
+        feature_names=table.feature_names,
     )

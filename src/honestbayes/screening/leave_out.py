@@ -1,7 +1,7 @@
 """Screenings with some rows left out, from the counts of all rows.
 
 Leaving out a row changes each count by at most one, so that n screenings of 0/1 columns cost
-O(n p) in all. Medians are learnt again without the row: it decides between two or three cuts per
+O(n p) in all. Medians are learned again without the row: it decides between two or three cuts per
 column, and the counts at each of these are made once.
 """
 
@@ -44,7 +44,7 @@ def leave_out(
     whole : Screening
         The screening of all rows.
     option : {"auto", "median"}, float or None
-        How values become 0/1; learnt again without the rows where it is learnt.
+        How values become 0/1; learned again without the rows where it is learned.
     """
     learnt = isinstance(option, str)
     if isinstance(source, SparseSource):  # rows are what is taken from it

@@ -20,7 +20,7 @@ from honestbayes.sources.source import Block, Source, describe_columns
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Moments:
     """What selection and the Gaussian model need to know of each feature.
 
@@ -81,13 +81,13 @@ class Moments:
         single = self.observed.shape[1] == 1
         names = self.feature_names
         return Moments(
-            self.classes,
-            self.class_counts,
-            self.observed if single else np.ascontiguousarray(self.observed[:, columns]),
-            np.ascontiguousarray(self.mean[:, columns]),
-            self.within[columns],
-            None if names is None else tuple(names[column] for column in columns),
-            None if self.rest is None else self.rest[:, columns],
+            classes=self.classes,
+            class_counts=self.class_counts,
+            observed=self.observed if single else np.ascontiguousarray(self.observed[:, columns]),
+            mean=np.ascontiguousarray(self.mean[:, columns]),
+            within=self.within[columns],
+            feature_names=None if names is None else tuple(names[column] for column in columns),
+            rest=None if self.rest is None else self.rest[:, columns],
         )
 
     def merge_rows(self, other: Moments) -> Moments:
@@ -110,13 +110,13 @@ class Moments:
             merged = mean + step
             between = (self.observed * share * apart**2).sum(axis=0)
             return Moments(
-                self.classes,
-                add_class_counts(self, other),
-                observed,
-                merged,
-                self.within + other.within + between,
-                self.feature_names,
-                step - (merged - mean),
+                classes=self.classes,
+                class_counts=add_class_counts(self, other),
+                observed=observed,
+                mean=merged,
+                within=self.within + other.within + between,
+                feature_names=self.feature_names,
+                rest=step - (merged - mean),
             )
 
     def _precise_mean(self) -> tuple[FloatArray, FloatArray]:
@@ -129,13 +129,13 @@ class Moments:
         check_columns(parts)
         rests = [part.rest for part in parts if part.rest is not None]
         return Moments(
-            self.classes,
-            self.class_counts,
-            join_observed([(part.observed, part.n_features) for part in parts]),
-            np.concatenate([part.mean for part in parts], axis=1),
-            np.concatenate([part.within for part in parts]),
-            join_names(parts),
-            np.concatenate(rests, axis=1) if len(rests) == len(parts) else None,
+            classes=self.classes,
+            class_counts=self.class_counts,
+            observed=join_observed([(part.observed, part.n_features) for part in parts]),
+            mean=np.concatenate([part.mean for part in parts], axis=1),
+            within=np.concatenate([part.within for part in parts]),
+            feature_names=join_names(parts),
+            rest=np.concatenate(rests, axis=1) if len(rests) == len(parts) else None,
         )
 
 
@@ -196,11 +196,11 @@ def moments_of_block(
         within += squares
     complete = bool(np.all(observed == counts[:, None]))
     return Moments(
-        classes,
-        tuple(counts.tolist()),
-        counts[:, None] if complete else observed,
-        mean,
-        within,
+        classes=classes,
+        class_counts=tuple(counts.tolist()),
+        observed=counts[:, None] if complete else observed,
+        mean=mean,
+        within=within,
         rest=rest,
     )
 

@@ -14,7 +14,7 @@ from honestbayes.sources.source import Block, Source, describe_columns
 from honestbayes.types import FloatArray, IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ResponseMoments:
     """Moments of each feature and of the response over the cases in which it was observed.
 
@@ -75,13 +75,15 @@ class ResponseMoments:
         squares = scale**2 * self.squares + other_scale**2 * other.squares
         products = scale * self.products + other_scale * other.products
         return ResponseMoments(
-            number,
-            largest,
-            mean + share * apart,
-            squares + weight * apart**2,
-            self.response_mean + share * response_apart,
-            self.response_squares + other.response_squares + weight * response_apart**2,
-            products + weight * apart * response_apart,
+            n_observed=number,
+            largest=largest,
+            mean=mean + share * apart,
+            squares=squares + weight * apart**2,
+            response_mean=self.response_mean + share * response_apart,
+            response_squares=self.response_squares
+            + other.response_squares
+            + weight * response_apart**2,
+            products=products + weight * apart * response_apart,
         )
 
     def merge_columns(self, *others: ResponseMoments) -> ResponseMoments:
@@ -89,7 +91,7 @@ class ResponseMoments:
         parts = (self, *others)
         names = [field.name for field in fields(self)]
         return ResponseMoments(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         )
 
 
@@ -137,11 +139,11 @@ def response_of_block(
     x = np.where(seen, x - mean, 0.0)
     response_mean = (y @ seen) / np.maximum(number, 1)
     return ResponseMoments(
-        number,
-        largest,
-        mean,
-        np.einsum("ij,ij->j", x, x),
-        response_mean,
-        (y**2) @ seen - number * response_mean**2,
-        y @ x,
+        n_observed=number,
+        largest=largest,
+        mean=mean,
+        squares=np.einsum("ij,ij->j", x, x),
+        response_mean=response_mean,
+        response_squares=(y**2) @ seen - number * response_mean**2,
+        products=y @ x,
     )

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from honestbayes.files.fields import Field
-from honestbayes.models.plain import WholeWord
+from honestbayes.models.plain import WholeParameter
 from honestbayes.models.shared.parameters import whole_number
 from honestbayes.search.boosting import Round, boost
-from honestbayes.search.judges import Cases, NaiveBayesCourt
 from honestbayes.search.path import SelectionPath
+from honestbayes.search.scorers import CodedCases, NaiveBayesScorers
 from honestbayes.search.selector import ProbabilitySelector
 from honestbayes.types import BoolArray, FloatArray
 
@@ -78,9 +78,9 @@ class BoostedProbabilitySelector(ProbabilitySelector):
 
     _kind: ClassVar[str] = "BoostedProbabilitySelector"
     _takes_again: ClassVar[bool] = True
-    _word_fields: ClassVar[Mapping[str, Field]] = {
-        **ProbabilitySelector._word_fields,
-        "n_rounds": WholeWord(),
+    _parameter_fields: ClassVar[Mapping[str, Field]] = {
+        **ProbabilitySelector._parameter_fields,
+        "n_rounds": WholeParameter(),
     }
 
     def __init__(
@@ -134,22 +134,22 @@ class BoostedProbabilitySelector(ProbabilitySelector):
         return self
 
     def _run(
-        self, cases: Cases, training: BoolArray, judged: BoolArray | None, n_rounds: int
+        self, cases: CodedCases, training: BoolArray, judged: BoolArray | None, n_rounds: int
     ) -> _Run:
-        """Boost by some rows, and judge naive Bayes with the features so far."""
+        """Boost by some rows, and score naive Bayes with the features so far."""
         smoothing = float(self.smoothing)
         rounds = boost(cases.only(training), smoothing, n_rounds, self.n_jobs)
-        court = NaiveBayesCourt(cases, smoothing, "squared_error", self.n_jobs)
-        judges = [court.on_training(training)]
+        factory = NaiveBayesScorers(cases, smoothing, "squared_error", self.n_jobs)
+        scorers = [factory.on_training(training)]
         if judged is not None:
-            judges.append(court.on_others(training, judged))
-        scores = [[judge.loss() for judge in judges]]
+            scorers.append(factory.on_others(training, judged))
+        scores = [[scorer.loss() for scorer in scorers]]
         taken: set[int] = set()
         for one in rounds:
-            for judge in judges if one.feature not in taken else ():
-                judge.add(one.feature)
+            for scorer in scorers if one.feature not in taken else ():
+                scorer.add(one.feature)
             taken.add(one.feature)
-            scores.append([judge.loss() for judge in judges])
+            scores.append([scorer.loss() for scorer in scorers])
         return _Run(rounds, np.array(scores))
 
     def _path(
@@ -157,20 +157,20 @@ class BoostedProbabilitySelector(ProbabilitySelector):
     ) -> SelectionPath:
         columns = np.array([one.feature for one in rounds], dtype=np.int64)
         return SelectionPath(
-            columns,
-            self._names(columns),
-            train_score,
-            held_out_score,
-            columns.size,
-            np.array([one.r for one in rounds]),
-            np.array([one.alpha for one in rounds]),
-            np.array([one.entropy for one in rounds]),
+            feature=columns,
+            name=self._names(columns),
+            train_score=train_score,
+            held_out_score=held_out_score,
+            n_kept=columns.size,
+            r=np.array([one.r for one in rounds]),
+            alpha=np.array([one.alpha for one in rounds]),
+            entropy=np.array([one.entropy for one in rounds]),
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Run:
-    """The rounds by some rows, and losses after each, shape (1 + T, judges)."""
+    """The rounds by some rows, and losses after each, shape (1 + T, scorers)."""
 
     rounds: Sequence[Round]
     scores: FloatArray

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import entr, softmax
 
 from honestbayes.models.plain import LevelCounts
-from honestbayes.search.judges import Cases
+from honestbayes.search.scorers import CodedCases
 from honestbayes.types import FloatArray
 
 LARGEST_R = 1.0 - 1e-12
@@ -45,7 +45,9 @@ class Round:
     entropy: float
 
 
-def boost(cases: Cases, smoothing: float, n_rounds: int, n_jobs: int | None = None) -> list[Round]:
+def boost(
+    cases: CodedCases, smoothing: float, n_rounds: int, n_jobs: int | None = None
+) -> list[Round]:
     """Run the rounds; the weights start as those of the cases.
 
     Smoothing is of counts, so it is as if weights always summed to what they do at the start.

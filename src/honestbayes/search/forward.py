@@ -11,12 +11,12 @@ import numpy as np
 from honestbayes.files.entries import Entries, Plain
 from honestbayes.files.fields import Choice, Field, Known
 from honestbayes.files.records import Given
-from honestbayes.models.plain import WholeWord
+from honestbayes.models.plain import WholeParameter
+from honestbayes.models.shared.parameter_fields import Parameter
 from honestbayes.models.shared.parameters import selection_rule, whole_number
-from honestbayes.models.shared.words import Word
-from honestbayes.search.estimator_judge import EstimatorCourt
-from honestbayes.search.judges import Court, Judge, NaiveBayesCourt, Scoring
+from honestbayes.search.estimator_scorer import EstimatorScorers
 from honestbayes.search.path import SelectionPath
+from honestbayes.search.scorers import NaiveBayesScorers, Scorer, ScorerFactory, Scoring
 from honestbayes.search.selector import HeldOut, ProbabilitySelector
 from honestbayes.types import FloatArray
 
@@ -52,7 +52,7 @@ class LossByName(Choice):
 
 
 @dataclass(frozen=True, slots=True)
-class NumberOfFeatures(Word):
+class NumberOfFeatures(Parameter):
     """How many features to keep: a number, "all" or None."""
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
@@ -143,13 +143,13 @@ class ForwardProbabilitySelector(ProbabilitySelector):
 
     _kind: ClassVar[str] = "ForwardProbabilitySelector"
     _takes_again: ClassVar[bool] = False
-    _word_fields: ClassVar[Mapping[str, Field]] = {
-        **ProbabilitySelector._word_fields,
+    _parameter_fields: ClassVar[Mapping[str, Field]] = {
+        **ProbabilitySelector._parameter_fields,
         "estimator": NoObject(),
         "n_features_to_select": NumberOfFeatures(),
         "scoring": LossByName("squared_error", "log_loss"),
         "score_on": Choice("train", "held_out"),
-        "patience": WholeWord(may_be_none=True),
+        "patience": WholeParameter(may_be_none=True),
     }
 
     def __init__(
@@ -197,15 +197,22 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         X, labels, weight = self._training(X, y, sample_weight)
         n_steps = self._number_of_steps()
         held_out = self._hold_out(labels, weight, groups)
-        court: Court
+        scorers: ScorerFactory
         if self.estimator is None:
             cases = self._cases(X, labels, weight, held_out)
-            court = NaiveBayesCourt(cases, float(self.smoothing), self.scoring, self.n_jobs)
+            scorers = NaiveBayesScorers(cases, float(self.smoothing), self.scoring, self.n_jobs)
         else:
             given = None if sample_weight is None else weight
-            words = (self.scoring, self.n_jobs)
-            court = EstimatorCourt(self.estimator, X, labels, self.classes_, given, *words)
-        self.path_ = self._walk(court, held_out, weight, n_steps)
+            scorers = EstimatorScorers(
+                estimator=self.estimator,
+                X=X,
+                labels=labels,
+                classes=self.classes_,
+                weight=given,
+                scoring=self.scoring,
+                n_jobs=self.n_jobs,
+            )
+        self.path_ = self._walk(scorers, held_out, weight, n_steps)
         return self
 
     def _check_choices(self) -> None:
@@ -238,10 +245,10 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         return p if number is None else number
 
     def _walk(
-        self, court: Court, held_out: HeldOut, weight: FloatArray, n_steps: int
+        self, scorers: ScorerFactory, held_out: HeldOut, weight: FloatArray, n_steps: int
     ) -> SelectionPath:
         """Take features one by one."""
-        walks = self._walks(court, held_out, weight)
+        walks = self._walks(scorers, held_out, weight)
         path = [walks.scores()]
         best = 0
         while len(walks.main.taken) < n_steps:
@@ -255,23 +262,29 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         columns = np.array(walks.main.taken, dtype=np.int64)
         by_step = np.array(path)
         n_kept = columns.size if self.patience is None else best
-        return SelectionPath(columns, self._names(columns), by_step[:, 0], by_step[:, 1], n_kept)
+        return SelectionPath(
+            feature=columns,
+            name=self._names(columns),
+            train_score=by_step[:, 0],
+            held_out_score=by_step[:, 1],
+            n_kept=n_kept,
+        )
 
-    def _walks(self, court: Court, held_out: HeldOut, weight: FloatArray) -> Walks:
+    def _walks(self, factory: ScorerFactory, held_out: HeldOut, weight: FloatArray) -> Walks:
         """Return the walk of all training rows, and those that have not seen a fold."""
         p = int(self.n_features_in_)
-        judges = [court.on_training(held_out.training)]
+        scorers = [factory.on_training(held_out.training)]
         folds: list[tuple[float, Walk]] = []
         if held_out.is_part:
-            judges.append(court.on_others(held_out.training, ~held_out.training))
+            scorers.append(factory.on_others(held_out.training, ~held_out.training))
         elif held_out.is_any and self.score_on == "held_out":
-            judges.append(court.by_fold(held_out.fold))
+            scorers.append(factory.by_fold(held_out.fold))
         elif held_out.is_any:
             for training, judged in held_out.splits(weight):
-                pair = court.on_training(training), court.on_others(training, judged)
+                pair = factory.on_training(training), factory.on_others(training, judged)
                 folds.append((float(weight[judged].sum()), Walk(pair[0], pair, p)))
-        chooser = judges[-1] if self.score_on == "held_out" else judges[0]
-        return Walks(Walk(chooser, judges, p), folds)
+        chooser = scorers[-1] if self.score_on == "held_out" else scorers[0]
+        return Walks(Walk(chooser, scorers, p), folds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,23 +317,23 @@ class Walks:
 
 
 class Walk:
-    """A greedy walk: one judge chooses, all of them score.
+    """A greedy walk: one scorer chooses, all of them score.
 
     Parameters
     ----------
-    chooser : Judge
-        Compares candidates; one of the judges.
-    judges : sequence of Judge
+    chooser : Scorer
+        Compares candidates; one of the scorers.
+    scorers : sequence of Scorer
         Score the features so far.
     n_features : int
         Candidates at the start.
     """
 
-    def __init__(self, chooser: Judge, judges: Sequence[Judge], n_features: int) -> None:
-        self._chooser, self._judges = chooser, judges
+    def __init__(self, chooser: Scorer, scorers: Sequence[Scorer], n_features: int) -> None:
+        self._chooser, self._scorers = chooser, scorers
         self._left = np.arange(n_features)
         self.taken: list[int] = []
-        self.scores = [judge.loss() for judge in judges]
+        self.scores = [scorer.loss() for scorer in scorers]
 
     def step(self) -> None:
         """Take the best candidate; the first of those that are equally good."""
@@ -329,7 +342,7 @@ class Walk:
         column = int(self._left[place])
         self._left = np.delete(self._left, place)
         self.taken.append(column)
-        for judge in self._judges:
-            judge.add(column)
+        for scorer in self._scorers:
+            scorer.add(column)
         known = float(losses[place])
-        self.scores = [known if j is self._chooser else j.loss() for j in self._judges]
+        self.scores = [known if j is self._chooser else j.loss() for j in self._scorers]

@@ -36,7 +36,7 @@ def _of_rounds(low: float, high: float) -> Maybe:
     return Maybe(array=Floats("steps", low=low - CLOSE, high=high + CLOSE))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SelectionPath:
     """The steps of a selector.
 

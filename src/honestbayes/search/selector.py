@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from honestbayes.files.entries import Entries, Plain, nested
 from honestbayes.files.fields import Field, Known, plain_scalar
 from honestbayes.files.records import Section, record_to_plain
-from honestbayes.models.plain import KindsInTable, KnowsTable, Smoothing, WholeWord
+from honestbayes.models.plain import KindsInTable, KnowsTable, Smoothing, WholeParameter
+from honestbayes.models.shared.parameter_fields import Parameter
 from honestbayes.models.shared.parameters import check_weights, positive_number, whole_number
-from honestbayes.models.shared.words import Word
-from honestbayes.search.judges import Cases
 from honestbayes.search.path import SelectionPath, feature_names
+from honestbayes.search.scorers import CodedCases
 from honestbayes.sources import check_as_many, encode_labels
 from honestbayes.sources.coding import learn_coding
 from honestbayes.sources.columns import as_table
@@ -65,7 +65,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOutWord(Word):
+class HeldOutParameter(Parameter):
     """A share, or a number of folds; folds of the training rows themselves become None."""
 
     def write(self, name: str, value: Any) -> Plain:
@@ -83,7 +83,7 @@ class HeldOutWord(Word):
 
 
 @dataclass(frozen=True, slots=True)
-class Jobs(Word):
+class Jobs(Parameter):
     """A number of threads or processes, or None."""
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
@@ -106,10 +106,10 @@ class ProbabilitySelector(SelectorMixin, KnowsTable):
     _takes_again: ClassVar[bool]
     """Whether a feature may be taken again, as boosting does."""
 
-    _word_fields: ClassVar[Mapping[str, Field]] = {
-        "held_out": HeldOutWord(),
+    _parameter_fields: ClassVar[Mapping[str, Field]] = {
+        "held_out": HeldOutParameter(),
         "smoothing": Smoothing(),
-        "n_bins": WholeWord(least=2),
+        "n_bins": WholeParameter(least=2),
         "kinds": KindsInTable(),
         "n_jobs": Jobs(),
     }
@@ -226,14 +226,14 @@ class ProbabilitySelector(SelectorMixin, KnowsTable):
                 raise ValueError(msg)
         return _with_weight(HeldOut(fold, False), weight)
 
-    def _cases(self, X: Any, labels: AnyArray, weight: FloatArray, held_out: HeldOut) -> Cases:
+    def _cases(self, X: Any, labels: AnyArray, weight: FloatArray, held_out: HeldOut) -> CodedCases:
         """Learn bins from the rows that train, and code all rows."""
         params = self.get_params(deep=False)
         n_bins = whole_number(params, "n_bins", 2)
         positive_number(params, "smoothing")
         training = np.where(held_out.training, weight, 0.0)
         coding = learn_coding(X, training, kinds=self.kinds, n_bins=n_bins)
-        return Cases(coding.encode(X), labels, self.classes_, weight)
+        return CodedCases(coding.encode(X), labels, self.classes_, weight)
 
 
 def _with_weight(held_out: HeldOut, weight: FloatArray) -> HeldOut:

@@ -76,7 +76,7 @@ def select(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """How a race ended.
 
@@ -199,13 +199,13 @@ def race(
     winners = np.flatnonzero(kept_mask)
     winners = winners[np.argsort(-strength[racing][winners], kind="stable")]
     return Outcome(
-        rule,
-        gamma_squared,
-        racing[winners],
-        racing[~kept_mask],
-        np.flatnonzero(by_design),
-        tied[winners],
-        tied[~kept_mask],
+        rule=rule,
+        gamma_squared=gamma_squared,
+        kept=racing[winners],
+        discarded=racing[~kept_mask],
+        always_kept=np.flatnonzero(by_design),
+        tied_kept=tied[winners],
+        tied_discarded=tied[~kept_mask],
     )
 
 

@@ -35,7 +35,7 @@ SAME = 1e-9
 """Strengths this close (relative) are equal: what tells them apart is rounding."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
     """A criterion, in the forms in which it can be computed.
 
@@ -190,23 +190,23 @@ def _by_name() -> dict[str, Criterion]:
     both: tuple[FeatureKind, ...] = ("categorical", "real")
     known = [
         Criterion(
-            "correlation",
-            both,
+            name="correlation",
+            features=both,
             from_tables=cramer,
             from_moments=correlation_ratio,
             r_squared=_r_squared_of_correlation,
         ),
         Criterion(
-            "f",
-            both,
+            name="f",
+            features=both,
             two_levels=True,
             from_tables=lambda tables: f_statistic(*binary_moments(tables)),
             from_moments=f_statistic,
             r_squared=_r_squared_of_f,
         ),
         Criterion(
-            "t",
-            both,
+            name="t",
+            features=both,
             two_classes=True,
             two_levels=True,
             from_tables=lambda tables: t_statistic(*binary_moments(tables)),
@@ -214,12 +214,14 @@ def _by_name() -> dict[str, Criterion]:
             r_squared=_r_squared_of_t,
         ),
         Criterion(
-            "chi2",
-            ("categorical",),
+            name="chi2",
+            features=("categorical",),
             from_tables=chi_square,
             r_squared=_r_squared_of_chi_square,
         ),
-        Criterion("mutual_information", ("categorical",), from_tables=mutual_information),
+        Criterion(
+            name="mutual_information", features=("categorical",), from_tables=mutual_information
+        ),
     ]
     return {criterion.name: criterion for criterion in known}
 
@@ -271,4 +273,4 @@ def as_criterion(
         msg = f"criterion must be a name or a function of one column and y, not {given!r}."
         raise TypeError(msg)
     name = getattr(given, "__name__", type(given).__name__)
-    return Criterion(name, features, one_column=given, classes=classes)
+    return Criterion(name=name, features=features, one_column=given, classes=classes)

@@ -16,7 +16,7 @@ from honestbayes.selection.record import Rule
 from honestbayes.types import BoolArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseSelection:
     """What a selection by absolute correlation with a response kept and what it discarded.
 

@@ -1,4 +1,4 @@
-"""How a column becomes 0/1: learnt on the training rows, kept for prediction."""
+"""How a column becomes 0/1: learned on the training rows, kept for prediction."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A table of any kind as codes: real-valued columns in bins, all others by their levels.
 
-The bins of a real-valued column are learnt from its training rows, without their classes. There
+The bins of a real-valued column are learned from its training rows, without their classes. There
 are at most ``n_bins``, at least two, and no more than one for every 20 rows. A column with no more
 values than that has a bin for each; otherwise bins hold about as many rows each. A row of weight 2
 counts as two. A value belongs to the first bin whose upper bound it does not exceed, so one beyond

@@ -56,7 +56,7 @@ _WITH_UNIT = r"^[$€£]\s?[\d.,]*\d$|^[+-]?[\d.,]*\d\s?[%$€£]$"
 _BLOCK_CELLS = 1 << 24
 _WHOLE = 2.0**53  # larger whole numbers run into each other
 
-Kind = Literal["binary", "real", "categorical", "left out"]
+ColumnKind = Literal["binary", "real", "categorical", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     reason: str = ""
     levels: tuple[str, ...] = ()
 

@@ -20,7 +20,7 @@ from honestbayes.tables.errors import InputError, listed, shown
 from honestbayes.types import BoolArray, IntArray
 
 MIN_CASES = 2
-"""Cases of each class: of one alone, nothing can be learnt."""
+"""Cases of each class: of one alone, nothing can be learned."""
 
 MOST_CLASSES = 20
 MOST_NUMBERS = 10

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_NAMED = 8  # notes that name one column each; more are gathered
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingTable:
     """Training data, and where they came from.
 

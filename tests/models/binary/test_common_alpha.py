@@ -199,7 +199,12 @@ def normal_posterior(sd, n_nodes):
     log_density = stats.norm.logpdf(t, scale=sd)
     weight = np.exp(log_density)
     return AlphaPosterior(
-        np.exp(t), weight / weight.sum(), np.zeros(n_nodes), log_density, 0.0, 1e-8
+        alpha=np.exp(t),
+        weights=weight / weight.sum(),
+        log_prob_selection=np.zeros(n_nodes),
+        log_density=log_density,
+        error=0.0,
+        tolerance=1e-8,
     )
 
 

@@ -89,7 +89,17 @@ class FeatureBlock:
         others = entries.counts("others", (n_distinct,))
         peers = entries.counts("peers", (n_distinct,)) if entries.holds("peers") else None
         entries.check(peers is None or np.all(peers > 0), "peers", "holds an impossible number")
-        return cls(DistinctCounts(ones, observed, others + occurs, kept, peers), kept, others)
+        return cls(
+            DistinctCounts(
+                ones=ones,
+                observed=observed,
+                multiplicity=others + occurs,
+                inverse=kept,
+                peers=peers,
+            ),
+            kept,
+            others,
+        )
 
     def kept_counts(self) -> tuple[IntArray, IntArray]:
         """Return ones and observed cases of each kept feature, each of shape (2, k)."""
@@ -204,12 +214,12 @@ def fit_common_alpha(
             stacklevel=3,
         )
     posterior = AlphaPosterior(
-        finite_alpha(rule.log_alpha),
-        rule.weight,
-        np.array([value[1] for value in rule.values]),
-        rule.log_density,
-        error,
-        settings.tolerance,
+        alpha=finite_alpha(rule.log_alpha),
+        weights=rule.weight,
+        log_prob_selection=np.array([value[1] for value in rule.values]),
+        log_density=rule.log_density,
+        error=error,
+        tolerance=settings.tolerance,
     )
     mean_theta = np.stack([value[0] for value in rule.values])
     table = _table(block, rule.log_weight, posterior.alpha, mean_theta)
@@ -243,12 +253,12 @@ def _fit_paper(
     log_weight = nodes.log_density - prior  # the nodes are quantiles: the prior is in their places
     log_weight -= logsumexp(log_weight)
     posterior = AlphaPosterior(
-        alpha,
-        np.exp(log_weight),
-        np.array([value[1] for value in nodes.values]),
-        log_weight + np.log(alpha.size) + prior,
-        np.nan,
-        settings.tolerance,
+        alpha=alpha,
+        weights=np.exp(log_weight),
+        log_prob_selection=np.array([value[1] for value in nodes.values]),
+        log_density=log_weight + np.log(alpha.size) + prior,
+        error=np.nan,
+        tolerance=settings.tolerance,
     )
     mean_theta = np.stack([value[0] for value in nodes.values])
     table = _table(block, log_weight, alpha, mean_theta)

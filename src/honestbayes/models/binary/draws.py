@@ -41,8 +41,8 @@ def draw_binary_evidence(
         node = None
         if isinstance(block, CommonAlphaFit):
             node = systematic(generator, block.posterior.weights, n_draws)
-            hidden = None if missing is None else missing[:, columns]
-            by_node = block.table.node_log_likelihood(ones[:, columns], hidden)
+            absent = None if missing is None else missing[:, columns]
+            by_node = block.table.node_log_likelihood(ones[:, columns], absent)
             log_weight += by_node[:, :, node]
         _add_evidence(generator, block, node, x[:, columns], observed[:, columns], evidence)
     return evidence, log_weight

@@ -41,7 +41,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
 
     For two classes. Selects the features that correlate best with the class, models features and
     class jointly, and conditions on what selection threw away, so that the luck of the winners is
-    not mistaken for signal. One factor on the evidence, learnt from held-out cases, repairs what
+    not mistaken for signal. One factor on the evidence, learned from held-out cases, repairs what
     the correction cannot: features that depend on each other.
 
     Parameters
@@ -66,7 +66,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
     recalibrate : {"slope"} or None, default="slope"
-        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`.
+        "slope": one factor on the evidence, learned from held-out predictions inside `fit`.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of alpha.
     theta_prior : tuple of float, default=(0.0, 1.0)
@@ -201,7 +201,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         Notes
         -----
         Only the event is known, so ``correction`` is "selection" and the prior uniform. A slope
-        cannot be learnt, because selection cannot be repeated without held-out cases. Prediction
+        cannot be learned, because selection cannot be repeated without held-out cases. Prediction
         takes the kept columns, in the same order, or the whole table that was screened where
         that has more columns.
         """
@@ -249,7 +249,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         *,
         kept_columns_only: bool = False,
     ) -> Self:
-        """Become a model for which no slope can be learnt."""
+        """Become a model for which no slope can be learned."""
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         if self.recalibrate == "slope":
             warnings.warn(
@@ -276,8 +276,10 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         return bernoulli_settings(self.get_params(deep=False), mask, only_event=only_event)
 
     @classmethod
-    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> BernoulliSettings:
-        return bernoulli_settings(words, always_keep)
+    def _settings_of(
+        cls, parameters: Mapping[str, Any], always_keep: BoolArray
+    ) -> BernoulliSettings:
+        return bernoulli_settings(parameters, always_keep)
 
     # --------------------------------------------------------------- prediction
 
@@ -364,8 +366,8 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         """Return P(class 1) of each row from the model fitted without it, shape (n,).
 
         Equal to `cross_val_predict` with `LeaveOneOut` (or `LeaveOneGroupOut`) of the model with
-        ``recalibrate=None``: selection, cuts and prior learnt again each time, but from counts. A
-        slope would have to be learnt inside each fold.
+        ``recalibrate=None``: selection, cuts and prior learned again each time, but from counts. A
+        slope would have to be learned inside each fold.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ from honestbayes.sources.kinds import Kind
 from honestbayes.types import AnyArray, BoolArray, FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureTable(KeptTable):
     """The kept features, strongest first, then those kept by design.
 
@@ -105,15 +105,15 @@ def feature_table(
     complement = np.concatenate([_predictive(block, ones=False) for block in fit.blocks], axis=1)
     sd = np.concatenate([_sd(block) for block in fit.blocks], axis=1)
     return FeatureTable(
-        names,
-        classes,
-        fit.correlation,
-        mean,
-        sd,
-        slope * (np.log(mean[1]) - np.log(mean[0])),
-        slope * (np.log(complement[1]) - np.log(complement[0])),
-        by_design(fit.selection),
-        fit.binarization,
+        name=names,
+        classes=classes,
+        correlation=fit.correlation,
+        probability=mean,
+        sd=sd,
+        evidence_if_one=slope * (np.log(mean[1]) - np.log(mean[0])),
+        evidence_if_zero=slope * (np.log(complement[1]) - np.log(complement[0])),
+        by_design=by_design(fit.selection),
+        _cuts=fit.binarization,
     )
 
 
@@ -173,12 +173,12 @@ def contributions(fit: BernoulliFit, ones: AnyArray, missing: BoolArray | None) 
     """Evidence that each feature adds after those before it, shape (n, k)."""
     parts = []
     for block, columns in zip(fit.blocks, fit.column_slices(), strict=True):
-        hidden = None if missing is None else missing[:, columns]
-        parts.append(np.diff(block.table.cumulative_log_odds(ones[:, columns], hidden), axis=1))
+        absent = None if missing is None else missing[:, columns]
+        parts.append(np.diff(block.table.cumulative_log_odds(ones[:, columns], absent), axis=1))
     return np.concatenate(parts, axis=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeaturePath:
     """Performance on given cases for each number of features.
 
@@ -216,18 +216,18 @@ def feature_path(
     prior = fit.log_prior_odds if log_prior_odds is None else log_prior_odds
     start = np.full(ones.shape[0], prior)
     for block, columns in rest:
-        hidden = None if missing is None else missing[:, columns]
-        log_likelihood = block.table.log_likelihood(ones[:, columns], hidden)
+        absent = None if missing is None else missing[:, columns]
+        log_likelihood = block.table.log_likelihood(ones[:, columns], absent)
         start += log_likelihood[:, 1] - log_likelihood[:, 0]
-    hidden = None if missing is None else missing[:, race[1]]
-    evidence = race[0].table.cumulative_log_odds(ones[:, race[1]], hidden)[:, 1:]
+    absent = None if missing is None else missing[:, race[1]]
+    evidence = race[0].table.cumulative_log_odds(ones[:, race[1]], absent)[:, 1:]
     log_odds = start[:, None] + evidence
     p, q = expit(log_odds), expit(-log_odds)
     sign = np.where(is_class_1, 1.0, -1.0)[:, None]
     return FeaturePath(
-        np.arange(1, k + 1),
-        np.minimum(p, q).mean(axis=0),
-        np.mean((log_odds >= 0) != is_class_1[:, None], axis=0),
-        -log_expit(sign * log_odds).mean(axis=0),
-        -(p * log_expit(log_odds) + q * log_expit(-log_odds)).mean(axis=0),
+        n_features=np.arange(1, k + 1),
+        expected_error=np.minimum(p, q).mean(axis=0),
+        actual_error=np.mean((log_odds >= 0) != is_class_1[:, None], axis=0),
+        log_score=-log_expit(sign * log_odds).mean(axis=0),
+        expected_log_score=-(p * log_expit(log_odds) + q * log_expit(-log_odds)).mean(axis=0),
     )

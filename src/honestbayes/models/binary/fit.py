@@ -41,7 +41,7 @@ def _by_design(known: Known) -> Known:
     return {"n_kept": len(known["selection"].always_kept)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BernoulliFit:
     """A fitted model: the race's block and the block of features kept by design.
 
@@ -183,12 +183,12 @@ def fit_selection(
             _probes(ones[:, always], _columns(observed, always)),
         )
     return BernoulliFit(
-        selection,
-        race,
-        by_design,
-        _log_prior_odds(selection.class_counts, settings.class_pseudocounts),
-        screening.binarization.take(columns),
-        screening.correlation()[columns],
+        selection=selection,
+        race=race,
+        by_design=by_design,
+        log_prior_odds=_log_prior_odds(selection.class_counts, settings.class_pseudocounts),
+        binarization=screening.binarization.take(columns),
+        correlation=screening.correlation()[columns],
     )
 
 

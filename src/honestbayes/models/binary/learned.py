@@ -1,4 +1,4 @@
-"""Fit features whose distribution was learnt from all that were screened."""
+"""Fit features whose distribution was learned from all that were screened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from honestbayes.files.fields import Logs
 from honestbayes.files.records import Check, Section
 from honestbayes.likelihood.counts import GivenMargin
-from honestbayes.likelihood.learned_alpha import ALPHA_TOLERANCE, LearntDistribution
+from honestbayes.likelihood.learned_alpha import ALPHA_TOLERANCE, LearnedDistribution
 from honestbayes.likelihood.learned_prior import LearnedPrior, feature_likelihood
 from honestbayes.models.binary.common_alpha import FeatureBlock
 from honestbayes.models.binary.predictive import PredictiveTable
@@ -22,12 +22,12 @@ from honestbayes.types import FloatArray
 _NEGLIGIBLE = 1e-10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedFit:
     """A fitted block: each kept feature has its own posterior over atoms of alpha.
 
     ``log_atom_weight``, of shape (A, D), is the log weight of each atom before the counts are
-    seen, less what is not to be learnt from: its number of ones, where the cut has fixed that.
+    seen, less what is not to be learned from: its number of ones, where the cut has fixed that.
     """
 
     posterior: AlphaPosterior
@@ -83,16 +83,22 @@ def fit_learned(block: FeatureBlock, prior: LearnedPrior) -> LearnedFit:
         )
     if isinstance(likelihood, GivenMargin):
         log_atom_weight -= np.stack([likelihood.log_margin(float(a)) for a in prior.alpha])
-    shape = LearntDistribution(
-        prior.alpha_weights, prior.family, prior.free, prior.path, prior.converged
+    shape = LearnedDistribution(
+        weights=prior.alpha_weights,
+        family=prior.family,
+        free=prior.free,
+        path=prior.path,
+        converged=prior.converged,
     )
     posterior = as_posterior(prior.alpha, shape, prior.log_likelihood, kept_log_likelihood)
-    return LearnedFit(posterior, table, prior, block, log_atom_weight)
+    return LearnedFit(
+        posterior=posterior, table=table, prior=prior, block=block, log_atom_weight=log_atom_weight
+    )
 
 
 def as_posterior(
     alpha: FloatArray,
-    shape: LearntDistribution,
+    shape: LearnedDistribution,
     log_likelihood: FloatArray,
     kept_log_likelihood: FloatArray,
 ) -> AlphaPosterior:
@@ -102,7 +108,7 @@ def as_posterior(
     ----------
     alpha : ndarray of shape (A,)
         Atoms.
-    shape : LearntDistribution
+    shape : LearnedDistribution
         The share of features at each.
     log_likelihood, kept_log_likelihood : ndarray of shape (A,)
         Of all features and of the kept ones, were the atom the alpha of all.
@@ -113,11 +119,11 @@ def as_posterior(
     weights = shape.weights / shape.weights.sum()
     gain = float(shape.path[-1] - shape.path[-2]) if shape.path.size > 1 else 0.0
     return AlphaPosterior(
-        alpha,
-        weights,
-        log_likelihood - kept_log_likelihood,
-        np.log(np.maximum(weights, 1e-300) / np.diff(edges)),
-        gain,
-        ALPHA_TOLERANCE,
-        edges,
+        alpha=alpha,
+        weights=weights,
+        log_prob_selection=log_likelihood - kept_log_likelihood,
+        log_density=np.log(np.maximum(weights, 1e-300) / np.diff(edges)),
+        error=gain,
+        tolerance=ALPHA_TOLERANCE,
+        edges=edges,
     )

@@ -65,8 +65,8 @@ class PredictiveTable:
         flat = self._flat()
         for start in range(0, n, step):
             rows = slice(start, start + step)
-            hidden = None if missing is None else missing[rows]
-            terms = self._node_terms(ones[rows], hidden, *flat) + self.log_weight
+            absent = None if missing is None else missing[rows]
+            terms = self._node_terms(ones[rows], absent, *flat) + self.log_weight
             top = terms.max(axis=2, keepdims=True)
             result[rows] = (top[:, :, 0] + np.log(np.exp(terms - top).sum(axis=2))).T
         return result

@@ -22,7 +22,7 @@ from honestbayes.sources.source import RowsOf
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRows:
     """The rows behind a fit, for whatever has to be fitted again without some of them.
 
@@ -57,7 +57,13 @@ class TrainingRows:
         """Count all rows of a table; ``labels`` are those of `encode_classes`."""
         classes, is_class_1 = labels
         whole = screen_source(source, classes, is_class_1, option)
-        return cls(source, is_class_1, whole, option, random_state)
+        return cls(
+            source=source,
+            is_class_1=is_class_1,
+            whole=whole,
+            option=option,
+            random_state=random_state,
+        )
 
     def without(self, folds: list[IntArray]) -> Iterator[tuple[IntArray, Screening]]:
         """Yield the rows of each fold, and the screening of all others."""

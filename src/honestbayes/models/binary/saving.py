@@ -25,7 +25,7 @@ class SavedBinary(SavedParts):
     _fit: BernoulliFit
     selection_: Selection
 
-    _fitted_words: ClassVar[Mapping[str, Field]] = {
+    _fitted_choices: ClassVar[Mapping[str, Field]] = {
         "feature_prior_": Choice("learned", "uniform", stored_as="feature_prior"),
         "correction_": Choice("counts", "selection", None, stored_as="correction"),
     }
@@ -42,7 +42,7 @@ class SavedBinary(SavedParts):
         two = len(selection.class_counts) == 2
         entries.check(two, "class_counts", "are not those of two classes")
         known |= {"selection": selection, "n_columns": len(selection.columns)}
-        words = values_from_plain(cls._fitted_words, entries, known)
+        words = values_from_plain(cls._fitted_choices, entries, known)
         known["learned"] = words["feature_prior_"] == "learned"
         event = known["learned"] and words["correction_"] == "selection"
         entries.check(not event, "correction", "is 'selection', not one of ['counts', None]")

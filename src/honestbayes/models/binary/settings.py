@@ -46,7 +46,7 @@ class BernoulliSettings(SelectionSettings):
 def bernoulli_settings(
     params: Mapping[str, Any], always_keep: BoolArray, *, only_event: bool = False
 ) -> BernoulliSettings:
-    """Turn the constructor's words into settings, or say what is wrong with them.
+    """Turn the constructor's parameters into settings, or say what is wrong with them.
 
     ``only_event`` is for features that were selected elsewhere: nothing else is known of the
     others.

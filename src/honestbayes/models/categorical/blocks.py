@@ -21,7 +21,7 @@ _SUMS_TO_1 = 1e-6
 """How far sums of many stored probabilities may be from 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CategoricalBlock:
     """Fitted features that share a distribution of alpha.
 
@@ -77,7 +77,13 @@ class CategoricalBlock:
             entries.check(fits, "counts", "are more than the cases")
             even = np.all(np.abs(np.exp(part).sum(axis=2) - 1) <= _SUMS_TO_1)
             entries.check(even, "log_prob", "is no probability")
-        return cls(posterior, tuple(tables), log_weight, tuple(log_prob), prior)
+        return cls(
+            posterior=posterior,
+            tables=tuple(tables),
+            log_weight=log_weight,
+            log_prob=tuple(log_prob),
+            prior=prior,
+        )
 
 
 def _of_race(known: Known) -> Known:

@@ -91,5 +91,7 @@ def _equivalent_correlation(tables: IntArray) -> FloatArray:
     return np.sqrt(equivalent_r_squared(tables))
 
 
-_EQUIVALENT = Criterion("correlation", ("categorical",), from_tables=_equivalent_correlation)
+_EQUIVALENT = Criterion(
+    name="correlation", features=("categorical",), from_tables=_equivalent_correlation
+)
 """What the race goes by: the absolute correlation that would be as surprising."""

@@ -77,9 +77,9 @@ def _draw_log_phi(
     else:
         base = 1.0 if prior is None else prior.base
         if prior is not None:
-            log_weight = log_marginal(more[None], prior.learnt.alpha, base)[:, 0]
-            share = np.exp(log_weight - log_weight.max()) * prior.learnt.shape.weights
-            alpha = prior.learnt.alpha[systematic(generator, share / share.sum(), n_draws)]
+            log_weight = log_marginal(more[None], prior.learned.alpha, base)[:, 0]
+            share = np.exp(log_weight - log_weight.max()) * prior.learned.shape.weights
+            alpha = prior.learned.alpha[systematic(generator, share / share.sum(), n_draws)]
         assert alpha is not None
         theta = draw_theta(more, level, alpha, base, generator)
     a = alpha[:, None] * theta[:, None] + more[:, level]

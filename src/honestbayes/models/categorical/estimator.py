@@ -24,7 +24,7 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
     Selects the features most associated with the class, models features and classes jointly, and
     conditions on what selection threw away. In class c the levels of a feature have probabilities
     from a Dirichlet distribution with parameter alpha theta; theta, the same in all classes, is
-    uniform on the simplex or learnt, and alpha says how alike the classes are. With two levels and
+    uniform on the simplex or learned, and alpha says how alike the classes are. With two levels and
     two classes this is `SelectiveBernoulliNB`.
 
     Parameters
@@ -50,7 +50,7 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"slope"} or None, default="slope"
-        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`.
+        "slope": one factor on the evidence, learned from held-out predictions inside `fit`.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of a common alpha.
     tol : float, default=1e-9
@@ -111,8 +111,8 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
     _kind_of_features: ClassVar[Kind] = "categorical"
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"categorical": CategoricalPart}
-    _absent_words: ClassVar[Mapping[str, Any]] = {"criterion": "correlation"}
-    _fitted_words: ClassVar[Mapping[str, Field]] = {
+    _absent_parameters: ClassVar[Mapping[str, Any]] = {"criterion": "correlation"}
+    _fitted_choices: ClassVar[Mapping[str, Field]] = {
         "feature_prior_": Choice("learned", "uniform"),
         "correction_": Choice("counts", "selection", None),
     }
@@ -164,8 +164,8 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
         return [CategoricalTraining(settings, table, labels, self.random_state)]
 
     @classmethod
-    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
-        return categorical_settings(words, always_keep)
+    def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        return categorical_settings(parameters, always_keep)
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts

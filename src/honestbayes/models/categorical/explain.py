@@ -20,7 +20,7 @@ UNSEEN = "(never seen)"
 """The second level of a column that had one only."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CategoricalFeatureTable(KeptTable):
     """The kept features, strongest first, then those kept by design.
 
@@ -133,17 +133,19 @@ def feature_table(
     blocks = part.fit.blocks
     tables = [table for block in blocks for table in block.tables]
     return CategoricalFeatureTable(
-        names,
-        classes,
-        np.array([np.sqrt(equivalent_r_squared(table[None])[0]) for table in tables]),
-        tuple(tuple(_word(value) for value in values.tolist()) for values in part.levels.values),
-        tuple(
+        name=names,
+        classes=classes,
+        r=np.array([np.sqrt(equivalent_r_squared(table[None])[0]) for table in tables]),
+        levels=tuple(
+            tuple(_word(value) for value in values.tolist()) for values in part.levels.values
+        ),
+        probability=tuple(
             np.exp(logsumexp(block.log_weight[:, None, None] + log_prob, axis=0))
             for block in blocks
             for log_prob in block.log_prob
         ),
-        by_design(part.selection),
-        slope,
+        by_design=by_design(part.selection),
+        _slope=slope,
     )
 
 

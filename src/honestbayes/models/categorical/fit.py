@@ -121,14 +121,14 @@ def _fit_learned(
     """Shrink each kept feature by its own posterior, given the learned prior."""
     log_prob: dict[int, FloatArray] = {}
     by_feature: dict[int, IntArray] = {}
-    alpha, share = prior.learnt.alpha, prior.learnt.shape.weights
+    alpha, share = prior.learned.alpha, prior.learned.shape.weights
     kept_log_likelihood = np.zeros(alpha.size)
     for positions, tables in counts.tables_of(columns):
         if is_binary(tables) and prior.binary is not None:
             ones, observed = tables[:, :, 1].T, tables.sum(axis=2).T
             block = feature_block(ones, observed, np.arange(positions.size))
             fit = fit_learned(block, prior.binary)
-            kept_log_likelihood += prior.learnt.log_likelihood - fit.posterior.log_prob_selection
+            kept_log_likelihood += prior.learned.log_likelihood - fit.posterior.log_prob_selection
             predictive = np.stack([fit.table.log_zero, fit.table.log_one], axis=-1)
             found = np.moveaxis(predictive, 2, 0).transpose(0, 2, 1, 3)
         else:
@@ -143,7 +143,7 @@ def _fit_learned(
             found = np.log(np.einsum("ad,adcv->dcv", weight, each))[:, None]
         for place, position in enumerate(positions.tolist()):
             log_prob[position], by_feature[position] = found[place], tables[place]
-    if not prior.learnt.shape.converged and prior.binary is None:
+    if not prior.learned.shape.converged and prior.binary is None:
         warnings.warn(
             "EM for the learned prior stopped at its limit of steps; the distribution of features "
             "may be less well adapted than it could be.",
@@ -152,11 +152,13 @@ def _fit_learned(
         )
     order = range(columns.size)
     return CategoricalBlock(
-        as_posterior(alpha, prior.learnt.shape, prior.learnt.log_likelihood, kept_log_likelihood),
-        tuple(by_feature[position] for position in order),
-        np.zeros(1),
-        tuple(log_prob[position] for position in order),
-        prior,
+        posterior=as_posterior(
+            alpha, prior.learned.shape, prior.learned.log_likelihood, kept_log_likelihood
+        ),
+        tables=tuple(by_feature[position] for position in order),
+        log_weight=np.zeros(1),
+        log_prob=tuple(log_prob[position] for position in order),
+        prior=prior,
     )
 
 
@@ -230,7 +232,13 @@ def _fit_common(
     )
     posterior = _posterior(rule, settings.tolerance)
     by_feature, log_prob = _predictive_at(posterior.alpha, kept, columns.size)
-    return CategoricalBlock(posterior, by_feature, rule.log_weight, log_prob, None)
+    return CategoricalBlock(
+        posterior=posterior,
+        tables=by_feature,
+        log_weight=rule.log_weight,
+        log_prob=log_prob,
+        prior=None,
+    )
 
 
 def _posterior(rule: LineRule, tolerance: float) -> AlphaPosterior:
@@ -243,12 +251,12 @@ def _posterior(rule: LineRule, tolerance: float) -> AlphaPosterior:
             stacklevel=4,
         )
     return AlphaPosterior(
-        finite_alpha(rule.log_alpha),
-        rule.weight,
-        np.array([value[0] for value in rule.values]),
-        rule.log_density,
-        rule.error,
-        tolerance,
+        alpha=finite_alpha(rule.log_alpha),
+        weights=rule.weight,
+        log_prob_selection=np.array([value[0] for value in rule.values]),
+        log_density=rule.log_density,
+        error=rule.error,
+        tolerance=tolerance,
     )
 
 

@@ -36,7 +36,7 @@ class CategoricalSettings(SelectionSettings):
 def categorical_settings(
     params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
 ) -> CategoricalSettings:
-    """Turn the constructor's words into settings, or say what is wrong with them."""
+    """Turn the constructor's parameters into settings, or say what is wrong with them."""
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     prior, correction = prior_and_correction(params, "uniform")
     return CategoricalSettings(

@@ -10,7 +10,7 @@ import numpy as np
 
 from honestbayes.correction.factor_event import project
 from honestbayes.models.factors.kernels import Design
-from honestbayes.models.factors.sweep import Event, sweep
+from honestbayes.models.factors.sweep import FactorEvent, sweep
 from honestbayes.sampling.chains import Info, State
 from honestbayes.types import AnyArray, FloatArray
 
@@ -26,21 +26,21 @@ class FactorKernel:
     ----------
     design : Design
         Columns and priors.
-    event : Event
+    event : FactorEvent
         What selection threw away.
     log_scale : ndarray of shape (T,)
-        Logarithms of the nodes of the signal's scale; one node where ratios are learnt.
+        Logarithms of the nodes of the signal's scale; one node where ratios are learned.
     """
 
     design: Design
-    event: Event
+    event: FactorEvent
     log_scale: FloatArray
 
     def step(self, rng: np.random.Generator, state: State) -> tuple[State, Info]:
         """Make one sweep."""
         scores, log_loading = state["scores"].copy(), state["log_loading"].copy()
         values = self.design.values.copy()
-        values[self.design.hidden] = state["hidden"]
+        values[self.design.missing] = state["hidden"]
         node, log_noise, log_shift, shifts, drawn, log_density, accepted = _interruptible_sweep(
             rng,
             self.design,
@@ -58,7 +58,7 @@ class FactorKernel:
             "log_noise": np.array(log_noise),
             "log_shift": np.array(log_shift),
             "node": np.array(node),
-            "hidden": values[self.design.hidden],
+            "hidden": values[self.design.missing],
         }
         info = self._info(drawn, shifts, new)
         return new, info | {"log_density": log_density, "accepted": accepted}
@@ -114,20 +114,20 @@ def first_state(
     rng : Generator
         Scatters.
     """
-    values = np.where(design.hidden, np.nan, design.values)
+    values = np.where(design.missing, np.nan, design.values)
     n, _ = values.shape
     centre = np.zeros((design.counts.size, values.shape[1]))
     for label in range(design.counts.size):
         rows = values[design.codes == label]
         seen = np.maximum((~np.isnan(rows)).sum(axis=0), 1)
         centre[label] = np.nansum(rows, axis=0) / seen
-    left = np.where(design.hidden, 0.0, design.values - centre[design.codes])
+    left = np.where(design.missing, 0.0, design.values - centre[design.codes])
     axes = np.zeros((n, n_factors))
     if n_factors and values.shape[1]:
         u = np.linalg.svd(left, full_matrices=False)[0][:, :n_factors]
         axes[:, : u.shape[1]] = np.sqrt(n) * u
     turn = np.linalg.qr(rng.normal(size=(n_factors, n_factors)))[0] if n_factors else np.eye(0)
-    filled = centre[design.codes][design.hidden]
+    filled = centre[design.codes][design.missing]
     return {
         "scores": np.ascontiguousarray(
             0.8 * axes @ turn + 0.6 * rng.normal(size=(n, n_factors)), dtype=float

@@ -37,7 +37,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     units of the typical variance within classes, loadings the variance w_lambda s2_j, and the
     factors' own shifts delta_c a variance that all share: what moves many features within a class
     often also differs between classes. The square roots of w_lambda and of the shifts' variance
-    are half Cauchy with scale 1. s2_j is inverse gamma with a shape that is learnt from all
+    are half Cauchy with scale 1. s2_j is inverse gamma with a shape that is learned from all
     features, and a scale that is that of the whole variance within classes times the share of
     noise, which is exponential with mean 1. Without factors this is `SelectiveGaussianNB`.
 
@@ -65,7 +65,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         What is known of the discarded features. "counts": what all features say of the
         distribution of ratios. "selection": the event that they were discarded, given factors
         and ratios; a learned distribution of ratios uses all features here too (see Notes).
-        None: nothing; ratios are learnt from the kept features only. "auto": selection.
+        None: nothing; ratios are learned from the kept features only. "auto": selection.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, outside the race.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
@@ -73,7 +73,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"slope"} or None, default="slope"
-        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`: five
+        "slope": one factor on the evidence, learned from held-out predictions inside `fit`: five
         folds, the same as for the number of factors.
     n_chains : int, default=4
         Markov chains.
@@ -103,7 +103,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     diagnostics_ : Diagnostics or None
         Whether to trust it.
     posterior_ : RatioPosterior
-        The distribution of signal ratios that was learnt without factors.
+        The distribution of signal ratios that was learned without factors.
     variance_prior_ : VariancePrior
         The prior of the features' variances within classes.
     slope_ : float
@@ -124,7 +124,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     A learned distribution of ratios uses the discarded features, and so does the event. They say
     different things: the first how strong features are, given which the second says how far the
     factors' scores go along with the classes (if they did, more features would have been kept).
-    Given the true distribution of ratios nothing is counted twice. But it is learnt by a model
+    Given the true distribution of ratios nothing is counted twice. But it is learned by a model
     without factors, which takes chance correlation of factors and classes for signal, and that
     evidence is then met again in the event. The heavy-tailed prior with the event has no such
     seam: its scale, the factors and the ratios are one posterior given the kept features and the
@@ -159,7 +159,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     _kind_of_features: ClassVar[Kind] = "real"
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"factors": FactorPart}
-    _fitted_words: ClassVar[Mapping[str, Field]] = {
+    _fitted_choices: ClassVar[Mapping[str, Field]] = {
         "feature_prior_": Choice("learned", "heavy-tailed"),
         "correction_": Choice("counts", "selection", None),
     }
@@ -216,7 +216,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
             Class labels of two or more kinds.
         groups : array-like of shape (n,), optional
             Cases of one group (one patient, say) are held out together where the number of
-            factors is chosen or the slope learnt.
+            factors is chosen or the slope learned.
         **refused
             ``sample_weight`` is refused: the correction needs whole cases. For a different
             prevalence use ``class_prior``.
@@ -234,7 +234,15 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         settings = classifier_settings(self.get_params(deep=False), always)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         n_factors = 1 if self.n_factors == "auto" else int(self.n_factors)
-        return [FactorTraining(settings, source, labels, sampling, n_factors)]
+        return [
+            FactorTraining(
+                settings=settings,
+                source=source,
+                labels=labels,
+                sampling=sampling,
+                n_factors=n_factors,
+            )
+        ]
 
     def _choose(
         self, training: Sequence[TrainingPart], labels: TrainingLabels
@@ -255,8 +263,8 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         return [chosen], None, slope
 
     @classmethod
-    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
-        return classifier_settings(words, always_keep)
+    def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        return classifier_settings(parameters, always_keep)
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts

@@ -14,7 +14,7 @@ from honestbayes.models.shared.explanation import by_design
 from honestbayes.types import FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FactorFeatureTable(MeasurementTable):
     """The kept features, strongest first, then those kept by design.
 
@@ -51,14 +51,14 @@ def feature_table(
         shared = (by_factors / (by_factors + noise)).mean(axis=0)
     moments = part.fit.moments
     return FactorFeatureTable(
-        names,
-        classes,
-        np.sqrt(moments.r_squared()),
-        centre,
-        spread,
-        by_design(part.selection),
-        correlation_with(moments),
-        shared,
+        name=names,
+        classes=classes,
+        r=np.sqrt(moments.r_squared()),
+        centre=centre,
+        spread=spread,
+        by_design=by_design(part.selection),
+        _correlation=correlation_with(moments),
+        shared=shared,
     )
 
 

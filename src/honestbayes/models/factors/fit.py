@@ -71,7 +71,7 @@ class FactorSettings(SelectionSettings):
     has_shifts: bool = True
 
     def gaussian(self) -> GaussianSettings:
-        """Return settings by which ratios are learnt without factors, and features selected.
+        """Return settings by which ratios are learned without factors, and features selected.
 
         The heavy-tailed prior keeps all nodes of its scale, unless every feature is to weigh
         them.
@@ -268,13 +268,13 @@ def class_kernel(
     codes : ndarray of int of shape (n,)
         Class of each row.
     fit : GaussianFit
-        What a model without factors has learnt, and the selection.
+        What a model without factors has learned, and the selection.
     settings : FactorSettings
         Choices of the user.
     """
     from honestbayes.correction.factor_event import class_contrasts
     from honestbayes.models.factors.chains import FactorKernel
-    from honestbayes.models.factors.sweep import Event
+    from honestbayes.models.factors.sweep import FactorEvent
 
     posterior, selection = fit.posterior, fit.selection
     weights, log_scale = posterior.weights, np.zeros(1)
@@ -299,7 +299,7 @@ def class_kernel(
             if len(present) >= 2 and sum(present) > len(group.observed):
                 groups[sum(present)] = groups.get(sum(present), 0) + group.n_discarded
     n_cases, n_discarded = merge_groups(groups, float(selection.gamma_squared))
-    event = Event(
+    event = FactorEvent(
         contrasts.basis,
         contrasts.signal,
         float(selection.gamma_squared),
@@ -323,11 +323,11 @@ def make_design(
     """Return the `Design` of standardised columns."""
     from honestbayes.models.factors.kernels import Design
 
-    hidden = np.isnan(x)
+    missing = np.isnan(x)
     k = x.shape[1]
     return Design(
-        np.where(hidden, 0.0, x),
-        hidden,
+        np.where(missing, 0.0, x),
+        missing,
         np.ascontiguousarray(codes, dtype=np.int64),
         np.bincount(codes).astype(float),
         np.ascontiguousarray(ratio),

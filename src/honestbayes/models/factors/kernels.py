@@ -4,7 +4,7 @@ Cell (i, j) is nu_j + mu_{c(i) j} + lambda_j' z_i + e_ij with e ~ N(0, s2_j). nu
 effects are N(0, w s2_j / t) with the ratio w on a grid, loadings are N(0, v s2_j I) with the ratio
 v of the column's group, and s2_j is inverse gamma with scale b_j t. The share of noise t is that of
 the variance within classes which factors do not explain: w and b_j are in terms of the whole, since
-they are learnt where factors are not known. Given the scores Z, v and t all others are integrated
+they are learned where factors are not known. Given the scores Z, v and t all others are integrated
 out in closed form. Class effects and nu_j act like the weights of `likelihood.normal`: with
 q_c = n_c / (1 + w n_c), the product of two columns is what they share within classes, and between
 classes sum_c q_c (x_c - x)(y_c - y), where x is the mean of the x_c weighted by q_c. What is left
@@ -29,8 +29,8 @@ class Design(NamedTuple):
     Attributes
     ----------
     values : ndarray of shape (n, k)
-        Columns; whatever stands in hidden cells does not matter.
-    hidden : ndarray of bool of shape (n, k)
+        Columns; whatever stands in missing cells does not matter.
+    missing : ndarray of bool of shape (n, k)
         Missing cells.
     codes : ndarray of int of shape (n,)
         Class of each case.
@@ -47,7 +47,7 @@ class Design(NamedTuple):
     """
 
     values: FloatArray
-    hidden: BoolArray
+    missing: BoolArray
     codes: IntArray
     counts: FloatArray
     ratio: FloatArray
@@ -57,7 +57,7 @@ class Design(NamedTuple):
     scale: FloatArray
 
 
-class Columns(NamedTuple):
+class ColumnMoments(NamedTuple):
     """Class means (C, k), what is left of the cells (n, k), and its sums of squares (k,)."""
 
     mean: FloatArray
@@ -106,7 +106,7 @@ def with_noise(design, log_noise):  # type: ignore[no-untyped-def]
             scale[j] *= np.exp(log_noise)
     return Design(
         design.values,
-        design.hidden,
+        design.missing,
         design.codes,
         design.counts,
         design.ratio * np.exp(-log_noise),
@@ -119,7 +119,7 @@ def with_noise(design, log_noise):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def column_moments(values, codes, counts):  # type: ignore[no-untyped-def]
-    """Return the `Columns` of complete cells."""
+    """Return the `ColumnMoments` of complete cells."""
     n, k = values.shape
     mean = np.zeros((counts.size, k))
     for i in range(n):
@@ -133,7 +133,7 @@ def column_moments(values, codes, counts):  # type: ignore[no-untyped-def]
         for j in range(k):
             left[i, j] = values[i, j] - mean[codes[i], j]
             within[j] += left[i, j] ** 2
-    return Columns(mean, left, within)
+    return ColumnMoments(mean, left, within)
 
 
 @njit(cache=True, nogil=True)

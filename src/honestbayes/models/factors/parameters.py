@@ -152,11 +152,11 @@ def score_conditional(design, values, variance, loadings, centre):  # type: igno
 
 
 @njit(cache=True, nogil=True)
-def draw_hidden(rng, design, scores, variance, loadings, centre, values):  # type: ignore[no-untyped-def]
-    """Overwrite hidden cells by draws given everything else."""
+def draw_missing(rng, design, scores, variance, loadings, centre, values):  # type: ignore[no-untyped-def]
+    """Overwrite missing cells by draws given everything else."""
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
-            if design.hidden[i, j]:
+            if design.missing[i, j]:
                 mean = centre[design.codes[i], j]
                 for f in range(scores.shape[1]):
                     mean += loadings[j, f] * scores[i, f]

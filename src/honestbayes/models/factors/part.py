@@ -39,7 +39,7 @@ class FactorPart:
     Attributes
     ----------
     fit : GaussianFit
-        The selection, and what a model without factors has learnt.
+        The selection, and what a model without factors has learned.
     n_factors : int
         Factors.
     drawn : FactorDraws or None
@@ -100,7 +100,7 @@ class FactorPart:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FactorTraining(TrainingPart):
     """Real-valued features of a training table, for a factor model.
 
@@ -137,7 +137,7 @@ class FactorTraining(TrainingPart):
     def held_out(
         self,
         folds: Sequence[IntArray],
-        whole: FittedPart | None = None,  # noqa: ARG002 - all is learnt again
+        whole: FittedPart | None = None,  # noqa: ARG002 - all is learned again
         numbers: Sequence[int] | None = None,
     ) -> Iterator[list[FloatArray]]:
         """Yield for each fold the log likelihoods of its rows; a short chain runs without them."""

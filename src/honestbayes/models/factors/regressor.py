@@ -48,7 +48,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
 
     with z_i standard normal, e_ij ~ N(0, s2_j) and loadings N(0, w_lambda s2_j). The response has a
     loading ratio of its own; square roots of both are half Cauchy with scale 1. s2_j is inverse
-    gamma with a shape that is learnt from all features, and a scale that is that of the whole
+    gamma with a shape that is learned from all features, and a scale that is that of the whole
     variance times the share of noise, which is exponential with mean 1.
 
     Features with the largest absolute correlation with y are kept. Among thousands some are
@@ -281,11 +281,11 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         return {"fit": fit, "feature_names": names, "width": width}
 
     @classmethod
-    def _check_words(cls, words: Known, fitted: Known) -> None:
-        check_number(words, fitted["width"])
-        plain = words["n_features_to_select"]
+    def _check_parameters(cls, parameters: Known, fitted: Known) -> None:
+        check_number(parameters, fitted["width"])
+        plain = parameters["n_features_to_select"]
         plain = None if type(plain) in (int, float) else plain
-        regressor_settings({**words, "n_features_to_select": plain}, np.zeros(0, dtype=bool))
+        regressor_settings({**parameters, "n_features_to_select": plain}, np.zeros(0, dtype=bool))
 
     def _load_fitted(self, fitted: Known) -> Self:
         self.n_features_in_ = fitted["width"]

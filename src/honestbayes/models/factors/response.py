@@ -94,7 +94,7 @@ def _sizes(known: Known) -> Known:
     return {"n_classes": 1, "n_columns": n_columns, "of_response": True}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseFit:
     """A fitted model of a response.
 
@@ -187,7 +187,13 @@ class ResponseTraining:
             np.asarray(values, dtype=float), self.y, selection, prior, self.settings
         )
         drawn = run_chains(kernel, standard, n_factors, 2, self.sampling)
-        return ResponseFit(selection, prior, self.settings.correction, n_factors, drawn)
+        return ResponseFit(
+            selection=selection,
+            variance_prior=prior,
+            correction=self.settings.correction,
+            n_factors=n_factors,
+            drawn=drawn,
+        )
 
     def choose_factors(self, numbers: Sequence[int]) -> FactorChoice:
         """Try numbers of factors on held-out cases."""
@@ -238,7 +244,7 @@ def response_kernel(
     """
     from honestbayes.correction.factor_event import response_contrast
     from honestbayes.models.factors.chains import FactorKernel
-    from honestbayes.models.factors.sweep import Event
+    from honestbayes.models.factors.sweep import FactorEvent
 
     table = np.column_stack([y, values])
     standard = standardise(table)
@@ -262,7 +268,7 @@ def response_kernel(
             groups = {size: number for size, number in selection.groups if size > 2}
     bound = float(selection.gamma_squared)
     n_cases, n_discarded = merge_groups(groups, bound)
-    event = Event(
+    event = FactorEvent(
         basis,
         signal,
         bound,

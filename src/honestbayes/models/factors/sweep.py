@@ -2,7 +2,7 @@
 
 The parameters of columns are integrated out wherever that is possible. What a chain remembers are
 the scores Z, the log loading ratios, the log share of noise, the log ratio of the classes' shifts,
-the node of the signal's scale, and hidden cells.
+the node of the signal's scale, and missing cells.
 
 Classes may differ in the factors themselves (`factors.parameters`). U is an orthonormal basis of
 what features are correlated with. A sweep
@@ -16,7 +16,7 @@ what features are correlated with. A sweep
 6. draws the rest of Z given them, a normal distribution. The probability that N features were
    discarded depends most on U' Z, which stays as it is; the rest is proposed in steps that leave
    its normal distribution as it is, small ones too, each accepted with the ratio of P(S)^N;
-7. draws hidden cells.
+7. draws missing cells.
 
 References
 ----------
@@ -47,7 +47,7 @@ from honestbayes.models.factors.parameters import (
     LOWEST,
     draw_class_shifts,
     draw_columns,
-    draw_hidden,
+    draw_missing,
     draw_shift,
     log_prior_of_ratio,
     score_conditional,
@@ -64,7 +64,7 @@ _ALONG_UPDATES = 3
 """Updates of U' Z in each sweep, which is what moves slowest."""
 
 
-class Event(NamedTuple):
+class FactorEvent(NamedTuple):
     """What selection threw away.
 
     Attributes
@@ -334,7 +334,7 @@ def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type
 
 @njit(cache=True, nogil=True)
 def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, values):  # type: ignore[no-untyped-def]
-    """Make one sweep; overwrites scores, loading ratios and the hidden cells of ``values``.
+    """Make one sweep; overwrites scores, loading ratios and the missing cells of ``values``.
 
     Without factors there is neither a share of noise to draw nor a shift.
 
@@ -386,8 +386,8 @@ def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, v
     if has_factors:
         mean, root = score_conditional(design, values, variance, loadings, centre)
         accepted = _draw_scores(rng, current, event, node, mean, root, scores, loading[0])
-    if design.hidden.any():
-        draw_hidden(rng, design, scores, variance, loadings, centre, values)
+    if design.missing.any():
+        draw_missing(rng, design, scores, variance, loadings, centre, values)
         columns = column_moments(values, design.codes, design.counts)
     log_density = _collapsed(current, event, columns, scores, node, loading)
     return node, log_noise, log_shift, shifts, drawn, log_density, accepted

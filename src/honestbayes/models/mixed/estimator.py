@@ -93,7 +93,7 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"slope"} or None, default="slope"
-        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`.
+        "slope": one factor on the evidence, learned from held-out predictions inside `fit`.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.
 
@@ -138,7 +138,7 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
         "categorical": CategoricalPart,
         "real": GaussianPart,
     }
-    _fitted_words: ClassVar[Mapping[str, Field]] = {
+    _fitted_choices: ClassVar[Mapping[str, Field]] = {
         "kinds_": KindsOfColumns(stored_as="kinds"),
         "part_kinds_": KindsOfParts(stored_as="part_kinds"),
     }
@@ -239,8 +239,8 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
         return [np.flatnonzero(kinds == kind) for kind in self.part_kinds_]
 
     @classmethod
-    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
-        return gaussian_settings({**_DEFAULTS, **words}, always_keep)
+    def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        return gaussian_settings({**_DEFAULTS, **parameters}, always_keep)
 
     @classmethod
     def _most_features(cls, width: int) -> int:  # noqa: ARG003 - all are kept of a kind with fewer

@@ -58,7 +58,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
     recalibrate : {"slope"} or None, default=None
-        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`, for
+        "slope": one factor on the evidence, learned from held-out predictions inside `fit`, for
         which chains run again many times.
     alpha_prior, response_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma priors of alpha, of the features and of the class.
@@ -122,7 +122,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
     _kind_of_features: ClassVar[Kind] = "binary"
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"mixture": MixturePart}
-    _fitted_words: ClassVar[Mapping[str, Field]] = {
+    _fitted_choices: ClassVar[Mapping[str, Field]] = {
         "correction_": Choice("selection", None),
     }
 
@@ -183,7 +183,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
         y : array-like of shape (n,)
             Class labels of two kinds.
         groups : array-like of shape (n,), optional
-            Cases of one group are held out together where the slope is learnt.
+            Cases of one group are held out together where the slope is learned.
         **refused
             ``sample_weight`` is refused: the probability that a feature is discarded needs whole
             counts of cases.
@@ -225,8 +225,8 @@ class SelectiveMixture(TwoClassNaiveBayes):
         return [MixtureTraining(chosen, rows, sampling)]
 
     @classmethod
-    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
-        return mixture_settings(words, always_keep)
+    def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        return mixture_settings(parameters, always_keep)
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts

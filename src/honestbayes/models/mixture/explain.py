@@ -15,7 +15,7 @@ from honestbayes.sampling.draws import Draws
 from honestbayes.types import FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Components:
     """The components, named alike in all draws: class 1 is more frequent in the second.
 
@@ -79,14 +79,14 @@ def components(draws: Draws, names: tuple[str, ...], classes: tuple[str, ...]) -
     phi = named["phi"]
     log_odds = np.log(phi[:, :, 1:]) - np.log1p(-phi[:, :, 1:])
     return Components(
-        names,
-        classes,
-        named["psi"].mean(axis=0),
-        phi[:, :, 0].mean(axis=0),
-        phi[:, :, 1:].mean(axis=0),
-        phi[:, :, 1:].std(axis=0),
-        np.abs(log_odds[:, 1] - log_odds[:, 0]).mean(axis=0),
-        named["z"].mean(axis=0),
+        name=names,
+        classes=classes,
+        share=named["psi"].mean(axis=0),
+        class_1=phi[:, :, 0].mean(axis=0),
+        probability=phi[:, :, 1:].mean(axis=0),
+        sd=phi[:, :, 1:].std(axis=0),
+        separates=np.abs(log_odds[:, 1] - log_odds[:, 0]).mean(axis=0),
+        in_second=named["z"].mean(axis=0),
     )
 
 
@@ -100,13 +100,13 @@ def feature_table(
     share = np.einsum("cdz,dzk->cdk", of_class, phi[..., 1:])
     mean = share.mean(axis=1)
     return FeatureTable(
-        names,
-        classes,
-        part.correlation,
-        mean,
-        share.std(axis=1),
-        slope * (np.log(mean[1]) - np.log(mean[0])),
-        slope * (np.log1p(-mean[1]) - np.log1p(-mean[0])),
-        by_design(part.selection),
-        part.binarization,
+        name=names,
+        classes=classes,
+        correlation=part.correlation,
+        probability=mean,
+        sd=share.std(axis=1),
+        evidence_if_one=slope * (np.log(mean[1]) - np.log(mean[0])),
+        evidence_if_zero=slope * (np.log1p(-mean[1]) - np.log1p(-mean[0])),
+        by_design=by_design(part.selection),
+        _cuts=part.binarization,
     )

@@ -67,7 +67,14 @@ def sample_naive_bayes(
     """
     rows = TrainingRows.screened(as_source(X), encode_classes(y), "auto", None)
     prior = AlphaPrior(*alpha_prior)
-    settings = MixtureSettings(correct, class_pseudocounts, prior, prior, theta_prior, None)
+    settings = MixtureSettings(
+        correct=correct,
+        pseudocounts=class_pseudocounts,
+        alpha_prior=prior,
+        response_prior=prior,
+        theta_range=theta_prior,
+        n_alpha=None,
+    )
     schedule = Schedule(n_warmup, n_samples)
     sampling = Sampling(schedule, n_chains, np.random.SeedSequence(seed), n_jobs)
     chosen = MixtureChoices(

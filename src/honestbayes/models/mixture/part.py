@@ -48,7 +48,7 @@ MANY_MISSING = 0.05
 """Share of missing cells from which on the correction warns that it is too weak."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MixturePart:
     """Fitted binary features of a mixture, of a problem with two classes.
 
@@ -91,7 +91,9 @@ class MixturePart:
         entries.check(within, "phi", "is not strictly between 0 and 1")
         field = Floats("n_columns", low=-1 - CLOSE, high=1 + CLOSE)
         correlation = field.read(entries, "correlation", known)
-        return cls(selection, binarization, correlation, draws)
+        return cls(
+            selection=selection, binarization=binarization, correlation=correlation, draws=draws
+        )
 
     def read(self, X: Any, describe: Describe) -> ZeroOne:
         """Return the kept columns as 0/1."""
@@ -148,10 +150,10 @@ class MixtureTraining(TrainingPart):
     def fit(self) -> MixturePart:
         """Fit all rows, and warn where chains are not to be trusted."""
         part = self._run(np.arange(self.rows.is_class_1.size), self.rows.whole, self.sampling)
-        hidden = missing_share(part.selection)
-        if self.settings.model.correct and hidden > MANY_MISSING:
+        missing = missing_share(part.selection)
+        if self.settings.model.correct and missing > MANY_MISSING:
             warnings.warn(
-                f"{hidden:.0%} of the cells of discarded features are missing; the correction "
+                f"{missing:.0%} of the cells of discarded features are missing; the correction "
                 "takes these features for complete ones, and is weaker than it should be.",
                 UserWarning,
                 stacklevel=4,
@@ -206,7 +208,13 @@ class MixtureTraining(TrainingPart):
             labels_are_fixed=self.labels_are_fixed,
         )
         correlation = screening.correlation()[columns]
-        return MixturePart(selection, binarization, correlation, draws, interrupted)
+        return MixturePart(
+            selection=selection,
+            binarization=binarization,
+            correlation=correlation,
+            draws=draws,
+            interrupted=interrupted,
+        )
 
 
 def as_cells(is_class_1: BoolArray, ones: AnyArray, missing: BoolArray | None) -> AnyArray:

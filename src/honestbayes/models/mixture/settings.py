@@ -20,7 +20,7 @@ from honestbayes.sampling.chains import Schedule
 from honestbayes.types import BoolArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MixtureSettings:
     """Priors, and what is conditioned on.
 
@@ -57,7 +57,7 @@ class MixtureChoices(SelectionSettings):
 
 
 def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> MixtureChoices:
-    """Turn the constructor's words into settings, or say what is wrong with them."""
+    """Turn the constructor's parameters into settings, or say what is wrong with them."""
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     if params["correction"] not in ("auto", "selection", None):
         msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from honestbayes.models.plain.counts import LevelCounts, count_levels
 from honestbayes.models.plain.estimator import DiscreteNB
-from honestbayes.models.plain.fields import KindsInTable, KnowsTable, Smoothing, WholeWord
+from honestbayes.models.plain.fields import KindsInTable, KnowsTable, Smoothing, WholeParameter
 
 __all__ = [
     "DiscreteNB",
@@ -12,6 +12,6 @@ __all__ = [
     "KnowsTable",
     "LevelCounts",
     "Smoothing",
-    "WholeWord",
+    "WholeParameter",
     "count_levels",
 ]

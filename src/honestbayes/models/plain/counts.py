@@ -23,7 +23,7 @@ _ROUNDING = 1e-6
 """Of weights in files: their largest, and how far sums may be off."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LevelCounts:
     """Weights of training rows by level and class.
 
@@ -61,7 +61,9 @@ class LevelCounts:
         entries.check(np.all(np.isfinite(shares)), "class_count", "is next to nothing for a class")
         off = np.abs(np.add.reduceat(slots, first) - classes) > _ROUNDING * classes
         entries.check(not np.any(off), "slots", "do not sum to the weight of each class")
-        return cls(first, n_levels, coding.is_open, slots, classes)
+        return cls(
+            first=first, n_levels=n_levels, is_open=coding.is_open, slots=slots, classes=classes
+        )
 
     def log_prior(self) -> FloatArray:
         """Return the log share of each class, shape (C,)."""
@@ -122,7 +124,9 @@ def count_levels(
         for part in pairwise(bounds)
     )
     classes = np.bincount(labels, weight, minlength=n_classes).astype(float)
-    return LevelCounts(first, coded.n_levels, coded.is_open, slots, classes)
+    return LevelCounts(
+        first=first, n_levels=coded.n_levels, is_open=coded.is_open, slots=slots, classes=classes
+    )
 
 
 def log_likelihood_of(coded: Coded, counts: LevelCounts, smoothing: float) -> AnyArray:

@@ -14,7 +14,13 @@ from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Field, Known
 from honestbayes.files.records import Section
 from honestbayes.models.plain.counts import LevelCounts
-from honestbayes.models.plain.fields import KindsInTable, KnowsTable, Shares, Smoothing, WholeWord
+from honestbayes.models.plain.fields import (
+    KindsInTable,
+    KnowsTable,
+    Shares,
+    Smoothing,
+    WholeParameter,
+)
 from honestbayes.models.shared.parameters import (
     check_prevalences,
     check_weights,
@@ -75,9 +81,9 @@ class DiscreteNB(ClassifierMixin, KnowsTable):
     """
 
     _kind: ClassVar[str] = "DiscreteNB"
-    _word_fields: ClassVar[Mapping[str, Field]] = {
+    _parameter_fields: ClassVar[Mapping[str, Field]] = {
         "smoothing": Smoothing(),
-        "n_bins": WholeWord(least=2),
+        "n_bins": WholeParameter(least=2),
         "kinds": KindsInTable(),
         "class_prior": Shares(),
     }

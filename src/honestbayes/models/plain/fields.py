@@ -18,9 +18,9 @@ from honestbayes.files.fields import (
     Whole,
     plain_scalar,
 )
+from honestbayes.models.shared.parameter_fields import Numbers, Parameter
 from honestbayes.models.shared.parameters import check_prevalences, whole_number
 from honestbayes.models.shared.saving import SavedEstimator
-from honestbayes.models.shared.words import Numbers, Word
 from honestbayes.sources.kinds import KINDS
 
 LARGEST = 1e100
@@ -31,7 +31,7 @@ _SMALLEST = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
-class Smoothing(Word):
+class Smoothing(Parameter):
     """What levels are given more; a whole number stays one."""
 
     def read(self, entries: Entries, name: str, known: Known) -> float | int:
@@ -43,7 +43,7 @@ class Smoothing(Word):
 
 
 @dataclass(frozen=True, slots=True)
-class WholeWord(Word):
+class WholeParameter(Parameter):
     """A whole number as the constructor takes it, from ``least`` on, or None where it may be."""
 
     least: int = 1
@@ -61,7 +61,7 @@ class WholeWord(Word):
 
 
 @dataclass(frozen=True, slots=True)
-class KindsInTable(Word):
+class KindsInTable(Parameter):
     """Kinds of columns that a user named: by name or number, or one for each column."""
 
     def write(self, name: str, value: Any) -> Plain:
@@ -145,8 +145,8 @@ class KnowsTable(SavedEstimator):
         return known
 
     @classmethod
-    def _check_words(cls, words: Known, fitted: Known) -> None:
-        """Every word has been checked by its field."""
+    def _check_parameters(cls, parameters: Known, fitted: Known) -> None:
+        """Every parameter has been checked by its field."""
 
     def _load_fitted(self, fitted: Known) -> Any:
         self.classes_, self.n_features_in_ = fitted["classes"], fitted["n_features_in"]

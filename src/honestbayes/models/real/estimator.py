@@ -25,7 +25,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
     the absolute correlation), models features and classes jointly, and conditions on what selection
     threw away. A feature in class c is normal with mean mu_c and variance s2; mu_c is normal around
     a common mean with variance w s2. The signal ratio w is each feature's own, and its distribution
-    over features is learnt from all that were screened.
+    over features is learned from all that were screened.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"slope"} or None, default="slope"
-        "slope": one factor on the evidence, learnt from held-out predictions inside `fit`.
+        "slope": one factor on the evidence, learned from held-out predictions inside `fit`.
     criterion : {"correlation", "f", "t"} or callable, default="correlation"
         What features are ranked by. The three names are one race. A function gets one column
         without its missing cells and the classes of its cases, and returns a number, larger for
@@ -103,11 +103,11 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
     _kind_of_features: ClassVar[Kind] = "real"
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"real": GaussianPart}
-    _fitted_words: ClassVar[Mapping[str, Field]] = {
+    _fitted_choices: ClassVar[Mapping[str, Field]] = {
         "feature_prior_": Choice("learned", "heavy-tailed"),
         "correction_": Choice("counts", "selection", None),
     }
-    _absent_words: ClassVar[Mapping[str, Any]] = {"criterion": "correlation"}
+    _absent_parameters: ClassVar[Mapping[str, Any]] = {"criterion": "correlation"}
 
     def __init__(
         self,
@@ -146,8 +146,8 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         return [GaussianTraining(settings, source, labels)]
 
     @classmethod
-    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
-        return gaussian_settings(words, always_keep)
+    def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        return gaussian_settings(parameters, always_keep)
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts

@@ -15,7 +15,7 @@ from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray, FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeasurementTable(KeptTable):
     """What tables of kept real-valued features have in common.
 
@@ -87,7 +87,7 @@ class MeasurementTable(KeptTable):
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianFeatureTable(MeasurementTable):
     """The kept features, strongest first, then those kept by design; centres are shrunk.
 
@@ -121,12 +121,12 @@ def feature_table(
     observed = np.broadcast_to(fit.moments.observed, fit.moments.mean.shape).sum(axis=0)
     degrees = 2 * fit.variance_prior.shape + np.maximum(observed - len(classes), 0)
     return GaussianFeatureTable(
-        names,
-        classes,
-        np.sqrt(fit.moments.r_squared()),
-        np.einsum("ak,ack->ck", weights, fit.location),
-        np.sqrt((2 * fit.variance_prior.scale + fit.moments.within) / degrees),
-        by_design(fit.selection),
-        correlation_with(fit.moments),
-        weights[fit.ratio == 0].sum(axis=0),
+        name=names,
+        classes=classes,
+        r=np.sqrt(fit.moments.r_squared()),
+        centre=np.einsum("ak,ack->ck", weights, fit.location),
+        spread=np.sqrt((2 * fit.variance_prior.scale + fit.moments.within) / degrees),
+        by_design=by_design(fit.selection),
+        _correlation=correlation_with(fit.moments),
+        idle=weights[fit.ratio == 0].sum(axis=0),
     )

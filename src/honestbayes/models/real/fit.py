@@ -60,7 +60,7 @@ class RatioPosterior:
     ratio : ndarray of shape (A,)
         The grid; 0 is an idle feature.
     scale_weights : ndarray of shape (T,)
-        Posterior weights of the nodes of the scale; one node where the distribution is learnt.
+        Posterior weights of the nodes of the scale; one node where the distribution is learned.
     weights : ndarray of shape (T, A)
         Distribution of ratios over features at each node.
     log_prob_selection : ndarray of shape (T,)
@@ -79,7 +79,7 @@ class RatioPosterior:
         check(good, "ratio", "does not increase from 0")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianFit:
     """A fitted model.
 
@@ -117,7 +117,7 @@ class GaussianFit:
     degrees: FloatArray
 
     def to_plain(self) -> Plain:
-        """Return what was learnt and the moments; what predictions need follows from these."""
+        """Return what was learned and the moments; what predictions need follows from these."""
         moments = {name: getattr(self.moments, name) for name in ("observed", "mean", "within")}
         parts = (record_to_plain(self.variance_prior), record_to_plain(self.posterior))
         return joined(*parts, ({}, moments))
@@ -180,8 +180,8 @@ class GaussianFit:
         mixing = np.exp(self.log_mixing)
         for start in range(0, n, step):
             x = np.asarray(values[start : start + step], dtype=float)
-            hidden = np.isnan(x)
-            x = np.where(hidden, 0.0, x)
+            missing = np.isnan(x)
+            x = np.where(missing, 0.0, x)
             terms = np.empty((n_nodes, x.shape[0], n_classes))
             for label in range(n_classes):
                 z = (x[:, None, :] - self.location[:, label]) * np.exp(-self.log_spread[:, label])
@@ -192,7 +192,7 @@ class GaussianFit:
                 density = np.exp(log_t - top)
                 for node in range(n_nodes):
                     mixed = np.log(np.einsum("nak,ak->nk", density, mixing[node])) + top[:, 0]
-                    terms[node, :, label] = np.where(hidden, 0.0, mixed).sum(axis=1)
+                    terms[node, :, label] = np.where(missing, 0.0, mixed).sum(axis=1)
             terms += self.log_scale_weight[:, None, None]
             result[start : start + step] = logsumexp(terms, axis=0)
         return result
@@ -232,7 +232,7 @@ def fit_moments(
 def assemble(
     selection: Selection, posterior: RatioPosterior, prior: VariancePrior, kept: Moments
 ) -> GaussianFit:
-    """Prepare predictions from what was learnt and the moments of the kept features."""
+    """Prepare predictions from what was learned and the moments of the kept features."""
     with np.errstate(divide="ignore"):
         log_mixing = np.log(posterior.weights)[:, :, None] + _log_marginal(
             posterior.ratio, kept, prior
@@ -244,16 +244,16 @@ def assemble(
     log_mixing = log_mixing[:, used]
     location, log_spread, t_degrees = _predictive(posterior.ratio[used], kept, prior)
     return GaussianFit(
-        selection,
-        posterior,
-        prior,
-        kept,
-        posterior.ratio[used],
-        log_scale_weight,
-        log_mixing,
-        location,
-        log_spread,
-        t_degrees,
+        selection=selection,
+        posterior=posterior,
+        variance_prior=prior,
+        moments=kept,
+        ratio=posterior.ratio[used],
+        log_scale_weight=log_scale_weight,
+        log_mixing=log_mixing,
+        location=location,
+        log_spread=log_spread,
+        degrees=t_degrees,
     )
 
 

@@ -15,7 +15,7 @@ from honestbayes.likelihood.learned_alpha import LARGEST_ALPHA, check_alpha
 from honestbayes.types import FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AlphaPosterior:
     """Nodes and weights that stand for the posterior of alpha.
 

@@ -44,7 +44,7 @@ class Card:
     beyond : str or None
         What explains that its features depend on each other, in the plural; None for naive Bayes.
     uncorrected : mapping
-        The constructor's words that take the correction away.
+        The constructor's parameters that take the correction away.
     in_folds, final : dict
         Words for the fits of a cross-validation, and for the fit to all rows after them.
     """
@@ -79,7 +79,7 @@ class Card:
         Parameters
         ----------
         words : mapping
-            The constructor's words.
+            The constructor's parameters.
         kinds : sequence of {"binary", "categorical", "real"}, or None
             The kind of each column, for estimators that are told.
         **more

@@ -111,7 +111,7 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
         y : array-like of shape (n,)
             Class labels of two or more kinds.
         groups : array-like of shape (n,), optional
-            Cases of one group (one patient, say) are held out together where the slope is learnt
+            Cases of one group (one patient, say) are held out together where the slope is learned
             or the number of features chosen.
         **refused
             ``sample_weight`` is refused: the correction needs whole cases. For a different
@@ -279,7 +279,7 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
             "kept_columns_only": True,
             "n_features_in": self.n_features_in_,
             "feature_names": self._names_of_columns(),
-            **{name: getattr(self, name) for name in self._fitted_words},
+            **{name: getattr(self, name) for name in self._fitted_choices},
         }
         if not self._kept_columns_only:
             names = fitted["feature_names"]
@@ -304,7 +304,7 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
     def _load_fitted(self, fitted: Known) -> Self:
         self.n_features_in_ = fitted["n_features_in"]
         self._name_columns(fitted["feature_names"])
-        for name in self._fitted_words:
+        for name in self._fitted_choices:
             setattr(self, name, fitted[name])
         return self._hold(
             fitted["parts"],

@@ -1,4 +1,4 @@
-"""Check the constructor's words before any work starts."""
+"""Check the constructor's parameters before any work starts."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def prior_and_correction(
     Parameters
     ----------
     params : mapping
-        The constructor's words.
+        The constructor's parameters.
     fixed : str
         The prior that does not learn from all screened features.
     auto : {"counts", "selection"}

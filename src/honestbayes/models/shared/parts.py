@@ -169,7 +169,7 @@ def learn_slope(
 ) -> float:
     """Learn one factor on the evidence from predictions of held-out cases.
 
-    Held out by stratified five-fold cross-validation, repeated, with selection learnt again each
+    Held out by stratified five-fold cross-validation, repeated, with selection learned again each
     time: leave-one-out was found to be twice as variable, because its n selections are all alike
     (docs, "The slope"). Cases of one group are held out together.
     """

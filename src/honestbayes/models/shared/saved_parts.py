@@ -55,8 +55,8 @@ class SavedParts(SavedEstimator):
     _part_classes: ClassVar[Mapping[str, type]]
     """Classes of fitted parts, by what files call them."""
 
-    _fitted_words: ClassVar[Mapping[str, Field]]
-    """Attributes that say what became of the constructor's words, and how they stand in files."""
+    _fitted_choices: ClassVar[Mapping[str, Field]]
+    """Attributes that say what became of parameters such as "auto", and how they stand in files."""
 
     classes_: AnyArray
     slope_: float
@@ -66,8 +66,8 @@ class SavedParts(SavedEstimator):
     _kept_columns_only: bool
 
     @classmethod
-    def _settings_of(cls, words: Mapping[str, Any], always_keep: BoolArray) -> Any:
-        """Turn the constructor's words into settings, or say what is wrong with them."""
+    def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        """Turn the constructor's parameters into settings, or say what is wrong with them."""
         raise NotImplementedError
 
     def _names_of_columns(self) -> tuple[str, ...] | None:
@@ -75,7 +75,7 @@ class SavedParts(SavedEstimator):
         return None if names is None else tuple(map(str, names))
 
     def _fitted_to_plain(self) -> Plain:
-        words = values_to_plain(self._fitted_words, lambda name: getattr(self, name))
+        words = values_to_plain(self._fitted_choices, lambda name: getattr(self, name))
         head: Known = {
             "classes": self.classes_,
             "slope": self.slope_,
@@ -116,7 +116,7 @@ class SavedParts(SavedEstimator):
 
     @classmethod
     def _parts_from_plain(cls, entries: Entries, known: Known) -> Known:
-        """Return parts, classes and their prior, and the fitted words."""
+        """Return parts, classes and their prior, and the fitted choices."""
         kinds = entries.value("parts")
         good = isinstance(kinds, list) and 1 <= len(kinds) <= len(KINDS)
         good = good and all(isinstance(kind, str) and kind in cls._part_classes for kind in kinds)
@@ -144,7 +144,7 @@ class SavedParts(SavedEstimator):
         takes = entries.value("n_features_in")
         fits = type(takes) is int and takes == sum(known["part_widths"])
         entries.check(fits, "n_features_in", "does not fit the parts")
-        return known | values_from_plain(cls._fitted_words, entries, known)
+        return known | values_from_plain(cls._fitted_choices, entries, known)
 
     @classmethod
     def _part_from_plain(cls, kind: str, entries: Entries, known: Known) -> FittedPart:
@@ -157,16 +157,16 @@ class SavedParts(SavedEstimator):
         return part
 
     @classmethod
-    def _check_words(cls, words: Known, fitted: Known) -> None:
-        check_number(words, cls._most_features(fitted["width"]))
-        number = words["n_features_to_select"]
+    def _check_parameters(cls, parameters: Known, fitted: Known) -> None:
+        check_number(parameters, cls._most_features(fitted["width"]))
+        number = parameters["n_features_to_select"]
         for value in list(number.values()) if isinstance(number, dict) else [number]:
             plain = None if type(value) in (int, float) else value
-            cls._settings_of({**words, "n_features_to_select": plain}, np.zeros(0, dtype=bool))
+            cls._settings_of({**parameters, "n_features_to_select": plain}, np.zeros(0, dtype=bool))
         n_classes = fitted["classes"].size
-        check_recalibrate(words["recalibrate"])
-        check_prevalences(words["class_prior"], n_classes)
-        pseudocounts(words["class_pseudocounts"], n_classes)
+        check_recalibrate(parameters["recalibrate"])
+        check_prevalences(parameters["class_prior"], n_classes)
+        pseudocounts(parameters["class_pseudocounts"], n_classes)
 
     @classmethod
     def _most_features(cls, width: int) -> int:

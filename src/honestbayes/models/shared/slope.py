@@ -1,4 +1,4 @@
-"""One factor on the evidence, learnt from held-out cases."""
+"""One factor on the evidence, learned from held-out cases."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _ENOUGH_CASES = 2000
 """With more cases than this one repetition of cross-validation is enough for the slope."""
 
 EFFECTIVE_SHARE = 0.4
-"""Held-out cases share their training sets: the variance of a slope learnt from them was 2.4
+"""Held-out cases share their training sets: the variance of a slope learned from them was 2.4
 times that of independent cases (docs, "The slope")."""
 
 
 SLOPES = (1e-6, 1e6)
-"""Bounds of slopes in files, far beyond any that can be learnt (exp(-8) to exp(4))."""
+"""Bounds of slopes in files, far beyond any that can be learned (exp(-8) to exp(4))."""
 
 
 def fit_slope(
@@ -60,7 +60,7 @@ def fit_slope(
 
 
 def warn_of_too_few_groups(groups: IntArray | None) -> None:
-    """Say that groups are why no slope was learnt; without them a class has a single case."""
+    """Say that groups are why no slope was learned; without them a class has a single case."""
     if groups is not None:
         warnings.warn(
             "a slope cannot be learnt: each class needs cases in two groups or more; "
@@ -71,7 +71,7 @@ def warn_of_too_few_groups(groups: IntArray | None) -> None:
 
 
 def slope_repeats(n_cases: int) -> int:
-    """How often the folds are drawn from which a slope is learnt."""
+    """How often the folds are drawn from which a slope is learned."""
     return 4 if n_cases <= _ENOUGH_CASES else 1
 
 

@@ -1,4 +1,4 @@
-"""Who judges candidates: naive Bayes on codes, on its training rows or on rows held out."""
+"""What scores candidates: naive Bayes on codes, on its training rows or on rows held out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHUNK = 1 << 13
 """Rows at once where one feature is looked at."""
 
 
-class Judge(Protocol):
+class Scorer(Protocol):
     """Says how good probabilities are with the features so far, and with one more."""
 
     def loss(self) -> float:
@@ -43,7 +43,7 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cases:
+class CodedCases:
     """Rows and their classes.
 
     Attributes
@@ -63,11 +63,11 @@ class Cases:
     classes: AnyArray
     weight: FloatArray
 
-    def with_weight(self, weight: FloatArray) -> Cases:
+    def with_weight(self, weight: FloatArray) -> CodedCases:
         """Return the same rows, weighted otherwise."""
-        return Cases(self.coded, self.labels, self.classes, weight)
+        return CodedCases(self.coded, self.labels, self.classes, weight)
 
-    def only(self, rows: BoolArray) -> Cases:
+    def only(self, rows: BoolArray) -> CodedCases:
         """Return the same rows, of which only some have any weight."""
         return self if rows.all() else self.with_weight(np.where(rows, self.weight, 0.0))
 
@@ -76,7 +76,7 @@ class Cases:
         return count_levels(self.coded, self.labels, self.weight, self.classes.size, n_jobs)
 
 
-def counts_by_fold(cases: Cases, fold: AnyArray, n_jobs: int | None) -> list[LevelCounts]:
+def counts_by_fold(cases: CodedCases, fold: AnyArray, n_jobs: int | None) -> list[LevelCounts]:
     """Return what is counted without each fold; rows of no fold (-1) count in all.
 
     All folds are counted in one pass, as if each had classes of its own.
@@ -91,75 +91,75 @@ def counts_by_fold(cases: Cases, fold: AnyArray, n_jobs: int | None) -> list[Lev
         others = [f for f in range(n_folds + 1) if f != held_out]
         result.append(
             LevelCounts(
-                counts.first,
-                counts.n_levels,
-                counts.is_open,
-                slots[:, others].sum(axis=1),
-                classes[others].sum(axis=0),
+                first=counts.first,
+                n_levels=counts.n_levels,
+                is_open=counts.is_open,
+                slots=slots[:, others].sum(axis=1),
+                classes=classes[others].sum(axis=0),
             )
         )
     return result
 
 
-class Court(Protocol):
-    """Appoints judges: on the rows they are trained on, or on others."""
+class ScorerFactory(Protocol):
+    """Makes scorers: on the rows they are trained on, or on others."""
 
-    def on_training(self, rows: BoolArray) -> Judge:
-        """Return a judge of the rows that it is trained on."""
+    def on_training(self, rows: BoolArray) -> Scorer:
+        """Return a scorer of the rows that it is trained on."""
 
-    def on_others(self, training: BoolArray, judged: BoolArray) -> Judge:
-        """Return a judge that is trained on some rows and judges others."""
+    def on_others(self, training: BoolArray, judged: BoolArray) -> Scorer:
+        """Return a scorer that is trained on some rows and scores others."""
 
-    def by_fold(self, fold: AnyArray) -> Judge:
-        """Return a judge of all rows that have a fold, each by the rows of no or other folds."""
+    def by_fold(self, fold: AnyArray) -> Scorer:
+        """Return a scorer of all rows that have a fold, each by the rows of no or other folds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NaiveBayesCourt:
+class NaiveBayesScorers:
     """Naive Bayes on codes.
 
     Attributes
     ----------
-    cases : Cases
+    cases : CodedCases
         All rows.
     smoothing, scoring, n_jobs
-        As in `NaiveBayesJudge`.
+        As in `NaiveBayesScorer`.
     """
 
-    cases: Cases
+    cases: CodedCases
     smoothing: float
     scoring: Scoring
     n_jobs: int | None
 
-    def on_training(self, rows: BoolArray) -> Judge:
-        """Return a judge of the rows that it is trained on."""
+    def on_training(self, rows: BoolArray) -> Scorer:
+        """Return a scorer of the rows that it is trained on."""
         return self.on_others(rows, rows)
 
-    def on_others(self, training: BoolArray, judged: BoolArray) -> Judge:
-        """Return a judge that is trained on some rows and judges others."""
+    def on_others(self, training: BoolArray, judged: BoolArray) -> Scorer:
+        """Return a scorer that is trained on some rows and scores others."""
         counts = self.cases.only(training).counts(self.n_jobs)
         fold = np.zeros(self.cases.labels.size, dtype=np.int16)
-        return self._judge(self.cases.only(judged), [counts], fold)
+        return self._scorer(self.cases.only(judged), [counts], fold)
 
-    def by_fold(self, fold: AnyArray) -> Judge:
-        """Return a judge of all rows that have a fold, each by the rows of no or other folds."""
+    def by_fold(self, fold: AnyArray) -> Scorer:
+        """Return a scorer of all rows that have a fold, each by the rows of no or other folds."""
         judged = self.cases.only(fold >= 0)
         counts = counts_by_fold(self.cases, fold, self.n_jobs)
-        return self._judge(judged, counts, np.maximum(fold, 0))
+        return self._scorer(judged, counts, np.maximum(fold, 0))
 
-    def _judge(self, judged: Cases, counts: list[LevelCounts], fold: AnyArray) -> Judge:
+    def _scorer(self, judged: CodedCases, counts: list[LevelCounts], fold: AnyArray) -> Scorer:
         for one in counts:
             if not np.all(one.classes > 0):
                 raise ValueError(NO_ROWS)
-        return NaiveBayesJudge(judged, counts, fold, self.smoothing, self.scoring, self.n_jobs)
+        return NaiveBayesScorer(judged, counts, fold, self.smoothing, self.scoring, self.n_jobs)
 
 
-class NaiveBayesJudge:
+class NaiveBayesScorer:
     """Naive Bayes on codes; a candidate costs one pass over its cells, not a fit.
 
     Parameters
     ----------
-    cases : Cases
+    cases : CodedCases
         The rows that are judged, with their weights; those of weight 0 are passed over.
     counts : sequence of LevelCounts
         What was counted in training, for each fold.
@@ -175,7 +175,7 @@ class NaiveBayesJudge:
 
     def __init__(
         self,
-        cases: Cases,
+        cases: CodedCases,
         counts: list[LevelCounts],
         fold: AnyArray,
         smoothing: float,

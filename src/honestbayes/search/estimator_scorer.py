@@ -1,4 +1,4 @@
-"""Any classifier as a judge of candidates: it is fitted for each, which is slow."""
+"""Any classifier as a scorer of candidates: it is fitted for each, which is slow."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from honestbayes.search.judges import NO_ROWS, Judge, Scoring, user_loss
+from honestbayes.search.scorers import NO_ROWS, Scorer, Scoring, user_loss
 from honestbayes.sources.kinds import columns_of
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _SMALLEST = np.finfo(float).tiny
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EstimatorCourt:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EstimatorScorers:
     """A classifier of the user's, and the rows.
 
     Attributes
@@ -58,37 +58,39 @@ class EstimatorCourt:
             msg = f"estimator={name} does not take sample_weight."
             raise ValueError(msg)
 
-    def on_training(self, rows: BoolArray) -> Judge:
-        """Return a judge of the rows that it is trained on."""
+    def on_training(self, rows: BoolArray) -> Scorer:
+        """Return a scorer of the rows that it is trained on."""
         return self.on_others(rows, rows)
 
-    def on_others(self, training: BoolArray, judged: BoolArray) -> Judge:
-        """Return a judge that is trained on some rows and judges others."""
-        return EstimatorJudge(self, [(np.flatnonzero(training), np.flatnonzero(judged))])
+    def on_others(self, training: BoolArray, judged: BoolArray) -> Scorer:
+        """Return a scorer that is trained on some rows and scores others."""
+        return EstimatorScorer(self, [(np.flatnonzero(training), np.flatnonzero(judged))])
 
-    def by_fold(self, fold: AnyArray) -> Judge:
-        """Return a judge of all rows that have a fold, each by the rows of no or other folds."""
+    def by_fold(self, fold: AnyArray) -> Scorer:
+        """Return a scorer of all rows that have a fold, each by the rows of no or other folds."""
         folds = range(int(fold.max()) + 1)
         splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in folds]
-        return EstimatorJudge(self, splits)
+        return EstimatorScorer(self, splits)
 
 
-class EstimatorJudge:
+class EstimatorScorer:
     """A classifier, fitted to the features so far and each candidate.
 
     Parameters
     ----------
-    court : EstimatorCourt
+    scorers : EstimatorScorers
         The classifier and the rows.
     splits : sequence of (train, judged)
         Rows for training, and rows whose probabilities are judged.
     """
 
-    def __init__(self, court: EstimatorCourt, splits: Sequence[tuple[IntArray, IntArray]]) -> None:
+    def __init__(
+        self, scorers: EstimatorScorers, splits: Sequence[tuple[IntArray, IntArray]]
+    ) -> None:
         for train, _ in splits:
-            if not np.all(np.bincount(court.labels[train], minlength=court.classes.size) > 0):
+            if not np.all(np.bincount(scorers.labels[train], minlength=scorers.classes.size) > 0):
                 raise ValueError(NO_ROWS)
-        self._court, self._splits = court, splits
+        self._scorers, self._splits = scorers, splits
         self._features: list[int] = []
 
     def add(self, column: int) -> None:
@@ -101,20 +103,20 @@ class EstimatorJudge:
 
     def losses(self, candidates: IntArray) -> FloatArray:
         """Return the loss with each candidate added, shape (m,)."""
-        found = Parallel(n_jobs=self._court.n_jobs)(
+        found = Parallel(n_jobs=self._scorers.n_jobs)(
             delayed(self._loss_with)([*self._features, j]) for j in candidates.tolist()
         )
         return np.array(found)
 
     def _loss_with(self, features: list[int]) -> float:
-        court = self._court
+        scorers = self._scorers
         rows = np.concatenate([judged for _, judged in self._splits])
         proba = np.concatenate([self._proba(features, *split) for split in self._splits])
-        weight = np.ones(rows.size) if court.weight is None else court.weight[rows]
-        if callable(court.scoring):
-            return user_loss(court.scoring, court.classes[court.labels[rows]], proba, weight)
-        actual = np.arange(court.classes.size) == court.labels[rows][:, None]
-        if court.scoring == "squared_error":
+        weight = np.ones(rows.size) if scorers.weight is None else scorers.weight[rows]
+        if callable(scorers.scoring):
+            return user_loss(scorers.scoring, scorers.classes[scorers.labels[rows]], proba, weight)
+        actual = np.arange(scorers.classes.size) == scorers.labels[rows][:, None]
+        if scorers.scoring == "squared_error":
             loss = ((actual - proba) ** 2).sum(axis=1)
         else:
             loss = -xlogy(actual, np.maximum(proba, _SMALLEST)).sum(axis=1)
@@ -122,15 +124,15 @@ class EstimatorJudge:
 
     def _proba(self, features: list[int], train: IntArray, judged: IntArray) -> FloatArray:
         """Return probabilities of the judged rows; without features the class shares."""
-        court = self._court
-        weight = None if court.weight is None else court.weight[train]
+        scorers = self._scorers
+        weight = None if scorers.weight is None else scorers.weight[train]
         if not features:
-            share = np.bincount(court.labels[train], weight, minlength=court.classes.size)
+            share = np.bincount(scorers.labels[train], weight, minlength=scorers.classes.size)
             return np.tile(share / share.sum(), (judged.size, 1))
-        part = columns_of(court.X, np.array(features))
+        part = columns_of(scorers.X, np.array(features))
         words = {} if weight is None else {"sample_weight": weight}
-        y = court.classes[court.labels[train]]
-        model = clone(court.estimator).fit(rows_of(part, train), y, **words)
+        y = scorers.classes[scorers.labels[train]]
+        model = clone(scorers.estimator).fit(rows_of(part, train), y, **words)
         proba: FloatArray = model.predict_proba(rows_of(part, judged))
         return proba
 

@@ -1,4 +1,4 @@
-"""The constructor's words in files: how each is stored, and what is refused when it is read."""
+"""The constructor's parameters in files: how each is stored, and what is refused on reading."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from honestbayes.types import AnyArray
 
 
 @dataclass(frozen=True, slots=True)
-class Word(Field):
-    """A word that JSON holds as it is: a number, a text, true or false, null.
+class Parameter(Field):
+    """A parameter that JSON holds as it is: a number, a text, true or false, null.
 
-    What it may be is checked by the estimator, as it checks its constructor's words.
+    What it may be is checked by the estimator, as it checks its constructor's parameters.
     """
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
-        """Return the word."""
+        """Return the value."""
         return entries.value(name)
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers(Word):
+class Numbers(Parameter):
     """A number, several, or None; several come back as a tuple where the default is one."""
 
     as_tuple: bool = False
@@ -49,17 +49,17 @@ class Numbers(Word):
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs(Word):
-    """A word that may be a mapping, which is stored as a list of pairs."""
+class Pairs(Parameter):
+    """A parameter that may be a mapping, which is stored as a list of pairs."""
 
     def write(self, name: str, value: Any) -> Plain:
-        """Return the word, or pairs."""
+        """Return the value, or pairs."""
         if not isinstance(value, Mapping):
             return {name: plain_scalar(value)}, {}
         return {name: [[plain_scalar(key), plain_scalar(v)] for key, v in value.items()]}, {}
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
-        """Return the word, or the mapping."""
+        """Return the value, or the mapping."""
         value = entries.value(name)
         pairs = isinstance(value, list) and value and all(map(_is_pair, value))
         return dict(value) if pairs else value
@@ -89,7 +89,7 @@ class Kinds(Pairs):
 
 
 @dataclass(frozen=True, slots=True)
-class Criterion(Word):
+class CriterionName(Parameter):
     """What features are ranked by, by name."""
 
     def write(self, name: str, value: Any) -> Plain:
@@ -101,7 +101,7 @@ class Criterion(Word):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut(Word):
+class Cut(Parameter):
     """How values become 0/1."""
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
@@ -115,7 +115,7 @@ class Cut(Word):
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten(Word):
+class Forgotten(Parameter):
     """A place on the machine that fitted the model, which is nobody's business."""
 
     def write(self, name: str, value: Any) -> Plain:
@@ -163,7 +163,7 @@ _FIELDS: dict[str, Field] = {
     "always_keep": AlwaysKeep(),
     "binarize": Cut(),
     "checkpoint": Forgotten(),
-    "criterion": Criterion(),
+    "criterion": CriterionName(),
     "kinds": Kinds(),
     "n_features_to_select": Pairs(),
     "random_state": Seed(),
@@ -171,8 +171,8 @@ _FIELDS: dict[str, Field] = {
 _NUMBERS = {"class_pseudocounts", "class_prior", "alpha_prior", "response_prior", "theta_prior"}
 
 
-def word_field(name: str, default: Any) -> Field:
-    """Return how a constructor's word stands in a file, by its name and its default."""
+def parameter_field(name: str, default: Any) -> Field:
+    """Return how a constructor's parameter stands in a file, by its name and its default."""
     if name in _NUMBERS:
         return Numbers(as_tuple=isinstance(default, tuple))
-    return _FIELDS.get(name, Word())
+    return _FIELDS.get(name, Parameter())
