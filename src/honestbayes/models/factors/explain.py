@@ -34,10 +34,7 @@ class FactorFeatureTable(MeasurementTable):
 
 
 def feature_table(
-    part: FactorPart,
-    names: tuple[str, ...],
-    classes: tuple[str, ...],
-    slope: float,  # noqa: ARG001 - centres and spreads have none
+    part: FactorPart, names: tuple[str, ...], classes: tuple[str, ...], _slope: float
 ) -> FactorFeatureTable:
     """Summarise each kept feature over all draws."""
     nothing = np.zeros(0)

@@ -110,10 +110,7 @@ def correlation_with(moments: Moments) -> FloatArray:
 
 
 def feature_table(
-    part: GaussianPart,
-    names: tuple[str, ...],
-    classes: tuple[str, ...],
-    slope: float,  # noqa: ARG001 - centres and spreads have none
+    part: GaussianPart, names: tuple[str, ...], classes: tuple[str, ...], _slope: float
 ) -> GaussianFeatureTable:
     """Summarise each kept feature."""
     fit = part.fit

@@ -82,7 +82,7 @@ class Explained(KeptColumns):
 
     @staticmethod
     def _explain_part(
-        part: Any, names: tuple[str, ...], classes: tuple[str, ...], slope: float
+        part: Any, names: tuple[str, ...], classes: tuple[str, ...], slope: float, /
     ) -> KeptTable:
         """Return the table of the kept features of a part."""
         raise NotImplementedError
