@@ -101,6 +101,14 @@ def test_the_map_on_the_architecture_page_is_made_from_the_modules() -> None:
     assert page.count("   * - ``") > 200
 
 
+def test_files_that_pages_name_exist() -> None:
+    places = [PACKAGE, PACKAGE.parent, ROOT]
+    for page in [*ROOT.glob("docs/*.rst"), *ROOT.glob("*.md")]:
+        named = re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", page.read_text(encoding="utf-8"))
+        lost = [name for name in named if not any((place / name).exists() for place in places)]
+        assert lost == [], f"{page.name} names files that are not there"
+
+
 def test_imports_point_one_way() -> None:
     assert wrong_imports(PACKAGE) == []
 
