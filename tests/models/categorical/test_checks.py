@@ -1,15 +1,10 @@
-"""scikit-learn's own checks, all of them."""
+"""scikit-learn's own checks, all of them; other settings are in tests/slow."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from honestbayes import SelectiveCategoricalNB
 
 
-@parametrize_with_checks(
-    [
-        SelectiveCategoricalNB(random_state=0),
-        SelectiveCategoricalNB(recalibrate=None, feature_prior="uniform", random_state=0),
-    ]
-)
+@parametrize_with_checks([SelectiveCategoricalNB(random_state=0)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, all of them, with few sweeps."""
+"""scikit-learn's own checks, all of them, with few sweeps; other settings are in tests/slow."""
 
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -18,9 +18,6 @@ pytestmark = [
 @parametrize_with_checks(
     [
         SelectiveFactorClassifier(**FEW, recalibrate=None),
-        SelectiveFactorClassifier(
-            **FEW, feature_prior="heavy-tailed", correction=None, recalibrate=None
-        ),
         SelectiveFactorRegressor(**FEW),
     ]
 )

@@ -1,0 +1,40 @@
+"""scikit-learn's own checks of estimators with other settings than in the ordinary run."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from honestbayes import (
+    SelectiveBernoulliNB,
+    SelectiveCategoricalNB,
+    SelectiveFactorClassifier,
+    SelectiveGaussianNB,
+    SelectiveMixedNB,
+    SelectiveMixture,
+)
+
+FEW_SWEEPS = {"n_chains": 2, "n_warmup": 30, "n_samples": 30, "random_state": 0}
+SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 10, "thin": 2}
+
+
+# So few sweeps are too few, and the estimators say so.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        SelectiveBernoulliNB(feature_prior="uniform", correction="selection"),
+        SelectiveBernoulliNB(correction=None),
+        SelectiveBernoulliNB(quadrature="paper"),
+        SelectiveCategoricalNB(recalibrate=None, feature_prior="uniform", random_state=0),
+        SelectiveFactorClassifier(
+            n_factors=1,
+            feature_prior="heavy-tailed",
+            correction=None,
+            recalibrate=None,
+            **FEW_SWEEPS,
+        ),
+        SelectiveGaussianNB(recalibrate=None),
+        SelectiveMixedNB(recalibrate=None, random_state=0),
+        SelectiveMixture(correction=None, n_features_to_select=1, n_alpha=10, **SHORT),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
