@@ -33,12 +33,13 @@ def ordinary(name):
 )
 def test_a_mutated_file_loads_as_a_model_or_is_refused(tmp_path, how, part):
     tests = ordinary("models/binary/test_file.py")
+    hostile = ordinary("files/test_hostile_files.py")
     tests.fitted(how).save(tmp_path / "good")
     mark = tmp_path / "executed"
     loaded = 0
     for seed in range(2000):
         mutated(tmp_path / "good", tmp_path / "bad", 10_000 * (part + 1) + seed, mark)
-        loaded += tests.loads_or_is_refused(tmp_path / "bad", tests.X_NEW)
+        loaded += hostile.loads_or_is_refused(tmp_path / "bad", tests.X_NEW)
     assert not mark.exists()
     assert 0 < loaded < 1000
 

@@ -1,0 +1,97 @@
+"""Model files of every kind that were tampered with: a model, or one sentence, and nothing else.
+
+Mutations keep checksums valid, so that what is read has to make sense (`model_files.mutated`).
+"""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from fits import FITS, fitted
+from model_files import mutated
+
+import honestbayes
+from honestbayes import ModelFileError
+from honestbayes.tables import InputError
+from honestbayes.tables.model import TableModel
+
+HOSTILE = [name for name, fit in FITS.items() if fit.mutations]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_mutated_file_loads_as_a_model_or_is_refused(name, tmp_path):
+    good, bad, mark = (tmp_path / word for word in ("good", "bad.honestbayes", "executed"))
+    fit = FITS[name]
+    fitted(name).save(good)
+    loaded = 0
+    for seed in range(fit.mutations):
+        mutated(good, bad, seed, mark)
+        loaded += loads_or_is_refused(bad, fit.X)
+    assert not mark.exists()
+    # Most mutations are found.
+    assert 0 < loaded < fit.passing * fit.mutations
+
+
+def test_mutations_of_every_kind_are_tried_often(tmp_path):
+    fitted("plain").save(tmp_path / "good")
+    kinds = Counter(
+        mutated(tmp_path / "good", tmp_path / "bad", seed, tmp_path / "mark") for seed in range(150)
+    )
+    assert sorted(kinds) == ["array", "bytes", "entries", "header", "json"]
+    assert min(kinds.values()) >= 8
+
+
+def test_no_kind_of_model_file_is_left_out():
+    public = (getattr(honestbayes, name) for name in honestbayes.__all__)
+    kinds = {kind for kind in public if hasattr(kind, "save")} | {TableModel}
+    assert {FITS[name].kind for name in HOSTILE} == kinds
+
+
+def loads_or_is_refused(path, X):
+    """Whether a file loads; what the model says then makes sense. No other error passes."""
+    try:
+        model = honestbayes.load(path)
+    except ModelFileError as error:
+        sentence = str(error)
+    else:
+        judge(model, X)
+        return True
+    assert "\n" not in sentence
+    assert len(sentence) < 400
+    return False
+
+
+def judge(model, X):
+    """Look at what a model says of rows, where it knows their columns."""
+    rows = rows_for(model, X)
+    if rows is None:
+        return
+    if hasattr(model, "path_"):
+        assert model.transform(rows).shape[0] == len(rows)
+        assert str(model.path_)
+    elif hasattr(model, "predict_proba"):
+        try:
+            p = model.predict_proba(rows)
+        except InputError:  # a column or level of another name is a valid model of other tables
+            return
+        assert np.all(np.isfinite(p))
+        assert np.all((p >= 0) & (p <= 1))
+        assert np.allclose(p.sum(axis=1), 1, atol=1e-12)
+    else:
+        assert model.predict(rows).shape == (len(rows),)
+
+
+def rows_for(model, X):
+    """The rows, with as many columns as a model knows, and its names for them."""
+    if isinstance(model, TableModel):
+        return X
+    width, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
+    if not 0 < width <= 10_000:
+        return None
+    if isinstance(X, pd.DataFrame) and names is not None and width == X.shape[1]:
+        renamed = X.set_axis(names, axis=1)
+        return None if renamed.columns.has_duplicates else renamed
+    if isinstance(X, pd.DataFrame) or names is not None:
+        return None
+    return X[:, :width] if width <= X.shape[1] else np.zeros((3, width))
