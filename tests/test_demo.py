@@ -1,5 +1,7 @@
 """The demonstration runs, and what it tells people to copy works."""
 
+import contextlib
+import io
 import re
 import subprocess
 import sys
@@ -20,16 +22,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def printed(folder: Path) -> str:
+    """What is printed, with folds drawn once."""
+    shown = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(shown):
+        patch.chdir(folder)
+        patch.setattr(demo, "REPEATS", 1)
+        demo.main(Path("honestbayes-demo"))
+    return shown.getvalue()
+
+
+@pytest.mark.slow
+def test_a_process_of_its_own_prints_it_without_any_warning(tmp_path: Path) -> None:
     result = subprocess.run(
         [sys.executable, "-W", "error", "-m", "honestbayes", "demo"],
         capture_output=True,
         text=True,
         check=True,
         timeout=120,
-        cwd=folder,
+        cwd=tmp_path,
     )
     assert result.stderr == ""
-    return result.stdout
+    check_simulated(result.stdout)
+    check_report(result.stdout, tmp_path)
 
 
 def row(text: str, name: str) -> list[float]:
@@ -39,7 +53,7 @@ def row(text: str, name: str) -> list[float]:
     return [float(n.replace(",", "")) / (100 if percent else 1) for n, percent in numbers]
 
 
-def test_on_simulated_data_only_the_corrected_model_claims_what_happens(printed: str) -> None:
+def check_simulated(printed: str) -> None:
     claimed, actual, *_ = row(printed, "uncorrected")
     assert actual - claimed > 0.1
     claimed, actual, *_ = row(printed, "corrected")
@@ -47,9 +61,17 @@ def test_on_simulated_data_only_the_corrected_model_claims_what_happens(printed:
     assert abs(actual - claimed) < 0.06
 
 
-def test_the_report_that_is_named_exists(printed: str, folder: Path) -> None:
+def check_report(printed: str, folder: Path) -> None:
     line = next(line for line in printed.splitlines() if "to open in a browser" in line)
     assert (folder / line.split(": ")[1]).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_on_simulated_data_only_the_corrected_model_claims_what_happens(printed: str) -> None:
+    check_simulated(printed)
+
+
+def test_the_report_that_is_named_exists(printed: str, folder: Path) -> None:
+    check_report(printed, folder)
 
 
 def test_no_line_is_wider_than_a_terminal(printed: str) -> None:

@@ -10,6 +10,7 @@ from commands import run_alone
 WRITER = Path(__file__).resolve().parents[1] / "killed_writer.py"
 
 
+@pytest.mark.slow  # files/test_whole.py kills writers in the ordinary run
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the test forks")
 def test_a_killed_process_leaves_the_old_or_the_new(tmp_path):
     counts = json.loads(run_alone(tmp_path, 1, cwd=tmp_path, start=(WRITER,)).done())

@@ -85,6 +85,7 @@ def test_inspect_shows_levels_by_their_names_and_judges_by_evaluate(place, run):
     assert strict_json(ended.out)["summary"]["auc"]["value"] > 0.75
 
 
+@pytest.mark.slow
 def test_the_old_model_is_there_on_request(place, run):
     more = (*SHORT, "-k", 4, "--model", "binary", "--out", "old", "-q")
     run("report", "clinic.csv", *TARGET, *more, cwd=place).done()

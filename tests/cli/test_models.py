@@ -207,6 +207,7 @@ def test_inspect_says_what_the_model_holds(model, folder, run):
     assert found["slope"] == loaded.estimator.slope_
 
 
+@pytest.mark.slow  # tables/test_csv_reader.py: streaming takes little memory
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux tells it")
 def test_200_megabytes_pass_through_predict_in_bounded_memory(model, new, tmp_path):
     expected = honestbayes.load(model).predict_proba(known(new))[:, 1]

@@ -74,6 +74,7 @@ def test_the_command_in_the_report_repeats_it_bit_for_bit(place, base, run):
         assert (place / "base" / name).read_bytes() == before[name], name
 
 
+@pytest.mark.slow
 def test_another_seed_draws_other_folds(place, base, run):
     run("report", "patients.csv", *TARGET, *SHORT, "--seed", 1, "--out", "s", "-q", cwd=place)
     other = report_json(place / "s")
@@ -136,6 +137,7 @@ def test_numbers_of_features_the_path_and_leave_one_out(tmp_path, run):
     assert path["n_features"] == [1, 2, 5, 6]
 
 
+@pytest.mark.slow  # report/test_analysis.py: groups reach every method
 def test_patients_stay_together_so_that_twins_do_not_leak(tmp_path, run):
     """Each row twice, features noise, class by a coin: only a leak can predict it."""
     half = patients(40, 60, informative=0, seed=3)
@@ -157,6 +159,7 @@ def test_patients_stay_together_so_that_twins_do_not_leak(tmp_path, run):
         assert (aucs["apart"][name][0] > 0.55) == (name != "class frequencies alone")
 
 
+@pytest.mark.slow  # report/test_analysis.py has the same of the report itself
 def test_of_a_class_drawn_at_random_every_method_says_that_nothing_is_known(tmp_path, run):
     write(patients(100, 60, informative=0, seed=5), tmp_path / "noise.csv")
     printed = run("report", "noise.csv", *TARGET, *SHORT, cwd=tmp_path).done()

@@ -40,7 +40,7 @@ def table():
 
 @pytest.fixture(scope="session")
 def analysis(table):
-    options = Options(n_features=5, n_folds=3, n_repeats=2, seed=0, model="binary")
+    options = Options(n_features=5, n_folds=2, n_repeats=2, seed=0, model="binary")
     return analyse(table, options, name="a<b>.csv", command=COMMAND)
 
 
@@ -63,7 +63,7 @@ def mixed_table():
 
 @pytest.fixture(scope="session")
 def mixed(mixed_table):
-    options = Options(n_features=5, n_folds=3, n_repeats=2, seed=0)
+    options = Options(n_features=5, n_folds=2, n_repeats=2, seed=0)
     return analyse(mixed_table, options, name="a<b>.csv", command=COMMAND)
 
 

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from grids import few
 from hostile_table import HOSTILE, LABELS, hostile_frame
 from scipy.special import logit
 
@@ -21,11 +22,13 @@ from honestbayes.tables import InputError, read_training
 from honestbayes.tables.memory import frame_table
 from honestbayes.tables.model import TableModel
 
+MODELS = ("mixed", "binary")
+
 
 def test_held_out_results_are_those_of_cross_validation(analysis, table):
     report = analysis.report
     model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0)
-    direct = cross_validate(model, table.X, table.y, cv=3, n_repeats=2, random_state=0)
+    direct = cross_validate(model, table.X, table.y, cv=2, n_repeats=2, random_state=0)
     assert report.in_use == CORRECTED_SLOPE
     assert report.cases.held_out == pytest.approx(direct.proba.mean(axis=0))
     assert report.method(CORRECTED_SLOPE).summary.log_score == direct.summary().log_score
@@ -60,7 +63,7 @@ def test_the_informative_columns_are_found_and_described(analysis):
     assert all(by_column[name].evidence_if_one > 0 for name in HOSTILE)
 
 
-@pytest.mark.parametrize("model", ["mixed", "binary"])
+@pytest.mark.parametrize("model", MODELS)
 def test_prevalence_moves_the_model_by_the_exact_offset(table, model):
     plain = fit_model(table, Options(n_features=5, model=model))
     moved = fit_model(table, Options(n_features=5, prevalence=0.02, model=model))
@@ -69,7 +72,7 @@ def test_prevalence_moves_the_model_by_the_exact_offset(table, model):
     assert gap == pytest.approx(np.full(60, logit(0.02) - np.log((n1 + 1) / (n0 + 1))))
 
 
-@pytest.mark.parametrize("model", ["mixed", "binary"])
+@few("model", MODELS, ["mixed"])
 def test_the_model_in_use_follows_the_wish_not_to_recalibrate(table, model):
     options = Options(
         n_features=3, n_folds=2, n_repeats=1, path=False, recalibrate=False, model=model
@@ -111,7 +114,7 @@ def test_the_saved_model_gives_the_fitted_probabilities_bit_for_bit(folder, anal
 
 
 def test_the_same_seed_gives_the_same_report_and_page(analysis, table, folder, tmp_path):
-    options = Options(n_features=5, n_folds=3, n_repeats=2, seed=0, model="binary")
+    options = Options(n_features=5, n_folds=2, n_repeats=2, seed=0, model="binary")
     again = analyse(table, options, name="a<b>.csv", command=analysis.report.command)
     write_folder(again.report, TableModel.of_training(again.model, table), tmp_path / "again")
     for name in ("report.json", "report.html", "predictions.csv", "model.honestbayes"):
@@ -136,7 +139,7 @@ def test_a_report_replaces_a_report_and_nothing_else(analysis, table, tmp_path):
         check_folder(tmp_path / "nowhere" / "out")
 
 
-@pytest.mark.parametrize("model", ["mixed", "binary"])
+@few("model", MODELS, ["mixed"])
 def test_a_class_drawn_at_random_is_said_to_be_unpredictable(model):
     generator = np.random.default_rng(1)
     frame = hostile_frame(n=80, p=150, seed=1).drop(columns=[*HOSTILE, "group <i>", "name"])
@@ -152,7 +155,7 @@ def test_a_class_drawn_at_random_is_said_to_be_unpredictable(model):
         assert method.summary.log_score.interval[1] > chance, method.name
 
 
-@pytest.mark.parametrize("model", ["mixed", "binary"])
+@few("model", MODELS, ["binary"])
 def test_groups_reach_every_method(model):
     # Each case twice, with a class that nothing predicts: only groups keep the twins apart.
     generator = np.random.default_rng(3)
@@ -172,13 +175,14 @@ def test_groups_reach_every_method(model):
     assert knowing.data.n_groups == 40
 
 
+@pytest.mark.slow  # test_mixed.py has the same of the model that is taken by default
 def test_a_frame_in_memory_gives_the_same_report(analysis, folder, tmp_path):
     report = make_report(
         hostile_frame().drop(columns="name"),
         "<svg onload=alert(3)>",
         folder=tmp_path / "out",
         n_features=5,
-        n_folds=3,
+        n_folds=2,
         n_repeats=2,
         model="binary",
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from grids import slow
 from hostile_table import HOSTILE
 from mixed_table import STAGES, clinic, mixed_frame
 
@@ -29,7 +30,7 @@ def read(frame, **words):
 
 def test_held_out_results_are_those_of_the_mixed_estimator(mixed, mixed_table):
     model = SelectiveMixedNB(kinds=mixed_table.kinds, n_features_to_select=5, random_state=0)
-    direct = cross_validate(model, mixed_table.X, mixed_table.y, cv=3, n_repeats=2, random_state=0)
+    direct = cross_validate(model, mixed_table.X, mixed_table.y, cv=2, n_repeats=2, random_state=0)
     report = mixed.report
     assert report.in_use == CORRECTED_SLOPE
     assert report.cases.held_out == pytest.approx(direct.proba.mean(axis=0))
@@ -126,7 +127,7 @@ def test_a_frame_in_memory_is_given_to_the_mixed_model_by_default(mixed, mixed_f
         "<svg onload=alert(3)>",
         folder=tmp_path / "out",
         n_features=5,
-        n_folds=3,
+        n_folds=2,
         n_repeats=2,
     )
     assert report.verdict == mixed.report.verdict
@@ -143,9 +144,9 @@ def test_a_table_of_codes_is_refused_by_the_binary_model():
     "words",
     [
         {"n_features": "all"},
-        {"threshold": 0.2},
+        slow({"threshold": 0.2}),
         {"threshold": 0.99},
-        {"n_features": 1, "n_folds": "loo"},
+        slow({"n_features": 1, "n_folds": "loo"}),
     ],
 )
 def test_every_way_to_select_gives_a_report(words, tmp_path):

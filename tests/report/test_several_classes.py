@@ -31,7 +31,7 @@ from honestbayes.tables.memory import frame_table
 from honestbayes.tables.model import TableModel
 from honestbayes.tables.target import prevalences
 
-OPTIONS = Options(n_features=3, n_folds=3, n_repeats=2, path=False)
+OPTIONS = Options(n_features=3, n_folds=2, n_repeats=2, path=False)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def analysis(table):
 
 def test_held_out_results_are_those_of_the_estimator(analysis, table):
     model = SelectiveMixedNB(kinds=table.kinds, n_features_to_select=3, random_state=0)
-    direct = cross_validate(model, table.X, table.y, cv=3, n_repeats=2, random_state=0)
+    direct = cross_validate(model, table.X, table.y, cv=2, n_repeats=2, random_state=0)
     report = analysis.report
     assert report.data.labels == tuple(sorted(SPECIES))
     assert report.data.class_counts == tuple(np.bincount(table.y).tolist())
@@ -197,6 +197,7 @@ def test_a_rare_class_that_is_off_is_named_before_a_common_one_that_is_hardly():
     assert "robabilities of c are too high on average" in text
 
 
+@pytest.mark.slow
 def test_honest_probabilities_of_many_classes_are_seldom_called_shifted():
     calls = 0
     for seed in range(20):
