@@ -38,7 +38,17 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return f"{len(val)} bytes" if isinstance(val, bytes) else None
 
 
+TOGETHER = ("cli", "files", "golden", "report")
+"""Folders whose tests share what takes long to make: reports, fitted models, a browser."""
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """What lives in tests/slow is slow, whether its file says so or not."""
-    if "slow" in item.path.parent.relative_to(Path(__file__).parent.parent).parts:
+    """What lives in tests/slow is slow, whether its file says so or not.
+
+    Tests that share much go to one worker, where workers take groups (``--dist loadgroup``).
+    """
+    folders = item.path.parent.relative_to(Path(__file__).parent.parent).parts
+    if "slow" in folders:
         item.add_marker(pytest.mark.slow)
+    elif folders[1:2] and folders[1] in TOGETHER and item.config.pluginmanager.hasplugin("xdist"):
+        item.add_marker(pytest.mark.xdist_group(folders[1]))

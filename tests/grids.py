@@ -23,11 +23,11 @@ def slow(*values: Any, **words: Any) -> Any:
 def each_once(names: str, *axes: Iterable[Any] | Mapping[str, Any]) -> pytest.MarkDecorator:
     """Parametrise by all combinations; the ordinary run takes a diagonal of them.
 
-    On it each value of each axis occurs. Values of a mapping go by their names.
+    On it each value of each axis occurs, and short axes go in different steps, so that their
+    values meet. Values of a mapping go by their names.
     """
     pairs = [_named(axis) for axis in axes]
-    longest = max(map(len, pairs))
-    diagonal = {tuple(place % len(axis) for axis in pairs) for place in range(longest)}
+    diagonal = _diagonal([len(axis) for axis in pairs])
     cells = []
     for places in itertools.product(*(range(len(axis)) for axis in pairs)):
         found = [axis[place] for axis, place in zip(pairs, places, strict=True)]
@@ -37,7 +37,24 @@ def each_once(names: str, *axes: Iterable[Any] | Mapping[str, Any]) -> pytest.Ma
     return pytest.mark.parametrize(names, cells)
 
 
+def _diagonal(lengths: list[int]) -> set[tuple[int, ...]]:
+    longest, step, steps = max(lengths), 1, []
+    for length in lengths:
+        turns = length < longest and step * length <= longest
+        steps.append(step if turns else 1)
+        step *= length if turns else 1
+    return {
+        tuple(place // step % length for step, length in zip(steps, lengths, strict=True))
+        for place in range(longest)
+    }
+
+
 def _named(axis: Iterable[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]:
     if isinstance(axis, Mapping):
         return list(axis.items())
-    return [(str(value), value) for value in axis]
+    # Other things may not have the same name in every process.
+    plain = (str, int, float, dict, list, type(None))
+    return [
+        (str(value) if isinstance(value, plain) else f"case {place}", value)
+        for place, value in enumerate(axis)
+    ]

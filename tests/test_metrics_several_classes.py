@@ -8,6 +8,7 @@ from dataclasses import asdict
 import matplotlib as mpl
 import numpy as np
 import pytest
+from grids import few
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
@@ -267,6 +268,7 @@ def test_scaling_the_log_probabilities_divides_the_slope_and_its_interval():
     assert one.intercept == pytest.approx(many.intercept, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.slow  # test_metrics.py has the same of two classes
 def test_interval_of_the_slope_covers_1_for_honest_probabilities_at_its_level():
     covered = []
     for seed in range(200):
@@ -310,7 +312,7 @@ def separating_sign(z, y):
     return 0
 
 
-@pytest.mark.parametrize("seed", range(60))
+@few("seed", range(60), range(20))
 def test_slope_is_infinite_exactly_where_a_linear_program_finds_separation(seed):
     rng = np.random.default_rng(seed)
     n_classes, n = int(rng.integers(2, 5)), int(rng.integers(5, 12))

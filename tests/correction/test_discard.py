@@ -12,6 +12,7 @@ from comparisons import (
     enumerated_posterior_distance,
     event_distance,
 )
+from grids import each_once
 from scipy import integrate
 
 from honestbayes.correction import discard
@@ -33,8 +34,7 @@ def some_gammas(n0, n1):
     return [Fraction(0), Fraction(1), *picked, Fraction(0.3) ** 2, Fraction(0.77) ** 2]
 
 
-@pytest.mark.parametrize("interval", INTERVALS)
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@each_once("sizes, interval", {str(sizes): sizes for sizes in SIZES}, INTERVALS)
 def test_probabilities_agree_with_all_columns(sizes, interval):
     for gamma_squared in some_gammas(*sizes):
         for alpha in ALPHAS:

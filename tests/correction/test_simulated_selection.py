@@ -20,6 +20,7 @@ from engine_cases import (
     repeated_z,
     with_posterior,
 )
+from grids import each_once, few
 from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes.correction import discard, simulation
@@ -45,9 +46,9 @@ BINARY = [
 ]
 
 
-@pytest.mark.parametrize(("sizes", "at", "n_discarded", "n_tied", "k"), BINARY)
-@pytest.mark.parametrize("model", [BinaryFeatures(), CategoricalFeatures()])
-def test_simulated_binary_features_agree_with_the_formula(sizes, at, n_discarded, n_tied, k, model):
+@each_once("case, model", BINARY, [BinaryFeatures(), CategoricalFeatures()])
+def test_simulated_binary_features_agree_with_the_formula(case, model):
+    sizes, at, n_discarded, n_tied, k = case
     bound = at if isinstance(at, float) else float(discard.squared_correlation(*at, *sizes)) ** 0.5
     event = Event(bound, (DiscardedGroup(sizes, n_discarded, n_tied),))
     nodes = with_posterior(model, CORRELATION, event, ALPHA, k)
@@ -62,9 +63,13 @@ def test_simulation_with_an_interval_of_theta_agrees_with_the_formula():
     assert_agree(*both_ways(model, CORRELATION, event, nodes, tolerance=0.1), nodes, 0.1)
 
 
-@pytest.mark.parametrize("sizes", [(20, 30), (4, 40), (10, 20, 30), (5, 9, 30, 12)])
-@pytest.mark.parametrize(("kept", "n_discarded"), [(3e-3, 1000), (1e-4, 30_000)])
-def test_simulated_real_features_agree_with_the_formula(sizes, kept, n_discarded):
+@each_once(
+    "sizes, discarded",
+    [(20, 30), (4, 40), (10, 20, 30), (5, 9, 30, 12)],
+    [(3e-3, 1000), (1e-4, 30_000)],
+)
+def test_simulated_real_features_agree_with_the_formula(sizes, discarded):
+    kept, n_discarded = discarded
     event = Event(f_bound(sizes, kept), (real_group(sizes, n_discarded),))
     nodes = with_posterior(RealFeatures(), F, event, RATIO, 2)
     exact, drawn = both_ways(RealFeatures(), F, event, nodes, tolerance=0.1, random_state=1)
@@ -199,7 +204,7 @@ def calibrated(z):
     )
 
 
-@pytest.mark.parametrize("case", REPEATED)
+@few("case", REPEATED, ["real", "binary with ties"])
 def test_standard_errors_are_those_of_independent_repetitions(case):
     assert calibrated(repeated_z(*REPEATED[case]))
 
@@ -221,9 +226,10 @@ def planted(mistake):
     return wrong
 
 
-@pytest.mark.parametrize(
+@few(
     "mistake",
     ["none", "a proposal forgotten", "shares forgotten", "a mixture of half the draws"],
+    ["none"],
 )
 def test_a_planted_mistake_in_the_mixture_is_noticed(monkeypatch, mistake):
     monkeypatch.setattr(simulation, "logsumexp", planted(mistake))
@@ -255,12 +261,11 @@ def repeated_probabilities(source, proposals, per_unit, side, asked, repetitions
     return np.array(found), np.array(variance)
 
 
-@pytest.mark.parametrize("increasing", [True, False])
-@pytest.mark.parametrize("side", [1, -1])
-@pytest.mark.parametrize(("model", "criterion", "group", "atoms", "bounds"), SINGLE)
+@each_once("single, side, increasing", SINGLE, [1, -1], [True, False])
 def test_probabilities_of_one_feature_are_unbiased_and_their_variance_is_known(
-    model, criterion, group, atoms, bounds, side, increasing
+    single, side, increasing
 ):
+    model, criterion, group, atoms, bounds = single
     proposals = proposal_atoms(model, atoms, group)
     per_unit = 100 * np.arange(1, proposals.size + 1)[:: 1 if increasing else -1]
     asked = HyperNodes(atoms)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from cut_source import CONTAINERS, CutSource, cuts, grid
+from grids import each_once
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,8 +41,7 @@ def assert_same_counts(first, second):
     assert first.binarization.equals(second.binarization)
 
 
-@pytest.mark.parametrize("cells", CELLS.values(), ids=CELLS)
-@pytest.mark.parametrize("option", ["auto", "median", 0.5, -0.5])
+@each_once("cells, option", CELLS, ["auto", "median", 0.5, -0.5])
 def test_counts_have_the_same_bits_in_any_cut(cells, option):
     @settings(deadline=None, derandomize=True, max_examples=40)
     @given(cut_tables(cells), st.data())

@@ -8,6 +8,7 @@ tests/slow.
 import numpy as np
 import pytest
 from calibration import draw_features, draw_screening, expected_and_actual_error, fit_counts
+from grids import each_once, few
 from scipy import stats
 
 UNCORRECTED = {"correction": None, "feature_prior": "uniform"}
@@ -64,18 +65,22 @@ def test_uncorrected_claims_do_not_come_true(k):
     assert differences.mean() < -0.1
 
 
-@pytest.mark.parametrize(("n", "p", "k"), [(10, 2000, 5), (20, 5000, 10), (40, 5000, 10)])
-@pytest.mark.parametrize("name", ["selection", "counts"])
-def test_optimism_vanishes_over_the_prior_where_ties_are_common(n, p, k, name):
+SIZES = [(10, 2000, 5), (20, 5000, 10), (40, 5000, 10)]
+"""Cases, features, and kept ones."""
+
+
+@each_once("size, name", SIZES, ["selection", "counts"])
+def test_optimism_vanishes_over_the_prior_where_ties_are_common(size, name):
+    n, p, k = size
     optimism = prior_optimism(200, n, p, k, **CORRECTED[name])
     half_width = 1.96 * optimism.std(ddof=1) / np.sqrt(optimism.size)
     assert abs(optimism.mean()) < 0.01 + half_width
     assert half_width < 0.01
 
 
-@pytest.mark.parametrize(("n", "p", "k"), [(10, 2000, 5), (20, 5000, 10), (40, 5000, 10)])
-def test_without_correction_optimism_over_the_prior_exceeds_a_tenth(n, p, k):
-    optimism = prior_optimism(100, n, p, k, **UNCORRECTED)
+@few("size", SIZES, SIZES[:1])
+def test_without_correction_optimism_over_the_prior_exceeds_a_tenth(size):
+    optimism = prior_optimism(100, *size, **UNCORRECTED)
     assert optimism.mean() > 0.1
 
 

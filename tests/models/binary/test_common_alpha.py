@@ -14,6 +14,7 @@ from comparisons import (
     published_distance,
     small_table,
 )
+from grids import each_once
 from scipy import integrate, stats
 from sklearn.exceptions import ConvergenceWarning
 
@@ -29,8 +30,7 @@ def test_probabilities_agree_with_two_dimensional_integration(name, correction):
     assert prediction_distance(name, correction, tol=1e-11) < 1e-9
 
 
-@pytest.mark.parametrize("correction", CORRECTIONS)
-@pytest.mark.parametrize("name", PROBLEMS)
+@each_once("name, correction", list(PROBLEMS), CORRECTIONS)
 def test_probabilities_at_the_default_tolerance_are_within_it(name, correction):
     assert prediction_distance(name, correction) < 1e-9
 
@@ -102,12 +102,13 @@ def test_another_prevalence_is_an_offset_of_the_log_odds():
 # ------------------------------------------------------------------------------ the published rule
 
 
-@pytest.mark.parametrize(
-    ("n0", "n1", "p", "k"), [(8, 7, 30, 2), (15, 12, 60, 3), (14, 8, 22, 1), (2, 9, 15, 15)]
+@each_once(
+    "size, correction",
+    [(8, 7, 30, 2), (15, 12, 60, 3), (14, 8, 22, 1), (2, 9, 15, 15)],
+    ["selection", None],
 )
-@pytest.mark.parametrize("correction", [None, "selection"])
-def test_the_published_rule_agrees_with_its_transcription(n0, n1, p, k, correction):
-    assert published_distance(n0, n1, p, k, correction=correction) < 1e-9
+def test_the_published_rule_agrees_with_its_transcription(size, correction):
+    assert published_distance(*size, correction=correction) < 1e-9
 
 
 def test_the_published_rule_agrees_where_few_features_are_kept_of_many_cases():
@@ -171,8 +172,7 @@ def test_log_prob_selection_is_kept_beside_each_node(name):
 
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8])
-@pytest.mark.parametrize("correction", CORRECTIONS)
-@pytest.mark.parametrize("name", ["k=1", "k=2", "k=3, ties", "missing cells"])
+@each_once("name, correction", ["k=1", "k=2", "k=3, ties", "missing cells"], CORRECTIONS)
 def test_the_estimated_error_is_honest(name, correction, tol):
     actual, claimed = log_odds_distance(name, correction, tol=tol)
     assert claimed <= tol

@@ -1,6 +1,8 @@
 """The estimator inside scikit-learn's machinery, and with every kind of table."""
 
+import json
 import pickle
+from functools import cache
 
 import joblib
 import numpy as np
@@ -38,9 +40,22 @@ def data(n=60, p=80, seed=0):
 
 X, Y = data()
 X_NEW = data(seed=1)[0]
+GIVEN = X
 
 
 def fitted(X=X, y=Y, **how):
+    """A model that tests read and do not change; of the same data it is fitted once."""
+    if X is GIVEN and y is Y:
+        return of_given(json.dumps(how))
+    return new(X, y, **how)
+
+
+@cache
+def of_given(how):
+    return new(X, Y, **json.loads(how))
+
+
+def new(X=X, y=Y, **how):
     return SelectiveBernoulliNB(**{"random_state": 0, **how}).fit(X, y)
 
 

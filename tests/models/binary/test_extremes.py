@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from grids import each_once, few
 
 from honestbayes import SelectiveBernoulliNB
 
@@ -14,6 +15,8 @@ MODELS = {
     "uniform, counts": {"feature_prior": "uniform", "correction": "counts"},
 }
 every_model = pytest.mark.parametrize("how", MODELS.values(), ids=MODELS.keys())
+some_models = few("how", MODELS, ["learned", "uniform, counts"])
+"""Of what takes long, one model of each prior."""
 
 
 def assert_sound(model, X):
@@ -57,16 +60,14 @@ def test_a_feature_constant_within_a_class(how):
     assert_sound(fit(X, y, how), X)
 
 
-@every_model
-@pytest.mark.parametrize("p", [1, 3])
+@each_once("how, p", MODELS, [1, 3])
 def test_two_cases(how, p):
     X, y = np.array([[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]])[:, :p], [0, 1]
     assert_sound(fit(X, y, how), X)
     assert_sound(fit(X, y, how, n_features_to_select=1), X)
 
 
-@every_model
-@pytest.mark.parametrize("rare", [0, 1])
+@each_once("how, rare", MODELS, [0, 1])
 def test_a_class_of_one_case(how, rare):
     X, y = data()
     y = np.full(len(y), 1 - rare)
@@ -74,8 +75,7 @@ def test_a_class_of_one_case(how, rare):
     assert_sound(fit(X, y, how), X)
 
 
-@every_model
-@pytest.mark.parametrize("k", [25, "all", 1])
+@each_once("how, k", MODELS, [25, "all", 1])
 def test_all_features_or_one(how, k):
     X, y = data()
     assert_sound(fit(X, y, how, n_features_to_select=k), X)
@@ -110,8 +110,7 @@ def test_a_threshold_that_nothing_passes(how):
     assert model.selection_.columns == ()
 
 
-@every_model
-@pytest.mark.parametrize("perfect", [3, 12])
+@each_once("how, perfect", MODELS, [3, 12])
 def test_correlations_of_one(how, perfect):
     X, y = data()
     X[:, :perfect] = y[:, None]
@@ -121,17 +120,13 @@ def test_correlations_of_one(how, perfect):
     assert_sound(model, X)
 
 
-@every_model
-@pytest.mark.parametrize(
-    "alpha_prior", [(50, 1e9), (50, 1e-3), (0.01, 0.01), (50, 50), (0.5, 1e-6)]
-)
+@each_once("how, alpha_prior", MODELS, [(50, 1e9), (50, 1e-3), (0.01, 0.01), (50, 50), (0.5, 1e-6)])
 def test_an_alpha_prior_far_from_the_data(how, alpha_prior):
     X, y = data()
     assert_sound(fit(X, y, how, alpha_prior=alpha_prior, always_keep=[3]), X)
 
 
-@every_model
-@pytest.mark.parametrize("theta_prior", [(0.4, 0.6), (0.0, 0.01), (0.999, 1.0)])
+@each_once("how, theta_prior", MODELS, [(0.4, 0.6), (0.0, 0.01), (0.999, 1.0)])
 def test_a_theta_prior_far_from_the_data(how, theta_prior):
     X, y = data()
     assert_sound(fit(X, y, how, theta_prior=theta_prior), X)
@@ -147,8 +142,9 @@ def test_a_row_with_every_cell_missing_gets_the_prevalence(how):
     np.testing.assert_allclose(model.predict_proba(hidden)[:, 1], expected, atol=1e-12)
 
 
-@every_model
+@some_models
 def test_features_without_any_observed_cell(how):
+    how = MODELS[how]
     X, y = data()
     X[:, 5:8] = NAN
     X[y == 1, 8] = NAN
@@ -167,8 +163,7 @@ def test_a_table_without_any_observed_cell(how):
     assert_sound(model, X)
 
 
-@every_model
-@pytest.mark.parametrize("column", [0, 1])
+@each_once("how, column", MODELS, [0, 1])
 def test_one_feature(how, column):
     X, y = data()
     assert_sound(fit(X[:, [column]], y, how), X[:, [column]])
@@ -181,8 +176,9 @@ def test_features_that_never_vary(how):
     assert_sound(fit(X, y, how, n_features_to_select=2), X)
 
 
-@every_model
+@some_models
 def test_fifty_thousand_cases(how):
+    how = MODELS[how]
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 50_000)
     X = (rng.random((50_000, 6)) < 0.3 + 0.1 * y[:, None] * (np.arange(6) < 2)).astype(np.int8)
@@ -203,8 +199,9 @@ def test_a_hundred_thousand_kept_features(how):
     assert np.all(np.isfinite(model.predict_log_proba(X)))
 
 
-@every_model
+@some_models
 def test_a_thousand_kept_features(how):
+    how = MODELS[how]
     rng = np.random.default_rng(0)
     y = np.array([0, 1] * 10)
     X = (rng.random((20, 1000)) < 0.5).astype(np.int8)

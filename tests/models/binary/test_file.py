@@ -81,11 +81,8 @@ CONFIGURATIONS = {
 TELLING = (
     "default",
     "uniform, counts",
-    "uniform, selection",
     "paper",
-    "none kept, uniform",
     "by mask",
-    "theta within, learned",
     "chosen number",
 )
 """Configurations that files of models of tables with missing cells tell apart."""

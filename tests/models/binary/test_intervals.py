@@ -6,6 +6,7 @@ import numpy as np
 import oracles
 import pytest
 from comparisons import interval_mean_distance, kept_patterns, probability_draws, small_table
+from grids import each_once, slow
 from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
@@ -20,9 +21,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.15])
-@pytest.mark.parametrize("n", [6, 24])
-@pytest.mark.parametrize("name", MODELS)
+@each_once("name, n, missing", list(MODELS), [6, 24], [0.0, 0.15])
 def test_the_mean_of_the_distribution_is_predict_proba(name, n, missing):
     X, y = small_table(seed=11, n=n, p=30, missing=missing)
     model = SelectiveBernoulliNB(
@@ -90,9 +89,7 @@ def brute_force(X, y, kept, rows, correction, alpha_prior, size=600_000):
         yield psi * likelihood[1] / total, weight / weight.sum()
 
 
-@pytest.mark.parametrize("alpha_prior", [(0.5, 5.0), (3.0, 6.0)])
-@pytest.mark.parametrize("correction", [None, "selection"])
-@pytest.mark.parametrize("k", [1, 2])
+@each_once("correction, alpha_prior, k", [None, "selection"], [(0.5, 5.0), (3.0, 6.0)], [2, 1])
 def test_the_distribution_agrees_with_importance_sampling_from_the_prior(
     k, correction, alpha_prior
 ):
@@ -152,7 +149,7 @@ def coverage(correction, n_replicates, seed, *, prior=(5.0, 500.0), n=30, p=200,
     return np.array(shares)
 
 
-@pytest.mark.parametrize(("prior", "p"), [((5.0, 500.0), 200), ((1.0, 50.0), 1000)])
+@pytest.mark.parametrize(("prior", "p"), [((5.0, 500.0), 200), slow((1.0, 50.0), 1000)])
 def test_ninety_percent_intervals_cover_ninety_percent_over_the_prior(prior, p):
     shares = coverage("selection", 300, seed=1, prior=prior, p=p)
     error = shares.std(ddof=1) / math.sqrt(shares.size)

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from calibration import slope_of
+from grids import each_once
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut, cross_val_predict
@@ -74,6 +75,7 @@ MODELS = {
 }
 LEARNED = MODELS["learned, counts"]
 EVENT = MODELS["uniform, selection"]
+BOTH = {"learned": LEARNED, "selection": EVENT}
 
 
 def model(how=None, **more):
@@ -87,21 +89,18 @@ def test_binary_data_with_every_prior_and_correction(how):
     assert_equals_brute_force(model(how), *binary())
 
 
-@pytest.mark.parametrize("n", [5, 7, 8, 9, 14, 15])
-@pytest.mark.parametrize("binarize", ["auto", "median"])
+@each_once("n, binarize", [5, 7, 8, 9, 14, 15], ["auto", "median"])
 def test_medians_are_learnt_again_without_the_row(n, binarize):
     X, y = continuous(n)
     assert_equals_brute_force(model(binarize=binarize, n_features_to_select=6), X, y)
 
 
-@pytest.mark.parametrize("how", [MODELS["uniform, none"], EVENT], ids=["none", "selection"])
-@pytest.mark.parametrize("n", [13, 16])
+@each_once("how, n", {"none": MODELS["uniform, none"], "selection": EVENT}, [13, 16])
 def test_medians_with_the_papers_model(how, n):
     assert_equals_brute_force(model(how, n_features_to_select=6), *continuous(n))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int64", "int8"])
-@pytest.mark.parametrize("n", [12, 13])
+@each_once("dtype, n", ["float32", "int64", "int8"], [12, 13])
 def test_medians_of_other_types(dtype, n):
     X, y = continuous(n)
     assert_equals_brute_force(model(), np.round(8 * X).astype(dtype), y)
@@ -112,8 +111,7 @@ def test_a_fixed_cut(binarize):
     assert_equals_brute_force(model(binarize=binarize), *continuous(13))
 
 
-@pytest.mark.parametrize("binarize", ["auto", "median", 0.3])
-@pytest.mark.parametrize("how", [LEARNED, EVENT], ids=["learned", "selection"])
+@each_once("binarize, how", ["auto", "median", 0.3], BOTH)
 def test_missing_cells(binarize, how):
     X, y = continuous(12)
     X[np.random.default_rng(1).random(X.shape) < 0.15] = NAN
@@ -130,8 +128,7 @@ def test_missing_cells_of_binary_data(how):
     assert_equals_brute_force(model(how), X, y)
 
 
-@pytest.mark.parametrize("binary_column", [True, False])
-@pytest.mark.parametrize("how", [LEARNED, EVENT], ids=["learned", "selection"])
+@each_once("how, binary_column", BOTH, [True, False])
 def test_one_column_with_missing_cells(how, binary_column):
     X, y = continuous(12)
     X = X[:, [4 if binary_column else 1]]
@@ -139,16 +136,20 @@ def test_one_column_with_missing_cells(how, binary_column):
     assert_equals_brute_force(model(how, n_features_to_select=1), X, y)
 
 
-@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array, sparse.csc_matrix])
-@pytest.mark.parametrize("kind", ["binary", "continuous"])
+@each_once(
+    "make, kind",
+    {make.__name__: make for make in (sparse.csr_array, sparse.csc_array, sparse.csc_matrix)},
+    ["binary", "continuous"],
+)
 def test_sparse_data(make, kind):
     X, y = binary() if kind == "binary" else continuous(11)
     X = X * (np.random.default_rng(2).random(X.shape) < 0.7)
     assert_equals_brute_force(model(binarize="auto" if kind == "binary" else "median"), make(X), y)
 
 
-@pytest.mark.parametrize("kind", ["binary", "continuous", "mixed", "missing"])
-@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+@each_once(
+    "library, kind", {"pandas": pd, "polars": pl}, ["binary", "continuous", "mixed", "missing"]
+)
 def test_frames(library, kind):
     X, y = binary() if kind == "binary" else continuous(12)
     if kind == "missing":
@@ -176,14 +177,12 @@ def test_features_kept_by_design_without_any_other():
     assert_equals_brute_force(model(always_keep=[0, 5], n_features_to_select=0), X, y)
 
 
-@pytest.mark.parametrize("how", [LEARNED, EVENT], ids=["learned", "selection"])
-@pytest.mark.parametrize("threshold", [0.3, 0.0])
+@each_once("how, threshold", BOTH, [0.3, 0.0])
 def test_the_threshold_rule(how, threshold):
     assert_equals_brute_force(model(how, n_features_to_select=None, threshold=threshold), *binary())
 
 
-@pytest.mark.parametrize("kind", ["binary", "continuous", "sparse", "missing"])
-@pytest.mark.parametrize("how", [LEARNED, EVENT], ids=["learned", "selection"])
+@each_once("kind, how", ["binary", "continuous", "sparse", "missing"], BOTH)
 def test_groups_are_left_out_together(kind, how):
     X, y = binary() if kind in ("binary", "sparse") else continuous(14)
     if kind == "missing":
@@ -219,8 +218,7 @@ def test_an_earlier_fit_does_not_matter():
     np.testing.assert_array_equal(other.leave_one_out(X, y), model().leave_one_out(X, y))
 
 
-@pytest.mark.parametrize("option", ["auto", "median", 0.1])
-@pytest.mark.parametrize("n", [3, 8, 13, 16])
+@each_once("option, n", ["auto", "median", 0.1], [3, 8, 13, 16])
 def test_screenings_without_a_row_are_the_screenings_of_the_other_rows(option, n):
     rng = np.random.default_rng(n)
     for trial in range(20):

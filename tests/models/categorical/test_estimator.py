@@ -1,10 +1,13 @@
 """SelectiveCategoricalNB: the binary model for 0/1, exact elsewhere, honest over its prior."""
 
+from functools import cache
+
 import numpy as np
 import oracles_categorical as oracle
 import pandas as pd
 import polars as pl
 import pytest
+from grids import each_once, slow
 from scipy import integrate, stats
 from scipy.special import logsumexp, softmax
 
@@ -28,9 +31,8 @@ def draw_binary(seed, n=50, p=120, missing=0.03):
     return X, y
 
 
-@pytest.mark.parametrize("always_keep", [None, [2, 7]])
-@pytest.mark.parametrize(
-    "words",
+@each_once(
+    "words, always_keep",
     [
         {},
         {"recalibrate": None},
@@ -44,6 +46,7 @@ def draw_binary(seed, n=50, p=120, missing=0.03):
         {"n_features_to_select": "cv"},
         {"class_prior": [0.2, 0.8]},
     ],
+    [None, [2, 7]],
 )
 def test_zeros_and_ones_are_the_binary_model(words, always_keep):
     X, y = draw_binary(len(words))
@@ -77,13 +80,24 @@ def draw_three(seed, n=60, p=80, levels=4):
     return X, y
 
 
+@cache
+def log_of_marginal(table, alpha):
+    found = oracle.marginal(table, alpha)
+    return np.log(float(found.numerator)) - np.log(float(found.denominator))
+
+
+def table_of(values, classes):
+    """How many cases of each class have each value."""
+    return tuple(
+        tuple(int(np.sum((classes == c) & (values == v))) for v in range(3)) for c in range(3)
+    )
+
+
 def log_ratio(column, y, value, label, alpha):
     """log P(value | label, column, alpha) by the ratio of two marginal likelihoods."""
 
     def log_marginal(values, classes):
-        table = [[int(np.sum((classes == c) & (values == v))) for v in range(3)] for c in range(3)]
-        found = oracle.marginal(table, alpha)
-        return np.log(float(found.numerator)) - np.log(float(found.denominator))
+        return log_of_marginal(table_of(values, classes), alpha)
 
     after = log_marginal(np.append(column, value), np.append(y, label))
     return after - log_marginal(column, y)
@@ -100,11 +114,7 @@ def test_predictions_are_ratios_of_marginal_likelihoods():
     alpha = np.exp(t)
     log_weight = stats.invgamma.logpdf(alpha, 0.5, scale=5.0) + t
     for column in X.T:
-        table = [[int(np.sum((y == c) & (column == v))) for v in range(3)] for c in range(3)]
-        log_weight += [
-            np.log(float(f.numerator)) - np.log(float(f.denominator))
-            for f in (oracle.marginal(table, a) for a in alpha)
-        ]
+        log_weight += [log_of_marginal(table_of(column, y), a) for a in alpha]
     counts = np.bincount(y) + 1
     for row, found in zip(new, model.predict_log_proba(new), strict=True):
         joint = np.log(counts / counts.sum())
@@ -249,7 +259,12 @@ SMALL = {"sizes": (9, 9), "p": 150, "k": 5}
 
 @pytest.mark.parametrize(
     ("correction", "n_data_sets", "size"),
-    [("counts", 150, {}), (None, 60, {}), ("selection", 700, SMALL), (None, 60, SMALL)],
+    [
+        ("counts", 150, {}),
+        (None, 60, {}),
+        slow("selection", 700, SMALL),
+        slow(None, 60, SMALL),
+    ],
 )
 def test_optimism_over_the_prior(correction, n_data_sets, size):
     found = [optimism(seed, correction, **size) for seed in range(n_data_sets)]

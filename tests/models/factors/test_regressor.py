@@ -222,6 +222,7 @@ def coverage(correction, n_tables, seed=0):
     return np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(n_tables)
 
 
+@pytest.mark.slow
 @few_sweeps
 def test_intervals_cover_with_the_correction_and_too_little_without():
     nominal = np.array([0.5, 0.8, 0.95])

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from grids import each_once
 
 from honestbayes import (
     SelectiveBernoulliNB,
@@ -50,9 +51,8 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize("words", WORDS)
-@pytest.mark.parametrize("kind", ["binary", "categorical", "real"])
-def test_one_kind_of_column_is_that_kinds_estimator(kind, words):
+@each_once("words, kind", WORDS, list(ESTIMATORS))
+def test_one_kind_of_column_is_that_kinds_estimator(words, kind):
     parts, y = tables()
     X = parts[kind]
     words = {"n_features_to_select": 5, **words}
@@ -237,6 +237,7 @@ def optimism(seed, correction, n=20, p=50, n_test=500):
     return np.mean(proba.argmax(axis=1) != new) - (1 - proba.max(axis=1).mean())
 
 
+@pytest.mark.slow  # each kind alone is honest, and kinds add up: ordinary tests of both
 @pytest.mark.parametrize(("correction", "n_data_sets"), [("selection", 400), (None, 100)])
 def test_optimism_over_the_prior(correction, n_data_sets):
     found = [optimism(seed, correction) for seed in range(n_data_sets)]

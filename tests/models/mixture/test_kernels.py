@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from grids import each_once, slow
 from mixture_problem import (
     PRIOR,
     X,
@@ -75,8 +76,7 @@ def test_one_sweep_leaves_the_exact_posterior_unchanged(correct):
     assert stats.chisquare(observed, expected).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("correct", [False, True])
-@pytest.mark.parametrize("pseudocounts", [(1.0, 1.0), (0.5, 2.0)])
+@each_once("correct, pseudocounts", [False, True], [(1.0, 1.0), (0.5, 2.0)])
 def test_long_chains_predict_as_enumeration_does(correct, pseudocounts):
     problem = small_problem(correct, pseudocounts=pseudocounts)
     states, weights = exact_posterior(correct, problem, pseudocounts)
@@ -132,7 +132,7 @@ def simulate(rng, n, p, prior=PRIOR):
             return z, np.log([alpha_0, alpha]), theta, cells
 
 
-@pytest.mark.parametrize(("n", "p", "k"), [(8, 12, 2), (14, 40, 3)])
+@pytest.mark.parametrize(("n", "p", "k"), [(8, 12, 2), slow(14, 40, 3)])
 def test_draws_from_the_joint_distribution_stay_draws_from_it(n, p, k):
     """True parameters are draws from the posterior given what selection shows, ties and all."""
     rng = np.random.default_rng(6)

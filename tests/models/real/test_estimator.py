@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from grids import each_once, few
 from oracles_gaussian import log_column
 from scipy.special import logsumexp
 
@@ -89,8 +90,7 @@ def optimism_over_the_prior(words, n_classes, repeats):
     return np.mean(found), np.std(found, ddof=1) / np.sqrt(repeats)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("correction", ["counts", "selection"])
+@each_once("correction, n_classes", ["counts", "selection"], [2, 3])
 def test_the_corrected_model_is_honest_over_its_prior(correction, n_classes):
     mean, error = optimism_over_the_prior({"correction": correction}, n_classes, 150)
     # One false alarm in ten thousand, and an effect of 0.01.
@@ -98,7 +98,7 @@ def test_the_corrected_model_is_honest_over_its_prior(correction, n_classes):
     assert error < 0.01
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@few("n_classes", [2, 3], [2])
 def test_the_uncorrected_model_is_not(n_classes):
     mean, error = optimism_over_the_prior({"correction": None}, n_classes, 150)
     assert mean > 0.05

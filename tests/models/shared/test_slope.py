@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from calibration import slope_of
+from grids import each_once
 from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
@@ -18,8 +19,7 @@ def draw(n, factor, seed=0, prior=0.0):
     return factor * honest, labels
 
 
-@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0, 20.0])
-@pytest.mark.parametrize("prior", [0.0, -2.0])
+@each_once("factor, prior", [0.5, 1.0, 3.0, 20.0], [0.0, -2.0])
 def test_much_evidence_gives_the_factor_back(factor, prior):
     evidence, labels = draw(20_000, factor, prior=prior)
     assert slope_of(evidence, labels, prior) == pytest.approx(1 / factor, rel=0.05)
