@@ -269,10 +269,13 @@ def kill_writers(kind, folder, rounds, seed):
     target = folder / "target"
     seen = set()
     for _ in range(rounds):
+        begin = time.monotonic()
         with subprocess.Popen(writer(kind, target), stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             process.stdout.readline()
-            time.sleep(rng.uniform(0.01, 0.12))
+            # On a busy machine writers are slow, as their start has shown: they get more time.
+            slowness = max(1.0, (time.monotonic() - begin) / 0.1)
+            time.sleep(slowness * rng.uniform(0.01, 0.12))
             process.send_signal(signal.SIGKILL)
         if not target.exists():
             continue  # killed before the first version was complete
