@@ -130,7 +130,8 @@ class Problem:
 def grid_of(problem):
     if problem.response:
         return np.zeros(1), np.ones((1, 1))
-    ratio = ratio_grid(sum(problem.classes))[:: problem.every]
+    # As the estimators have it: for other strides the sweep would be compiled anew.
+    ratio = np.ascontiguousarray(ratio_grid(sum(problem.classes))[:: problem.every])
     scales = np.array([0.3]) if problem.nodes == 1 else np.geomspace(0.02, 5.0, problem.nodes)
     return ratio, np.stack([heavy_tailed(ratio, scale) for scale in scales])
 

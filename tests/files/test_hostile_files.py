@@ -19,18 +19,31 @@ from honestbayes.tables.model import TableModel
 HOSTILE = [name for name, fit in FITS.items() if fit.mutations]
 
 
+FIRST = 60
+"""How many mutations of a file the ordinary run tries."""
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_mutated_file_loads_as_a_model_or_is_refused(name, tmp_path):
-    good, bad, mark = (tmp_path / word for word in ("good", "bad.honestbayes", "executed"))
-    fit = FITS[name]
+    load_mutated(name, min(FIRST, FITS[name].mutations), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in HOSTILE if FITS[name].mutations > FIRST])
+def test_of_many_mutated_files_each_loads_as_a_model_or_is_refused(name, tmp_path):
+    load_mutated(name, FITS[name].mutations, tmp_path)
+
+
+def load_mutated(name, n_mutations, folder):
+    good, bad, mark = (folder / word for word in ("good", "bad.honestbayes", "executed"))
     fitted(name).save(good)
     loaded = 0
-    for seed in range(fit.mutations):
+    for seed in range(n_mutations):
         mutated(good, bad, seed, mark)
-        loaded += loads_or_is_refused(bad, fit.X)
+        loaded += loads_or_is_refused(bad, FITS[name].X)
     assert not mark.exists()
     # Most mutations are found.
-    assert 0 < loaded < fit.passing * fit.mutations
+    assert 0 < loaded < FITS[name].passing * n_mutations
 
 
 def test_mutations_of_every_kind_are_tried_often(tmp_path):

@@ -121,6 +121,7 @@ def test_the_json_file_holds_every_kind_of_feature(mixed_folder):
     assert data["settings"]["model"] == "mixed"
 
 
+@pytest.mark.slow  # a table of flags alone, below, is a frame in memory too
 def test_a_frame_in_memory_is_given_to_the_mixed_model_by_default(mixed, mixed_folder, tmp_path):
     report = make_report(
         mixed_frame().drop(columns="name"),

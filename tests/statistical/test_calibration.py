@@ -6,7 +6,6 @@ tests/slow.
 """
 
 import numpy as np
-import pytest
 from calibration import draw_features, draw_screening, expected_and_actual_error, fit_counts
 from grids import each_once, few
 from scipy import stats
@@ -52,14 +51,13 @@ def assert_close_to_zero(differences, bound=0.01):
     assert abs(differences.mean()) < bound + 2 * error
 
 
-@pytest.mark.parametrize("name", CORRECTED)
-@pytest.mark.parametrize("k", [10, 100])
+@each_once("name, k", list(CORRECTED), [10, 100])
 def test_corrected_claims_come_true_on_simulated_data(name, k):
     differences = section_4_differences(range(12), k, 2000, **CORRECTED[name])
     assert_close_to_zero(differences)
 
 
-@pytest.mark.parametrize("k", [10, 100])
+@few("k", [10, 100], [10])
 def test_uncorrected_claims_do_not_come_true(k):
     differences = section_4_differences(range(5), k, 2000, **UNCORRECTED)
     assert differences.mean() < -0.1

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from mixture_replicates import optimism
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found():

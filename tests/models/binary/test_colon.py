@@ -1,11 +1,13 @@
 """The colon experiment of the 2008 paper (section 5): ten groups of 200 genes, five kept."""
 
 import numpy as np
+import pytest
 
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.datasets import load_colon
 
 
+@pytest.mark.slow
 def test_the_correction_improves_the_log_score_in_each_group_of_genes(data_folder):
     colon = load_colon(data_folder)
     order = np.random.default_rng(0).permutation(2000)

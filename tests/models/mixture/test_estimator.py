@@ -271,7 +271,7 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(data, tmp_path):
     process.wait()
     words = {"n_features_to_select": 5, "n_chains": 2, "n_warmup": 10, "thin": 5}
     words |= {"random_state": 0}
-    n_samples = 3000
+    n_samples = 1000
     resumed = SelectiveMixture(**words, n_samples=n_samples, checkpoint=place)
     resumed.fit(data.X_train, data.y_train)
     whole = SelectiveMixture(**words, n_samples=n_samples).fit(data.X_train, data.y_train)
