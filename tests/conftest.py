@@ -38,17 +38,44 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return f"{len(val)} bytes" if isinstance(val, bytes) else None
 
 
-TOGETHER = ("cli", "files", "golden", "report")
+TOGETHER = ("golden", "report", "cli", "files")
 """Folders whose tests share what takes long to make: reports, fitted models, a browser."""
+
+LAST = ("factors", "mixture", "categorical", "mixed", "slow")
+"""Folders that take the kernels that compile longest, and find them compiled if they come late."""
+
+
+def _folders(item: pytest.Item) -> tuple[str, ...]:
+    return item.path.parent.relative_to(Path(__file__).parent.parent).parts[1:]
+
+
+def _turn(item: pytest.Item) -> int:
+    """Return when a test has its turn.
+
+    The golden record comes first: it compiles nearly every kernel, in one worker, while the other
+    runs tests that need few. Large groups follow, then what fills the workers evenly.
+    """
+    folders = _folders(item)
+    if "golden" in folders:
+        return 0
+    if folders[:1] and folders[0] in TOGETHER:
+        return 2
+    return 3 if set(folders) & set(LAST) else 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Order the tests by their turn."""
+    items.sort(key=_turn)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """What lives in tests/slow is slow, whether its file says so or not.
 
-    Tests that share much go to one worker, where workers take groups (``--dist loadgroup``).
+    Tests of one file go to one worker, and those of some folders, because they share fixtures.
     """
-    folders = item.path.parent.relative_to(Path(__file__).parent.parent).parts
+    folders = _folders(item)
     if "slow" in folders:
         item.add_marker(pytest.mark.slow)
-    elif folders[1:2] and folders[1] in TOGETHER and item.config.pluginmanager.hasplugin("xdist"):
-        item.add_marker(pytest.mark.xdist_group(folders[1]))
+    elif item.config.pluginmanager.hasplugin("xdist"):
+        together = folders[:1] and folders[0] in TOGETHER
+        item.add_marker(pytest.mark.xdist_group(folders[0] if together else str(item.path)))
