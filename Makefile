@@ -17,7 +17,7 @@ demo: runtime ## compare claims with what happened, and write a report
 	@$(RUN) -m honestbayes demo
 
 test: lint ## lint, types and the ordinary tests
-	$(ONE_THREAD) $(RUN) -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	$(ONE_THREAD) $(RUN) -m pytest -n $(WORKERS)
 
 lint: dev ## ruff and mypy
 	$(RUN) -m ruff check .
@@ -25,7 +25,7 @@ lint: dev ## ruff and mypy
 	$(RUN) -m mypy
 
 slow: dev ## the tests that take long
-	$(ONE_THREAD) $(RUN) -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m slow
+	$(ONE_THREAD) $(RUN) -m pytest -n $(WORKERS) -m slow
 
 docs: docs-environment ## build the documentation; warnings are errors
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -45,20 +45,16 @@ LAST = ("factors", "mixture", "categorical", "mixed", "slow")
 """Folders that take the kernels that compile longest, and find them compiled if they come late."""
 
 
-def _folders(item: pytest.Item) -> tuple[str, ...]:
-    return item.path.parent.relative_to(Path(__file__).parent.parent).parts[1:]
-
-
 def _turn(item: pytest.Item) -> int:
     """Return when a test has its turn.
 
     The golden record comes first: it compiles nearly every kernel, in one worker, while the other
     runs tests that need few. Large groups follow, then what fills the workers evenly.
     """
-    folders = _folders(item)
+    folders = Path(item.nodeid.partition("::")[0]).parts
     if "golden" in folders:
         return 0
-    if folders[:1] and folders[0] in TOGETHER:
+    if set(folders) & set(TOGETHER):
         return 2
     return 3 if set(folders) & set(LAST) else 1
 
@@ -69,13 +65,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """What lives in tests/slow is slow, whether its file says so or not.
-
-    Tests of one file go to one worker, and those of some folders, because they share fixtures.
-    """
-    folders = _folders(item)
-    if "slow" in folders:
+    """What lives in tests/slow is slow, whether its file says so or not."""
+    if "slow" in item.path.parent.parts:
         item.add_marker(pytest.mark.slow)
-    elif item.config.pluginmanager.hasplugin("xdist"):
-        together = folders[:1] and folders[0] in TOGETHER
-        item.add_marker(pytest.mark.xdist_group(folders[0] if together else str(item.path)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Tests of one file go to one worker, and those of some folders, because they share fixtures.
+
+    Slow tests share little and go wherever there is time.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            folders = Path(file).parts
+            if "slow" in folders:
+                return nodeid
+            together = set(folders[:2]) & set(TOGETHER)
+            return together.pop() if folders[0] == "tests" and together else file
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
