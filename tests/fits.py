@@ -173,8 +173,8 @@ NAIVE_BAYES = {
         TWO_CLASSES,
         mutations=60,
     ),
-    "mixed, more than there are": of(
-        SelectiveMixedNB(n_features_to_select={"real": 100, "binary": 50}, random_state=0),
+    "mixed, as many as one kind has": of(
+        SelectiveMixedNB(n_features_to_select=8, random_state=0),
         MIXED,
         TWO_CLASSES,
     ),
@@ -361,7 +361,7 @@ def clinic_frame(n=60, seed=0):
 def of_clinic(*, coded: bool) -> tuple[TableModel, Any, TrainingTable]:
     """The model of this table, the estimator that it was made from, and the training data."""
     table = read_training(frame_table(clinic_frame(), "t"), target="state", coded=coded)
-    words = {"n_features_to_select": 4, "random_state": 0}
+    words = {"n_features_to_select": 2 if coded else 4, "random_state": 0}
     model = SelectiveBernoulliNB(**words)
     if coded:
         model = SelectiveMixedNB(kinds=table.kinds, **words)

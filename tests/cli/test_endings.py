@@ -90,7 +90,7 @@ def test_a_reader_that_stops_is_no_error_and_reads_utf_8_anywhere(run, tmp_path)
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    assert process.stdout.readline() == b"row,predicted,probability\n"
+    assert process.stdout.readline() == "row,predicted,probability: kränk\n".encode()
     assert process.stdout.readline().decode("utf-8").split(",")[1] in ("gesünd", "kränk")
     process.stdout.close()
     assert process.stderr.read() == b""

@@ -71,7 +71,7 @@ def test_codes_stay_codes_in_prediction(place, run):
     new = table.iloc[:30].copy()
     new.loc[0, "zip"] = "1007"  # not the code 01007
     write(new, place / "new.csv")
-    ended = run("predict", "model", "new.csv", cwd=place)
+    ended = run("predict", "model", "new.csv", "--exact", cwd=place)
     assert ended.err == (
         "warning: column 'zip' holds levels that the model does not know, taken for missing: "
         "'1007'.\n"

@@ -47,29 +47,29 @@ def known(table):
 
 def test_predict_gives_the_numbers_of_the_estimator(model, new, folder, run):
     expected = honestbayes.load(model).predict_proba(known(new))[:, 1]
-    ended = run("predict", model, "new.csv", cwd=folder)
+    ended = run("predict", model, "new.csv", "--exact", cwd=folder)
     assert ended.code == 0
     assert ended.err == (
         "warning: column 'sex' holds levels that the model does not know, taken for missing: "
         "'=y', 'x'.\n"
     )
     rows = rows_of(ended.out)
-    assert [row["probability"] for row in rows] == [f"{p:.12g}" for p in expected]
+    assert [row["probability: well"] for row in rows] == [f"{p:.12g}" for p in expected]
     assert [row["predicted"] for row in rows] == np.where(expected >= 0.5, "well", "ill").tolist()
     assert [row["row"] for row in rows] == [str(i) for i in range(1, 51)]
     # The same rows as Parquet; into a file; at another prevalence, with intervals and names.
     new.to_parquet(folder / "new.parquet")
-    assert run("predict", model, "new.parquet", "-q", cwd=folder).done() == ended.out
-    more = ("--out", "p.csv", "--prevalence", "0.1", "--interval", "0.9", "--id", "sex")
+    assert run("predict", model, "new.parquet", "-q", "--exact", cwd=folder).done() == ended.out
+    more = ("--out", "p.csv", "--prevalence", "0.1", "--interval", "0.9", "--id", "sex", "--exact")
     told = run("predict", model, "new.csv", *more, cwd=folder)
     assert (told.code, told.out) == (0, "")
-    assert told.err.endswith("50 rows; 'probability' is that of status = 'well'.\n")
+    assert told.err.endswith("50 rows.\n")
     rows = rows_of(folder / "p.csv")
     assert [row["identifier"] for row in rows[:5]] == ["m", "f", "", "x", "'=y"]
-    moved = logit(column(rows, "probability")) - logit(expected)
+    moved = logit(column(rows, "probability: well")) - logit(expected)
     np.testing.assert_allclose(moved, logit(0.1), atol=1e-4)
-    assert np.all(column(rows, "low") < column(rows, "probability"))
-    assert np.all(column(rows, "high") > column(rows, "probability"))
+    assert np.all(column(rows, "low: well") < column(rows, "probability: well"))
+    assert np.all(column(rows, "high: well") > column(rows, "probability: well"))
 
 
 def test_the_model_of_fit_is_that_of_report(place, run):
@@ -218,7 +218,7 @@ def test_200_megabytes_pass_through_predict_in_bounded_memory(model, new, tmp_pa
         for _ in range(times // 100 + 1):
             stream.write(block * 100)
     n_rows = 50 * 100 * (times // 100 + 1)
-    words = ("predict", model, "large.csv", "--out", "p.csv")
+    words = ("predict", model, "large.csv", "--exact", "--out", "p.csv")
     ended = run_alone(*words, cwd=tmp_path, start=("-c", MEASURED))
     assert ended.code == 0
     assert f"{n_rows:,} rows" in ended.err

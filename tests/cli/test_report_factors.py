@@ -64,10 +64,12 @@ def test_fit_gives_the_model_of_the_report(here, printed):
 def test_predictions_are_those_of_the_loaded_model_also_of_missing_cells(here):
     model = honestbayes.load(here / "report" / "model.honestbayes")
     assert isinstance(model.estimator, SelectiveFactorClassifier)
-    rows = rows_of(called("predict", "report/model.honestbayes", "new.csv", "--interval", 0.9))
+    rows = rows_of(
+        called("predict", "report/model.honestbayes", "new.csv", "--interval", 0.9, "--exact")
+    )
     expected = model.predict_proba(genes(30, 6, seed=1))[:, 1]
-    np.testing.assert_allclose(column(rows, "probability"), expected, rtol=1e-9)
-    assert np.all(column(rows, "low") <= column(rows, "high"))
+    np.testing.assert_allclose(column(rows, "probability: well"), expected, rtol=1e-9)
+    assert np.all(column(rows, "low: well") <= column(rows, "high: well"))
 
 
 @pytest.mark.usefixtures("printed")

@@ -30,7 +30,7 @@ def test_the_report_names_the_classes_and_their_cases(place):
 
 
 def test_predictions_are_those_of_the_model_with_intervals_that_hold_them(place, run):
-    rows = rows_of(run("predict", MODEL, "new.csv", "--interval", 0.9, cwd=place).done())
+    rows = rows_of(run("predict", MODEL, "new.csv", "--interval", 0.9, "--exact", cwd=place).done())
     proba = honestbayes.load(place / MODEL).predict_proba(species(40, seed=1))
     for c, label in enumerate(SPECIES):
         found, low, high = (

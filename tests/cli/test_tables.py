@@ -36,7 +36,7 @@ def test_the_bundled_data_give_one_result_in_every_format(leukemia, tmp_path, ru
         run("fit", f"a.{suffix}", *words, "-q", "--out", suffix[-3:], cwd=tmp_path).done()
         models[suffix] = (tmp_path / suffix[-3:]).read_bytes()
         printed = run("predict", suffix[-3:], f"a.{suffix}", cwd=tmp_path).done()
-        fitted[suffix] = column(rows_of(printed), "probability").tolist()
+        fitted[suffix] = column(rows_of(printed), "probability: AML").tolist()
     del models["npz"]  # its target has another name
     assert len(set(models.values())) == 1
     assert all(found == fitted["csv"] for found in fitted.values())
@@ -58,7 +58,7 @@ def test_the_bundled_data_give_one_report_in_the_main_formats(leukemia, tmp_path
     # The model has no other probabilities than its report.
     printed = run("predict", "csv/model.honestbayes", "a.csv", cwd=tmp_path).done()
     fitted = column(rows_of(tmp_path / "csv" / "predictions.csv"), "fitted")
-    np.testing.assert_array_equal(column(rows_of(printed), "probability"), fitted)
+    np.testing.assert_array_equal(column(rows_of(printed), "probability: AML"), fitted)
 
 
 def test_what_spreadsheets_do_to_a_file_changes_nothing(frame, tmp_path, run):
@@ -177,7 +177,7 @@ def test_missing_cells_are_integrated_out_in_training_and_prediction(frame, tmp_
     write(blank, tmp_path / "blank.csv")
     printed = run("predict", "holes-report/model.honestbayes", "blank.csv", cwd=tmp_path).done()
     share = report["data"]["class_counts"][1] / report["data"]["n_cases"]
-    assert column(rows_of(printed), "probability")[0] == pytest.approx(share, abs=0.02)
+    assert column(rows_of(printed), "probability: well")[0] == pytest.approx(share, abs=0.02)
 
 
 def test_a_small_file_that_holds_much_is_refused_until_the_limit_is_lifted(

@@ -23,6 +23,7 @@ from honestbayes.metrics import claims, summarise
 from honestbayes.metrics.per_case import top_class
 from honestbayes.models.cards import card_of
 from honestbayes.report.analysis import SURE
+from honestbayes.report.certainty import as_shown, shown_bounds
 from honestbayes.report.fitting import fit_model
 from honestbayes.report.folder import safe_cell
 from honestbayes.report.options import Options
@@ -126,6 +127,14 @@ def predict(
         float | None,
         typer.Option(min=0.01, max=0.999, help="Add an interval of this level, such as 0.9."),
     ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Write probabilities as computed; otherwise none is nearer to 0 or 1 than the "
+            "n training cases can tell, 1/(n + 2).",
+        ),
+    ] = False,
     prevalence: given.Prevalence = None,
     delimiter: given.Delimiter = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
@@ -160,6 +169,8 @@ def predict(
         row = 1
         for features, rows, strange in parts:
             proba, bounds = _predictions(fitted, features, prior, interval)
+            if not exact:
+                proba, bounds = _as_shown(fitted, proba, bounds, prior)
             identifiers = None if row_names is None else rows[row_names].to_pylist()
             writer.writerows(_lines(fitted.labels, proba, bounds, identifiers, row))
             row += len(proba)
@@ -168,10 +179,7 @@ def predict(
     if not quiet:
         tell_unknown(unknown)
         if out is not None:
-            of_what = ""
-            if len(fitted.labels) == 2:
-                of_what = f"; 'probability' is that of {fitted.target} = {shown(fitted.labels[1])}"
-            tell(f"{row - 1:,} rows{of_what}.")
+            tell(f"{row - 1:,} rows.")
 
 
 def _holds_predictions(place: Path) -> bool:
@@ -193,12 +201,27 @@ def _predictions(
         return proba, bounds
 
 
+def _as_shown(
+    fitted: TableModel,
+    proba: FloatArray,
+    bounds: FloatArray | None,
+    prior: tuple[float, ...] | None,
+) -> tuple[FloatArray, FloatArray | None]:
+    """Move probabilities, and bounds of intervals, to where people may read them."""
+    estimator = fitted.estimator
+    limits = shown_bounds(estimator.class_count_, estimator.class_prior if prior is None else prior)
+    if bounds is not None:
+        two = bounds.ndim == 2  # (n, 2), of the positive class; of several (n, C, 2)
+        low, high = np.moveaxis(limits[1] if two else limits[:, None], -1, 0)
+        bounds = np.clip(bounds, low, high)
+    return as_shown(proba, limits), bounds
+
+
 def _titles(labels: tuple[str, ...], interval: float | None) -> list[str]:
     """Name the columns of probabilities: of the positive class, or of each of several."""
     titles = ["probability"] if interval is None else ["probability", "low", "high"]
-    if len(labels) == 2:
-        return titles
-    return [safe_cell(f"{title}: {label}") for label in labels for title in titles]
+    classes = labels[1:] if len(labels) == 2 else labels
+    return [safe_cell(f"{title}: {label}") for label in classes for title in titles]
 
 
 def _lines(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from honestbayes.files import whole_folder
+from honestbayes.report.certainty import as_shown, bounds_of_report
 from honestbayes.report.html import render
 from honestbayes.report.record import Report
 from honestbayes.tables import InputError
@@ -99,9 +100,11 @@ def write_predictions(report: Report, path: Path) -> None:
     """Write the predictions of all cases, held out and fitted apart, as CSV.
 
     Probabilities of the positive class; with more than two classes a column for each of them. Of
-    a mixture, also the probability that the case is of the second group.
+    a mixture, also the probability that the case is of the second group. None is nearer to 0 or 1
+    than the cases can tell (``report/certainty.py``).
     """
     cases, labels = report.cases, report.data.labels
+    here, in_use = bounds_of_report(report)
     numbers = {
         "held_out": cases.held_out,
         "held_out_low": cases.held_out_low,
@@ -111,6 +114,10 @@ def write_predictions(report: Report, path: Path) -> None:
         "fitted_low": cases.fitted_low,
         "fitted_high": cases.fitted_high,
     }
+    numbers = {
+        name: as_shown(column, in_use if name.startswith("fitted") else here)
+        for name, column in numbers.items()
+    }
     if len(labels) > 2:
         numbers = {
             safe_cell(f"{name}: {label}"): column[:, c]
@@ -118,7 +125,7 @@ def write_predictions(report: Report, path: Path) -> None:
             for c, label in enumerate(labels)
         }
     if report.groups is not None:
-        numbers["second_group"] = report.groups.in_second
+        numbers["second_group"] = as_shown(report.groups.in_second, here)
     names = [] if cases.identifier is None else ["identifier"]
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")

@@ -16,11 +16,13 @@ from honestbayes.metrics import Estimate
 from honestbayes.models.cards import table_cards
 from honestbayes.models.factors import Factors
 from honestbayes.report import wording
+from honestbayes.report.certainty import bounds_of_report, in_words
 from honestbayes.report.contenders import CORRECTED_SLOPE, FREQUENCIES
 from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.kept import AnyFeature
 from honestbayes.report.pictures import MOST_DOTS, pictures
 from honestbayes.report.record import DataSummary, Report
+from honestbayes.types import FloatArray
 
 MOST_CASES = 20_000
 """Cases in the page's table; more would make it slow to open."""
@@ -136,32 +138,49 @@ def _case_table(report: Report) -> tuple[list[dict[str, Any]], list[tuple[Any, .
     if cases.identifier is not None:
         texts.append(("identifier", cases.identifier[shown]))
     texts.append((data.target, [data.labels[c] for c in actual]))
+    here, in_use = (bounds[-1] for bounds in bounds_of_report(report))
     if data.positive is None:
         every, top = np.arange(actual.size), held_out.argmax(axis=1)
         texts.append(("most probable, held out", [data.labels[c] for c in top]))
         numbers = [
-            ("its probability", held_out[every, top]),
-            ("P(actual class), held out", held_out[every, actual]),
-            ("the same, uncorrected", uncorrected[every, actual]),
-            *((f"P({label}), held out", held_out[:, c]) for c, label in enumerate(data.labels)),
+            ("its probability", held_out[every, top], here),
+            ("P(actual class), held out", held_out[every, actual], here),
+            ("the same, uncorrected", uncorrected[every, actual], here),
+            *(
+                (f"P({label}), held out", held_out[:, c], here)
+                for c, label in enumerate(data.labels)
+            ),
         ]
     else:
         numbers = [
-            (f"P({data.positive}), held out", held_out),
-            ("uncorrected, held out", uncorrected),
-            (f"P({data.positive}), fitted", cases.fitted[shown]),
-            ("fitted, low", cases.fitted_low[shown]),
-            ("fitted, high", cases.fitted_high[shown]),
+            (f"P({data.positive}), held out", held_out, here),
+            ("uncorrected, held out", uncorrected, here),
+            (f"P({data.positive}), fitted", cases.fitted[shown], in_use),
+            ("fitted, low", cases.fitted_low[shown], in_use),
+            ("fitted, high", cases.fitted_high[shown], in_use),
         ]
     titles: list[dict[str, Any]] = [{"title": title, "digits": None} for title, _ in texts]
-    titles += [{"title": title, "digits": 3} for title, _ in numbers]
-    rounded = ([round(p, 6) for p in values.tolist()] for _, values in numbers)
-    return titles, list(zip(*(values for _, values in texts), *rounded, strict=True))
+    columns = []
+    for title, values, bounds in numbers:
+        titles.append({"title": title, **_as_number(bounds)})
+        columns.append([round(p, 6) for p in np.clip(values, *bounds).tolist()])
+    return titles, list(zip(*(values for _, values in texts), *columns, strict=True))
+
+
+def _as_number(bounds: FloatArray, digits: int = 3) -> dict[str, Any]:
+    """Say how the probabilities of a column are written, and what is beyond their bounds."""
+    low, high = (round(float(bound), 6) for bound in bounds)
+    below, above = in_words(bounds, digits)
+    return {"digits": digits, "low": low, "high": high, "below": below, "above": above}
 
 
 def _cell(value: Any, column: dict[str, Any]) -> str:
     digits = column["digits"]
-    return str(value) if digits is None else f"{value:.{digits}f}"
+    if digits is None:
+        return str(value)
+    if value <= column["low"]:
+        return str(column["below"])
+    return str(column["above"]) if value >= column["high"] else f"{value:.{digits}f}"
 
 
 def limits(report: Report) -> list[str]:
@@ -198,6 +217,10 @@ def limits(report: Report) -> list[str]:
             if prevalence is not None
             else "Where the model will be used at another prevalence, say so with --prevalence."
         )
+    )
+    result.append(
+        f"{data.n_cases:,} cases cannot tell a probability below {1 / (data.n_cases + 2):.2g} from "
+        "0: none is shown nearer to 0 or 1 than that. report.json holds them as computed."
     )
     result.append(
         "All of this holds for cases that come from where these came from, measured the same way."

@@ -19,6 +19,7 @@ from honestbayes.models.mixed.explain import MixedFeatureTable, part_table
 from honestbayes.models.real.part import GaussianPart, GaussianTraining, refuse_sparse
 from honestbayes.models.real.settings import gaussian_settings
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.parameters import is_number
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.kinds import KINDS, Kind, columns_of, find_kinds
@@ -179,6 +180,7 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else tuple(map(str, names))
         always = parse_always_keep(self.always_keep, names, len(self.kinds_))
+        self._check_number(always)
         self.part_kinds_: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in self.kinds_)
         return [
             self._training_part(kind, columns_of(X, columns), always[columns], labels)
@@ -195,7 +197,8 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
             "n_features_to_select": self._number(kind, int(np.sum(~always))),
         }
         if kind == "real":
-            return GaussianTraining(gaussian_settings(params, always), as_source(table), labels)
+            chosen = gaussian_settings(params, always)
+            return GaussianTraining(chosen, as_source(table), labels, self.random_state)
         if kind == "binary" and labels.classes.size == 2:
             params["class_pseudocounts"] = tuple(labels.pseudocounts)
             both = (labels.classes, labels.codes == 1)
@@ -211,19 +214,40 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
         settings = categorical_settings(params, always, labels.classes)
         return CategoricalTraining(settings, categories, labels, self.random_state)
 
+    def _check_number(self, always: BoolArray) -> None:
+        """Refuse a number of features that no kind has, or not the kind that it is given for."""
+        racing = {
+            kind: sum(
+                found == kind and not kept
+                for found, kept in zip(self.kinds_, always.tolist(), strict=True)
+            )
+            for kind in KINDS
+        }
+        number: Any = self.n_features_to_select
+        numbers = dict(number) if isinstance(number, Mapping) else {None: number}
+        unknown = sorted(set(numbers) - {None, *KINDS}, key=str)
+        if unknown:
+            msg = f"n_features_to_select names {unknown[0]!r}, which is not one of {KINDS}."
+            raise ValueError(msg)
+        for kind, asked in numbers.items():
+            most = racing.get(kind, 0) if kind else max(racing.values())
+            if is_number(asked) and asked > most:
+                whose = f"{kind} features" if kind else "features of any kind"
+                msg = (
+                    f"n_features_to_select={number} is more than the {most} {whose} in the race; "
+                    "give a smaller number or 'all'."
+                )
+                raise ValueError(msg)
+
     def _number(self, kind: Kind, n_racing: int) -> Any:
         """How many features of a kind are kept: at most those that it has."""
         number: Any = self.n_features_to_select
         if isinstance(number, Mapping):
-            unknown = sorted(set(number) - set(KINDS))
-            if unknown:
-                msg = f"n_features_to_select names {unknown[0]!r}, which is not one of {KINDS}."
-                raise ValueError(msg)
             number = number.get(kind)
             if number == "cv":
                 msg = "n_features_to_select='cv' is for all kinds at once, not for one of them."
                 raise ValueError(msg)
-        if isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 0:
+        if is_number(number) and number >= 0 and number == int(number):
             return min(int(number), n_racing)
         return number
 

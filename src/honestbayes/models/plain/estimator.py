@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Field, Known
+from honestbayes.files.fields import Field, Known, Seed
 from honestbayes.files.records import Section
 from honestbayes.models.plain.counts import LevelCounts
 from honestbayes.models.plain.fields import (
@@ -50,6 +50,8 @@ class DiscreteNB(ClassifierMixin, KnowsTable):
         Kinds of columns ("binary", "categorical", "real") that are not what they look like.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
+    random_state : int, RandomState or None, default=None
+        Every estimator has it; nothing is drawn at random here.
 
     Attributes
     ----------
@@ -86,7 +88,9 @@ class DiscreteNB(ClassifierMixin, KnowsTable):
         "n_bins": WholeParameter(least=2),
         "kinds": KindsInTable(),
         "class_prior": Shares(),
+        "random_state": Seed(),
     }
+    _absent_parameters: ClassVar[Mapping[str, Any]] = {"random_state": None}
 
     def __init__(
         self,
@@ -95,11 +99,13 @@ class DiscreteNB(ClassifierMixin, KnowsTable):
         n_bins: int = 10,
         kinds: Any = None,
         class_prior: Any = None,
+        random_state: Any = None,
     ) -> None:
         self.smoothing = smoothing
         self.n_bins = n_bins
         self.kinds = kinds
         self.class_prior = class_prior
+        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         """Declare what inputs are accepted."""

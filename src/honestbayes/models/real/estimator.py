@@ -57,6 +57,8 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         features to keep; it must depend neither on the order of cases nor on the column's origin
         and unit. With correction="selection" its probability of discarding is simulated. A model
         with a function cannot be saved.
+    random_state : int, RandomState or None, default=None
+        Breaks ties between features of equal strength.
 
     Attributes
     ----------
@@ -107,7 +109,10 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         "feature_prior_": Choice("learned", "heavy-tailed"),
         "correction_": Choice("counts", "selection", None),
     }
-    _absent_parameters: ClassVar[Mapping[str, Any]] = {"criterion": "correlation"}
+    _absent_parameters: ClassVar[Mapping[str, Any]] = {
+        "criterion": "correlation",
+        "random_state": None,
+    }
 
     def __init__(
         self,
@@ -121,6 +126,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         class_prior: Any = None,
         recalibrate: Literal["slope"] | None = "slope",
         criterion: Any = "correlation",
+        random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.threshold = threshold
@@ -131,6 +137,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         self.class_prior = class_prior
         self.recalibrate = recalibrate
         self.criterion = criterion
+        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         """Declare what inputs are accepted."""
@@ -143,7 +150,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         always = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
         settings = gaussian_settings(self.get_params(deep=False), always, labels.classes)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
-        return [GaussianTraining(settings, source, labels)]
+        return [GaussianTraining(settings, source, labels, self.random_state)]
 
     @classmethod
     def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:

@@ -199,7 +199,10 @@ class GaussianFit:
 
 
 def fit_moments(
-    moments: Moments, settings: GaussianSettings, strength: FloatArray | None = None
+    moments: Moments,
+    settings: GaussianSettings,
+    strength: FloatArray | None = None,
+    random_state: np.random.RandomState | None = None,
 ) -> GaussianFit:
     """Select, correct and fit from moments.
 
@@ -211,15 +214,18 @@ def fit_moments(
         Choices of the user.
     strength : ndarray of shape (p,), optional
         Strengths of all features by the user's criterion.
+    random_state : RandomState, optional
+        Breaks ties.
     """
     if settings.criterion is None or strength is None:
-        selection = select_by_r_squared(moments, settings)
+        selection = select_by_r_squared(moments, settings, random_state)
     else:
         selection = race_by_rank(
             strength,
             settings.criterion.name,
             n_features=settings.n_features,
             always_keep=settings.always_keep,
+            random_state=random_state,
         ).selection(moments.class_counts, moments.observed, moments.feature_names, n_levels=0)
     n_classes = len(moments.class_counts)
     degrees = np.maximum(moments.observed.sum(axis=0) - n_classes, 0)
@@ -257,7 +263,11 @@ def assemble(
     )
 
 
-def select_by_r_squared(moments: Moments, settings: GaussianSettings) -> Selection:
+def select_by_r_squared(
+    moments: Moments,
+    settings: GaussianSettings,
+    random_state: np.random.RandomState | None = None,
+) -> Selection:
     """Keep the features with the largest r squared."""
     strength = moments.r_squared()
     outcome = race(
@@ -266,6 +276,7 @@ def select_by_r_squared(moments: Moments, settings: GaussianSettings) -> Selecti
         n_features=settings.n_features,
         threshold=settings.threshold,
         always_keep=settings.always_keep,
+        random_state=random_state,
     )
     return outcome.selection(
         moments.class_counts, moments.observed, moments.feature_names, n_levels=0

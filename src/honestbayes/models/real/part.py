@@ -12,7 +12,13 @@ from honestbayes.files.records import INLINE
 from honestbayes.models.real.draws import draw_gaussian_evidence
 from honestbayes.models.real.fit import GaussianFit, fit_moments
 from honestbayes.models.real.settings import GaussianSettings
-from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, TrainingPart
+from honestbayes.models.shared.parts import (
+    Describe,
+    FittedPart,
+    TrainingLabels,
+    TrainingPart,
+    tie_breaker,
+)
 from honestbayes.screening.moments import Moments, screen_moments
 from honestbayes.selection import Selection
 from honestbayes.sources import Source, as_source
@@ -62,6 +68,7 @@ class GaussianTraining(TrainingPart):
     settings: GaussianSettings
     source: Source
     labels: TrainingLabels
+    random_state: Any
 
     def fit(self) -> GaussianPart:
         """Fit all rows."""
@@ -77,7 +84,9 @@ class GaussianTraining(TrainingPart):
         whole: FittedPart | None,  # noqa: ARG002 - all is learned again, which is quick
     ) -> GaussianPart:
         moments, strength = statistic
-        return GaussianPart(fit_moments(moments, self.settings, strength))
+        return GaussianPart(
+            fit_moments(moments, self.settings, strength, tie_breaker(self.random_state))
+        )
 
     def _values(self, part: GaussianPart, rows: IntArray) -> AnyArray:
         columns = np.array(part.selection.columns, dtype=np.int64)

@@ -100,7 +100,7 @@ def prior_and_correction(
 
 def tolerance_of(params: Mapping[str, Any]) -> float:
     """Return the bound on the error of quadrature."""
-    if not (_is_real(params["tol"]) and params["tol"] > 0):
+    if not (is_number(params["tol"]) and params["tol"] > 0):
         msg = f"tol={params['tol']!r} is not positive."
         raise ValueError(msg)
     return float(params["tol"])
@@ -113,7 +113,7 @@ def selection_rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None
         if k is not None:
             msg = "give n_features_to_select or threshold, not both."
             raise ValueError(msg)
-        if not (_is_real(threshold) and 0 <= threshold <= 1):
+        if not (is_number(threshold) and 0 <= threshold <= 1):
             msg = f"threshold={threshold!r} is not a correlation between 0 and 1."
             raise ValueError(msg)
         return None, float(threshold)
@@ -124,7 +124,7 @@ def selection_rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None
             msg = f"n_features_to_select={k!r} is not a number, 'all', 'cv' or None."
             raise ValueError(msg)
         return None, None
-    if not (_is_real(k) and np.isfinite(k) and int(k) == k and k >= 0):
+    if not (is_number(k) and np.isfinite(k) and int(k) == k and k >= 0):
         msg = f"n_features_to_select={k!r} is not a whole number of features."
         raise ValueError(msg)
     if k > n_racing:
@@ -136,7 +136,8 @@ def selection_rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None
     return int(k), None
 
 
-def _is_real(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether this is a number; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -161,7 +162,7 @@ def theta_interval(params: Mapping[str, Any]) -> tuple[float, float]:
 def whole_number(params: Mapping[str, Any], name: str, least: int) -> int:
     """Return a whole number of the user's that is not too small."""
     value = params[name]
-    if not (_is_real(value) and np.isfinite(value) and int(value) == value and value >= least):
+    if not (is_number(value) and np.isfinite(value) and int(value) == value and value >= least):
         msg = f"{name}={value!r} is not a whole number from {least} on."
         raise ValueError(msg)
     return int(value)
@@ -185,7 +186,7 @@ def check_weights(sample_weight: Any, codes: IntArray, classes: AnyArray) -> Flo
 def positive_number(params: Mapping[str, Any], name: str) -> float:
     """Return a finite number of the user's that is above 0."""
     value = params[name]
-    if not (_is_real(value) and 0 < value < np.inf):
+    if not (is_number(value) and 0 < value < np.inf):
         msg = f"{name}={value!r} is not a number above 0."
         raise ValueError(msg)
     return float(value)

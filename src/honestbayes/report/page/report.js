@@ -23,7 +23,9 @@
   }
 
   function shown(value, column) {
-    return typeof value === "number" && column.digits !== null ? value.toFixed(column.digits) : String(value);
+    if (typeof value !== "number" || column.digits === null) return String(value);
+    if (value <= column.low) return column.below;
+    return value >= column.high ? column.above : value.toFixed(column.digits);
   }
 
   function draw() {

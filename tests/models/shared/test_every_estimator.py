@@ -1,0 +1,55 @@
+"""What all estimators of the package have in common."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import honestbayes
+
+ESTIMATORS = [
+    value
+    for name in honestbayes.__all__
+    if inspect.isclass(value := getattr(honestbayes, name)) and hasattr(value, "get_params")
+]
+
+
+def table():
+    rng = np.random.default_rng(0)
+    X = (rng.random((40, 6)) < 0.4).astype(int)
+    return X, np.arange(40) % 2
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_random_state_is_a_parameter(estimator):
+    assert estimator(random_state=3).get_params()["random_state"] == 3
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [kind for kind in ESTIMATORS if "n_features_to_select" in inspect.signature(kind).parameters],
+)
+def test_more_features_than_there_are_is_refused(estimator):
+    X, y = table()
+    with pytest.raises(ValueError, match=r"=7 is more than the 6 features.* in the race"):
+        estimator(n_features_to_select=7).fit(X, y)
+
+
+def test_a_kind_of_column_has_no_more_features_than_columns_of_that_kind():
+    X, y = table()
+    X = np.column_stack([X, np.random.default_rng(1).normal(size=(40, 2))])
+    kept = honestbayes.SelectiveMixedNB(n_features_to_select=6).fit(X, y).selections_
+    assert [len(kept[kind].kept) for kind in ("binary", "real")] == [6, 2]
+    with pytest.raises(ValueError, match="more than the 2 real features in the race"):
+        honestbayes.SelectiveMixedNB(n_features_to_select={"real": 3}).fit(X, y)
+
+
+def test_the_seed_decides_between_measurements_that_are_equally_strong():
+    X, y = table()
+    same = np.repeat(X[:, :1] + np.linspace(0, 1, 40)[:, None], 12, axis=1)
+    fit = honestbayes.SelectiveGaussianNB
+    kept = {
+        tuple(fit(n_features_to_select=2, random_state=seed).fit(same, y).selection_.kept)
+        for seed in (0, 1, 2, 3, 4, 0)
+    }
+    assert 1 < len(kept) <= 5
