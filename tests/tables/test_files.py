@@ -152,6 +152,7 @@ def test_columns_can_stay_text(write: Any) -> None:
         ("a;b\n 1,5 ;NA\n.;x\n", [1.5, None]),
         ("a\tb\n0,5\tx\n", [0.5]),
         ("a;b\n1,5;2020-01-01\n", [1.5]),
+        ('a,b\n"1,5",x\n', [1.5]),  # quoted, and no number of the file has a point
     ],
 )
 def test_decimal_commas_are_read(write: Any, text: str, values: list[float]) -> None:
@@ -165,9 +166,9 @@ def test_decimal_commas_are_read(write: Any, text: str, values: list[float]) -> 
 @pytest.mark.parametrize(
     "text",
     [
-        "a;b\n1,5;2.5\n",  # both marks
+        "a;b\n1,5;2\n2.5;3\n",  # both marks in one column
         "a\tb\n1,234\tx\n",  # may be thousands
-        'a,b\n"1,5",x\n',  # the comma is the delimiter
+        'a,b\n"1,5",2.5\n',  # the comma is the delimiter, the point the decimal mark
     ],
 )
 def test_commas_that_may_mean_something_else_are_text(write: Any, text: str) -> None:
