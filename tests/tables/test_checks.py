@@ -12,6 +12,7 @@ from sklearn import datasets
 
 from honestbayes.datasets import load_leukemia
 from honestbayes.tables import DoubtfulTable, TrainingTable, open_table, read_training
+from honestbayes.tables.checks import cells, classes, groups
 from honestbayes.tables.memory import frame_table
 
 
@@ -139,6 +140,14 @@ def test_the_leukaemia_table_is_quiet() -> None:
     data = load_leukemia()
     frame = pd.DataFrame(data.X).add_prefix("gene ").assign(status=data.y)
     assert train(frame).findings == ()
+
+
+def test_every_rule_has_its_line_on_the_page_of_rules() -> None:
+    page = " ".join(Path(__file__, "../../../docs/checks.rst").resolve().read_text("utf-8").split())
+    rules = {rule for _, rule, _ in (*STOPPED.values(), *REMARKED.values())}
+    assert all(f"* - {rule} - " in page for rule in rules)
+    numbers = (groups.MIXED, groups.REPEATED, classes.NEARLY, classes.OTHERS, cells.NUMBERS)
+    assert all(f"{number:g}" in page or f"{100 * number:g}%" in page for number in numbers)
 
 
 OUTCOMES = {
