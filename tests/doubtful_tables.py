@@ -55,6 +55,13 @@ def _ages():
     return frame
 
 
+def _whole_ages():
+    frame = visits()
+    age = np.random.default_rng(4).integers(30, 75, 25)
+    frame["age"] = age[frame.pop("patient") - 101]
+    return frame
+
+
 def _two_names():
     frame = visits()
     place = frame.pop("patient") - 101
@@ -127,6 +134,12 @@ STOPPED = {
 
 
 REMARKED = {
+    "patients without a name": (
+        lambda: visits().drop(columns="patient"),
+        "rows in sequence",
+        "",
+    ),
+    "patients and their age in years": (_whole_ages, "rows in sequence", ""),
     "a text with 2% noise": (
         lambda: _with(code=lambda y, rng: np.where(y ^ (rng.permutation(y.size) < 2), "B2", "A1")),
         "nearly a copy",

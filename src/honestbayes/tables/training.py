@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from honestbayes.sources.kinds import Kind
-from honestbayes.tables.checks import Finding, look_at_columns, repeated_rows
+from honestbayes.tables.checks import Finding, alike_in_sequence, look_at_columns, repeated_rows
 from honestbayes.tables.columns import Column, classify_columns
 from honestbayes.tables.decided import check_kinds, decided_column, decided_table
 from honestbayes.tables.encoding import Encoding, encoding_of
@@ -179,7 +179,10 @@ def read_training(
     if together is None and not keep_duplicates:
         real = {column.name for column in columns if column.kind == "real"}
         measured = np.array([feature.column in real for feature in encoding.features])
-        doubts = (*repeated_rows(values, classes.codes, measured, row_numbers), *doubts)
+        of_rows = list(repeated_rows(values, classes.codes, measured, row_numbers))
+        if not any(finding.rule == "groups" for finding in doubts):
+            of_rows += alike_in_sequence(values, measured)
+        doubts = tuple(sorted((*of_rows, *doubts), key=lambda finding: not finding.stops))
     return TrainingTable(
         X=pd.DataFrame(values, columns=list(encoding.names), copy=False),
         kinds=_kinds(encoding, columns, values),

@@ -20,10 +20,18 @@ from honestbayes.tables.checks.codes import codes_among, may_be_code
 from honestbayes.tables.checks.finding import Finding, Way
 from honestbayes.tables.checks.groups import groups_in, joint_groups, repeated_rows
 from honestbayes.tables.checks.levels import Levels, levels_of
+from honestbayes.tables.checks.sequence import alike_in_sequence
 from honestbayes.tables.columns import FEW_LEVELS, MAX_LEVELS, Column, is_identifier_name
 from honestbayes.types import AnyArray, IntArray
 
-__all__ = ["MOST_OF_A_RULE", "Finding", "Way", "look_at_columns", "repeated_rows"]
+__all__ = [
+    "MOST_OF_A_RULE",
+    "Finding",
+    "Way",
+    "alike_in_sequence",
+    "look_at_columns",
+    "repeated_rows",
+]
 
 MOST_JOINED = 50
 """Columns that are looked at two by two."""
