@@ -74,8 +74,9 @@ def test_cells_that_are_called_missing_are_missing_and_the_column_is_of_numbers(
     frame = STOPPED["two words for missing"][0]()
     file = frame_table(frame, "t").with_missing(["-", "n.d."])
     data = read_training(file, target="status", coded=True)
-    # Parquet and frames say themselves what is text; a file of text is read anew.
-    assert not any(finding.rule == "stray cells" for finding in data.findings)
+    assert data.findings == ()
+    assert data.kinds[list(data.X.columns).index("g0")] == "real"
+    assert data.X["g0"].isna().sum() == frame["g0"].isin(["-", "n.d."]).sum()
 
 
 @pytest.mark.parametrize("case", REMARKED)

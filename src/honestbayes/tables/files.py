@@ -11,7 +11,7 @@ from typing import Literal, Protocol, Self
 
 import pyarrow as pa
 
-from honestbayes.tables.conversion import infer, to_numbers, to_text, without
+from honestbayes.tables.conversion import infer, is_text, to_numbers, to_text, without
 from honestbayes.tables.csv_header import TextForm
 from honestbayes.tables.csv_reader import open_csv
 from honestbayes.tables.errors import InputError, listed, shown, suggestion
@@ -122,8 +122,10 @@ class TableFile:
             if name in text:
                 column = to_text(column, name)
             else:
+                before = column.null_count
                 column = without(column, self.missing)
-                if self.format == "csv":
+                # Elsewhere text is text, but for numbers that only such cells made text.
+                if self.format == "csv" or (is_text(column.type) and column.null_count > before):
                     column = without(infer(column, self.decimal_of(name)), self.missing)
             arrays[name] = column
         return pa.table(arrays)
