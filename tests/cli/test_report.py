@@ -205,8 +205,16 @@ def test_what_a_table_is_too_small_for_is_said_in_words_of_the_options(run, tmp_
     write(small.assign(one="same"), tmp_path / "small.csv")
     write(small.assign(status=["ill"] * 2 + ["well"] * 6), tmp_path / "two.csv")
     for table, more, words in (
-        ("small.csv", (), "--folds 5 is too many: class 'ill' has 4 cases; give --folds from 2 to"),
-        ("two.csv", (), "--folds 5 is too many: class 'ill' has 2 cases; give --folds 2."),
+        (
+            "small.csv",
+            ("--folds", 5),
+            "--folds 5 is too many: class 'ill' has 4 cases; give --folds from 2 to",
+        ),
+        (
+            "two.csv",
+            ("--folds", 5),
+            "--folds 5 is too many: class 'ill' has 2 cases; give --folds 2.",
+        ),
         ("small.csv", ("-k", 4), "--features 4 is more than the 3 features to select from"),
         ("small.csv", ("-k", 0), "--features 0 leaves no feature"),
         ("small.csv", ("-k", "auto"), "--features auto needs 20 cases of a class"),

@@ -139,6 +139,45 @@ def test_numbers_too_large_to_be_squared_are_refused(write: Any, cell: str) -> N
         list(file.batches(["v"]))
 
 
+def test_a_column_of_codes_with_points_leaves_the_commas_of_others(write: Any) -> None:
+    file = open_table(write("a;b;c\n1,5;12.3;4\n2,25;7.8;5\n3;45.1;6,5\n"))
+    assert file.read().to_pydict() == {
+        "a": [1.5, 2.25, 3.0],
+        "b": [12.3, 7.8, 45.1],
+        "c": [4.0, 5.0, 6.5],
+    }
+    (batch,) = file.batches(["a", "b", "c"])
+    assert batch.to_pydict() == file.read().to_pydict()
+
+
+def test_points_that_may_part_thousands_are_no_numbers_beside_decimal_commas(write: Any) -> None:
+    text = "a;b\n1,5;1.234\n2,5;12.500\n"
+    assert open_table(write(text)).read()["b"].to_pylist() == ["1.234", "12.500"]
+    assert open_table(write(text), decimal=".").read()["b"].to_pylist() == [1.234, 12.5]
+
+
+def test_words_of_the_user_are_missing_in_text_and_in_numbers(write: Any) -> None:
+    file = open_table(write("id,a,b\n999,1,x\n2,999.0,-\n3,-,y\n"), missing=["-", "999"])
+    found = file.read(text={"id"}).to_pydict()
+    assert found == {"id": ["999", "2", "3"], "a": [1.0, None, None], "b": ["x", None, "y"]}
+    (batch,) = file.batches(["id", "a", "b"], text={"b"}, names={"id"})
+    assert batch.to_pydict() == found
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_another_alphabet_is_read_where_it_is_named(write: Any, packed: str) -> None:
+    text = "größe;b\n" + "1,5;Köln\n" * 40_000
+    path = write(text.encode("latin-1"), f"t.csv{packed}")
+    with pytest.raises(InputError, match=r"--encoding latin-1\.$"):
+        open_table(path)
+    table = open_table(path, encoding="latin-1").read()
+    assert table.column_names == ["größe", "b"]
+    assert set(table["b"].to_pylist()) == {"Köln"}
+    assert table.num_rows == 40_000
+    with pytest.raises(InputError, match="not in the alphabet that --encoding names"):
+        open_table(path, encoding="ascii").read()
+
+
 def test_columns_can_stay_text(write: Any) -> None:
     table = open_table(write("id,x\n007,1\n08,2\n")).read(["x", "id"], text={"id"})
     assert table.to_pydict() == {"x": [1.0, 2.0], "id": ["007", "08"]}
@@ -152,6 +191,7 @@ def test_columns_can_stay_text(write: Any) -> None:
         ("a;b\n 1,5 ;NA\n.;x\n", [1.5, None]),
         ("a\tb\n0,5\tx\n", [0.5]),
         ("a;b\n1,5;2020-01-01\n", [1.5]),
+        ('a,b\n"1,5",x\n', [1.5]),  # quoted, and no number of the file has a point
     ],
 )
 def test_decimal_commas_are_read(write: Any, text: str, values: list[float]) -> None:
@@ -165,9 +205,9 @@ def test_decimal_commas_are_read(write: Any, text: str, values: list[float]) -> 
 @pytest.mark.parametrize(
     "text",
     [
-        "a;b\n1,5;2.5\n",  # both marks
+        "a;b\n1,5;2\n2.5;3\n",  # both marks in one column
         "a\tb\n1,234\tx\n",  # may be thousands
-        'a,b\n"1,5",x\n',  # the comma is the delimiter
+        'a,b\n"1,5",2.5\n',  # the comma is the delimiter, the point the decimal mark
     ],
 )
 def test_commas_that_may_mean_something_else_are_text(write: Any, text: str) -> None:

@@ -1,5 +1,6 @@
 """A model that takes tables as they are: the same from a file, in parts, or from any frame."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,9 @@ CORRUPTIONS = [
     (lambda c: c["encoding"].update(levels={}), "encoding is refused"),
     (lambda c: c["encoding"]["columns"].__setitem__(0, 7), "encoding is refused"),
     (lambda c: c.update(more=1), "more is unknown"),
+    (lambda c: c.update(missing="-"), "missing is not a list of texts"),
+    (lambda c: c.update(missing=["-", 9]), "missing is not a list of texts"),
+    (lambda c: c.update(trained_on="patients.csv"), "trained_on is not a hash"),
     (
         lambda c: c["estimator"].update(kept_columns_only=False),
         "does not name every column|do not fit",
@@ -92,6 +96,25 @@ def test_what_cannot_be_a_model_is_refused(saved, tmp_path, corrupt, message):
     )
     with pytest.raises(ModelFileError, match=message):
         honestbayes.load(tmp_path / "bad.honestbayes")
+
+
+def test_words_for_missing_cells_and_the_hash_of_the_training_are_kept(fitted, tmp_path):
+    model, _, table = fitted
+    model = replace(model, missing=("-", "999"))
+    model.save(tmp_path / "m.honestbayes")
+    loaded = honestbayes.load(tmp_path / "m.honestbayes")
+    assert loaded.missing == ("-", "999")
+    assert loaded.trained_on == model.trained_on
+    rows = frame()
+    gaps, words = rows.copy(), rows.astype({"dose": object})
+    gaps.loc[:3, "dose"], words.loc[:3, "dose"] = np.nan, 999.0
+    words["dose"] = words["dose"].astype(float)
+    assert np.array_equal(loaded.predict_proba(words), model.predict_proba(gaps))
+    features = loaded.encode(rows)[0]
+    assert loaded.was_trained_on(features, table.y)
+    assert loaded.was_trained_on(features[::-1], table.y[::-1])
+    assert not loaded.was_trained_on(features[1:], table.y[1:])
+    assert not loaded.was_trained_on(features, 1 - table.y)
 
 
 def test_files_of_the_binary_model_name_no_estimator_as_older_ones_do(fitted):

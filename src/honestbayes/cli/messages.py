@@ -1,4 +1,4 @@
-"""What the commands print, and how they end: 0 done, 2 bad input, 1 anything else."""
+"""What the commands print, and how they end: 0 done, 2 bad input, 3 doubtful, 1 else."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from honestbayes.files import ModelFileError
 from honestbayes.report.analysis import Progress as ProgressLike
 from honestbayes.report.analysis import no_progress
-from honestbayes.tables import InputError
+from honestbayes.tables import DoubtfulTable, InputError
 
 BAD_INPUT = 2
+
+DOUBTFUL = 3
+"""The table can be read, and would give a wrong conclusion; options decide."""
 
 MAX_WORD = 60
 """Characters of a name from data that are printed; more would bury the rest of the line."""
@@ -60,6 +63,8 @@ def tell(text: object) -> None:
 def one_line_errors(command: Callable[Words, Result]) -> Callable[Words, Result]:
     """Turn bad input into one line and exit code 2; anything else ends with 1.
 
+    A table that is doubtful ends with 3, and a line for each doubt.
+
     What the system refuses, such as a full disk, is told in one line too; what is a mistake of
     ours keeps its traceback.
     """
@@ -70,6 +75,11 @@ def one_line_errors(command: Callable[Words, Result]) -> Callable[Words, Result]
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
                 return command(*args, **words)
+        except DoubtfulTable as doubts:
+            tell(f"honestbayes: {doubts.lines[0]}")
+            for line in doubts.lines[1:]:
+                tell(f"- {line}")
+            raise typer.Exit(DOUBTFUL) from None
         except (InputError, ModelFileError) as error:
             tell(f"honestbayes: {error}")
             raise typer.Exit(BAD_INPUT) from None

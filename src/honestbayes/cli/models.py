@@ -15,6 +15,7 @@ import numpy as np
 import typer
 
 from honestbayes.cli import options as given
+from honestbayes.cli import reading
 from honestbayes.cli.messages import bad_input, one_line_errors, progress, say, tell, word
 from honestbayes.cli.report import cases_in_words, stem
 from honestbayes.files import ModelFileError, read_archive, whole_file
@@ -37,6 +38,11 @@ from honestbayes.types import BoolArray, FloatArray
 
 _HEADER = b"row,"
 
+TRAINING_ROWS = (
+    "These are the rows that the model was trained on: the figures say nothing about new cases. "
+    "Give a table that the model has not seen, or read the report's held-out figures."
+)
+
 
 @one_line_errors
 def fit(
@@ -55,7 +61,14 @@ def fit(
     out: Annotated[
         Path | None, typer.Option(help="Model file to write; by default named after the table.")
     ] = None,
-    delimiter: given.Delimiter = None,
+    missing: reading.Missing = None,
+    categorical: reading.Categorical = None,
+    measured: reading.Measured = None,
+    flags: reading.Flags = None,
+    keep_duplicates: reading.KeepDuplicates = False,
+    delimiter: reading.Delimiter = None,
+    decimal: reading.Decimal = None,
+    encoding: reading.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
 ) -> None:
@@ -63,9 +76,10 @@ def fit(
     given.check_selection(features, threshold)
     given.check_model(model, features)
     shares = given.prevalence_of(prevalence)
+    kinds = reading.kinds_of(categorical, measured, flags)
     place = Path(f"{stem(table)}.honestbayes") if out is None else out
     _check_replaceable(place)
-    file = given.opened(table, delimiter, max_size)
+    file = reading.opened(table, delimiter, max_size, decimal, encoding, missing)
     chosen = Options(
         n_features=given.number_of_features(features),
         threshold=threshold,
@@ -84,7 +98,10 @@ def fit(
             keep=keep or (),
             groups=groups,
             coded=chosen.coded,
+            kinds=kinds,
+            keep_duplicates=keep_duplicates,
         )
+        data.refuse_doubts(file.name)
         given.check_fits(chosen, data)
         bars("Fitting", 0)
         with bad_input():
@@ -136,7 +153,9 @@ def predict(
         ),
     ] = False,
     prevalence: given.Prevalence = None,
-    delimiter: given.Delimiter = None,
+    delimiter: reading.Delimiter = None,
+    decimal: reading.Decimal = None,
+    encoding: reading.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
 ) -> None:
@@ -144,7 +163,7 @@ def predict(
     shares = given.prevalence_of(prevalence)
     fitted = loaded(model)
     prior = prevalences(shares, fitted.labels)
-    file = given.opened(table, delimiter, max_size)
+    file = reading.opened(table, delimiter, max_size, decimal, encoding)
     fitted.check_columns(file)
     more = () if row_names is None else (row_names,)
     file.require(more)
@@ -278,7 +297,9 @@ def evaluate(
     target: given.Target = None,
     groups: given.Groups = None,
     prevalence: given.Prevalence = None,
-    delimiter: given.Delimiter = None,
+    delimiter: reading.Delimiter = None,
+    decimal: reading.Decimal = None,
+    encoding: reading.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     as_json: given.AsJson = False,
 ) -> None:
@@ -286,24 +307,27 @@ def evaluate(
     shares = given.prevalence_of(prevalence)
     fitted = loaded(model)
     prior = prevalences(shares, fitted.labels)
-    file = given.opened(table, delimiter, max_size)
+    file = reading.opened(table, delimiter, max_size, decimal, encoding)
     fitted.check_columns(file)
+    file = file.with_missing(fitted.missing)
     name = fitted.target if target is None else target
     has_class, y = known_classes(_column(file, name), name, fitted.labels)
     if y.size == 0:
         msg = f"{file.name} has no row with a class in column {shown(name)}."
         raise InputError(msg)
     unknown: dict[str, set[str]] = {}
-    found = []
+    found, seen = [], []
     with progress(quiet=as_json) as bars, closing(fitted.batches(file)) as parts:
         step = bars("Predicting", 0)
         for features, _, strange in parts:
             found.append(_predictions(fitted, features, prior, None)[0])
+            seen.append(features.to_numpy())
             _add_unknown(unknown, strange)
             step()
     proba = np.concatenate(found)[has_class]
     together = None if groups is None else _groups(file, groups, has_class)
     classes = np.arange(len(fitted.labels))
+    known = fitted.was_trained_on(np.concatenate(seen)[has_class], y)
     summary = summarise(y, proba, classes=classes, groups=together)
     counted = claims(y, proba, at_least=SURE, classes=classes, groups=together)
     tell_unknown(unknown)
@@ -318,9 +342,16 @@ def evaluate(
             who = f"all cases are of class {shown(fitted.labels[int(y[0])])}"
         tell(f"warning: {who}; AUC and calibration need all classes.")
     if as_json:
-        result = {"summary": summary, "claims": counted, "labels": fitted.labels}
+        result = {
+            "training_rows": known,
+            "summary": summary,
+            "claims": counted,
+            "labels": fitted.labels,
+        }
         typer.echo(json.dumps(plain_data(result), allow_nan=False, indent=1))
         return
+    if known:
+        say(f"{TRAINING_ROWS}\n")
     of_labels = f"class 1 is {shown(fitted.labels[1])}"
     if len(fitted.labels) > 2:
         of_labels = f"classes are {', '.join(shown(label) for label in fitted.labels)}"
@@ -328,6 +359,8 @@ def evaluate(
     lines = str(summary).splitlines()
     needs_all = ("AUC", "calibration") if absent else ()
     say("\n".join(line for line in lines if not line.startswith(needs_all)), wrap=False)
+    if known:
+        return
     say()
     say(external_verdict(summary, counted, fitted.labels, card_of(fitted.estimator).beyond))
 

@@ -15,10 +15,8 @@ from honestbayes.models.cards import table_cards
 from honestbayes.report.fitting import largest_race
 from honestbayes.report.folder import check_parent
 from honestbayes.report.options import Options, refuse_choice_of_number
-from honestbayes.tables import InputError, TableFile, TrainingTable, open_table
-from honestbayes.tables.errors import shown
+from honestbayes.tables import InputError, TrainingTable
 
-GIGABYTE = 1 << 30
 DEFAULT_MAX_SIZE = 4.0
 
 ENOUGH_FOR_AUTO = 20
@@ -67,7 +65,8 @@ ModelKind = Annotated[
 ]
 DEFAULT_MODEL = next(iter(ModelWord))
 Keep = Annotated[
-    list[str] | None, typer.Option(help="Column kept by design, outside the race; repeatable.")
+    list[str] | None,
+    typer.Option(help="Column kept by design, outside the race, and meant as it is; repeatable."),
 ]
 Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out; repeatable.")]
 Groups = Annotated[
@@ -88,9 +87,6 @@ Recalibrate = Annotated[
     bool, typer.Option(help="Multiply the evidence by a slope learnt from held-out cases.")
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Draws folds and breaks ties.")]
-Delimiter = Annotated[
-    str | None, typer.Option(help="What separates cells of a CSV file; found by itself.")
-]
 MaxSize = Annotated[
     float,
     typer.Option(
@@ -201,14 +197,7 @@ def check_evaluation(options: Options, table: TrainingTable) -> None:
 
 def check_folds(n_folds: int, table: TrainingTable, option: str) -> None:
     """Refuse more folds than a class has cases, or than there are groups."""
-    counts = np.bincount(table.y, minlength=len(table.labels)).tolist()
-    smaller = counts.index(min(counts))
-    most, what = counts[smaller], f"class {shown(table.labels[smaller])} has"
-    unit = "cases"
-    if table.groups is not None:
-        n_groups = len(set(table.groups.tolist()))
-        if n_groups < most:
-            most, what, unit = n_groups, "there are", "groups"
+    most, what, unit = table.most_folds()
     if most < 2:
         msg = "all rows are of one group; name another column with --groups."
         raise InputError(msg)
@@ -234,12 +223,6 @@ def check_file_place(place: Path) -> None:
         msg = f"{place.name} is not an ordinary file; choose another --out."
         raise InputError(msg)
     check_parent(place)
-
-
-def opened(path: Path, delimiter: str | None, max_size: float) -> TableFile:
-    """Open a table with the limits of the user."""
-    limit = int(max_size * GIGABYTE) if 0 < max_size < math.inf else None
-    return open_table(path, delimiter=delimiter, max_bytes=limit)
 
 
 def shareable(path: Path) -> str:

@@ -12,10 +12,12 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from honestbayes.cli import options as given
+from honestbayes.cli import reading
 from honestbayes.cli.messages import bad_input, one_line_errors, progress, say, word
 from honestbayes.report.analysis import Analysis, analyse
 from honestbayes.report.contenders import FREQUENCIES
 from honestbayes.report.described import races_in_words
+from honestbayes.report.fitting import with_room
 from honestbayes.report.folder import PAGE, check_folder, write_folder
 from honestbayes.report.options import DEFAULT_FOLDS, Options
 from honestbayes.report.record import Report
@@ -37,9 +39,14 @@ def report(
     ignore: given.Ignore = None,
     groups: given.Groups = None,
     row_names: given.RowNames = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = (
-        DEFAULT_FOLDS
-    ),
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help=f"Folds of the cross-validation; {DEFAULT_FOLDS}, or as many as the smallest "
+            "class has cases.",
+        ),
+    ] = None,
     repeats: Annotated[
         int | None, typer.Option(min=1, help="How often folds are drawn; by the table's size.")
     ] = None,
@@ -57,7 +64,14 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="Folder to write; by default named after the table.")
     ] = None,
-    delimiter: given.Delimiter = None,
+    missing: reading.Missing = None,
+    categorical: reading.Categorical = None,
+    measured: reading.Measured = None,
+    flags: reading.Flags = None,
+    keep_duplicates: reading.KeepDuplicates = False,
+    delimiter: reading.Delimiter = None,
+    decimal: reading.Decimal = None,
+    encoding: reading.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
@@ -67,10 +81,11 @@ def report(
     given.check_model(model, features)
     shares = given.prevalence_of(prevalence)
     given.check_jobs(jobs)
+    kinds = reading.kinds_of(categorical, measured, flags)
     chosen = Options(
         n_features=given.number_of_features(features),
         threshold=threshold,
-        n_folds="loo" if leave_one_out else folds,
+        n_folds="loo" if leave_one_out else folds or DEFAULT_FOLDS,
         n_repeats=repeats,
         prevalence=shares,
         recalibrate=recalibrate,
@@ -82,7 +97,7 @@ def report(
     folder = Path(f"{stem(table)}-report") if out is None else out
     check_folder(folder)
     command = given.repeating_command(context, "jobs", "quiet", "as_json")
-    file = given.opened(table, delimiter, max_size)
+    file = reading.opened(table, delimiter, max_size, decimal, encoding, missing)
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
         data = read_training(
@@ -94,7 +109,12 @@ def report(
             groups=groups,
             ids=row_names,
             coded=chosen.coded,
+            kinds=kinds,
+            keep_duplicates=keep_duplicates,
         )
+        data.refuse_doubts(file.name)
+        if folds is None:
+            chosen, data = with_room(chosen, data)
         given.check_fits(chosen, data)
         given.check_evaluation(chosen, data)
         with bad_input():

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from honestbayes.cli import options as given
+from honestbayes.cli import reading
 from honestbayes.cli.messages import bad_input, one_line_errors, progress
 from honestbayes.cli.report import stem
 from honestbayes.cli.selection_choices import (
@@ -93,6 +94,10 @@ def select(
     loss: Annotated[Loss, typer.Option(help="What is made small.")] = Loss.squared_error,
     weights: Annotated[str | None, typer.Option(help="Column of what each row counts.")] = None,
     ignore: given.Ignore = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Column that is meant, though it looks doubtful; repeatable."),
+    ] = None,
     groups: given.Groups = None,
     row_names: Annotated[
         str | None,
@@ -109,7 +114,14 @@ def select(
     out: Annotated[
         Path | None, typer.Option(help="Folder to write; by default named after the table.")
     ] = None,
-    delimiter: given.Delimiter = None,
+    missing: reading.Missing = None,
+    categorical: reading.Categorical = None,
+    measured: reading.Measured = None,
+    flags: reading.Flags = None,
+    keep_duplicates: reading.KeepDuplicates = False,
+    delimiter: reading.Delimiter = None,
+    decimal: reading.Decimal = None,
+    encoding: reading.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
@@ -132,7 +144,7 @@ def select(
     folder = Path(f"{stem(table)}-selection") if out is None else out
     check_selection_folder(folder, table)
     command = given.repeating_command(context, "jobs", "quiet", "as_json")
-    file = given.opened(table, delimiter, max_size)
+    file = reading.opened(table, delimiter, max_size, decimal, encoding, missing)
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
         left_out = _not_candidates(
@@ -142,8 +154,17 @@ def select(
             {target: "the target", groups: "the groups", row_names: "the identifiers"},
         )
         data = read_training(
-            file, target=target, ignore=left_out, groups=groups, ids=row_names, coded=True
+            file,
+            target=target,
+            ignore=left_out,
+            keep=keep or (),
+            groups=groups,
+            ids=row_names,
+            coded=True,
+            kinds=reading.kinds_of(categorical, measured, flags),
+            keep_duplicates=keep_duplicates,
         )
+        data.refuse_doubts(file.name)
         weight = None if weights is None else row_weights(file, weights, data.row_numbers)
         chosen.check_table(data)
         bars("Selecting", 0)
@@ -181,7 +202,7 @@ def _not_candidates(
 def row_weights(file: TableFile, name: str, row_numbers: IntArray) -> FloatArray:
     """Return what each row that has a class counts; refuse what is no weight."""
     column = file.read([name])[name]
-    values = to_numbers(column, name, decimal=file.decimal)[row_numbers - 1]
+    values = to_numbers(column, name, decimal=file.decimal_of(name))[row_numbers - 1]
     wrong = np.flatnonzero(~(values >= 0))
     if wrong.size:
         value = float(values[wrong[0]])

@@ -9,7 +9,7 @@ import numpy as np
 
 from honestbayes.models.cards import card_of
 from honestbayes.models.real import correlation_with
-from honestbayes.report.record import DataSummary, LeftOut, Race
+from honestbayes.report.record import DataSummary, LeftOut, Race, ReadColumn
 from honestbayes.screening import screen
 from honestbayes.screening.categories import count_categories
 from honestbayes.screening.moments import screen_moments
@@ -18,6 +18,7 @@ from honestbayes.sources import as_source
 from honestbayes.sources.kinds import Kind
 from honestbayes.sources.levels import category_table
 from honestbayes.tables import TrainingTable
+from honestbayes.tables.columns import ColumnKind
 from honestbayes.tables.model import Estimator
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 N_JUST_MISSED = 10
+
+MOST_COLUMNS = 100
+"""Columns of a table up to which the report says how each one was read."""
+
+READ_AS: dict[ColumnKind, Literal["flag", "measurement", "category", "left out"]] = {
+    "binary": "flag",
+    "real": "measurement",
+    "categorical": "category",
+    "left out": "left out",
+}
+"""What columns of each kind are called."""
 
 KIND_WORDS = {"binary": "binary", "categorical": "categorical", "real": "real-valued"}
 """What features of each kind are called."""
@@ -59,8 +71,27 @@ def data_summary(table: TrainingTable, name: str) -> DataSummary:
             for column in table.columns
             if column.kind == "left out"
         ),
+        n_columns=len(table.columns),
+        columns=_columns_read(table),
         notes=table.notes,
     )
+
+
+def _columns_read(table: TrainingTable) -> tuple[ReadColumn, ...]:
+    """Say how each column was read; of wide tables those about which there is something to say."""
+    decided = dict.fromkeys(table.decided, "as was asked for")
+    doubtful = {finding.column: finding.rule for finding in reversed(table.findings)}
+    every = tuple(
+        ReadColumn(
+            column.name,
+            READ_AS[column.kind],
+            column.reason or decided.get(column.name) or doubtful.get(column.name, ""),
+        )
+        for column in table.columns
+    )
+    if len(every) <= MOST_COLUMNS:
+        return every
+    return tuple(column for column in every if column.remark)
 
 
 def races(table: TrainingTable, model: Estimator) -> tuple[Race, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,15 @@ from honestbayes.tables import InputError, TrainingTable
 from honestbayes.tables.errors import listed, shown
 from honestbayes.tables.model import Estimator
 from honestbayes.tables.target import prevalences
+
+
+def with_room(options: Options, table: TrainingTable) -> tuple[Options, TrainingTable]:
+    """Return options with no more folds than there is room for, and the table with a note."""
+    most, what, unit = table.most_folds()
+    if options.n_folds == "loo" or not 2 <= most < options.n_folds:
+        return options, table
+    note = f"There are {most} folds instead of {options.n_folds}: {what} {most} {unit}."
+    return replace(options, n_folds=most), replace(table, notes=(*table.notes, note))
 
 
 def method_in_use(options: Options) -> str:

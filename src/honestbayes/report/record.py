@@ -31,6 +31,15 @@ class LeftOut:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReadColumn:
+    """How a column was read, and what is to be said about it."""
+
+    name: str
+    read_as: Literal["flag", "measurement", "category", "left out"]
+    remark: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSummary:
     """The table in numbers.
@@ -59,6 +68,10 @@ class DataSummary:
         Columns that the user named.
     left_out : tuple of LeftOut
         Columns that cannot be features.
+    n_columns : int
+        Columns beside the target, the groups, the identifiers and those to be ignored.
+    columns : tuple of ReadColumn
+        How each of them was read; of wide tables only those about which there is something to say.
     notes : tuple of str
         What else a reader should know.
     """
@@ -77,6 +90,8 @@ class DataSummary:
     kept_by_design: tuple[str, ...]
     ignored: tuple[str, ...]
     left_out: tuple[LeftOut, ...]
+    n_columns: int
+    columns: tuple[ReadColumn, ...]
     notes: tuple[str, ...]
 
     @property

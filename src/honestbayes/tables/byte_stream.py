@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import IO, Any
 
-from honestbayes.tables.errors import InputError
+from honestbayes.tables.errors import InputError, shown
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BOM = codecs.BOM_UTF8
@@ -26,11 +26,15 @@ class ByteStream:
         The file.
     limit : int or None
         Number of unpacked bytes after which reading stops with an error.
+    encoding : str or None
+        Alphabet of the file; what is read is UTF-8 all the same.
     """
 
-    def __init__(self, path: Path, limit: int | None = None) -> None:
+    def __init__(self, path: Path, limit: int | None = None, encoding: str | None = None) -> None:
         self._name = path.name
         self._limit = limit
+        self._recoder = None if encoding is None else _recoder(encoding)
+        self._recoded = b""
         self._raw: IO[bytes] = path.open("rb")
         self._file: Any = self._raw
         if self._raw.read(2) == GZIP_MAGIC:
@@ -81,6 +85,26 @@ class ByteStream:
         self._waiting = data + self._waiting
 
     def _unpack(self, size: int) -> bytes:
+        """Return the next bytes, as UTF-8."""
+        if self._recoder is None:
+            return self._raw_bytes(size)
+        while size < 0 or len(self._recoded) < size:
+            part = self._raw_bytes(size)
+            try:
+                self._recoded += self._recoder.decode(part, final=not part).encode()
+            except UnicodeError:
+                msg = (
+                    f"{self._name} is not in the alphabet that --encoding names; name another, "
+                    'or save the table again as "CSV UTF-8".'
+                )
+                raise InputError(msg) from None
+            if not part or size < 0:
+                break
+        data = self._recoded if size < 0 else self._recoded[:size]
+        self._recoded = self._recoded[len(data) :]
+        return data
+
+    def _raw_bytes(self, size: int) -> bytes:
         try:
             data: bytes = self._file.read(size)
         except (EOFError, zlib.error, gzip.BadGzipFile):
@@ -107,7 +131,8 @@ class ByteStream:
             place = max(0, error.start - (len(error.object) - len(data)))
             msg = (
                 f"{self._name} is not UTF-8 text: line {self._line(data, place):,} holds other "
-                'bytes; save the table again as "CSV UTF-8".'
+                'bytes; save the table again as "CSV UTF-8", or name its alphabet, such as '
+                "--encoding latin-1."
             )
             raise InputError(msg) from None
         self.lines += data.count(b"\n")
@@ -140,6 +165,15 @@ class ByteStream:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _recoder(encoding: str) -> codecs.IncrementalDecoder:
+    try:
+        "".encode(encoding)  # refuses codecs that are not of text
+        return codecs.getincrementaldecoder(encoding)()
+    except (LookupError, ValueError):
+        msg = f"there is no alphabet {shown(encoding)}; give for example --encoding latin-1."
+        raise InputError(msg) from None
 
 
 def too_large(name: str, limit: int) -> InputError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -85,7 +85,7 @@ def classify_columns(
     table: pa.Table,
     *,
     keep: Collection[str] = (),
-    decimal: str = ".",
+    decimal: str | Callable[[str], str] = ".",
     row_numbers: IntArray | None = None,
 ) -> tuple[Column, ...]:
     """Say what each column of a table is.
@@ -96,8 +96,8 @@ def classify_columns(
         As :meth:`TableFile.read` returns it.
     keep : collection of str
         Columns that are used wherever that is possible, identifiers or not.
-    decimal : {".", ","}
-        Decimal mark of numbers that are text.
+    decimal : {".", ","} or callable
+        Decimal mark of numbers that are text; or what returns that of a column.
     row_numbers : ndarray of shape (n,), optional
         Numbers of the rows for messages; 1, 2, ... when not given.
     """
@@ -105,7 +105,8 @@ def classify_columns(
     found = dict(_numeric_columns(table, numbers, keep))
     for name in table.column_names:
         if name not in found:
-            found[name] = _other_column(table[name], name, name in keep, decimal, row_numbers)
+            mark = decimal if isinstance(decimal, str) else decimal(name)
+            found[name] = _other_column(table[name], name, name in keep, mark, row_numbers)
         if name in keep and found[name].kind == "left out":
             msg = (
                 f"column {shown(name)} cannot be kept: {found[name].reason}; encode it as numbers "
@@ -113,6 +114,11 @@ def classify_columns(
             )
             raise InputError(msg)
     return tuple(found[name] for name in table.column_names)
+
+
+def is_identifier_name(name: str) -> bool:
+    """Whether tables keep identifiers under such a name."""
+    return _IDENTIFIER_NAME.fullmatch(name.strip()) is not None
 
 
 def _numeric_columns(
@@ -150,7 +156,7 @@ def _numeric_block(
     for j, name in enumerate(names):
         if observed[j] == 0:
             yield name, Column(name, "left out", "no values")
-        elif blurred[j] and name not in keep and _IDENTIFIER_NAME.fullmatch(name.strip()):
+        elif blurred[j] and name not in keep and is_identifier_name(name):
             yield name, Column(name, "left out", "identifier-like: numbers of 16 digits or more")
         elif binary[j]:
             yield name, Column(name, "binary")
@@ -164,7 +170,7 @@ def _numeric_block(
 def _counts_rows(values: FloatArray, name: str) -> bool:
     """Whether whole numbers that are all different count the rows, or are named like that."""
     fills = values.size >= IDENTIFIER_FILL * (values.max() - values.min() + 1)
-    if not fills and not _IDENTIFIER_NAME.fullmatch(name.strip()):
+    if not fills and not is_identifier_name(name):
         return False
     ordered = np.sort(values)
     whole = bool(np.all(ordered == np.floor(ordered)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +61,31 @@ def clean_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pc.any(missing).as_py():
         return trimmed
     return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
+
+
+def without(column: pa.ChunkedArray, words: Collection[str]) -> pa.ChunkedArray:
+    """Make the cells null that a user calls missing: texts, and numbers that equal such a text."""
+    if not words or pa.types.is_null(column.type):
+        return column
+    if is_text(column.type):
+        text = clean_text(plain(column))
+        found = pc.is_in(text, value_set=pa.array(list(words), pa.string()))
+        return pc.if_else(found, pa.scalar(None, text.type), text)
+    if not is_number(column.type) or pa.types.is_boolean(plain(column).type):
+        return column
+    values = floats(column)
+    found = np.isin(values, [number for word in words for number in _number_of(word)])
+    if not found.any():
+        return column
+    return pa.chunked_array([pa.array(np.where(found, np.nan, values), from_pandas=True)])
+
+
+def _number_of(word: str) -> list[float]:
+    """Return the number that a word is; none where it is none."""
+    for decimal in (".", ","):
+        if number_cells(pa.chunked_array([[word]]), decimal)[0].as_py():
+            return [float(word.replace(decimal, "."))]
+    return []
 
 
 def infer(column: pa.ChunkedArray, decimal: str = ".") -> pa.ChunkedArray:

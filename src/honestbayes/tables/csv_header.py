@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from honestbayes.tables.byte_stream import ByteStream
 from honestbayes.tables.errors import InputError, listed, shown
@@ -21,7 +21,29 @@ _FIRST_BYTES = 1 << 17
 _SAMPLE_CELLS = 200_000  # cells after the header that speak for a decimal mark
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How a user says that a CSV file is written; None where it is to be found out.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        What stands between two cells.
+    decimal : {".", ","} or None
+        The decimal mark of all numbers.
+    encoding : str or None
+        The alphabet; None: UTF-8.
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+
+
+_PLAIN = TextForm()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +57,9 @@ class Header:
     delimiter : str
         What stands between two cells.
     decimal : {".", ","}
-        The decimal mark of the numbers.
+        The decimal mark of columns that show none.
+    marks : mapping of str to {".", ","}
+        That of the columns that show one.
     size : int
         Bytes of the header, after a byte-order mark.
     """
@@ -44,10 +68,12 @@ class Header:
     delimiter: str
     decimal: str
     size: int
+    marks: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_header(stream: ByteStream, name: str, delimiter: str | None = None) -> Header:
+def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> Header:
     """Read the header from the start of a stream, and leave the stream behind it."""
+    delimiter = form.delimiter
     if delimiter == "\\t":  # what a shell hands over
         delimiter = "\t"
     if delimiter is not None and (
@@ -68,12 +94,14 @@ def read_header(stream: ByteStream, name: str, delimiter: str | None = None) -> 
     if not cells:
         msg = f"{name} is empty; give a table with a header and rows."
         raise InputError(msg)
-    decimal = "."
-    if found != ",":
+    names = _checked_names(cells, name)
+    decimal = form.decimal or "."
+    marks: dict[str, str] = {}
+    if form.decimal is None:
         count = 1 + _SAMPLE_CELLS // len(cells)
-        decimal = _find_decimal(_sample(text[size:], found, ended, count), found)
+        decimal, marks = _find_marks(names, _sample(text[size:], found, ended, count), found)
     stream.push_back(text[size:].encode())
-    return Header(_checked_names(cells, name), found, decimal, len(text[:size].encode()))
+    return Header(names, found, decimal, len(text[:size].encode()), marks)
 
 
 def _first_records(stream: ByteStream, name: str) -> tuple[str, bool]:
@@ -159,20 +187,47 @@ def _sample(text: str, delimiter: str, ended: bool, count: int) -> list[list[str
     return records if ended else records[:-1]
 
 
-def _find_decimal(records: list[list[str]], delimiter: str) -> str:
-    """Tell "1,5" from "1.5" by the first records of a file whose delimiter is not the comma.
+def _find_marks(
+    names: tuple[str, ...], records: list[list[str]], delimiter: str
+) -> tuple[str, dict[str, str]]:
+    """Tell "1,5" from "1.5" by the first records, column by column.
 
-    The mark belongs to the file, not to a column: where both occur, the comma is no decimal mark.
-    "1,234" may be a number of thousands; only in a semicolon file, which is what spreadsheets
-    write where the comma is the decimal mark, does it speak for the comma.
+    Where the comma separates cells, a cell with a comma was quoted; it is a decimal mark only in a
+    file without decimal points. "1,234" may be a number of thousands; only in a semicolon file,
+    which is what spreadsheets write where the comma is the decimal mark, does it speak for the
+    comma. So may "1.234", in a file where other columns have decimal commas.
+
+    Returns
+    -------
+    decimal : {".", ","}
+        The mark of most columns that show one.
+    marks : dict of str to {".", ","}
+        That of each column that shows one.
     """
-    cells = [cell.strip() for record in records for cell in record]
-    if any(_DECIMAL_POINT.fullmatch(cell) for cell in cells):
-        return "."
+    seen = {
+        name: _mark_of(
+            [record[place].strip() for record in records if place < len(record)], delimiter == ";"
+        )
+        for place, name in enumerate(names)
+    }
+    marks = {name: mark for name, (mark, _) in seen.items() if mark}
+    if delimiter == "," and "." in marks.values():
+        marks = {name: mark for name, mark in marks.items() if mark == "."}
+    if "," in marks.values():
+        marks |= {name: "," for name, (mark, thousands) in seen.items() if mark and thousands}
+    commas = sum(mark == "," for mark in marks.values())
+    return "," if 2 * commas > len(marks) else ".", marks
+
+
+def _mark_of(cells: list[str], semicolons: bool) -> tuple[str, bool]:
+    """Return the decimal mark that cells show, if any, and if it may be one of thousands."""
+    points = [cell for cell in cells if _DECIMAL_POINT.fullmatch(cell)]
+    if points:
+        return ".", all(_THOUSANDS.fullmatch(cell) for cell in points)
     commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
-    if delimiter != ";":
+    if not semicolons:
         commas = [cell for cell in commas if not _THOUSANDS.fullmatch(cell)]
-    return "," if commas else "."
+    return "," if commas else "", False
 
 
 def _checked_names(cells: list[str], file: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import pyarrow.csv
 
 from honestbayes.tables.byte_stream import ByteStream, too_large
 from honestbayes.tables.conversion import MISSING
-from honestbayes.tables.csv_header import Header, read_header
+from honestbayes.tables.csv_header import Header, TextForm, read_header
 from honestbayes.tables.errors import InputError
 
 BLOCK_BYTES = 1 << 19
@@ -33,6 +33,7 @@ class CsvReader:
     header: Header
     packed: bool
     block_bytes: int = BLOCK_BYTES
+    encoding: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -41,7 +42,7 @@ class CsvReader:
 
     @property
     def decimal(self) -> str:
-        """The decimal mark."""
+        """The decimal mark of columns that show none."""
         return self.header.decimal
 
     def batches(
@@ -88,7 +89,7 @@ class CsvReader:
             bad.append(row)
             return "error"
 
-        with ByteStream(self.path, limit) as stream:
+        with ByteStream(self.path, limit, self.encoding) as stream:
             stream.skip(self.header.size)
             first = stream.read(1)
             if not first:
@@ -157,8 +158,8 @@ class CsvReader:
         )
 
 
-def open_csv(path: Path, delimiter: str | None, limit: int | None, packed: bool) -> CsvReader:
+def open_csv(path: Path, form: TextForm, limit: int | None, packed: bool) -> CsvReader:
     """Read the header of a CSV file."""
-    with ByteStream(path, limit) as stream:
-        header = read_header(stream, path.name, delimiter)
-    return CsvReader(path, header, packed)
+    with ByteStream(path, limit, form.encoding) as stream:
+        header = read_header(stream, path.name, form)
+    return CsvReader(path, header, packed, encoding=form.encoding)

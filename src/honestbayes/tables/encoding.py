@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from honestbayes.tables.columns import Column
-from honestbayes.tables.conversion import levels_and_codes, to_numbers
+from honestbayes.tables.conversion import levels_and_codes, number_text, to_numbers
 from honestbayes.tables.errors import InputError, listed, shown
 from honestbayes.types import AnyArray, IntArray
 
@@ -141,9 +141,8 @@ class Encoding:
     ) -> tuple[str, ...]:
         words, codes = levels_and_codes(column, name)
         known = set(self.levels[name])
-        texts = words.to_pylist()
+        texts = [text if text in known else _as_number(text) for text in words.to_pylist()]
         is_known = np.array([text in known for text in texts] + [False])  # the last: missing
-        code = {text: position for position, text in enumerate(texts)}
         observed = is_known[codes]
         for j in places:
             if self.features[j].coded:
@@ -153,10 +152,10 @@ class Encoding:
                 ]
                 continue
             level = self.features[j].level
-            ones = codes == code.get(level, -2)
+            ones = np.array([text == level for text in texts] + [False])[codes]
             values[:, j] = np.where(observed, ones, np.nan)
-        strange = [text for text in texts if text not in known]
-        return tuple(strange[:MAX_UNKNOWN])
+        strange = [text for text in words.to_pylist() if _as_number(text) not in known]
+        return tuple(text for text in strange if text not in known)[:MAX_UNKNOWN]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for a file; which features are codes, only where some are."""
@@ -206,6 +205,14 @@ class Encoding:
                 raise ValueError(msg)
         parts = zip(names, columns, of_level, coded, strict=True)
         return cls(tuple(Feature(*part) for part in parts), levels)
+
+
+def _as_number(text: str) -> str:
+    """Return a number as a level that comes from numbers is written: "1.0" as "1"."""
+    try:
+        return number_text(float(text)) if "." in text else text
+    except ValueError:
+        return text
 
 
 def _check_texts(values: Any, what: str) -> None:

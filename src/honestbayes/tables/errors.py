@@ -23,6 +23,26 @@ class InputError(ValueError):
         super().__init__("".join(c if c.isprintable() else "?" for c in message))
 
 
+class DoubtfulTable(InputError):  # noqa: N818  # it is named for what is refused
+    """A table that would give a wrong conclusion: what is doubtful, one line each.
+
+    Parameters
+    ----------
+    name : str
+        The table.
+    doubts : sequence of str
+        What was found, with the options that decide.
+    """
+
+    def __init__(self, name: str, doubts: Sequence[str]) -> None:
+        what = "one thing first" if len(doubts) == 1 else f"{len(doubts)} things first"
+        self.lines = (
+            f"{name} may lead to a wrong conclusion; decide {what}, then run again.",
+            *(f"{doubt}." for doubt in doubts),
+        )
+        super().__init__(" ".join(self.lines))
+
+
 def shown(text: str, limit: int = MAX_SHOWN) -> str:
     r"""Quote a text from data: control characters escaped, long text shortened.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 import pyarrow as pa
 
-from honestbayes.tables.conversion import infer, to_numbers, to_text
+from honestbayes.tables.conversion import infer, is_text, to_numbers, to_text, without
+from honestbayes.tables.csv_header import TextForm
 from honestbayes.tables.csv_reader import open_csv
 from honestbayes.tables.errors import InputError, listed, shown, suggestion
 from honestbayes.tables.formats import recognise
@@ -60,6 +61,10 @@ class TableFile:
         Limit on the unpacked bytes.
     notes : tuple of str
         What of the file is not used, one plain sentence each.
+    marks : mapping of str to str
+        Decimal marks of the columns that show one in the first rows of a CSV file.
+    missing : tuple of str
+        Cells that the user calls missing, beside those that always are.
     """
 
     name: str
@@ -68,11 +73,21 @@ class TableFile:
     reader: Reader
     max_bytes: int | None
     notes: tuple[str, ...] = ()
+    marks: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
 
     @property
     def decimal(self) -> str:
-        """Decimal mark of the numbers: "," in files of spreadsheets that write it so."""
+        """Decimal mark of columns that show none: "," in files of spreadsheets that write it so."""
         return self.reader.decimal
+
+    def decimal_of(self, name: str) -> str:
+        """Return the decimal mark of a column."""
+        return self.marks.get(name, self.decimal)
+
+    def with_missing(self, words: Collection[str]) -> Self:
+        """Return the file with cells that are called missing."""
+        return replace(self, missing=tuple(words))
 
     def read(self, columns: Sequence[str] | None = None, *, text: Collection[str] = ()) -> pa.Table:
         """Read all rows.
@@ -82,7 +97,8 @@ class TableFile:
         columns : sequence of str, optional
             Which columns, in this order; all of them when not given.
         text : collection of str
-            Columns that stay text even where every cell is a number, such as identifiers.
+            Columns that stay text even where every cell is a number, such as identifiers; what
+            the user calls missing is not missing there.
 
         Returns
         -------
@@ -105,13 +121,17 @@ class TableFile:
             column = table[name]
             if name in text:
                 column = to_text(column, name)
-            elif self.format == "csv":
-                column = infer(column, self.decimal)
+            else:
+                before = column.null_count
+                column = without(column, self.missing)
+                # Elsewhere text is text, but for numbers that only such cells made text.
+                if self.format == "csv" or (is_text(column.type) and column.null_count > before):
+                    column = without(infer(column, self.decimal_of(name)), self.missing)
             arrays[name] = column
         return pa.table(arrays)
 
     def batches(
-        self, columns: Sequence[str], text: Collection[str] = ()
+        self, columns: Sequence[str], text: Collection[str] = (), names: Collection[str] = ()
     ) -> Generator[pa.Table, None, None]:
         """Read the rows in order, some at a time, with bounded memory.
 
@@ -122,6 +142,8 @@ class TableFile:
             can be counted.
         text : collection of str
             Columns that are text; all others must hold numbers.
+        names : collection of str
+            Columns of text in which nothing is missing but what always is, such as identifiers.
 
         Yields
         ------
@@ -139,11 +161,17 @@ class TableFile:
             for batch in batches:
                 arrays = {}
                 for name in wanted:
-                    if name in text:
-                        arrays[name] = to_text(batch[name], name)
+                    column = batch[name]
+                    if name not in names:
+                        column = without(column, self.missing)
+                    if name in text or name in names:
+                        arrays[name] = to_text(column, name)
                     else:
-                        values = to_numbers(batch[name], name, decimal=self.decimal, first_row=row)
-                        arrays[name] = pa.array(values, from_pandas=True)
+                        mark = self.decimal_of(name)
+                        values = to_numbers(column, name, decimal=mark, first_row=row)
+                        arrays[name] = without(
+                            pa.chunked_array([pa.array(values, from_pandas=True)]), self.missing
+                        )
                 yield pa.table(arrays)
                 row += batch.num_rows
 
@@ -160,6 +188,9 @@ def open_table(
     path: str | os.PathLike[str],
     *,
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    missing: Collection[str] = (),
     max_bytes: int | None = DEFAULT_MAX_BYTES,
 ) -> TableFile:
     """Open a table: CSV, TSV (both also packed with gzip), Parquet or a NumPy archive.
@@ -170,6 +201,12 @@ def open_table(
         The file. Its content says what it is.
     delimiter : str, optional
         What stands between the cells of a CSV file; found from its header when not given.
+    decimal : {".", ","}, optional
+        Decimal mark of a CSV file; found column by column when not given.
+    encoding : str, optional
+        Alphabet of a CSV file, such as "latin-1"; UTF-8 when not given.
+    missing : collection of str
+        Cells that are missing, beside those that always are.
     max_bytes : int or None, default=4 GiB
         Limit on the unpacked bytes: of the whole table when it is read whole; of the whole file,
         if it is packed, or of one part when it is streamed. None lifts it.
@@ -184,15 +221,19 @@ def open_table(
         Where the file is not there, is no table, or its header cannot be used.
     """
     file = Path(path)
+    words = tuple(missing)
     found = recognise(file)
     if found == "parquet":
         parquet = open_parquet(file)
-        return TableFile(file.name, "parquet", parquet.columns, parquet, max_bytes)
+        return TableFile(file.name, "parquet", parquet.columns, parquet, max_bytes, missing=words)
     if found == "npz":
         npz = open_npz(file, max_bytes)
         notes: tuple[str, ...] = ()
         if npz.unused:
             notes = (f"Arrays beside X, y and names are not used: {listed(npz.unused)}.",)
-        return TableFile(file.name, "npz", npz.columns, npz, max_bytes, notes)
-    csv = open_csv(file, delimiter, max_bytes, found == "packed csv")
-    return TableFile(file.name, "csv", csv.columns, csv, max_bytes)
+        return TableFile(file.name, "npz", npz.columns, npz, max_bytes, notes, missing=words)
+    form = TextForm(delimiter, decimal, encoding)
+    csv = open_csv(file, form, max_bytes, found == "packed csv")
+    return TableFile(
+        file.name, "csv", csv.columns, csv, max_bytes, marks=csv.header.marks, missing=words
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import warnings
 from collections.abc import Generator
 from contextlib import closing
@@ -16,13 +18,17 @@ from honestbayes.files import ModelFileError, write_archive
 from honestbayes.files.entries import Entries, Plain, nested
 from honestbayes.models.cards import card_of, table_cards
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.tables.checks.groups import row_digests
+from honestbayes.tables.conversion import without
 from honestbayes.tables.encoding import Encoding
 from honestbayes.tables.errors import InputError, listed, shown
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.training import TrainingTable
-from honestbayes.types import AnyArray, FloatArray
+from honestbayes.types import AnyArray, FloatArray, IntArray
 
 KIND = "table model"
+
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 Estimator = SelectiveNaiveBayes
 """What a table model may hold: of these, those whose cards have a name."""
@@ -45,22 +51,43 @@ class TableModel:
         Column of the class.
     labels : tuple of str
         The classes; of two, the negative and the positive one.
+    missing : tuple of str
+        Cells that are missing, beside those that always are.
+    trained_on : str or None
+        A hash of the rows that the model was trained on, all in one; None: not known.
     """
 
     estimator: Estimator
     encoding: Encoding
     target: str
     labels: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    trained_on: str | None = None
 
     @classmethod
     def of_training(cls, estimator: Estimator, table: TrainingTable) -> Self:
         """Join a model that was fitted to ``table.X`` and ``table.y`` with the table's ways."""
+        kept = tuple(estimator.kept_columns().tolist())
         return cls(
             estimator.on_kept_columns(),
-            table.encoding.take(tuple(estimator.kept_columns().tolist())),
+            table.encoding.take(kept),
             table.target,
             table.labels,
+            table.missing,
+            content_hash(table.X.iloc[:, list(kept)].to_numpy(), table.y),
         )
+
+    def was_trained_on(self, features: AnyArray, y: IntArray) -> bool:
+        """Whether these are the rows of the training, in any order.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n, number of features)
+            As :meth:`encode` returns them.
+        y : ndarray of shape (n,)
+            Places of the classes among the labels.
+        """
+        return self.trained_on is not None and self.trained_on == content_hash(features, y)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -82,6 +109,9 @@ class TableModel:
             Decimal mark of numbers that are text.
         """
         rows = as_arrow(table, self.columns)
+        if self.missing:
+            cells = {name: without(rows[name], self.missing) for name in self.columns}
+            rows = pa.table(cells)
         return self.encoding.apply(rows, first_row=first_row, decimal=decimal)
 
     def predict_proba(self, table: Any, *, class_prior: Any = None) -> FloatArray:
@@ -162,9 +192,12 @@ class TableModel:
             Levels that training did not know, by column.
         """
         self.check_columns(file)
+        file = file.with_missing(self.missing)
         wanted = tuple(dict.fromkeys((*self.columns, *more)))
         first_row = 1
-        with closing(file.batches(wanted, text={*self.encoding.text_columns, *more})) as parts:
+        names = set(more) - set(self.columns)
+        text = {*self.encoding.text_columns, *more}
+        with closing(file.batches(wanted, text=text, names=names)) as parts:
             for rows in parts:
                 features, unknown = self.encode(rows, first_row=first_row, decimal=file.decimal)
                 yield self.frame(features), rows, unknown
@@ -198,6 +231,8 @@ class TableModel:
             "encoding": self.encoding.to_dict(),
             "target": self.target,
             "labels": list(self.labels),
+            **({"missing": list(self.missing)} if self.missing else {}),
+            **({"trained_on": self.trained_on} if self.trained_on else {}),
         }
         return content, arrays
 
@@ -219,6 +254,14 @@ class TableModel:
             "labels",
             "are not two or more different texts",
         )
+        missing = entries.value("missing") if "missing" in content else []
+        entries.check(_are_words(missing), "missing", "is not a list of texts")
+        trained_on = entries.value("trained_on") if "trained_on" in content else None
+        entries.check(
+            trained_on is None or (isinstance(trained_on, str) and _HASH.fullmatch(trained_on)),
+            "trained_on",
+            "is not a hash",
+        )
         kind = entries.value("estimator_kind") if "estimator_kind" in content else UNNAMED
         known = {card.kind: card.estimator for card in table_cards().values()}
         entries.check(isinstance(kind, str) and kind in known, "estimator_kind", "is unknown")
@@ -232,7 +275,24 @@ class TableModel:
         if estimator.classes_.tolist() != list(range(len(labels))):
             msg = "the model's classes are not the places of its labels"
             raise ModelFileError(msg)
-        return cls(estimator, encoding, target, tuple(labels))
+        return cls(estimator, encoding, target, tuple(labels), tuple(missing), trained_on)
+
+
+def _are_words(words: Any) -> bool:
+    return isinstance(words, list) and all(isinstance(word, str) and word for word in words)
+
+
+def content_hash(features: AnyArray, y: IntArray) -> str:
+    """Return a hash of all rows in one, in whichever order they are.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, p)
+        Features.
+    y : ndarray of shape (n,)
+        Classes.
+    """
+    return hashlib.sha256(b"".join(sorted(row_digests(features, y)))).hexdigest()
 
 
 def as_arrow(table: Any, columns: tuple[str, ...]) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from honestbayes.sources.kinds import Kind
+from honestbayes.tables.checks import Finding, alike_in_sequence, look_at_columns, repeated_rows
 from honestbayes.tables.columns import Column, classify_columns
+from honestbayes.tables.decided import check_kinds, decided_column, decided_table
 from honestbayes.tables.encoding import Encoding, encoding_of
-from honestbayes.tables.errors import InputError, listed, shown
+from honestbayes.tables.errors import DoubtfulTable, InputError, listed, shown
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.target import read_target
 from honestbayes.types import AnyArray, IntArray
@@ -55,7 +57,13 @@ class TrainingTable:
     ignored : tuple of str
         Columns that the user left out.
     notes : tuple of str
-        What a reader should know, one plain sentence each.
+        What a reader should know, one plain sentence each; first what is doubtful.
+    findings : tuple of Finding
+        What is doubtful in the table, those that stop a report first.
+    missing : tuple of str
+        Cells that the user calls missing.
+    decided : tuple of str
+        Columns whose kind the user has named.
     """
 
     X: pd.DataFrame
@@ -71,6 +79,24 @@ class TrainingTable:
     keep: tuple[str, ...]
     ignored: tuple[str, ...]
     notes: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+    missing: tuple[str, ...] = ()
+    decided: tuple[str, ...] = ()
+
+    def most_folds(self) -> tuple[int, str, str]:
+        """Return how many folds there is room for, and by what: "class 'a' has", "cases"."""
+        counts = np.bincount(self.y, minlength=len(self.labels)).tolist()
+        smaller = counts.index(min(counts))
+        n_groups = None if self.groups is None else len(set(self.groups.tolist()))
+        if n_groups is not None and n_groups < counts[smaller]:
+            return n_groups, "there are", "groups"
+        return counts[smaller], f"class {shown(self.labels[smaller])} has", "cases"
+
+    def refuse_doubts(self, name: str) -> None:
+        """Raise DoubtfulTable where something would lead to a wrong conclusion."""
+        doubts = [finding.in_command() for finding in self.findings if finding.stops]
+        if doubts:
+            raise DoubtfulTable(name, doubts)
 
 
 def read_training(
@@ -83,6 +109,8 @@ def read_training(
     groups: str | None = None,
     ids: str | None = None,
     coded: bool = False,
+    kinds: Mapping[str, Kind] | None = None,
+    keep_duplicates: bool = False,
 ) -> TrainingTable:
     """Read a table and encode it for training.
 
@@ -105,6 +133,10 @@ def read_training(
     coded : bool, default=False
         Whether a text column with more than two levels is one feature, the code of its level, or
         a 0/1 feature for each level.
+    kinds : mapping of str to {"binary", "categorical", "real"}, optional
+        What columns are, where the user knows better.
+    keep_duplicates : bool, default=False
+        Whether rows that repeat another one are meant.
 
     Raises
     ------
@@ -115,7 +147,9 @@ def read_training(
 
     target = _target_name(file, target)
     _check_roles(file, target, ignore, keep, groups, ids)
+    given = dict(kinds or {})
     roles = {target, groups, ids, *ignore}
+    check_kinds(given, file.columns, {name for name in roles if name is not None})
     wanted = [name for name in file.columns if name not in roles]
     read = [name for name in (target, groups, ids) if name is not None]
     table = file.read([*read, *wanted], text={name for name in (groups, ids) if name})
@@ -123,28 +157,76 @@ def read_training(
     row_numbers = np.flatnonzero(classes.has_class) + 1
     if row_numbers.size < table.num_rows:
         table = table.take(pa.array(row_numbers - 1))
-    candidates = table.select(wanted)
-    columns = classify_columns(candidates, keep=keep, decimal=file.decimal, row_numbers=row_numbers)
+    candidates = decided_table(table.select(wanted), given, file.decimal_of, row_numbers)
+    columns = _columns(file, candidates, given, keep, row_numbers)
     encoding = encoding_of(columns, coded=coded)
     if not encoding.features:
         raise _nothing_left(file, columns)
     values, _ = encoding.apply(candidates, row_numbers=row_numbers)
     lost = classes.has_class.size - row_numbers.size
+    together = _group_names(table, groups, row_numbers)
+    doubts = look_at_columns(
+        candidates,
+        columns,
+        classes.codes,
+        classes.labels,
+        keep=keep,
+        decided=given,
+        groups=together,
+        decimal_of=file.decimal_of,
+        row_numbers=row_numbers,
+    )
+    if together is None and not keep_duplicates:
+        real = {column.name for column in columns if column.kind == "real"}
+        measured = np.array([feature.column in real for feature in encoding.features])
+        of_rows = list(repeated_rows(values, classes.codes, measured, row_numbers))
+        if not any(finding.rule == "groups" for finding in doubts):
+            of_rows += alike_in_sequence(values, measured)
+        doubts = tuple(sorted((*of_rows, *doubts), key=lambda finding: not finding.stops))
     return TrainingTable(
         X=pd.DataFrame(values, columns=list(encoding.names), copy=False),
         kinds=_kinds(encoding, columns, values),
         y=classes.codes,
         labels=classes.labels,
         target=target,
-        groups=_group_names(table, groups, row_numbers),
+        groups=together,
         ids=None if ids is None else _texts(table[ids]),
         row_numbers=row_numbers,
         columns=columns,
         encoding=encoding,
         keep=tuple(f.name for f in encoding.features if f.column in keep),
         ignored=tuple(name for name in file.columns if name in ignore),
-        notes=(*file.notes, *_row_notes(lost, target), *_column_notes(columns)),
+        notes=(
+            *(finding.note() for finding in doubts),
+            *file.notes,
+            *_row_notes(lost, target),
+            *_mark_notes(file, columns),
+            *_column_notes(columns),
+        ),
+        findings=doubts,
+        missing=file.missing,
+        decided=tuple(given),
     )
+
+
+def _columns(
+    file: TableFile,
+    table: pa.Table,
+    kinds: Mapping[str, Kind],
+    keep: Collection[str],
+    row_numbers: IntArray,
+) -> tuple[Column, ...]:
+    """Say what each column is; the user's word counts."""
+    open_ones = [name for name in table.column_names if name not in kinds]
+    found = {
+        column.name: column
+        for column in classify_columns(
+            table.select(open_ones), keep=keep, decimal=file.decimal_of, row_numbers=row_numbers
+        )
+    }
+    for name, kind in kinds.items():
+        found[name] = decided_column(table[name], name, kind)
+    return tuple(found[name] for name in table.column_names)
 
 
 def _kinds(encoding: Encoding, columns: tuple[Column, ...], values: AnyArray) -> tuple[Kind, ...]:
@@ -227,6 +309,22 @@ def _row_notes(lost: int, target: str) -> list[str]:
         return []
     rows = "1 row has" if lost == 1 else f"{lost:,} rows have"
     return [f"{rows} no class in column {shown(target)} and took no part."]
+
+
+def _mark_notes(file: TableFile, columns: tuple[Column, ...]) -> list[str]:
+    """Say which columns have decimal commas where others have points."""
+    if set(file.marks.values()) != {",", "."}:
+        return []
+    real = {column.name for column in columns if column.kind == "real"}
+    commas = [name for name, mark in file.marks.items() if mark == "," and name in real]
+    points = [name for name, mark in file.marks.items() if mark == "." and name in real]
+    if not commas or not points:
+        return []
+    note = (
+        f"Decimal commas are read in {listed(commas)}, decimal points in {listed(points)}; "
+        "--decimal decides for all columns."
+    )
+    return [note]
 
 
 def _column_notes(columns: tuple[Column, ...]) -> list[str]:

@@ -1,0 +1,104 @@
+"""Options that say how a table is to be read, and what in it is meant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from honestbayes.sources.kinds import Kind
+from honestbayes.tables import InputError, TableFile, open_table
+from honestbayes.tables.errors import shown
+
+GIGABYTE = 1 << 30
+
+
+class Mark(StrEnum):
+    """Decimal marks."""
+
+    point = "."
+    comma = ","
+
+
+Delimiter = Annotated[
+    str | None, typer.Option(help="What separates cells of a CSV file; found by itself.")
+]
+Decimal = Annotated[
+    Mark | None,
+    typer.Option(help="Decimal mark of a CSV file; found by itself, column by column."),
+]
+FileEncoding = Annotated[
+    str | None, typer.Option("--encoding", help="Alphabet of a CSV file, such as latin-1.")
+]
+Missing = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORDS",
+        help='Cells that are missing in every column, such as "-,n.d.,999"; empty ones, NA, NaN, '
+        "NULL, ? and . always are.",
+    ),
+]
+Categorical = Annotated[
+    list[str] | None, typer.Option(help="Column of codes or texts, not numbers; repeatable.")
+]
+Measured = Annotated[list[str] | None, typer.Option(help="Column of measurements; repeatable.")]
+Flags = Annotated[list[str] | None, typer.Option(help="Column of two values; repeatable.")]
+KeepDuplicates = Annotated[
+    bool,
+    typer.Option("--keep-duplicates", help="Rows that repeat another exactly are other cases."),
+]
+
+
+def opened(
+    path: Path,
+    delimiter: str | None,
+    max_size: float,
+    decimal: Mark | None = None,
+    encoding: str | None = None,
+    missing: str | None = None,
+) -> TableFile:
+    """Open a table with the limits of the user."""
+    limit = int(max_size * GIGABYTE) if 0 < max_size < math.inf else None
+    return open_table(
+        path,
+        delimiter=delimiter,
+        decimal=None if decimal is None else decimal.value,
+        encoding=encoding,
+        missing=missing_words(missing),
+        max_bytes=limit,
+    )
+
+
+def missing_words(text: str | None) -> tuple[str, ...]:
+    """Return what --missing asks for.
+
+    >>> missing_words("-, n.d.,999")
+    ('-', 'n.d.', '999')
+    """
+    words = [] if text is None else [word.strip() for word in text.split(",")]
+    return tuple(dict.fromkeys(word for word in words if word))
+
+
+def kinds_of(
+    categorical: Sequence[str] | None, measured: Sequence[str] | None, flags: Sequence[str] | None
+) -> dict[str, Kind]:
+    """Return the kinds that options name; refuse a column that is given two."""
+    kinds: dict[str, Kind] = {}
+    named: tuple[tuple[Kind, Sequence[str] | None], ...] = (
+        ("categorical", categorical),
+        ("real", measured),
+        ("binary", flags),
+    )
+    for kind, names in named:
+        for name in names or ():
+            if kinds.setdefault(name, kind) != kind:
+                msg = (
+                    f"column {shown(name)} is given two kinds; choose one of --categorical, "
+                    "--measured and --flags."
+                )
+                raise InputError(msg)
+    return kinds

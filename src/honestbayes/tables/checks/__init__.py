@@ -1,0 +1,146 @@
+"""What in a table would lead to a wrong conclusion: looked for before anything is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from honestbayes.tables.checks.cells import other_marks, sentinels, stray_cells
+from honestbayes.tables.checks.classes import (
+    Strength,
+    copy_in,
+    may_be_sorted,
+    missing_by_class,
+    sorted_identifiers,
+    standing_out,
+)
+from honestbayes.tables.checks.codes import codes_among, may_be_code
+from honestbayes.tables.checks.finding import Finding, Way
+from honestbayes.tables.checks.groups import groups_in, joint_groups, repeated_rows
+from honestbayes.tables.checks.levels import Levels, levels_of
+from honestbayes.tables.checks.sequence import alike_in_sequence
+from honestbayes.tables.columns import FEW_LEVELS, MAX_LEVELS, Column, is_identifier_name
+from honestbayes.types import AnyArray, IntArray
+
+__all__ = [
+    "MOST_OF_A_RULE",
+    "Finding",
+    "Way",
+    "alike_in_sequence",
+    "look_at_columns",
+    "repeated_rows",
+]
+
+MOST_JOINED = 50
+"""Columns that are looked at two by two."""
+
+MOST_OF_A_RULE = 5
+"""Findings of one rule that are told; more are counted."""
+
+
+def look_at_columns(
+    table: pa.Table,
+    columns: tuple[Column, ...],
+    y: IntArray,
+    labels: tuple[str, ...],
+    *,
+    keep: Collection[str] = (),
+    decided: Collection[str] = (),
+    groups: AnyArray | None = None,
+    decimal_of: Callable[[str], str] = lambda _: ".",
+    row_numbers: IntArray,
+) -> tuple[Finding, ...]:
+    """Look at every column that could be a feature, and return what is doubtful.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The rows that have a class.
+    columns : tuple of Column
+        What each column is used as.
+    y : ndarray of shape (n,)
+        Classes.
+    labels : tuple of str
+        Their names.
+    keep : collection of str
+        Columns that the user has confirmed: nothing is doubtful in them.
+    decided : collection of str
+        Columns whose kind the user has named: their cells are as they are meant.
+    groups : ndarray of shape (n,), or None
+        Groups that the user has named.
+    decimal_of : callable
+        Returns the decimal mark of a column.
+    row_numbers : ndarray of shape (n,)
+        Numbers of the rows in the file.
+
+    Returns
+    -------
+    tuple of Finding
+        Those that stop the report first.
+    """
+    wanted = tuple(column for column in columns if column.name not in keep)
+    found: list[Finding] = []
+    strengths: dict[str, Strength] = {}
+    in_order: list[Levels] = []
+    coded: list[tuple[str, int]] = []
+    repeating: list[Levels] = []
+    named = any(is_identifier_name(column.name) for column in wanted)
+    weight = 1.0 if groups is None else np.unique(groups).size / y.size
+    for levels in levels_of(table, wanted, y, len(labels), weight):
+        decimal = decimal_of(levels.name)
+        of_cells = [] if levels.name in decided else list(_cells(levels, decimal, row_numbers))
+        of_class = list(_classes(levels, groups is not None, labels))
+        found += of_cells + of_class
+        if may_be_sorted(levels):
+            in_order.append(levels)
+        elif levels.column.kind != "left out" and not any(f.stops for f in of_class):
+            strengths[levels.name] = Strength(*levels.explained(), levels.n_values <= FEW_LEVELS)
+        if named and groups is None and 1 < levels.n_values <= MAX_LEVELS:
+            repeating = [*repeating, levels][:MOST_JOINED]
+        if levels.name not in decided and may_be_code(levels):
+            coded.append((levels.name, levels.n_values))
+    found += [*joint_groups(repeating), *sorted_identifiers(in_order)]
+    found += [*standing_out(strengths), *codes_among(coded)]
+    return tuple(_gathered(sorted(found, key=_weight)))
+
+
+def _cells(levels: Levels, decimal: str, row_numbers: IntArray) -> Iterator[Finding]:
+    yield from stray_cells(levels, decimal, row_numbers)
+    yield from other_marks(levels, decimal, row_numbers)
+    if levels.column.kind != "left out":
+        yield from sentinels(levels)
+
+
+def _classes(levels: Levels, grouped: bool, labels: tuple[str, ...]) -> Iterator[Finding]:
+    if not grouped:
+        yield from groups_in(levels)
+    yield from copy_in(levels)
+    if levels.column.kind != "left out":
+        yield from missing_by_class(levels, labels)
+
+
+_ORDER = ("nearly a copy", "missing by class", "sentinels", "codes")
+
+
+def _weight(finding: Finding) -> int:
+    return 0 if finding.stops else 1 + _ORDER.index(finding.rule)
+
+
+def _gathered(found: list[Finding]) -> Iterator[Finding]:
+    """Yield the findings that stop, and the first few of every other rule."""
+    told: dict[str, int] = {}
+    for finding in found:
+        told[finding.rule] = told.get(finding.rule, 0) + 1
+        if finding.stops or told[finding.rule] <= MOST_OF_A_RULE:
+            yield finding
+    for rule, number in told.items():
+        if number > MOST_OF_A_RULE and rule in _ORDER:
+            yield Finding(
+                "",
+                rule,
+                f"{number - MOST_OF_A_RULE:,} more columns are remarkable in the same way ({rule})",
+                (Way("ignore", "NAME", "for each that is not meant"),),
+                stops=False,
+            )

@@ -1,0 +1,213 @@
+"""A table that would give a wrong conclusion gives none before its user has decided."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_tables import SHORT, report_json, write
+from doubtful_tables import REMARKED, STOPPED, plain, visits
+
+from honestbayes.report.notebook import make_report
+
+TARGET = ("--target", "status")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder for all tests, with the plain table and its model."""
+    return tmp_path_factory.mktemp("doubtful")
+
+
+@pytest.fixture(scope="module")
+def visited(folder):
+    """Patients with several rows each."""
+    return write(visits(), folder / "visits.csv")
+
+
+def stopped(ended):
+    """The lines of a command that stopped: exit code 3, and nothing written."""
+    assert ended.code == 3, ended
+    assert ended.out == "", ended
+    first, *doubts = ended.err.splitlines()
+    assert first.startswith("honestbayes: ")
+    assert "may lead to a wrong conclusion" in first
+    assert all(line.startswith("- ") and line.endswith(".") for line in doubts)
+    return doubts
+
+
+@pytest.mark.parametrize("command", ["report", "fit", "select"])
+def test_commands_that_train_stop_with_a_code_of_their_own(run, folder, visited, command):
+    before = sorted(folder.iterdir())
+    (doubt,) = stopped(run(command, visited.name, *TARGET, cwd=folder))
+    assert doubt.startswith("- 'patient' has 25 values, and the class never varies within one: ")
+    assert "--groups patient" in doubt
+    assert sorted(folder.iterdir()) == before
+
+
+def test_every_doubt_is_told_at_once(run, folder):
+    frame = visits().assign(code=lambda t: t["status"].map({"ill": "A1", "well": "B2"}))
+    frame["m0"] = frame["m0"].astype(str)
+    frame.loc[3, "m0"] = "<5"
+    write(frame, folder / "three.csv")
+    doubts = stopped(run("fit", "three.csv", *TARGET, cwd=folder))
+    assert [doubt.split()[1] for doubt in doubts] == ["'patient'", "'m0'", "'code'"]
+
+
+@pytest.mark.parametrize("word", ["--ignore", "--keep", "--groups"])
+def test_each_option_that_is_named_lets_the_report_be_made(run, folder, visited, word):
+    out = f"patients{word}"
+    words = (word, "patient", *SHORT, "--out", out)
+    run("report", visited.name, *TARGET, *words, cwd=folder).done()
+    auc = {m["name"]: m["summary"] for m in report_json(folder / out)["methods"]}
+    if word == "--groups":
+        assert auc[report_json(folder / out)["in_use"]]["auc"]["value"] < 0.7
+
+
+def test_a_remark_is_the_first_note_of_the_report(run, folder):
+    write(REMARKED["a text with 2% noise"][0](), folder / "near.csv")
+    printed = run("report", "near.csv", *TARGET, *SHORT, cwd=folder).done()
+    note = report_json(folder / "near-report")["data"]["notes"][0]
+    assert note.startswith("Column 'code' alone explains 8")
+    assert printed.index("Note: Column 'code' alone") < printed.index("Without the correction")
+
+
+def test_cells_called_missing_are_so_in_training_prediction_and_evaluation(run, folder):
+    frame = STOPPED["two words for missing"][0]()
+    frame["age"] = np.where(np.arange(120) % 9 == 0, 999, np.arange(120) % 50 + 20)
+    write(frame, folder / "words.csv")
+    stopped(run("fit", "words.csv", *TARGET, cwd=folder))
+    words = ("--missing", "-,n.d.,999", "--out", "words.honestbayes")
+    printed = run("fit", "words.csv", *TARGET, *words, cwd=folder).done()
+    assert "999" not in printed
+    empty = frame.replace({"-": "", "n.d.": ""}).replace({"age": {999: np.nan}})
+    write(empty, folder / "empty.csv")
+    run("fit", "empty.csv", *TARGET, "--out", "empty.honestbayes", cwd=folder).done()
+    predicted = [
+        run("predict", f"{model}.honestbayes", table, "--id", "age", cwd=folder).done()
+        for model, table in (("words", "words.csv"), ("empty", "empty.csv"))
+    ]
+    rows = [[line.split(",") for line in text.splitlines()] for text in predicted]
+    assert [row[2:] for row in rows[0]] == [row[2:] for row in rows[1]]
+    assert "is not a number" in run("predict", "empty.honestbayes", "words.csv", cwd=folder).err
+    run("evaluate", "words.honestbayes", "words.csv", cwd=folder).done()
+
+
+def test_a_word_that_begins_with_a_dash_is_a_word(run, folder):
+    frame = plain()
+    frame["age"] = np.where(np.arange(120) % 9 == 0, -9, np.arange(120) % 5)
+    write(frame, folder / "nine.csv")
+    assert "holds -9 in" in run("fit", "nine.csv", *TARGET, cwd=folder).done()
+    words = ("--missing", "-9", "--measured", "age")
+    assert "Note" not in run("fit", "nine.csv", *TARGET, *words, cwd=folder).done()
+
+
+def test_decimal_commas_are_found_column_by_column(run, folder):
+    frame = plain()
+    frame["icd"] = np.random.default_rng(0).choice(["12.3", "45.1", "7.8"], 120)
+    frame.to_csv(folder / "commas.csv", sep=";", decimal=",", index=False)
+    printed = run("report", "commas.csv", *TARGET, *SHORT, cwd=folder).done()
+    assert "Decimal commas are read in 'g0'" in printed
+    assert report_json(folder / "commas-report")["data"]["n_real"] == 7
+    words = ("--decimal", ",", "--out", "asked")
+    run("report", "commas.csv", *TARGET, *SHORT, *words, cwd=folder).done()
+    found = report_json(folder / "asked")["data"]
+    assert (found["n_real"], found["n_categorical"]) == (6, 1)
+    run("predict", "asked/model.honestbayes", "commas.csv", "--decimal", ",", cwd=folder).done()
+
+
+def test_another_alphabet_is_read_where_it_is_named(run, folder):
+    frame = plain().assign(town=lambda t: np.where(np.arange(len(t)) % 3 == 0, "Köln", "Bonn"))
+    frame.to_csv(folder / "latin.csv", index=False, encoding="latin-1")
+    said = run("fit", "latin.csv", *TARGET, cwd=folder).refused()
+    assert "--encoding latin-1" in said
+    words = ("--encoding", "latin-1")
+    run("fit", "latin.csv", *TARGET, *words, "--keep", "town", cwd=folder).done()
+    shown = run("inspect", "latin.honestbayes", cwd=folder).done()
+    assert "Köln" in shown
+    run("predict", "latin.honestbayes", "latin.csv", *words, cwd=folder).done()
+    assert (
+        "no alphabet" in run("fit", "latin.csv", *TARGET, "--encoding", "x", cwd=folder).refused()
+    )
+
+
+def test_the_kind_of_a_column_can_be_decided_and_is_reported(run, folder):
+    rng = np.random.default_rng(0)
+    frame = plain().assign(grade=rng.integers(1, 5, 120), centre=rng.integers(1, 3, 120))
+    write(frame, folder / "graded.csv")
+    printed = run("report", "graded.csv", *TARGET, *SHORT, cwd=folder).done()
+    assert "--categorical grade" in " ".join(printed.split())
+    read = {c["name"]: c for c in report_json(folder / "graded-report")["data"]["columns"]}
+    assert [read[name]["read_as"] for name in ("g0", "grade", "centre")] == [
+        "measurement",
+        "measurement",
+        "flag",
+    ]
+    words = ("--categorical", "grade", "--measured", "centre", "--keep", "grade", "--out", "said")
+    printed = run("report", "graded.csv", *TARGET, *SHORT, *words, cwd=folder).done()
+    assert "--categorical grade" not in " ".join(printed.split())
+    read = {c["name"]: c for c in report_json(folder / "said")["data"]["columns"]}
+    assert [read[name]["read_as"] for name in ("grade", "centre")] == ["category", "measurement"]
+    # A number that another program writes with a point is the same level.
+    write(frame.astype({"grade": float}), folder / "points.csv")
+    for table in ("graded.csv", "points.csv"):
+        assert run("predict", "said/model.honestbayes", table, cwd=folder).err == ""
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--flags", "g0"), "'g0' has 1"),
+        (("--categorical", "g0", "--measured", "g0"), "is given two kinds"),
+        (("--categorical", "status"), "is given a kind (--categorical), but is no feature"),
+        (("--measured", "status2"), "no column 'status2'"),
+        (("--measured", "town"), "'town' holds 'a' in row 1, which is not a number"),
+    ],
+)
+def test_a_kind_that_a_column_cannot_have_is_refused(run, folder, more, words):
+    if not (folder / "town.csv").exists():
+        write(plain().assign(town=["a", "b"] * 60), folder / "town.csv")
+    assert words in run("fit", "town.csv", *TARGET, *more, cwd=folder).refused()
+
+
+def test_the_rows_of_the_training_are_recognised_in_any_order(run, folder):
+    frame = plain()
+    write(frame, folder / "known.csv")
+    run("fit", "known.csv", *TARGET, cwd=folder).done()
+    write(frame.sample(frac=1, random_state=1), folder / "shuffled.csv")
+    for table in ("known.csv", "shuffled.csv"):
+        printed = run("evaluate", "known.honestbayes", table, cwd=folder).done()
+        assert printed.startswith("These are the rows that the model was trained on")
+        assert "honest probabilities" not in printed
+    told = json.loads(
+        run("evaluate", "known.honestbayes", "known.csv", "--json", cwd=folder).done()
+    )
+    assert told["training_rows"] is True
+    write(plain(seed=9), folder / "other.csv")
+    printed = run("evaluate", "known.honestbayes", "other.csv", cwd=folder).done()
+    assert printed.startswith("other.csv; class 1 is 'well'")
+
+
+def test_eight_cases_have_as_many_folds_as_there_is_room_for(run, folder):
+    write(plain(8, 3), folder / "eight.csv")
+    printed = run("report", "eight.csv", *TARGET, "--repeats", 1, "--no-path", cwd=folder).done()
+    assert "There are 4 folds instead of 5: class 'ill' has 4 cases." in printed
+    assert report_json(folder / "eight-report")["settings"]["n_folds"] == 4
+    assert (
+        "--folds 5 is too many"
+        in run("report", "eight.csv", *TARGET, "--folds", 5, cwd=folder).refused()
+    )
+
+
+def test_in_python_a_doubtful_table_warns_in_words_of_python():
+    words = {"n_folds": 2, "n_repeats": 1, "path": False}
+    with pytest.warns(UserWarning, match=r"groups='patient' if its rows belong together") as told:
+        report = make_report(visits(), "status", **words)
+    assert len(told) == 1
+    assert report.data.notes[0].startswith("'patient' has 25 values")
+    frame = plain(8, 3).assign(grade=[1, 2, 3, 1, 2, 3, 9, 9])
+    report = make_report(
+        frame, "status", kinds={"grade": "categorical"}, missing=["9"], n_repeats=1, path=False
+    )
+    assert report.settings["n_folds"] == 4
+    assert report.data.n_missing == 2
+    assert [c.read_as for c in report.data.columns] == ["measurement"] * 3 + ["category"]

@@ -1,0 +1,187 @@
+"""What would lead to a wrong conclusion is found before anything is fitted."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubtful_tables import QUIET, REMARKED, STOPPED, plain, visits
+from sklearn import datasets
+
+from honestbayes.datasets import load_leukemia
+from honestbayes.tables import DoubtfulTable, TrainingTable, open_table, read_training
+from honestbayes.tables.checks import cells, classes, groups
+from honestbayes.tables.memory import frame_table
+
+
+def train(frame: pd.DataFrame, **options: Any) -> TrainingTable:
+    words = {"target": "status", "coded": True} | options
+    return read_training(frame_table(frame, "t"), **words)
+
+
+@pytest.mark.parametrize("case", STOPPED)
+def test_a_doubtful_table_is_stopped_by_its_rule_and_by_no_other(case: str) -> None:
+    make, rule, column = STOPPED[case]
+    data = train(make())
+    stopping = [finding for finding in data.findings if finding.stops]
+    assert [(finding.rule, finding.column) for finding in stopping] == [(rule, column)]
+    with pytest.raises(DoubtfulTable) as caught:
+        data.refuse_doubts("t.csv")
+    assert len(caught.value.lines) == 2
+    assert data.notes[0] == stopping[0].note()
+
+
+@pytest.mark.parametrize("case", [case for case in STOPPED if STOPPED[case][2]])
+def test_the_options_that_a_finding_names_silence_it(case: str) -> None:
+    make, rule, column = STOPPED[case]
+    frame = make()
+    assert not any(f.stops for f in train(frame, ignore=[column]).findings)
+    if rule not in ("stray cells", "decimal marks"):
+        assert not any(f.stops for f in train(frame, keep=[column]).findings)
+
+
+def test_groups_that_are_named_are_no_longer_doubtful() -> None:
+    assert train(visits(), groups="patient").findings == ()
+
+
+def test_rows_that_are_meant_to_repeat_are_no_longer_doubtful() -> None:
+    frame = STOPPED["rows that are there twice"][0]()
+    assert train(frame, keep_duplicates=True).findings == ()
+    assert not train(frame.assign(case=range(132)), groups="case").findings
+
+
+def test_a_finding_says_what_it_found_and_how_to_decide() -> None:
+    (finding,) = train(visits()).findings
+    assert finding.in_command() == (
+        "'patient' has 25 values, and the class never varies within one: --groups patient if its "
+        "rows belong together, --ignore patient, or --keep patient if it is a measurement"
+    )
+    assert "groups='patient' if" in finding.in_python()
+    assert "ignore=['patient'], or keep=['patient'] if" in finding.in_python()
+
+
+def test_stray_cells_are_named_with_their_rows() -> None:
+    (finding,) = train(STOPPED["one stray cell"][0]()).findings
+    assert "'g0' holds numbers, but also '-' (rows 8, 31)" in finding.sentence
+    assert "--missing - if they are missing values, --categorical g0, or --ignore g0" in (
+        finding.in_command()
+    )
+
+
+def test_cells_that_are_called_missing_are_missing_and_the_column_is_of_numbers() -> None:
+    frame = STOPPED["two words for missing"][0]()
+    file = frame_table(frame, "t").with_missing(["-", "n.d."])
+    data = read_training(file, target="status", coded=True)
+    assert data.findings == ()
+    assert data.kinds[list(data.X.columns).index("g0")] == "real"
+    assert data.X["g0"].isna().sum() == frame["g0"].isin(["-", "n.d."]).sum()
+
+
+@pytest.mark.parametrize("case", REMARKED)
+def test_what_may_be_meant_is_remarked_first_and_does_not_stop(case: str) -> None:
+    make, rule, column = REMARKED[case]
+    data = train(make())
+    assert [(finding.rule, finding.column) for finding in data.findings] == [(rule, column)]
+    assert not data.findings[0].stops
+    data.refuse_doubts("t.csv")
+    assert data.notes[0] == data.findings[0].note()
+
+
+@pytest.mark.parametrize("case", QUIET)
+def test_an_ordinary_table_is_not_remarked_on(case: str) -> None:
+    assert train(QUIET[case]()).findings == ()
+
+
+def test_a_gene_that_separates_the_classes_does_not_stop() -> None:
+    frame = plain(40)
+    frame["g3"] = np.where(frame["status"] == "well", 9.0, 0) + frame["g3"]
+    data = train(frame)
+    assert [(f.rule, f.stops) for f in data.findings] == [("nearly a copy", False)]
+
+
+def test_luck_in_a_small_table_is_not_taken_for_a_copy() -> None:
+    frame = plain(8, 3)
+    frame["flag"] = (frame["status"] == "well").astype(int)
+    assert train(frame).findings == ()
+
+
+def test_rows_of_named_groups_count_as_one_where_luck_is_judged() -> None:
+    frame = visits(n_patients=8, n_visits=10)
+    frame["ward"] = np.where(frame["status"] == "well", "north", "south")
+    assert [f.rule for f in train(frame, ignore=["patient"]).findings] == ["copy of the class"]
+    assert train(frame, groups="patient").findings == ()
+
+
+def test_answers_repeat_by_nature() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 2, (200, 5))).add_prefix("q")
+    frame.insert(0, "status", rng.permutation(np.arange(200) % 2))
+    assert train(frame).findings == ()
+
+
+def test_many_remarks_of_one_kind_are_counted() -> None:
+    frame = plain()
+    for j in range(8):
+        frame[f"age{j}"] = np.where(np.arange(120) % 10 == j, 999, np.arange(120) % 47)
+    notes = [f for f in train(frame).findings if f.rule == "sentinels"]
+    assert len(notes) == 6
+    assert "3 more columns" in notes[-1].sentence
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits"])
+def test_no_bundled_table_is_stopped(name: str) -> None:
+    frame = getattr(datasets, f"load_{name}")(as_frame=True).frame
+    data = train(frame, target="target")
+    assert [f for f in data.findings if f.rule != "codes"] == []
+
+
+def test_the_leukaemia_table_is_quiet() -> None:
+    data = load_leukemia()
+    frame = pd.DataFrame(data.X).add_prefix("gene ").assign(status=data.y)
+    assert train(frame).findings == ()
+
+
+def test_every_rule_has_its_line_on_the_page_of_rules() -> None:
+    page = " ".join(Path(__file__, "../../../docs/checks.rst").resolve().read_text("utf-8").split())
+    rules = {rule for _, rule, _ in (*STOPPED.values(), *REMARKED.values())}
+    assert all(f"* - {rule} - " in page for rule in rules)
+    numbers = (groups.MIXED, groups.REPEATED, classes.NEARLY, classes.OTHERS, cells.NUMBERS)
+    assert all(f"{number:g}" in page or f"{100 * number:g}%" in page for number in numbers)
+
+
+OUTCOMES = {
+    "donor_19372x50": ("Donate", ["Donation.Amount"]),
+    "lrn_categorical_95412x22": ("TARGET_B", ["TARGET_D"]),
+    "spect": ("class", ["split"]),
+}
+"""Tables with another column that is no feature: what was given, and a split."""
+
+
+def test_no_real_table_is_stopped(data_folder: Path) -> None:
+    files = [
+        *sorted(data_folder.glob("discrete/*.csv.gz")),
+        *sorted(data_folder.glob("kdd98/*x*.csv.gz")),
+        *(p for p in sorted(data_folder.glob("*.npz")) if p.stem != "dorothea"),
+    ]
+    assert len(files) > 20
+    remarked = {}
+    for path in files:
+        name = path.name.partition(".")[0]
+        target, ignore = OUTCOMES.get(name, (None if path.suffix == ".npz" else "class", []))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            data = read_training(open_table(path), target=target, ignore=ignore, coded=True)
+        assert not [finding for finding in data.findings if finding.stops], name
+        remarked[name] = {f.column for f in data.findings if f.rule == "nearly a copy"}
+    assert {name: columns for name, columns in remarked.items() if columns} == {
+        "mushroom": {"odor"}
+    }
+
+
+def test_what_was_given_is_remarked_where_it_is_not_left_out(data_folder: Path) -> None:
+    for name, column in (("donor_19372x50", "Donation.Amount"),):
+        path = data_folder / "kdd98" / f"{name}.csv.gz"
+        data = read_training(open_table(path), target=OUTCOMES[name][0], coded=True)
+        assert (data.findings[0].rule, data.findings[0].column) == ("missing by class", column)
