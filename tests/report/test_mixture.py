@@ -16,8 +16,8 @@ from honestbayes.report.analysis import analyse
 from honestbayes.report.contenders import CORRECTED, MIXTURE, NAIVE_BAYES, UNCORRECTED, mixture_of
 from honestbayes.report.folder import write_folder
 from honestbayes.report.html import render
+from honestbayes.report.level_flags import LevelsAsFlags
 from honestbayes.report.options import Options
-from honestbayes.report.per_kind import LevelsAsFlags
 from honestbayes.report.verdict import Judged, verdict
 from honestbayes.tables import read_training
 from honestbayes.tables.memory import frame_table
