@@ -167,9 +167,9 @@ def judged(y, z):
 def test_the_verdict_tells_honest_from_too_sure():
     y, z = drawn(900, 2.0)
     labels = ("a", "b", "c")
-    words = {"better": {}, "n_repeats": 1}
+    words = {"n_features": 2000, "n_repeats": 1}
     assert verdict(labels, *[judged(y, z)] * 3, **words).remaining == "honest"
-    sure = verdict(labels, judged(y, 3 * z), judged(y, 3 * z), judged(y, z), **words)
+    sure = verdict(labels, *[judged(y, 3 * z)] * 3, **words)
     assert sure.remaining == "overconfident"
     assert "AUC over pairs of classes" in sure.headline
 
