@@ -2,6 +2,7 @@
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -191,6 +192,18 @@ def test_reports_and_docs_share_the_list_of_peers():
     page = tool.PAGE.read_text(encoding="utf-8")
     assert tool.with_peers(page) == page, "run python tools/peers.py"
     assert all(f"- *{peer.name}*: " in page for peer in PEERS)
+
+
+def test_benchmarks_take_their_peers_from_the_list(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    from real_data_methods import methods
+
+    table = SimpleNamespace(kind="real", X=np.zeros((9, 3)), y=np.arange(9) % 2, n_features=3)
+    found = methods(table, 2)
+    expected = [peer.name for peer in PEERS if peer.name != FREQUENCIES]
+    assert list(found)[-len(expected) :] == expected
+    for path in (ROOT / "benchmarks").glob("*.py"):
+        assert "LogisticRegression" not in path.read_text(encoding="utf-8"), path.name
 
 
 def test_centroids_are_for_measurements_and_not_for_sparse_flags():

@@ -116,6 +116,7 @@ def test_noise_is_said_to_predict_nothing(n):
     assert found.remaining == "nothing"
     assert found.headline.startswith("Nothing can be predicted")
     assert "do not act" in found.advice
+    assert "slope" not in found.without
 
 
 def test_a_method_that_is_clearly_better_is_to_be_used_and_luck_is_mentioned():

@@ -132,7 +132,7 @@ def method_in_words(other: Other, used: Summary, n_features: int, n_others: int)
         but = f", and {luck}" if luck else ""
         return (
             f"{other.name}{_OPTIONS.get(other.name, '')} may be better: its log score is better by "
-            f"{by}. These cases cannot settle that{but}."
+            f"{by}. These cases cannot settle that{but}; until more cases tell, either can be used."
         )
     errors = ""
     if used.actual_error.value - other.actual_error >= FEWER_ERRORS:

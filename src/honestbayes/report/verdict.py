@@ -161,7 +161,7 @@ def verdict(
         remaining=remaining,
         remains=remains,
         advice=advised,
-        without=_without(uncorrected, corrected, recalibrated if has_slope else None),
+        without=_without(uncorrected, corrected, recalibrated if has_slope else None, nothing),
     )
 
 
@@ -208,24 +208,27 @@ def _what_may_help(
     return []
 
 
-def _without(uncorrected: Judged, corrected: Judged, recalibrated: Judged | None) -> str:
+def _without(
+    uncorrected: Judged, corrected: Judged, recalibrated: Judged | None, nothing: bool
+) -> str:
     """Say in short what the correction and the slope did."""
     before = uncorrected.claims
-    slopes = [number(one.summary.calibration.slope) for one in (uncorrected, corrected)]
-    made = f"its calibration slope was {slopes[0]}"
-    if recalibrated is None:
-        made = f"{made}, and with it, as in use, {slopes[1]}"
-    else:
-        last = number(recalibrated.summary.calibration.slope)
-        made = (
-            f"{made}, with the correction alone {slopes[1]}, with the slope too, as in use, {last}"
-        )
-    return (
+    text = (
         f"Without the correction the model claimed {percent(before.at_least)} or more for "
-        f"{count(before.n_claimed)} cases, of which {count_small(before.n_implied)} should have "
-        f"been wrong and {count_small(before.n_wrong)} "
-        f"{'was' if before.n_wrong == 1 else 'were'}; {made}."
+        f"{count(before.n_claimed)} cases, which implied that {count_small(before.n_implied)} of "
+        f"them would be wrong, and {count_small(before.n_wrong)} "
+        f"{'was' if before.n_wrong == 1 else 'were'}"
     )
+    if before.n_claimed == 0:
+        text = f"Without the correction the model claimed {percent(before.at_least)} of no case"
+    if nothing:  # a slope of no signal means nothing
+        return f"{text}."
+    slopes = [number(one.summary.calibration.slope) for one in (uncorrected, corrected)]
+    text = f"{text}; its calibration slope was {slopes[0]}"
+    if recalibrated is None:
+        return f"{text}, and with it, as in use, {slopes[1]}."
+    last = number(recalibrated.summary.calibration.slope)
+    return f"{text}, with the correction alone {slopes[1]}, with the slope too, as in use, {last}."
 
 
 def external_verdict(
