@@ -134,6 +134,15 @@ def test_a_large_difference_is_named_though_it_is_not_significant():
     assert "These cases cannot settle that" in found.advice
 
 
+def test_in_doubt_a_model_whose_claims_did_not_hold_is_not_the_one_to_use():
+    y, z = drawn(400, 2.0)
+    better = (other(L1, 0.21, 0.15),)
+    assert "either can be used" in say(y, z, others=better).advice
+    sure = say(y, 4 * z, others=better).advice
+    assert "what this model claimed did not hold, so prefer the other" in sure
+    assert "either can be used" not in sure
+
+
 def test_a_tiny_difference_is_not_named_however_significant_it_is():
     y, z = drawn(800, 2.0)
     found = say(y, z, others=(other(L1, 0.001, 0.0001), other("another", 0.015, 0.02)))

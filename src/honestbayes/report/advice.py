@@ -122,8 +122,14 @@ def _is_plainly_better(other: Other, used: Summary) -> bool:
     )
 
 
-def method_in_words(other: Other, used: Summary, n_features: int, n_others: int) -> str:
-    """Say which other method to use, or which may be better, by how much and how surely."""
+def method_in_words(
+    other: Other, used: Summary, n_features: int, n_others: int, broken: bool = False
+) -> str:
+    """Say which other method to use, or which may be better, by how much and how surely.
+
+    Where the cases cannot settle it, what the model in use claimed decides: with claims that are
+    `broken` the other one is preferred.
+    """
     low, high = other.difference.interval
     by = f"{number(other.gain, 3)} ({interval((-high, -low), 3)})"
     luck = f"it is the best of {n_others} others, which luck favours" if n_others > 1 else ""
@@ -132,7 +138,7 @@ def method_in_words(other: Other, used: Summary, n_features: int, n_others: int)
         but = f", and {luck}" if luck else ""
         return (
             f"{other.name}{_OPTIONS.get(other.name, '')} may be better: its log score is better by "
-            f"{by}. These cases cannot settle that{but}; until more cases tell, either can be used."
+            f"{by}. These cases cannot settle that{but}; {_in_doubt(broken)}."
         )
     errors = ""
     if used.actual_error.value - other.actual_error >= FEWER_ERRORS:
@@ -151,6 +157,12 @@ def method_in_words(other: Other, used: Summary, n_features: int, n_others: int)
         f"use {other.name}{_OPTIONS.get(other.name, '')} rather than this model: on the same folds "
         f"its {scores}"
     )
+
+
+def _in_doubt(broken: bool) -> str:
+    if broken:
+        return "but what this model claimed did not hold, so prefer the other"
+    return "until more cases tell, either can be used"
 
 
 def number_in_words(numbers: Sequence[OtherNumber]) -> str:

@@ -144,7 +144,8 @@ def verdict(
     nothing = not used.summary.auc.interval[0] > CHANCE
     remaining = "nothing" if nothing else _remaining(used.summary.calibration)
     best = words.best_other(others, used.summary, n_features)
-    what = _what_to_use(best, others, numbers, used.summary, n_features, cut)
+    broken = used.claims.broken or remaining in ("overconfident", "shifted")
+    what = _what_to_use(best, others, numbers, used.summary, n_features, cut, broken)
     if nothing:
         remains, advised = _nothing_remains(used.summary, n_kept), _nothing_advice(what)
         headline = _nothing(used.summary, found_elsewhere=_finds_more(best))
@@ -176,11 +177,12 @@ def _what_to_use(
     used: Summary,
     n_features: int,
     cut: bool,
+    broken: bool,
 ) -> list[str]:
     """Return the sentences that name another method, or another number of features."""
     found = []
     if best is not None:
-        found.append(words.method_in_words(best, used, n_features, len(others)))
+        found.append(words.method_in_words(best, used, n_features, len(others), broken))
     found += [
         words.groups_in_words(other, cut, said=other is best)
         for other in others
