@@ -14,16 +14,11 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.feature_selection import SelectKBest, f_classif
-from sklearn.linear_model import LogisticRegressionCV
-from sklearn.naive_bayes import BernoulliNB
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.datasets import load_colon, load_leukemia, simulate_naive_bayes
 from honestbayes.evaluation import cross_validate
+from honestbayes.evaluation.peers import FREQUENCIES, Task, peers_for
 
 FOLDS, REPEATS = 5, 2
 NUMBERS = (10, 50)
@@ -45,41 +40,29 @@ def settings(k):
     }
 
 
-def peers(k, continuous):
-    """Return what a user would try instead."""
-    nb = make_pipeline(SelectKBest(f_classif, k=k), BernoulliNB(binarize=0.0))
-    scale = [StandardScaler()] if continuous else []
-    logistic = LogisticRegressionCV(
-        Cs=8,
-        cv=5,
-        l1_ratios=(1.0,),
-        solver="liblinear",
-        scoring="neg_log_loss",
-        use_legacy_attributes=False,
-    )
-    return {
-        "calibrated BernoulliNB": make_pipeline(*scale, CalibratedClassifierCV(nb, cv=5)),
-        "L1 logistic, all features": make_pipeline(*scale, logistic),
-    }
+def peers(k, n_features):
+    """Return what a user would try instead, from the list that reports share."""
+    found = peers_for(Task(n_features=k, n_racing=n_features))
+    return {name: peer for name, peer in found.items() if name != FREQUENCIES}
 
 
 def tables():
-    """Yield name, X, y and whether X is continuous."""
+    """Yield name, X and y."""
     simulated = simulate_naive_bayes(200, 2, n_features=5000, alpha=300.0, random_state=0)
-    yield "simulated", simulated.X_train, simulated.y_train, False
+    yield "simulated", simulated.X_train, simulated.y_train
     leukemia = load_leukemia()
-    yield "leukaemia", np.asarray(leukemia.X, dtype=float), leukemia.y, True
+    yield "leukaemia", np.asarray(leukemia.X, dtype=float), leukemia.y
     colon = load_colon()
-    yield "colon", colon.X, colon.y, True
+    yield "colon", colon.X, colon.y
     folder = Path(os.environ["HONESTBAYES_DATA"])
     with np.load(folder / "singh_prostate.npz") as file:
-        yield "prostate", file["X"].astype(float), file["y"], True
+        yield "prostate", file["X"].astype(float), file["y"]
     with np.load(folder / "lymphoma.npz") as file:
-        yield "lymphoma", file["X"].astype(float), (file["y"] > 0).astype(int), True
+        yield "lymphoma", file["X"].astype(float), (file["y"] > 0).astype(int)
     for seed in (0, 1):
-        yield f"sms {seed}", *sms(folder, 200, seed), False
+        yield f"sms {seed}", *sms(folder, 200, seed)
     for seed in (0, 1):
-        yield f"dorothea {seed}", *dorothea(folder, 200, seed), False
+        yield f"dorothea {seed}", *dorothea(folder, 200, seed)
 
 
 def sms(folder, n, seed):
@@ -113,11 +96,11 @@ def dorothea(folder, n, seed):
 def main():
     """Print the table."""
     print(f"{FOLDS} folds, {REPEATS} repeats; selection, prior and slope learnt inside the folds")
-    for name, X, y, continuous in tables():
+    for name, X, y in tables():
         for k in NUMBERS:
             print(f"\n{name}: {X.shape[0]} cases, {X.shape[1]} features, {k} kept")
             print(f"  {'':28}{'log score':>10}{'expected':>10}{'actual':>8}{'slope':>7}")
-            for label, model in {**settings(k), **peers(k, continuous)}.items():
+            for label, model in {**settings(k), **peers(k, X.shape[1])}.items():
                 result = cross_validate(
                     model, X, y, cv=FOLDS, n_repeats=REPEATS, random_state=0
                 ).summary()

@@ -19,20 +19,15 @@ from typing import Any
 
 import numpy as np
 from real_data import COLUMNS, FOLDS, cached, cells, interval_of, strict
-from real_data_methods import LOGISTIC, REFERENCE, SEED, methods
+from real_data_methods import REFERENCE, SEE_ALL, SEED, methods, peers
 from real_data_sets import Table, prostate
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegressionCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from honestbayes.datasets import load_colon, load_leukemia
 from honestbayes.evaluation import Evaluation, compare, cross_validate
 from honestbayes.models.factors.classifier import SelectiveFactorClassifier
 
 NUMBERS = (10, 50)
-RIDGE = "L2 logistic, all features"
 
 FOLD_SEED = 53
 """Of folds that nobody looked at while the models were built."""
@@ -60,28 +55,6 @@ def leukaemia(_folder):
 TABLES = {reader.__name__: reader for reader in (colon, prostate, leukaemia)}
 
 
-class L2Logistic(ClassifierMixin, BaseEstimator):
-    """L2 logistic regression, its penalty tuned by log score in stratified folds."""
-
-    def fit(self, X, y):
-        """Try ten penalties, from next to none to almost all."""
-        self.model_ = LogisticRegressionCV(
-            Cs=np.logspace(-6, 1, 10),
-            cv=5,
-            scoring="neg_log_loss",
-            max_iter=2000,
-            tol=1e-3,
-            l1_ratios=(0.0,),
-            use_legacy_attributes=False,
-        ).fit(X, y)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def predict_proba(self, X):
-        """Return probabilities."""
-        return self.model_.predict_proba(X)
-
-
 def contenders(table, k, *, quick):
     """Return the methods by name."""
     chains = {"n_chains": 2 if quick else 4, "n_warmup": 300 if quick else 500, "n_samples": 500}
@@ -90,17 +63,9 @@ def contenders(table, k, *, quick):
         f"factors: {name}": SelectiveFactorClassifier(**words, **common)
         for name, words in FACTORS.items()
     }
-    peers = methods(table, k)
-    for name in (
-        REFERENCE,
-        "ours: corrected",
-        "GaussianNB",
-        "GaussianNB, calibrated",
-        LOGISTIC,
-    ):
-        found[name] = peers[name]
-    found[RIDGE] = make_pipeline(StandardScaler(), L2Logistic())
-    return found
+    every = methods(table, k)
+    found |= {name: every[name] for name in (REFERENCE, "ours: corrected", "GaussianNB")}
+    return found | peers(table, k)
 
 
 def evaluate(name, model, table, k, arguments):
@@ -121,7 +86,7 @@ def evaluate(name, model, table, k, arguments):
         names = ("y", "classes", "proba", "log_proba", "folds")
         return {field: getattr(result, field) for field in names}
 
-    kept = "all" if name in (LOGISTIC, RIDGE) else k
+    kept = "all" if name in SEE_ALL else k
     key = ("factor", table.name, name, kept, arguments.repeats)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

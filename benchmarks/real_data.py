@@ -19,7 +19,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from real_data_methods import ESTIMATORS, LOGISTIC, REFERENCE, SEED, methods
+from real_data_methods import ESTIMATORS, REFERENCE, SEE_ALL, SEED, methods
 from real_data_sets import TABLES
 from scipy.stats import t
 from sklearn.base import clone
@@ -101,7 +101,7 @@ def features(name, table):
 
 def kept_by(name, k):
     """Return how many features the method keeps, as part of its key."""
-    return "all" if name == LOGISTIC else k
+    return "all" if name in SEE_ALL else k
 
 
 def cached(run, folder, *key):
@@ -214,11 +214,9 @@ recalibrated" with the same number of kept features: above 0, ours is better.
   first and last tenths, over draws whose predictions are not all the same.
 * Brier score: for two classes the mean of (y - p)^2, for more the sum over classes.
 * GaussianNB, BernoulliNB and CategoricalNB are scikit-learn's, after selection by the same
-  criterion (F value; for categorical features the p-value of chi-square). "Calibrated": around
-  selection and model, `CalibratedClassifierCV(method="sigmoid", cv=5, ensemble=False)`.
-* L1 logistic regression sees all features (standardised if real, indicators of levels if
-  categorical); ten penalties, chosen by log score in five folds. With more than two classes it is
-  one class against the rest (liblinear), each with its own penalty, probabilities normalised.
+  criterion (F value; for categorical features the p-value of chi-square).
+* The others are the peers of reports (docs/report.rst), from the one list in
+  `honestbayes.evaluation.peers`. A sparse table of flags is not standardised.
 * A missing cell is integrated out by ours, and so is a level that the training cases do not have;
   for the others missing is a level of its own, and they know the levels of the whole table.
 """

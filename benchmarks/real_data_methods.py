@@ -1,24 +1,23 @@
-"""The methods of `real_data.py`: ours, and what a user would try instead."""
+"""The methods of `real_data.py`: ours, and the peers that reports compare with too."""
 
 import warnings
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.stats import chi2
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_selection import SelectKBest, f_classif
-from sklearn.linear_model import LogisticRegressionCV
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import l1_min_c
 
 import honestbayes
+from honestbayes.evaluation.peers import FREQUENCIES, PEERS, Task, peers_for
 
 SEED = 0
 REFERENCE = "ours: corrected, recalibrated"
-LOGISTIC = "L1 logistic, all features"
+SEE_ALL = tuple(peer.name for peer in PEERS if not peer.selects)
+"""Peers that see all features, whatever the number that is kept."""
+
 ESTIMATORS = {
     "real": "SelectiveGaussianNB",
     "binary": "SelectiveBernoulliNB",
@@ -32,16 +31,26 @@ def methods(table, k):
     common = {"n_features_to_select": k}
     if "random_state" in ours().get_params():
         common["random_state"] = SEED
-    peer, name = naive_bayes(table, k)
-    calibrated = CalibratedClassifierCV(peer, method="sigmoid", cv=5, ensemble=False)
+    plain, name = naive_bayes(table, k)
     return {
         "ours: uncorrected": ours(correction=None, recalibrate=None, **common),
         "ours: corrected": ours(recalibrate=None, **common),
         REFERENCE: ours(**common),
-        name: peer,
-        f"{name}, calibrated": calibrated,
-        LOGISTIC: logistic(table),
-    }
+        name: plain,
+    } | peers(table, k)
+
+
+def peers(table, k):
+    """Return the peers of reports that suit a table, without the class frequencies."""
+    sparse = issparse(table.X)
+    task = Task(
+        n_features=k,
+        n_racing=table.n_features,
+        seed=SEED,
+        kinds=None if sparse else (table.kind,) * table.n_features,
+        sparse=sparse,
+    )
+    return {name: peer for name, peer in peers_for(task).items() if name != FREQUENCIES}
 
 
 def naive_bayes(table, k):
@@ -103,42 +112,3 @@ class SelectedCategoricalNB(ClassifierMixin, BaseEstimator):
     def predict_log_proba(self, X):
         """Return logarithms of probabilities, without underflow."""
         return self.model_.predict_log_proba(self.select_.transform(X))
-
-
-class L1Logistic(ClassifierMixin, BaseEstimator):
-    """L1 logistic regression, its penalty tuned by log score in stratified folds."""
-
-    def fit(self, X, y):
-        """Try penalties weaker than the one that leaves no feature."""
-        strongest = min(1e3, float(l1_min_c(X, y, loss="log")))
-        self.model_ = LogisticRegressionCV(
-            Cs=strongest * np.logspace(0.1, 3, 10),
-            cv=5,
-            solver="liblinear",
-            l1_ratios=(1.0,),
-            scoring="neg_log_loss",
-            # liblinear penalises the intercept too; scaled up, it hardly does.
-            intercept_scaling=10.0,
-            tol=1e-3,
-            max_iter=300,
-            use_legacy_attributes=False,
-            random_state=SEED,
-        ).fit(X, y)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def predict_proba(self, X):
-        """Return probabilities."""
-        return self.model_.predict_proba(X)
-
-
-def logistic(table):
-    """Return the logistic regression: standardised columns, indicators as they are."""
-    model = L1Logistic()
-    if np.unique(table.y).size > 2:
-        model = OneVsRestClassifier(model)
-    if table.kind == "real":
-        return make_pipeline(StandardScaler(), model)
-    if table.kind == "categorical":
-        return make_pipeline(OneHotEncoder(handle_unknown="ignore"), model)
-    return model

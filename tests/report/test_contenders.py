@@ -15,9 +15,13 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from honestbayes.evaluation.peers import FREQUENCIES, PEERS, InnerFolds, Task
+from honestbayes.evaluation.peers.naive_bayes import sigmoid_naive_bayes
+from honestbayes.evaluation.peers.per_kind import CutAtMedian, PerKindNB, SelectAbove, f_values
 from honestbayes.report import contenders as module
-from honestbayes.report.contenders import InnerFolds, contenders, naive_bayes
-from honestbayes.report.per_kind import CutAtMedian, PerKindNB, SelectAbove, f_values
+from honestbayes.report.contenders import contenders, naive_bayes
+
+SCIKIT_NB = "scikit-learn NB, calibrated"
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +44,7 @@ def words(**changed):
     } | changed
 
 
-def test_all_seven_fit_and_predict_and_beat_or_equal_the_frequencies(data):
+def test_all_methods_fit_and_predict_and_beat_or_equal_the_frequencies(data):
     X, y = data
     loss = {}
     for name, estimator in contenders(**words()).items():
@@ -48,10 +52,8 @@ def test_all_seven_fit_and_predict_and_beat_or_equal_the_frequencies(data):
         assert p.shape == (20, 2)
         assert p.sum(axis=1) == pytest.approx(np.ones(20))
         loss[name] = -np.log(p[np.arange(20), y[60:]]).mean()
-    assert len(loss) == 7
-    assert all(
-        value < loss[module.FREQUENCIES] for name, value in loss.items() if "freq" not in name
-    )
+    assert len(loss) == 4 + len(PEERS)
+    assert all(value < loss[FREQUENCIES] for name, value in loss.items() if "freq" not in name)
 
 
 def test_the_uncorrected_model_is_the_plain_one_and_the_model_in_use_the_default():
@@ -69,7 +71,7 @@ def _above(cut, X):
 
 def test_scikit_naive_bayes_equals_the_same_pipeline_by_hand(data):
     X, y = data
-    ours = module.scikit_naive_bayes(5, None, 30, 0).fit(X, y)
+    ours = sigmoid_naive_bayes(Task(n_features=5, n_racing=30)).fit(X, y)
 
     def fitted(rows):
         cut = FunctionTransformer(partial(_above, np.median(X[rows], axis=0)))
@@ -130,7 +132,7 @@ def test_the_number_of_features_is_searched_where_asked(data):
     found = contenders(**words(n_features="cv"))
     fitted = clone(found[module.CORRECTED_SLOPE]).fit(frame, y)
     assert fitted.number_choice_.chosen == len(fitted.selection_.kept)
-    peer = clone(found[module.SCIKIT_NB]).fit(frame, y)
+    peer = clone(found[SCIKIT_NB]).fit(frame, y)
     searches = [one.estimator[-1] for one in peer.estimator_.calibrated_classifiers_]
     assert all(search.best_params_["selectkbest__k"] >= 1 for search in searches)
 
@@ -163,11 +165,11 @@ def mixed_data(n=90, seed=0):
 KINDS = ("real", "real", "binary", "binary", "categorical", "categorical")
 
 
-def test_with_kinds_too_all_seven_fit_and_predict():
+def test_with_kinds_too_all_methods_fit_and_predict():
     X, y = mixed_data()
     X[-1, 4] = 9  # a level that training has not seen
     found = contenders(**words(n_features=1, n_racing=2, kinds=KINDS))
-    assert len(found) == 7
+    assert len(found) == 4 + len(PEERS)
     loss = {}
     for name, estimator in found.items():
         fitted = clone(estimator).fit(X[:60], y[:60])
@@ -176,9 +178,7 @@ def test_with_kinds_too_all_seven_fit_and_predict():
             p = fitted.predict_proba(X[60:])
         assert p.sum(axis=1) == pytest.approx(np.ones(30)), name
         loss[name] = -np.log(p[np.arange(30), y[60:]]).mean()
-    assert all(
-        value < loss[module.FREQUENCIES] for name, value in loss.items() if "freq" not in name
-    )
+    assert all(value < loss[FREQUENCIES] for name, value in loss.items() if "freq" not in name)
 
 
 def test_naive_bayes_of_each_kind_adds_up():
@@ -204,6 +204,6 @@ def test_the_bound_holds_for_each_kind():
 
 def test_the_number_of_features_of_each_kind_is_searched_where_asked():
     X, y = mixed_data()
-    peer = contenders(**words(n_features="cv", n_racing=2, kinds=KINDS))[module.SCIKIT_NB].fit(X, y)
+    peer = contenders(**words(n_features="cv", n_racing=2, kinds=KINDS))[SCIKIT_NB].fit(X, y)
     searches = [one.estimator for one in peer.estimator_.calibrated_classifiers_]
     assert all(search.best_params_["k"] in (1, 2) for search in searches)

@@ -198,7 +198,7 @@ def test_the_verdict_points_to_factors_where_dependence_is_most_likely_what_rema
     z = rng.normal(0, 2, 600)
     y = (rng.random(600) < expit(z)).astype(int)
     sure, less, honest = judged(y, 4 * z), judged(y, 2 * z), judged(y, z)
-    words = {"better": {}, "n_repeats": 1, "measurements": True}
+    words = {"n_features": 2000, "n_repeats": 1, "measurements": True}
     found = verdict(("a", "b"), sure, sure, less, **words)
     assert "most likely because features depend on each other" in found.remains
     assert "--model factors" in found.advice
@@ -209,6 +209,6 @@ def test_the_verdict_points_to_factors_where_dependence_is_most_likely_what_rema
     assert "beyond what a few factors explain" in in_use.remains
     assert "naive Bayes" not in f"{in_use}"
     assert "--model factors" not in in_use.advice
-    assert "Even so it is too sure." in in_use.advice
+    assert "This model's probabilities are too sure." in in_use.advice
     elsewhere = external_verdict(sure.summary, sure.claims, ("a", "b"), "a few factors")
     assert "beyond what a few factors explain" in elsewhere

@@ -12,12 +12,13 @@ from honestbayes import SelectiveMixture
 from honestbayes.datasets import simulate_mixture
 from honestbayes.evaluation import cross_validate
 from honestbayes.metrics import claims, summarise
+from honestbayes.report.advice import Other
 from honestbayes.report.analysis import analyse
 from honestbayes.report.contenders import CORRECTED, MIXTURE, NAIVE_BAYES, UNCORRECTED, mixture_of
 from honestbayes.report.folder import write_folder
 from honestbayes.report.html import render
+from honestbayes.report.level_flags import LevelsAsFlags
 from honestbayes.report.options import Options
-from honestbayes.report.per_kind import LevelsAsFlags
 from honestbayes.report.verdict import Judged, verdict
 from honestbayes.tables import read_training
 from honestbayes.tables.memory import frame_table
@@ -112,11 +113,11 @@ def test_the_verdict_points_to_the_mixture_where_its_slope_may_be_honest():
     z = generator.normal(0, 2, 600)
     y = (generator.random(600) < 1 / (1 + np.exp(-z))).astype(int)
     sure, less, honest = judged(y, 4 * z), judged(y, 2 * z), judged(y, z)
-    words = {"better": {}, "n_repeats": 1}
+    words = {"n_features": 2000, "n_repeats": 1}
     found = verdict(("a", "b"), sure, sure, less, groups=honest.summary, **words)
     assert "The two-component mixture, which knows of hidden groups" in found.advice
     without = verdict(("a", "b"), sure, sure, less, groups=less.summary, **words)
-    assert "a model that knows about dependence is needed" in without.advice
+    assert "A model that knows about dependence is needed" in without.advice
 
 
 def test_a_mixture_that_did_better_is_explained():
@@ -125,10 +126,16 @@ def test_a_mixture_that_did_better_is_explained():
     y = (generator.random(300) < 1 / (1 + np.exp(-z))).astype(int)
     gain = honestbayes.metrics.Estimate(-0.2, 0.05, (-0.3, -0.1), 0.95)
     both = [judged(y, z)] * 3
-    found = verdict(("a", "b"), *both, better={MIXTURE: gain}, n_repeats=1)
+    words = {
+        "others": (Other(name=MIXTURE, difference=gain),),
+        "n_features": 2000,
+        "n_repeats": 1,
+    }
+    found = verdict(("a", "b"), *both, **words)
+    assert f"use {MIXTURE} (--model mixture) rather than this model" in found.advice
     assert "Two hidden groups of cases explain these features better" in found.advice
     assert "--model mixture uses them" in found.advice
-    cut = verdict(("a", "b"), *both, better={MIXTURE: gain}, n_repeats=1, cut=True)
+    cut = verdict(("a", "b"), *both, cut=True, **words)
     assert "hidden groups of cases explain" not in cut.advice
     assert "--model binary tells whether the cut or hidden groups of cases are why" in cut.advice
 

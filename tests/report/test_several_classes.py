@@ -11,16 +11,11 @@ from mixed_table import SPECIES, species
 import honestbayes
 from honestbayes import SelectiveMixedNB
 from honestbayes.evaluation import cross_validate
+from honestbayes.evaluation.peers import FREQUENCIES, PEERS
+from honestbayes.evaluation.peers.logistic import L1Logistic
 from honestbayes.metrics import claims, summarise
 from honestbayes.report.analysis import analyse
-from honestbayes.report.contenders import (
-    CORRECTED_SLOPE,
-    FREQUENCIES,
-    LOGISTIC,
-    SCIKIT_NB,
-    UNCORRECTED,
-    L1Logistic,
-)
+from honestbayes.report.contenders import CORRECTED_SLOPE, UNCORRECTED
 from honestbayes.report.fitting import fit_model
 from honestbayes.report.folder import write_folder
 from honestbayes.report.html import render
@@ -62,7 +57,8 @@ def test_held_out_results_are_those_of_the_estimator(analysis, table):
 
 def test_every_method_predicts_all_classes_and_knows_more_than_their_frequencies(analysis):
     frequencies = analysis.report.method(FREQUENCIES).summary.log_score.value
-    for name in (UNCORRECTED, CORRECTED_SLOPE, LOGISTIC, SCIKIT_NB):
+    peers = {peer.name for peer in PEERS} - {FREQUENCIES}
+    for name in (UNCORRECTED, CORRECTED_SLOPE, *peers):
         summary = analysis.report.method(name).summary
         assert len(summary.mean_probability) == 3
         assert sum(summary.mean_probability) == pytest.approx(1)
@@ -173,9 +169,9 @@ def judged(y, z):
 def test_the_verdict_tells_honest_from_too_sure():
     y, z = drawn(900, 2.0)
     labels = ("a", "b", "c")
-    words = {"better": {}, "n_repeats": 1}
+    words = {"n_features": 2000, "n_repeats": 1}
     assert verdict(labels, *[judged(y, z)] * 3, **words).remaining == "honest"
-    sure = verdict(labels, judged(y, 3 * z), judged(y, 3 * z), judged(y, z), **words)
+    sure = verdict(labels, *[judged(y, 3 * z)] * 3, **words)
     assert sure.remaining == "overconfident"
     assert "AUC over pairs of classes" in sure.headline
 

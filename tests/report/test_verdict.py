@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit
 
 from honestbayes.metrics import Estimate, claims, summarise
+from honestbayes.report.advice import Other, OtherNumber
 from honestbayes.report.verdict import Judged, external_verdict, verdict
 
 
@@ -29,8 +30,17 @@ def say(y, corrected, factor=3.0, recalibrated=None, **words):
         judged(y, factor * corrected),
         judged(y, corrected),
         judged(y, corrected if recalibrated is None else recalibrated),
-        **({"better": {}, "n_repeats": 1} | words),
+        **({"n_repeats": 1, "n_features": 2000} | words),
     )
+
+
+def other(name, gain, spread, **words):
+    """A method whose log score is better by a gain, with an interval of two spreads about it."""
+    ends = (-gain - 2 * spread, -gain + 2 * spread)
+    return Other(name=name, difference=Estimate(-gain, spread, ends, 0.95), **words)
+
+
+L1 = "L1 logistic regression"
 
 
 def test_honest_probabilities_of_many_cases_are_called_consistent_with_honest():
@@ -38,25 +48,50 @@ def test_honest_probabilities_of_many_cases_are_called_consistent_with_honest():
     found = say(y, z)
     assert found.remaining == "honest"
     assert "consistent with honest" in found.remains
-    assert "more than it claimed" in found.uncorrected
-    assert "The interval includes the claim" in found.corrected
+    assert "The interval includes the claim" in found.claims
+
+
+def test_the_verdict_is_about_the_model_in_use_and_not_about_the_one_without_a_slope():
+    y, z = drawn(800, 2.0)
+    found = say(y, 5 * z, factor=1.0, recalibrated=z)
+    assert found.remaining == "honest"
+    assert "consistent with honest" in found.remains
+    assert "overconfident" not in str(found)
+    p = expit(z)
+    assert f"for {np.sum(np.maximum(p, 1 - p) >= 0.95)} of 800 cases" in found.claims
+    parts = str(found).split("\n\n")
+    assert [part.split()[0] for part in parts] == ["The", "On", "What", "Without"]
+
+
+def test_what_the_correction_and_the_slope_did_comes_last_with_their_slopes():
+    y, z = drawn(800, 2.0)
+    found = say(y, 2 * z, factor=2.0, recalibrated=z)
+    slopes = [summarise(y, expit(f * z)).calibration.slope for f in (4, 2, 1)]
+    assert found.without.startswith("Without the correction the model claimed 95% or more for")
+    one, two, three = (f"{slope:.2f}" for slope in slopes)
+    assert found.without.endswith(
+        f"its calibration slope was {one}, with the correction alone {two}, with the slope too, as "
+        f"in use, {three}."
+    )
+    plain = say(y, 2 * z, factor=2.0, recalibrate=False)
+    assert plain.without.endswith(
+        f"slope was {slopes[0]:.2f}, and with it, as in use, {slopes[1]:.2f}."
+    )
 
 
 def test_log_odds_three_times_too_large_are_called_overconfident_with_the_slope():
     y, z = drawn(800, 2.0)
-    found = say(y, 3 * z, recalibrated=z)
+    found = say(y, 3 * z)
     assert found.remaining == "overconfident"
     assert "most likely because features depend on each other" in found.remains
     # A third of 1, give or take four standard errors of the slope of 800 cases.
     slope = float(re.search(r"slope is (\d\.\d+)", found.remains)[1])
     assert 0.23 < slope < 0.43
-    assert "With recalibration the calibration slope is" in found.advice
-    assert "too sure; a model that knows" not in found.advice
 
 
 def test_recalibration_that_did_not_help_is_said_to_have_not():
     y, z = drawn(800, 2.0)
-    assert "Even so it is too sure" in say(y, 3 * z, recalibrated=2.5 * z).advice
+    assert "This model's probabilities are too sure" in say(y, 3 * z, recalibrated=2.5 * z).advice
 
 
 def test_log_odds_too_small_are_called_too_careful():
@@ -81,23 +116,89 @@ def test_noise_is_said_to_predict_nothing(n):
     assert found.remaining == "nothing"
     assert found.headline.startswith("Nothing can be predicted")
     assert "do not act" in found.advice
+    assert "slope" not in found.without
 
 
-def test_a_method_that_did_better_is_named_with_its_gain():
+def test_a_method_that_is_clearly_better_is_to_be_used_and_luck_is_mentioned():
     y, z = drawn(800, 2.0)
-    gain = Estimate(-0.12, 0.02, (-0.16, -0.08), 0.95)
-    found = say(y, z, better={"L1 logistic regression": gain})
-    assert "L1 logistic regression had the better log score" in found.advice
-    assert "0.120 (0.080 to 0.160; one of several comparisons)" in found.advice
+    found = say(y, z, others=(other(L1, 0.12, 0.02), other("another", 0.01, 0.1)))
+    assert found.advice.startswith(f"Advice: use {L1} rather than this model")
+    assert "better by 0.120 (0.080 to 0.160)" in found.advice
+    assert "the best of 2 others, which luck favours" in found.advice
+
+
+def test_a_large_difference_is_named_though_it_is_not_significant():
+    y, z = drawn(60, 2.0)
+    found = say(y, z, others=(other(L1, 0.21, 0.15), other("another", 0.01, 0.1)))
+    assert f"{L1} may be better: its log score is better by 0.210 (-0.090 to 0.510)" in found.advice
+    assert "These cases cannot settle that" in found.advice
+
+
+def test_in_doubt_a_model_whose_claims_did_not_hold_is_not_the_one_to_use():
+    y, z = drawn(400, 2.0)
+    better = (other(L1, 0.21, 0.15),)
+    assert "either can be used" in say(y, z, others=better).advice
+    sure = say(y, 4 * z, others=better).advice
+    assert "what this model claimed did not hold, so prefer the other" in sure
+    assert "either can be used" not in sure
+
+
+def test_a_tiny_difference_is_not_named_however_significant_it_is():
+    y, z = drawn(800, 2.0)
+    found = say(y, z, others=(other(L1, 0.001, 0.0001), other("another", 0.015, 0.02)))
+    assert L1 not in found.advice
+    assert found.advice.startswith("Advice: use this model; none of the 2 others")
+
+
+def test_where_cases_outnumber_features_a_logistic_regression_is_what_to_use():
+    y, z = drawn(800, 2.0)
+    better = other("centroids", 0.10, 0.02, actual_error=0.1)
+    found = say(
+        y,
+        z,
+        others=(better, other(L1, 0.09, 0.02, actual_error=0.03, is_logistic=True)),
+        n_features=30,
+    )
+    assert "Advice: use a logistic regression: there are more cases (800) than features (30)" in (
+        found.advice
+    )
+    assert "with 3% errors where this model had" in found.advice
+
+
+def test_clearly_fewer_errors_are_enough_for_a_logistic_regression():
+    y, z = drawn(800, 2.0)
+    one = other(L1, 0.015, 0.02, actual_error=0.03, is_logistic=True)
+    assert "use a logistic regression" in say(y, z, others=(one,), n_features=30).advice
+    # Not where features outnumber cases, and the log score is hardly better.
+    assert "logistic" not in say(y, z, others=(one,), n_features=3000).advice
+
+
+def test_a_better_number_of_features_is_named_with_its_option():
+    y, z = drawn(800, 2.0)
+    number = OtherNumber(50, Estimate(-0.06, 0.01, (-0.08, -0.04), 0.95))
+    small = OtherNumber(20, Estimate(-0.001, 0.0001, (-0.002, -0.0005), 0.95))
+    found = say(y, z, numbers=(small, number))
+    assert "50 features do better with this model" in found.advice
+    assert "by 0.060 (0.040 to 0.080) in log score: --features 50." in found.advice
+    assert "the best of 2 numbers on one drawing" in found.advice
+    assert "--features" not in say(y, z, numbers=(small,)).advice
 
 
 def test_where_only_another_method_finds_a_signal_the_verdict_says_which():
     generator = np.random.default_rng(1)
     y = generator.permutation(np.arange(200) % 2)
-    gain = Estimate(-0.6, 0.02, (-0.7, -0.5), 0.95)
-    found = say(y, generator.normal(0, 1, 200), better={"L1 logistic regression": gain})
+    found = say(y, generator.normal(0, 1, 200), others=(other(L1, 0.6, 0.02),))
     assert found.headline.startswith("This model can predict nothing")
-    assert "L1 logistic regression had the better log score" in found.advice
+    assert f"use {L1} rather than this model" in found.advice
+    assert "Do not act on the probabilities of this model" in found.advice
+
+
+def test_frequencies_that_are_better_find_no_signal():
+    generator = np.random.default_rng(1)
+    y = generator.permutation(np.arange(200) % 2)
+    both = (other("class frequencies alone", 0.3, 0.02),)
+    found = say(y, generator.normal(0, 1, 200), others=both)
+    assert found.headline.startswith("Nothing can be predicted")
 
 
 def test_a_dozen_cases_are_too_few_to_tell_chance_from_a_signal():
@@ -115,7 +216,7 @@ def test_no_kept_feature_is_said():
 
 def test_recalibration_that_stays_too_careful_is_said_to():
     y, z = drawn(800, 3.0)
-    assert "Even so it is too careful" in say(y, z / 3, recalibrated=z / 2).advice
+    assert "more is known than they say" in say(y, z / 3, recalibrated=z / 2).advice
 
 
 def test_another_prevalence_is_called_a_shift_and_not_honest():
@@ -137,12 +238,13 @@ def test_numbers_in_the_words_are_those_of_the_claims():
 
 def test_no_claims_are_said_to_be_none():
     y, z = drawn(100, 0.1)
-    text = say(y, z, factor=1.0).corrected
-    assert text == "With the correction, the model claimed 95% or more for none of the 100 cases."
+    text = say(y, z, factor=1.0).claims
+    assert text == "On held-out cases, the model claimed 95% or more for none of the 100 cases."
 
 
 def test_without_recalibration_the_advice_names_the_option():
     y, z = drawn(800, 2.0)
     found = say(y, 3 * z, recalibrated=z, recalibrate=False)
-    assert "Leave out --no-recalibrate" in found.advice
+    assert "leave out --no-recalibrate to use it" in found.advice
+    assert found.remaining == "overconfident"
     assert found.headline.startswith("The corrected model claims")

@@ -14,8 +14,8 @@ from rich.text import Text
 from honestbayes.cli import options as given
 from honestbayes.cli import reading
 from honestbayes.cli.messages import bad_input, one_line_errors, progress, say, word
+from honestbayes.evaluation.peers import FREQUENCIES
 from honestbayes.report.analysis import Analysis, analyse
-from honestbayes.report.contenders import FREQUENCIES
 from honestbayes.report.described import races_in_words
 from honestbayes.report.fitting import with_room
 from honestbayes.report.folder import PAGE, check_folder, write_folder

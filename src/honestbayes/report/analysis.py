@@ -26,22 +26,19 @@ from honestbayes.models.cards import card_of
 from honestbayes.models.shared.number import number_grid
 from honestbayes.report.contenders import (
     CORRECTED,
-    CORRECTED_SLOPE,
-    MIXTURE,
     UNCORRECTED,
 )
 from honestbayes.report.described import all_races, data_summary, races
 from honestbayes.report.fitting import (
     estimators_of,
     final_model,
-    has_only_measurements,
     largest_race,
     method_in_use,
 )
+from honestbayes.report.judging import other_numbers, verdict_of
 from honestbayes.report.kept import kept_features
 from honestbayes.report.options import Options
 from honestbayes.report.record import Cases, Densities, Method, NumberPath, Report
-from honestbayes.report.verdict import Judged, Verdict, verdict
 from honestbayes.tables import TrainingTable
 from honestbayes.tables.model import Estimator
 from honestbayes.tables.target import prevalences
@@ -119,7 +116,7 @@ def analyse(
     step = progress("Cross-validating", n_folds * len(estimators))
     for method, estimator in estimators.items():
         evaluations[method] = _evaluate(estimator, table, options, n_repeats, step)
-    paths = _paths(table, options, in_use, progress) if options.wants_path(*size) else {}
+    paths, by_number = _paths(table, options, in_use, progress)
     progress("Fitting all rows", 0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -130,7 +127,14 @@ def analyse(
     methods = _methods(evaluations, in_use)
     report = Report(
         data=data_summary(table, name),
-        verdict=_verdict(table, methods, n_repeats, len(kept), options),
+        verdict=verdict_of(
+            table,
+            methods,
+            other_numbers(by_number, evaluations[in_use], table, options),
+            n_repeats,
+            len(kept),
+            options,
+        ),
         in_use=in_use,
         methods=methods,
         reliability={
@@ -221,56 +225,36 @@ def _negative(estimate: Estimate) -> Estimate:
     return Estimate(-estimate.value, estimate.standard_error, (-high, -low), estimate.level)
 
 
-def _verdict(
-    table: TrainingTable,
-    methods: tuple[Method, ...],
-    n_repeats: int,
-    n_kept: int,
-    options: Options,
-) -> Verdict:
-    judged = {method.name: Judged(method.summary, method.claims) for method in methods}
-    better = {
-        method.name: method.log_score_difference
-        for method in methods
-        if method.log_score_difference is not None and method.log_score_difference.interval[1] < 0
-    }
-    return verdict(
-        table.labels,
-        judged[UNCORRECTED],
-        judged[CORRECTED],
-        judged.get(CORRECTED_SLOPE),
-        better=better,
-        n_repeats=n_repeats,
-        n_kept=n_kept,
-        recalibrate=options.uses_slope,
-        beyond=options.card.beyond,
-        groups=judged[MIXTURE].summary if MIXTURE in judged else None,
-        cut=options.coded and "real" in table.kinds,
-        measurements=options.coded and has_only_measurements(table),
-    )
-
-
 def _paths(
     table: TrainingTable, options: Options, in_use: str, progress: Progress
-) -> dict[str, NumberPath]:
-    """Evaluate numbers of features on one drawing of the folds."""
+) -> tuple[dict[str, NumberPath], dict[int, Evaluation]]:
+    """Evaluate numbers of features on one drawing of the folds.
+
+    Returns the paths by method, and the evaluations of the model in use by number.
+    """
     grid = number_grid(largest_race(table, options))
     grid = grid[grid <= LONGEST_PATH]
     n_folds = 0 if options.n_folds == "loo" else options.n_folds
-    if grid.size < 2 or not n_folds:
-        return {}
+    wanted = options.wants_path(table.X.shape[0], table.X.shape[0] * table.X.shape[1])
+    if grid.size < 2 or not n_folds or not wanted:
+        return {}, {}
     names = (UNCORRECTED, in_use)
     step = progress("Trying numbers of features", grid.size * len(names) * n_folds)
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
-    for number in grid:
-        estimators = estimators_of(table, options, int(number), None)
+    by_number = {}
+    for number in grid.tolist():
+        estimators = estimators_of(table, options, number, None)
         for name in names:
             estimator = estimators[name].set_params(threshold=None)
-            summary = _evaluate(estimator, table, options, 1, step).summary()
+            evaluation = _evaluate(estimator, table, options, 1, step)
+            if name == in_use:
+                by_number[number] = evaluation
+            summary = evaluation.summary()
             rows[name].append(
                 (summary.expected_error, summary.actual_error.value, summary.log_score.value)
             )
-    return {name: NumberPath(grid, *np.array(values).T) for name, values in rows.items()}
+    paths = {name: NumberPath(grid, *np.array(values).T) for name, values in rows.items()}
+    return paths, by_number
 
 
 def _posterior(model: Estimator, table: TrainingTable) -> Densities | None:

@@ -12,12 +12,13 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from honestbayes.evaluation.peers import FREQUENCIES
 from honestbayes.metrics import Estimate
 from honestbayes.models.cards import table_cards
 from honestbayes.models.factors import Factors
 from honestbayes.report import wording
 from honestbayes.report.certainty import bounds_of_report, in_words
-from honestbayes.report.contenders import CORRECTED_SLOPE, FREQUENCIES
+from honestbayes.report.contenders import CORRECTED_SLOPE
 from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.kept import AnyFeature
 from honestbayes.report.pictures import MOST_DOTS, pictures

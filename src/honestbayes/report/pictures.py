@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from honestbayes.evaluation.peers import FREQUENCIES
 from honestbayes.metrics.per_case import top_class
 from honestbayes.plots import (
     AlphaPosteriorDisplay,
@@ -23,7 +24,7 @@ from honestbayes.plots import (
     ReliabilityDisplay,
 )
 from honestbayes.plots.drawing import GREY, look, plain, tidy
-from honestbayes.report.contenders import FREQUENCIES, UNCORRECTED
+from honestbayes.report.contenders import UNCORRECTED
 from honestbayes.report.record import Report
 from honestbayes.report.wording import number, percent, percent_with_interval
 

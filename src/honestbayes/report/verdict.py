@@ -1,8 +1,8 @@
-"""The verdict in plain words: what was claimed, what happened, and what remains.
+"""The verdict in plain words, about the model in use: what it claimed, what happened, what remains.
 
-Three parts. What the uncorrected model claimed with near certainty, and how often it was wrong; the
-same for the corrected one; and whether what remains is consistent with honest probabilities. Before
-these stands whether anything can be predicted at all.
+First whether anything can be predicted at all, and the error rates; then what the model in use
+claimed with near certainty, and how often it was wrong; whether what remains is consistent with
+honest probabilities; what to use; and last what the correction and the slope did.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from typing import Any, Literal
 
 from scipy.special import ndtri
 
-from honestbayes.metrics import CalibrationFit, Claims, Estimate, Summary
+from honestbayes.evaluation.peers import FREQUENCIES
+from honestbayes.metrics import CalibrationFit, Claims, Summary
+from honestbayes.report import advice as words
+from honestbayes.report.advice import Other, OtherNumber
 from honestbayes.report.contenders import MIXTURE
 from honestbayes.report.wording import (
     count,
@@ -22,6 +25,7 @@ from honestbayes.report.wording import (
     number,
     percent,
     percent_with_interval,
+    slope_in_words,
 )
 
 Remaining = Literal[
@@ -41,11 +45,6 @@ CHANCE = 0.5
 A_GOOD_AUC = 0.75
 """Where an interval of the AUC holds chance and this, there are too few cases to tell."""
 
-_TRY_FACTORS = (
-    "For measurements that move together there is --model factors: it is slower, and on expression "
-    "data its calibration slopes were nearer 1 before recalibration, not always after it."
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -63,30 +62,32 @@ class Verdict:
     ----------
     headline : str
         The result in one or two sentences.
-    uncorrected, corrected : str
-        What each claimed with near certainty, and what happened.
+    claims : str
+        What the model in use claimed with near certainty, and what happened.
     remaining : {"nothing", "honest", "overconfident", "underconfident", "shifted", "too few cases"}
-        What is left after the correction. "nothing": no signal was found; "shifted": the slope is
+        What is left in the model in use. "nothing": no signal was found; "shifted": the slope is
         right, but probabilities are too high or too low on average.
     remains : str
         The same in words, with the slope.
     advice : str
-        What to do.
+        What to use, and what to do.
+    without : str
+        What the correction and the slope did.
     """
 
     headline: str
-    uncorrected: str
-    corrected: str
+    claims: str
     remaining: Remaining
     remains: str
     advice: str
+    without: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return asdict(self)
 
     def __str__(self) -> str:
-        parts = (self.headline, self.uncorrected, self.corrected, self.remains, self.advice)
+        parts = (self.headline, self.claims, self.remains, self.advice, self.without)
         return "\n\n".join(part for part in parts if part)
 
 
@@ -96,8 +97,10 @@ def verdict(
     corrected: Judged,
     recalibrated: Judged | None,
     *,
-    better: dict[str, Estimate],
+    others: tuple[Other, ...] = (),
+    numbers: tuple[OtherNumber, ...] = (),
     n_repeats: int,
+    n_features: int,
     n_kept: int = 1,
     recalibrate: bool = True,
     beyond: str | None = None,
@@ -113,11 +116,14 @@ def verdict(
         The classes.
     uncorrected, corrected, recalibrated : Judged
         Without the correction; with it; with it and the slope.
-    better : dict of name to Estimate
-        Methods whose log score is better than that of the model in use, by more than the interval
-        of the difference allows for; and the difference, below 0.
+    others : tuple of Other
+        All methods that the model in use was compared with.
+    numbers : tuple of OtherNumber
+        Other numbers of features, where the path was found.
     n_repeats : int
         Predictions of each case.
+    n_features : int
+        Features in the table.
     n_kept : int
         Features in the model.
     recalibrate : bool, default=True
@@ -133,31 +139,98 @@ def verdict(
         Whether all features are measurements and taken for these, so that the factor model could
         take them too.
     """
-    used = recalibrated if recalibrate and recalibrated is not None else corrected
+    has_slope = recalibrate and recalibrated is not None
+    used = recalibrated if has_slope and recalibrated is not None else corrected
     nothing = not used.summary.auc.interval[0] > CHANCE
-    remaining = "nothing" if nothing else _remaining(corrected.summary.calibration)
-    best = min(better, key=lambda name: better[name].value) if better else None
-    other = "" if best is None else _did_better(best, better[best])
-    if MIXTURE in better:
-        other = f"{other} {_groups(better[MIXTURE], best == MIXTURE, cut)}".strip()
+    remaining = "nothing" if nothing else _remaining(used.summary.calibration)
+    best = words.best_other(others, used.summary, n_features)
+    broken = used.claims.broken or remaining in ("overconfident", "shifted")
+    what = _what_to_use(best, others, numbers, used.summary, n_features, cut, broken)
     if nothing:
-        remains, advice = _nothing_remains(used.summary, n_kept), _nothing_advice(other)
-        headline = _nothing(used.summary, found_elsewhere=best is not None)
+        remains, advised = _nothing_remains(used.summary, n_kept), _nothing_advice(what)
+        headline = _nothing(used.summary, found_elsewhere=_finds_more(best))
     else:
-        remains = f"What remains: {_remains(remaining, corrected.summary, labels, beyond)}"
-        if remaining == "overconfident" and measurements and beyond is None:
-            other = f"{other} {_TRY_FACTORS}".strip()
-        after = None if recalibrated is None else recalibrated.summary
-        advice = _advice(remaining, after, other, recalibrate, groups, beyond)
-        headline = _headline(used.summary, recalibrate)
+        remains = f"What remains: {_remains(remaining, used.summary, labels, beyond)}"
+        after = None if has_slope or recalibrated is None else recalibrated.summary
+        what = [*what] if what else [words.no_better(len(others))] if others else []
+        what += _what_may_help(remaining, after, groups, beyond, measurements)
+        advised = f"Advice: {' '.join(what)}" if what else ""
+        headline = _headline(used.summary, has_slope)
     return Verdict(
         headline=headline,
-        uncorrected=_claims_in_words("Without the correction", uncorrected.claims, n_repeats),
-        corrected=_claims_in_words("With the correction", corrected.claims, n_repeats),
+        claims=_claims_in_words("On held-out cases", used.claims, n_repeats),
         remaining=remaining,
         remains=remains,
-        advice=advice,
+        advice=advised,
+        without=_without(uncorrected, corrected, recalibrated if has_slope else None, nothing),
     )
+
+
+def _finds_more(best: Other | None) -> bool:
+    return best is not None and best.name != FREQUENCIES and words.is_clear(best.difference)
+
+
+def _what_to_use(
+    best: Other | None,
+    others: tuple[Other, ...],
+    numbers: tuple[OtherNumber, ...],
+    used: Summary,
+    n_features: int,
+    cut: bool,
+    broken: bool,
+) -> list[str]:
+    """Return the sentences that name another method, or another number of features."""
+    found = []
+    if best is not None:
+        found.append(words.method_in_words(best, used, n_features, len(others), broken))
+    found += [
+        words.groups_in_words(other, cut, said=other is best)
+        for other in others
+        if other.name == MIXTURE
+    ]
+    found.append(words.number_in_words(numbers))
+    return [text for text in found if text]
+
+
+def _what_may_help(
+    remaining: Remaining,
+    after: Summary | None,
+    groups: Summary | None,
+    beyond: str | None,
+    measurements: bool,
+) -> list[str]:
+    """Return the sentences about what is left in the model in use."""
+    if after is not None and remaining in ("overconfident", "underconfident"):
+        return [words.with_recalibration(after)]
+    if remaining == "overconfident":
+        text = words.too_sure_in_words(groups, beyond, measurements)
+        return [f"This model's probabilities are too sure.{' ' if text else ''}{text}"]
+    if remaining == "underconfident":
+        return ["This model's probabilities are too careful: more is known than they say."]
+    return []
+
+
+def _without(
+    uncorrected: Judged, corrected: Judged, recalibrated: Judged | None, nothing: bool
+) -> str:
+    """Say in short what the correction and the slope did."""
+    before = uncorrected.claims
+    text = (
+        f"Without the correction the model claimed {percent(before.at_least)} or more for "
+        f"{count(before.n_claimed)} cases, which implied that {count_small(before.n_implied)} of "
+        f"them would be wrong, and {count_small(before.n_wrong)} "
+        f"{'was' if before.n_wrong == 1 else 'were'}"
+    )
+    if before.n_claimed == 0:
+        text = f"Without the correction the model claimed {percent(before.at_least)} of no case"
+    if nothing:  # a slope of no signal means nothing
+        return f"{text}."
+    slopes = [number(one.summary.calibration.slope) for one in (uncorrected, corrected)]
+    text = f"{text}; its calibration slope was {slopes[0]}"
+    if recalibrated is None:
+        return f"{text}, and with it, as in use, {slopes[1]}."
+    last = number(recalibrated.summary.calibration.slope)
+    return f"{text}, with the correction alone {slopes[1]}, with the slope too, as in use, {last}."
 
 
 def external_verdict(
@@ -215,44 +288,10 @@ def _nothing_remains(used: Summary, n_kept: int) -> str:
     )
 
 
-def _nothing_advice(other: str) -> str:
-    if other:
-        return f"Advice: {other} Do not act on the probabilities of this model."
+def _nothing_advice(what: list[str]) -> str:
+    if what:
+        return f"Advice: {' '.join(what)} Do not act on the probabilities of this model."
     return "Advice: do not act on these probabilities; more cases, or other features, are needed."
-
-
-def _did_better(name: str, gain: Estimate) -> str:
-    return (
-        f"{name[0].upper()}{name[1:]} had the better log score, by {number(-gain.value, 3)} "
-        f"({interval((-gain.interval[1], -gain.interval[0]), 3)}; one of several comparisons)."
-    )
-
-
-def _still_too_sure(groups: Summary | None, beyond: str | None) -> str:
-    """Point to the mixture, where its probabilities may be honest."""
-    needed = "" if beyond is not None else "; a model that knows about dependence is needed"
-    low, high = (math.inf, 0.0) if groups is None else groups.calibration.slope_interval
-    if groups is None or not low <= 1 <= high:
-        return f"Even so it is too sure{needed}."
-    return (
-        "Even so it is too sure. The two-component mixture, which knows of hidden groups of cases, "
-        f"has a slope of {number(groups.calibration.slope)} ({interval((low, high))}) and a log "
-        f"score of {number(groups.log_score.value, 3)}: see --model mixture."
-    )
-
-
-def _groups(gain: Estimate, said: bool, cut: bool) -> str:
-    """Say that hidden groups of cases explain the features better than the class does."""
-    by = "" if said else f" (log score better by {number(-gain.value, 3)})"
-    if cut:
-        return (
-            f"The mixture{by} looks at measurements cut at their median: --model binary tells "
-            "whether the cut or hidden groups of cases are why, and --model mixture uses both."
-        )
-    return (
-        f"Two hidden groups of cases explain these features better than the class alone does{by}: "
-        "features of a group move together. --model mixture uses them."
-    )
 
 
 def _claims_in_words(who: str, claims: Claims, n_repeats: int) -> str:
@@ -285,13 +324,6 @@ def _remaining(fit: CalibrationFit) -> Remaining:
     if _is_shifted(fit):
         return "shifted"
     return "honest" if low >= TWICE_TOO_SURE else "too few cases"
-
-
-def _slope_in_words(fit: CalibrationFit) -> str:
-    low, high = fit.slope_interval
-    # Two decimals could show an interval beside 1 as one that ends there.
-    digits = 3 if "1.00" in (number(low), number(high)) else 2
-    return f"the calibration slope is {number(fit.slope)} ({interval((low, high), digits)})"
 
 
 def class_counts(summary: Summary) -> tuple[int, ...]:
@@ -346,7 +378,7 @@ def _shift(summary: Summary, labels: tuple[str, ...]) -> str:
 def _remains(
     remaining: Remaining, summary: Summary, labels: tuple[str, ...], beyond: str | None
 ) -> str:
-    slope = f"{_slope_in_words(summary.calibration)}; 1 is honest, less is too sure"
+    slope = f"{slope_in_words(summary.calibration)}; 1 is honest, less is too sure"
     shift = _shift(summary, labels)
     if remaining == "shifted":
         return f"{shift}; {slope}."
@@ -365,32 +397,3 @@ def _remains(
         f"too few cases to tell: {slope}, and the interval leaves room for honest probabilities "
         "as well as for log-odds twice too large."
     )
-
-
-def _advice(
-    remaining: Remaining,
-    after: Summary | None,
-    other: str,
-    recalibrate: bool,
-    groups: Summary | None,
-    beyond: str | None,
-) -> str:
-    if after is None:
-        return f"Advice: {other}" if other else ""
-    fit = after.calibration
-    sentences = []
-    if remaining in ("overconfident", "underconfident"):
-        state = f"With recalibration {_slope_in_words(fit)}."
-        if recalibrate:
-            sentences.append(f"{state} The model and the predictions use it.")
-        else:
-            sentences.append(f"{state} Leave out --no-recalibrate to use it.")
-        if fit.slope_interval[1] < 1:
-            sentences.append(_still_too_sure(groups, beyond))
-        elif fit.slope_interval[0] > 1:
-            sentences.append("Even so it is too careful: more is known than the probabilities say.")
-    elif recalibrate:
-        sentences.append(f"With recalibration, which the model uses, {_slope_in_words(fit)}.")
-    if other:
-        sentences.append(other)
-    return "Advice: " + " ".join(sentences) if sentences else ""

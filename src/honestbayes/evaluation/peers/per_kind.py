@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.impute import SimpleImputer
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
@@ -154,66 +154,19 @@ class PerKindNB(ClassifierMixin, BaseEstimator):
         )
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return P(class | x), shape (n, C): log likelihoods of the kinds add up."""
+        """Return P(class | x), shape (n, C)."""
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return log P(class | x), shape (n, C): log likelihoods of the kinds add up."""
         check_is_fitted(self)
         table = np.asarray(X, dtype=float)
         total = np.zeros((table.shape[0], self.classes_.size)) + self.log_prior_
         for columns, steps in self.parts_:
             total += steps.predict_log_proba(table[:, columns]) - self.log_prior_
-        return np.asarray(np.exp(log_softmax(total, axis=1)))
+        return np.asarray(log_softmax(total, axis=1))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class."""
         result: AnyArray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-        return result
-
-
-class LevelsAsFlags(ClassifierMixin, BaseEstimator):
-    """A classifier of binary features that is given a flag for each level of a categorical column.
-
-    Parameters
-    ----------
-    classifier : estimator
-        Fitted to the flags and to all other columns as they are.
-    kinds : sequence of {"binary", "categorical", "real"}
-        The kind of each column.
-    always_keep : list of str, optional
-        Columns kept by design, with all their flags; the table must then be a frame.
-    """
-
-    def __init__(
-        self, classifier: Any, kinds: Sequence[Kind], always_keep: list[str] | None = None
-    ) -> None:
-        self.classifier = classifier
-        self.kinds = kinds
-        self.always_keep = always_keep
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Find the levels, and fit."""
-        table = np.asarray(X, dtype=float)
-        self.levels_ = {
-            column: np.unique(table[~np.isnan(table[:, column]), column])
-            for column in np.flatnonzero(np.array(self.kinds) == "categorical").tolist()
-        }
-        classifier = clone(self.classifier)
-        if self.always_keep is not None:
-            kept = np.isin(np.asarray(X.columns, dtype=object), self.always_keep)
-            parts = [np.delete(kept, list(self.levels_))]
-            parts += [np.full(len(levels), kept[c]) for c, levels in self.levels_.items()]
-            classifier.set_params(always_keep=np.concatenate(parts))
-        self.classifier_ = classifier.fit(self._flags(table), y)
-        self.classes_ = self.classifier_.classes_
-        return self
-
-    def _flags(self, table: AnyArray) -> AnyArray:
-        parts = [np.delete(table, list(self.levels_), axis=1)]
-        for column, levels in self.levels_.items():
-            known = np.isin(table[:, column], levels)[:, None]
-            parts.append(np.where(known, table[:, [column]] == levels, np.nan))
-        return np.concatenate(parts, axis=1)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return P(class | x)."""
-        check_is_fitted(self)
-        result: FloatArray = self.classifier_.predict_proba(self._flags(np.asarray(X, dtype=float)))
         return result

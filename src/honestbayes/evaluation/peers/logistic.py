@@ -1,0 +1,192 @@
+"""Logistic regressions on all columns, multinomial, the penalty tuned by log score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import sklearn
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.model_selection import check_cv
+from sklearn.svm import l1_min_c
+from sklearn.utils.fixes import parse_version
+
+from honestbayes.evaluation.peers.columns import standardised
+from honestbayes.evaluation.peers.inner_folds import InnerFolds
+from honestbayes.evaluation.peers.multinomial import (
+    Linear,
+    indicators,
+    l1_path,
+    strongest_penalty,
+)
+from honestbayes.evaluation.peers.task import Task
+from honestbayes.sources.kinds import Kind
+from honestbayes.types import AnyArray, FloatArray
+
+WEAKER_PENALTIES = np.logspace(0.1, 3, 10)
+"""How much weaker than the one that leaves no feature the L1 penalties are that are tried."""
+
+EVEN_WEAKER = np.logspace(0.1, 4, 13)
+"""The same for more than two classes, where it stops once weaker ones are worse."""
+
+PRIOR_VARIANCES = np.logspace(-2, 4, 8)
+"""Variances of the score of a case, under the prior that an L2 penalty stands for."""
+
+MOST_TO_ROTATE = 2000
+"""Cases up to which columns that outnumber them are rotated before the L2 penalty is tuned."""
+
+PATIENCE = 2
+"""Penalties in a row that are worse on held-out cases, after which weaker ones are not tried."""
+
+
+def l1_logistic(task: Task) -> InnerFolds:
+    """Return the L1 logistic regression for a task."""
+    return InnerFolds(L1Logistic(seed=task.seed, kinds=task.kinds), seed=task.seed)
+
+
+def l2_logistic(task: Task) -> InnerFolds:
+    """Return the L2 logistic regression for a task."""
+    return InnerFolds(L2Logistic(kinds=task.kinds), seed=task.seed)
+
+
+class L1Logistic(ClassifierMixin, BaseEstimator):
+    """L1 logistic regression on standardised columns, its penalty tuned by log score.
+
+    A categorical column becomes one column for each level. Two classes: liblinear. More: one
+    multinomial model of all classes, by coordinate descent.
+    """
+
+    def __init__(self, *, cv: Any = 5, seed: int = 0, kinds: Sequence[Kind] | None = None) -> None:
+        self.cv = cv
+        self.seed = seed
+        self.kinds = kinds
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Standardise, and try penalties weaker than the one that leaves no feature."""
+        self.classes_ = np.unique(y)
+        self.prepare_ = standardised(X, self.kinds)
+        columns = self.prepare_.fit_transform(X)
+        if self.classes_.size == 2:
+            self.model_ = self._of_two_classes(columns, y).fit(columns, y)
+            return self
+        self.linear_ = _tuned_multinomial(_dense(columns), y, self.cv)
+        return self
+
+    def _of_two_classes(self, columns: Any, y: AnyArray) -> LogisticRegressionCV:
+        return LogisticRegressionCV(
+            Cs=_least_inverse(columns, y) * WEAKER_PENALTIES,
+            cv=self.cv,
+            solver="liblinear",
+            scoring="neg_log_loss",
+            # liblinear penalises the intercept too; scaled up, it hardly does.
+            intercept_scaling=10.0,
+            tol=1e-3,
+            max_iter=300,
+            random_state=self.seed,
+            **_penalty_words(1.0),
+        )
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(class | x), shape (n, C)."""
+        columns = self.prepare_.transform(X)
+        if self.classes_.size == 2:
+            result: FloatArray = self.model_.predict_proba(columns)
+            return result
+        return np.asarray(np.exp(self.linear_.log_proba(_dense(columns))))
+
+
+def _dense(columns: Any) -> FloatArray:
+    """Return columns as the multinomial solver goes through them."""
+    whole: Any = columns
+    return np.asarray(whole.toarray() if issparse(columns) else whole, dtype=np.float64)
+
+
+def _tuned_multinomial(columns: FloatArray, y: AnyArray, cv: Any) -> Linear:
+    """Return the multinomial model whose penalty is best on held-out cases."""
+    classes, codes = np.unique(y, return_inverse=True)
+    is_class = indicators(y, classes)
+    strongest = strongest_penalty(columns, is_class)
+    # Columns that do not vary with the class have no coefficient at any penalty.
+    penalties = (strongest if strongest > 0 else 1.0) / EVEN_WEAKER
+    splits = list(check_cv(cv, y, classifier=True).split(columns, y))
+    paths = [l1_path(columns[train], is_class[:, train], penalties) for train, _ in splits]
+    losses: list[float] = []
+    for models in zip(*paths, strict=True):
+        lost = [
+            -model.log_proba(columns[test])[np.arange(test.size), codes[test]].sum()
+            for model, (_, test) in zip(models, splits, strict=True)
+        ]
+        losses.append(float(np.sum(lost)))
+        if len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE:
+            break
+    chosen = int(np.argmin(losses))
+    *_, model = l1_path(columns, is_class, penalties[: chosen + 1])
+    return model
+
+
+def _least_inverse(columns: Any, y: AnyArray) -> float:
+    """Return the inverse of the least penalty that leaves no feature."""
+    try:
+        # Columns that rounding alone keeps from being orthogonal to the class would ask for none.
+        return min(1e3, float(l1_min_c(columns, y, loss="log")))
+    except ValueError:  # none correlates with the class: any penalty leaves no feature
+        return 1.0
+
+
+def _penalty_words(l1: float) -> dict[str, Any]:
+    """Ask for the L1 (1) or L2 (0) penalty in the words of the installed scikit-learn."""
+    if parse_version(sklearn.__version__) < parse_version("1.8"):
+        return {"penalty": "l1" if l1 else "l2"}
+    return {"l1_ratios": (l1,), "use_legacy_attributes": False}
+
+
+class L2Logistic(ClassifierMixin, BaseEstimator):
+    """L2 logistic regression on standardised columns, its penalty tuned by log score.
+
+    Where columns outnumber cases they are first rotated to the cases' principal coordinates, of
+    which there are no more than cases. Coefficients orthogonal to all cases would only add to the
+    penalty, so the solution is the same, and so it is in every inner fold.
+    """
+
+    def __init__(self, *, cv: Any = 5, kinds: Sequence[Kind] | None = None) -> None:
+        self.cv = cv
+        self.kinds = kinds
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Standardise, rotate, and try penalties."""
+        self.classes_ = np.unique(y)
+        self.prepare_ = standardised(X, self.kinds)
+        columns = self.prepare_.fit_transform(X)
+        n, width = columns.shape
+        self.rotation_ = None
+        if not issparse(columns) and n < width and n <= MOST_TO_ROTATE:
+            self.rotation_ = principal_axes(columns)
+        self.model_ = LogisticRegressionCV(
+            # The score of a case is a sum over columns of variance 1.
+            Cs=PRIOR_VARIANCES / width,
+            cv=self.cv,
+            scoring="neg_log_loss",
+            tol=1e-4,
+            max_iter=1000,
+            **_penalty_words(0.0),
+        ).fit(self._rotated(columns), y)
+        return self
+
+    def _rotated(self, columns: Any) -> Any:
+        return columns if self.rotation_ is None else columns @ self.rotation_
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(class | x), shape (n, C)."""
+        result: FloatArray = self.model_.predict_proba(self._rotated(self.prepare_.transform(X)))
+        return result
+
+
+def principal_axes(columns: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the space of the rows, shape (p, rank)."""
+    _, sizes, axes = np.linalg.svd(columns, full_matrices=False)
+    tiny = sizes.max(initial=0.0) * max(columns.shape) * np.finfo(float).eps
+    rank = max(1, int(np.sum(sizes > tiny)))
+    return np.ascontiguousarray(axes[:rank].T)

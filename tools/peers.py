@@ -1,0 +1,40 @@
+"""Write the peers that reports compare with on their page, from the one list in the code.
+
+Run `python tools/peers.py` after a peer was added or changed; a test compares.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from honestbayes.evaluation.peers import PEERS
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "report.rst"
+BEGIN = ".. The peers: made by tools/peers.py from honestbayes.evaluation.peers.\n"
+END = ".. End of the peers.\n"
+
+
+def items() -> str:
+    """Return the peers as a list of reStructuredText."""
+    return "\n".join(
+        textwrap.fill(
+            f"- *{peer.name}*: {peer.phrase}{'.' if peer is PEERS[-1] else ';'}",
+            width=108,
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        for peer in PEERS
+    )
+
+
+def with_peers(page: str) -> str:
+    """Return the page with the peers as they are now."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{items()}\n\n{END}{after}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_peers(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
