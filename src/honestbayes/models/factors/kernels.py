@@ -38,8 +38,11 @@ class Design(NamedTuple):
         Cases in each class.
     ratio : ndarray of shape (A,)
         Grid of signal ratios w.
-    weights : ndarray of shape (T, A)
-        Distribution of the ratio over columns at each node of its scale.
+    weights : ndarray of shape (T, G, A)
+        Distributions of the ratio over columns at each node of its scale: of the race, and, where
+        there are two, of columns kept by design.
+    drawn_from : ndarray of int of shape (k,)
+        Which of these distributions a column's ratio has.
     group : ndarray of int of shape (k,)
         Which of the loading ratios a column has; only group 0 has a share of noise.
     shape, scale : ndarray of shape (k,)
@@ -52,6 +55,7 @@ class Design(NamedTuple):
     counts: FloatArray
     ratio: FloatArray
     weights: FloatArray
+    drawn_from: IntArray
     group: IntArray
     shape: FloatArray
     scale: FloatArray
@@ -111,6 +115,7 @@ def with_noise(design, log_noise):  # type: ignore[no-untyped-def]
         design.counts,
         design.ratio * np.exp(-log_noise),
         design.weights,
+        design.drawn_from,
         design.group,
         design.shape,
         scale,
@@ -318,7 +323,7 @@ def _squares(shared, columns, moments, loading, a, g, square, fitted):  # type: 
 
 
 @njit(cache=True, nogil=True)
-def mixed(table, weights):  # type: ignore[no-untyped-def]
+def mixed(table, weights, drawn_from):  # type: ignore[no-untyped-def]
     """Return the log likelihood of all columns, ratios summed over with their weights."""
     n_ratios, k = table.shape
     result = 0.0
@@ -328,7 +333,7 @@ def mixed(table, weights):  # type: ignore[no-untyped-def]
             top = max(top, table[a, j])
         total = 0.0
         for a in range(n_ratios):
-            total += weights[a] * np.exp(table[a, j] - top)
+            total += weights[drawn_from[j], a] * np.exp(table[a, j] - top)
         # Where all likely ratios have no weight the sum may underflow.
         result += top + np.log(max(total, 1e-300))
     return result

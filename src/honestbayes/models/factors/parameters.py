@@ -60,7 +60,7 @@ def draw_columns(rng, design, columns, moments, loading, weights):  # type: igno
     half = 0.5 * (design.codes.size - 1)
     for j in range(k):
         g = design.group[j]
-        a = _draw_ratio(rng, table[:, j], weights)
+        a = _draw_ratio(rng, table[:, j], weights[design.drawn_from[j]])
         position[j] = a
         square = regress(shared, columns, moments, loading, a, g, j, fitted)
         s2 = (design.scale[j] + 0.5 * square) / rng.standard_gamma(design.shape[j] + half)

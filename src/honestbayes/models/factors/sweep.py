@@ -138,7 +138,7 @@ def _log_selection_at(event, design, node, scores, loading):  # type: ignore[no-
     """Return log P(S | Z, w_lambda) at one node."""
     if event.n_discarded.size == 0:
         return 0.0
-    one = design.weights[node : node + 1]
+    one = design.weights[node : node + 1, 0]
     return log_selection(event, design.ratio, one, event.used[node], scores, loading)[0]
 
 
@@ -182,9 +182,10 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
     any_used = np.zeros(design.ratio.size, dtype=np.bool_)
     for t in range(n_nodes):
         any_used |= event.used[t]
-    value = log_selection(event, design.ratio, design.weights, any_used, scores, loading[0])
+    race = design.weights[:, 0]
+    value = log_selection(event, design.ratio, race, any_used, scores, loading[0])
     for t in range(n_nodes):
-        value[t] += mixed(table, design.weights[t])
+        value[t] += mixed(table, design.weights[t], design.drawn_from)
     chance = np.exp(value - value.max())
     u = rng.random() * chance.sum()
     total = 0.0
@@ -201,7 +202,7 @@ def _log_density_of_loading(x, g, design, event, columns, moments, scores, node,
     loading = np.exp(log_loading)
     loading[g] = np.exp(x)
     table = log_marginals(design, columns, moments, loading, g)
-    result = log_prior_of_ratio(x) + mixed(table, design.weights[node])
+    result = log_prior_of_ratio(x) + mixed(table, design.weights[node], design.drawn_from)
     if g == 0:
         result += _log_selection_at(event, design, node, scores, loading[0])
     return result
@@ -229,7 +230,7 @@ def _log_density_of_noise(x, design, event, columns, moments, scores, node, load
     """Return the log density of the log share of noise, columns' parameters integrated out."""
     current = with_noise(design, x)
     table = log_marginals(current, columns, moments, loading, 0)
-    result = log_prior_of_noise(x) + mixed(table, design.weights[node])
+    result = log_prior_of_noise(x) + mixed(table, design.weights[node], design.drawn_from)
     for j in range(design.group.size):
         if design.group[j] == 0:
             result += design.shape[j] * x
@@ -255,7 +256,7 @@ def _collapsed(design, event, columns, scores, node, loading, level=-np.inf):  #
     """
     moments = score_moments(scores, columns, design.codes, design.counts)
     table = log_marginals(design, columns, moments, loading)
-    likelihood = mixed(table, design.weights[node])
+    likelihood = mixed(table, design.weights[node], design.drawn_from)
     if likelihood <= level:
         return -np.inf
     return likelihood + _log_selection_at(event, design, node, scores, loading[0])
