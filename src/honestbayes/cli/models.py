@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -35,7 +36,10 @@ from honestbayes.tables.model import TableModel
 from honestbayes.tables.target import known_classes, prevalences
 from honestbayes.types import BoolArray, FloatArray
 
-_HEADER = b"row,"
+_HEADER = re.compile(rb"row,(identifier,)?predicted,\"?probability(: [^\n]*)?\n(1,|$)")
+"""How files begin that this command wrote; before 0.2 the class was not in the header."""
+
+_FIRST_BYTES = 1 << 16
 
 
 @one_line_errors
@@ -185,8 +189,8 @@ def predict(
 def _holds_predictions(place: Path) -> bool:
     """Whether a file begins as those that this command writes; an empty one may go too."""
     with place.open("rb") as stream:
-        start = stream.read(len(_HEADER))
-    return start in (b"", _HEADER)
+        start = stream.read(_FIRST_BYTES)
+    return not start or _HEADER.match(start) is not None
 
 
 def _predictions(

@@ -30,8 +30,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from honestbayes.compiled import kernel
 from honestbayes.correction.factor_contour import prob_kept
 from honestbayes.correction.factor_event import log_discarded, project
 from honestbayes.models.factors.kernels import (
@@ -97,7 +97,7 @@ class FactorEvent(NamedTuple):
     has_shifts: bool
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_selection(event, ratio, weights, used, scores, loading):  # type: ignore[no-untyped-def]
     """Return log P(S | Z, w_lambda) at each node, shape (T,), by the ratios that are used.
 
@@ -121,7 +121,7 @@ def log_selection(event, ratio, weights, used, scores, loading):  # type: ignore
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _prob_kept(event, along, rest, ratio, loading, share):  # type: ignore[no-untyped-def]
     """Return P(kept) at each ratio of a feature that has seen this share of the cases."""
     n_cases = np.round(share * event.basis.shape[0])
@@ -133,7 +133,7 @@ def _prob_kept(event, along, rest, ratio, loading, share):  # type: ignore[no-un
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_selection_at(event, design, node, scores, loading):  # type: ignore[no-untyped-def]
     """Return log P(S | Z, w_lambda) at one node."""
     if event.n_discarded.size == 0:
@@ -142,7 +142,7 @@ def _log_selection_at(event, design, node, scores, loading):  # type: ignore[no-
     return log_selection(event, design.ratio, one, event.used[node], scores, loading)[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _rescale(rng, event, shift, scores, log_loading):  # type: ignore[no-untyped-def]
     """Move Z to g Z and v to v / g^2, which leaves the likelihood and P(S) as they are.
 
@@ -172,7 +172,7 @@ def _rescale(rng, event, shift, scores, log_loading):  # type: ignore[no-untyped
         scores[:, f] += rng.standard_normal() / np.sqrt(n) - scores[:, f].mean()
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: ignore[no-untyped-def]
     """Draw the node of the signal's scale, ratios summed over; all nodes are alike a priori."""
     n_nodes = design.weights.shape[0]
@@ -196,7 +196,7 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
     return int(np.argmax(chance))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_density_of_loading(x, g, design, event, columns, moments, scores, node, log_loading):  # type: ignore[no-untyped-def]
     """Return the log density of one log loading ratio, columns' parameters integrated out."""
     loading = np.exp(log_loading)
@@ -208,7 +208,7 @@ def _log_density_of_loading(x, g, design, event, columns, moments, scores, node,
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_loading(rng, g, design, event, columns, moments, scores, node, log_loading):  # type: ignore[no-untyped-def]
     """Draw one log loading ratio by slice sampling; overwrites it."""
     given = (g, design, event, columns, moments, scores, node, log_loading)
@@ -219,13 +219,13 @@ def _draw_loading(rng, g, design, event, columns, moments, scores, node, log_loa
     log_loading[g] = update[X]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_prior_of_noise(log_noise):  # type: ignore[no-untyped-def]
     """Return the log density of log(t) where t is exponential with mean 1."""
     return log_noise - np.exp(log_noise)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_density_of_noise(x, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
     """Return the log density of the log share of noise, columns' parameters integrated out."""
     current = with_noise(design, x)
@@ -237,7 +237,7 @@ def _log_density_of_noise(x, design, event, columns, moments, scores, node, load
     return result + _log_selection_at(event, current, node, scores, loading[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_noise(rng, log_noise, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
     """Draw the log share of noise by slice sampling."""
     given = (design, event, columns, moments, scores, node, loading)
@@ -248,7 +248,7 @@ def _draw_noise(rng, log_noise, design, event, columns, moments, scores, node, l
     return update[X]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _collapsed(design, event, columns, scores, node, loading, level=-np.inf):  # type: ignore[no-untyped-def]
     """Return the log likelihood of all columns given Z, times P(S).
 
@@ -262,7 +262,7 @@ def _collapsed(design, event, columns, scores, node, loading, level=-np.inf):  #
     return likelihood + _log_selection_at(event, design, node, scores, loading[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # type: ignore[no-untyped-def]
     """Draw U' Z by elliptical slice sampling; overwrites the scores, returns evaluations."""
     along, _ = project(scores, event.basis)
@@ -289,7 +289,7 @@ def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # t
     return _MOST_SHRINKAGE
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _propose(rng, mean, root, deviation, kept_share):  # type: ignore[no-untyped-def]
     """Return scores whose normal distribution given the parameters is left as it is, (n, d)."""
     n, d = mean.shape
@@ -305,7 +305,7 @@ def _propose(rng, mean, root, deviation, kept_share):  # type: ignore[no-untyped
     return proposed
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type: ignore[no-untyped-def]
     """Draw the scores given the parameters; overwrites them, returns the share of acceptances.
 
@@ -333,7 +333,7 @@ def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type
     return accepted / event.kept_share.size
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, values):  # type: ignore[no-untyped-def]
     """Make one sweep; overwrites scores, loading ratios and the missing cells of ``values``.
 
