@@ -24,7 +24,7 @@ FILES = (
     "models.factors.parameters",
     "models.factors.sweep",
 )
-NOT_COMPILED = "def njit(**options):\n    return lambda function: function\n"
+NOT_COMPILED = "def kernel(**options):\n    return lambda function: function\n"
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def plain_modules(changes=()):
         for name in [names[-1], *names[:-1]]:
             path = SOURCE / (name.removeprefix("honestbayes.").replace(".", "/") + ".py")
             text = path.read_text(encoding="utf-8")
-            text = text.replace("from numba import njit\n", NOT_COMPILED)
+            text = text.replace("from honestbayes.compiled import kernel\n", NOT_COMPILED)
             for old, new in changes.items():
                 found.update([old] if old in text else [])
                 text = text.replace(old, new)

@@ -24,7 +24,8 @@ def small_design(modules, rng, *, shape=1.5, scale=0.7, k=3):
         codes,
         np.bincount(codes).astype(float),
         ratio,
-        np.array([[0.5, 0.3, 0.2]]),
+        np.array([[[0.5, 0.3, 0.2]]]),
+        np.zeros(k, dtype=np.int64),
         np.zeros(k, dtype=np.int64),
         np.full(k, shape),
         np.full(k, scale),
@@ -72,7 +73,7 @@ def parameters_check(modules):
     )
     for _ in range(n_draws):
         _, variance, loadings, centre, expected, _ = modules.parameters.draw_columns(
-            rng, design, columns, moments, loading, weights
+            rng, design, columns, moments, loading, weights[None]
         )
         inverse.append(1 / variance[0])
         left = (loadings[0] - mean) / np.sqrt(variance[0])

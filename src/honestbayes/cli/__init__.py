@@ -6,7 +6,8 @@ import typer
 
 from honestbayes.cli.demo import demo
 from honestbayes.cli.inspection import inspect
-from honestbayes.cli.models import evaluate, fit, predict
+from honestbayes.cli.models import fit
+from honestbayes.cli.predictions import evaluate, predict
 from honestbayes.cli.report import report
 from honestbayes.cli.select import select
 

@@ -41,8 +41,13 @@ def check_selection_folder(folder: Path, table: Path) -> None:
     if table.resolve().parent == folder.resolve():
         msg = f"--out {folder.name} would replace what is read; choose another name."
         raise InputError(msg)
-    present = sorted(entry.name for entry in folder.iterdir())
-    strange = [name for name in present if name not in FILES]
+    entries = sorted(folder.iterdir())
+    present = [entry.name for entry in entries]
+    strange = [
+        entry.name
+        for entry in entries
+        if entry.name not in FILES or not entry.is_file() or entry.is_symlink()
+    ]
     if not strange and not _is_selection(folder / SELECTOR):
         strange = present
     if strange:

@@ -23,7 +23,8 @@ What is lost is the accuracy of very small probabilities relative to themselves:
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from honestbayes.compiled import kernel
 
 _EXPONENT = 25.0
 """The trapezoidal rule's error is the exponential of minus this."""
@@ -33,7 +34,7 @@ _NEGLIGIBLE = 1e-14
 _MOST_NODES = 100_000
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def prob_kept(along, rest, signal, ratio, loading_ratio, gamma_squared, n_cases):  # type: ignore[no-untyped-def]
     """Return P(r^2 > gamma^2 | Z, w, v) at each ratio, shape (A,), for a single contrast.
 
@@ -88,7 +89,7 @@ def prob_kept(along, rest, signal, ratio, loading_ratio, gamma_squared, n_cases)
     return result
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # no check of divisors, so that it vectorises
+@kernel(error_model="numpy")  # no check of divisors, so that it vectorises
 def _add_node(result, factor, start, shift, ratio):  # type: ignore[no-untyped-def]
     """Add Re(factor / sqrt(start - w shift)) at each ratio w, in real numbers: far faster.
 
@@ -102,7 +103,7 @@ def _add_node(result, factor, start, shift, ratio):  # type: ignore[no-untyped-d
         result[a] += (real * np.sqrt(size + x) - imaginary * np.sqrt(size - x)) / size
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _axes(along, rest, n_cases):  # type: ignore[no-untyped-def]
     """Return eigenvalues e_k of what is left of the scores, and g_k^2, as many as cases allow."""
     d = along.shape[1]

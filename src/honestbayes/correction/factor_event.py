@@ -23,8 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from honestbayes.compiled import kernel
 from honestbayes.correction.quadratic_form import log_prob_positive_of
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
@@ -105,7 +105,7 @@ def log_prob_discarded(
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def project(scores, basis):  # type: ignore[no-untyped-def]
     """Return U' Z, shape (B, d), and (Z - U U' Z)' C (Z - U U' Z), shape (d, d)."""
     n, d = scores.shape
@@ -130,7 +130,7 @@ def project(scores, basis):  # type: ignore[no-untyped-def]
     return along, rest
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_discarded(along, rest, signal, ratio, loading_ratio, gamma_squared, n_cases):  # type: ignore[no-untyped-def]
     """Return log P(discarded) at each ratio, shape (A,), from what `project` returns."""
     scores = _coordinates(along, rest, n_cases)
@@ -157,7 +157,7 @@ def log_discarded(along, rest, signal, ratio, loading_ratio, gamma_squared, n_ca
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _coordinates(along, rest, n_cases):  # type: ignore[no-untyped-def]
     """Return the scores in an orthonormal basis whose first dimensions are the contrasts.
 
@@ -176,7 +176,7 @@ def _coordinates(along, rest, n_cases):  # type: ignore[no-untyped-def]
     return scores
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _form_eigenvalues(covariance, n_contrasts, gamma_squared):  # type: ignore[no-untyped-def]
     """Return the eigenvalues of the form P - gamma^2 I under a covariance, shape (r,)."""
     root = np.linalg.cholesky(covariance)

@@ -12,8 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from honestbayes.compiled import kernel
 from honestbayes.likelihood import beta_binomial
 from honestbayes.types import FloatArray, IntArray
 
@@ -38,7 +38,7 @@ SLOTS = 64
 # ------------------------------------------------------------------------------------- exact sums
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def hypergeometric_rows(zeros: int, ones: int) -> tuple[FloatArray, IntArray, IntArray]:
     """Return P(i of m draws are in class 1) and its range of i, for each m.
 
@@ -85,7 +85,7 @@ def hypergeometric_rows(zeros: int, ones: int) -> tuple[FloatArray, IntArray, In
     return rows, low, high
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _upper_sums(rows: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
     """Return P(at least last - k of m draws are in class 1), last the number of cases there.
 
@@ -103,7 +103,7 @@ def _upper_sums(rows: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
     return sums
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def beyond_given_ones(
     a: int, b: int, n0: int, n1: int, first_beyond: IntArray, out: FloatArray
 ) -> None:
@@ -137,7 +137,7 @@ def beyond_given_ones(
     _add_mirror_image(out)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def tied_given_ones(
     a: int, b: int, n0: int, n1: int, tied0: IntArray, tied1: IntArray, out: FloatArray
 ) -> None:
@@ -161,7 +161,7 @@ def tied_given_ones(
     _add_mirror_image(out)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add_mirror_image(table: FloatArray) -> None:
     """Add to each entry the one with zeros and ones swapped, in place."""
     flat = table.reshape(-1)
@@ -171,7 +171,7 @@ def _add_mirror_image(table: FloatArray) -> None:
         flat[flat.size - 1 - i] = both
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def pmf_columns(n: int, alpha: float, theta: FloatArray) -> FloatArray:
     """Return P(i ones among n | theta_m, alpha), shape (n + 1, M), for any n."""
     rows = np.zeros((theta.size, n + 1))
@@ -228,7 +228,7 @@ class ChainWork(NamedTuple):
     row: FloatArray
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def chain_work(table: TableArrays) -> ChainWork:
     """Return empty work arrays for one chain."""
     return ChainWork(
@@ -238,7 +238,7 @@ def chain_work(table: TableArrays) -> ChainWork:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _find_alpha(table: TableArrays, log_alpha: float, place: FloatArray) -> None:
     """Fill a row of ``ChainWork.alpha``.
 
@@ -271,7 +271,7 @@ def _find_alpha(table: TableArrays, log_alpha: float, place: FloatArray) -> None
         weight[t] /= total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _interpolate(table: TableArrays, place: FloatArray, a: int, b: int) -> float:
     """Return log P(S) from the nodes around a state and around an alpha."""
     first, weight = int(place[1]), place[2:]
@@ -290,13 +290,13 @@ def _interpolate(table: TableArrays, place: FloatArray, a: int, b: int) -> float
     return -table.n_discarded * math.exp(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def prepare(table: TableArrays, work: ChainWork, log_alpha: float) -> None:
     """Prepare look-ups of many states at one alpha by :func:`log_selection`."""
     _find_alpha(table, log_alpha, work.alpha[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_selection(table: TableArrays, work: ChainWork, a: int, b: int) -> float:
     """Return log P(S) at a state, at the alpha of the last :func:`prepare`.
 
@@ -312,7 +312,7 @@ def log_selection(table: TableArrays, work: ChainWork, a: int, b: int) -> float:
     return value
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def prepare_state(table: TableArrays, work: ChainWork, a: int, b: int) -> None:
     """Prepare look-ups of many alphas at one state by :func:`log_selection_of_alpha`."""
     row = work.row
@@ -326,7 +326,7 @@ def prepare_state(table: TableArrays, work: ChainWork, a: int, b: int) -> None:
                 row[t] += weight * nodes[t]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_selection_of_alpha(table: TableArrays, work: ChainWork, log_alpha: float) -> float:
     """Return log P(S) at an alpha, at the state of the last :func:`prepare_state`."""
     place = work.alpha[1]
@@ -338,7 +338,7 @@ def log_selection_of_alpha(table: TableArrays, work: ChainWork, log_alpha: float
     return -table.n_discarded * math.exp(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_selections(
     table: TableArrays, states: IntArray, log_alphas: FloatArray, out: FloatArray
 ) -> None:

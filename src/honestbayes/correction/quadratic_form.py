@@ -21,8 +21,8 @@ numerical integration. SIAM Journal on Scientific and Statistical Computing 1, 4
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from honestbayes.compiled import kernel
 from honestbayes.types import FloatArray
 
 _BISECTIONS = 40
@@ -56,7 +56,7 @@ def log_prob_positive(eigenvalues: FloatArray, degrees: FloatArray) -> FloatArra
     return np.asarray(result.reshape(np.shape(eigenvalues)[:-1]))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _all(eigenvalues, degrees):  # type: ignore[no-untyped-def]
     result = np.empty(eigenvalues.shape[0])
     for a in range(eigenvalues.shape[0]):
@@ -64,7 +64,7 @@ def _all(eigenvalues, degrees):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_prob_positive_of(eigenvalues, degrees):  # type: ignore[no-untyped-def]
     """Return log P(form > 0) of one form; for kernels."""
     mean = 0.0
@@ -85,7 +85,7 @@ def log_prob_positive_of(eigenvalues, degrees):  # type: ignore[no-untyped-def]
     return np.log1p(-np.exp(rare)) if rare < 0 else -np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_rare(eigenvalues, degrees):  # type: ignore[no-untyped-def]
     """Return log P(form > 0), where the largest eigenvalue is 1 and the mean below 0."""
     # Through the saddle point of exp(K(s)) / s the integrand is real and largest on the line.
@@ -114,7 +114,7 @@ def _log_rare(eigenvalues, degrees):  # type: ignore[no-untyped-def]
         a /= 2.0  # the vertical line never lets the integrand grow
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _saddle_point(eigenvalues, degrees):  # type: ignore[no-untyped-def]
     """Return x = 2 s at which K(s) - log(s) is least, by bisection of log(x / (1 - x))."""
     low, high = -40.0, 40.0
@@ -132,7 +132,7 @@ def _saddle_point(eigenvalues, degrees):  # type: ignore[no-untyped-def]
     return x
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _trapezoid(point, power, a, b, step):  # type: ignore[no-untyped-def]
     """Return the integral by nodes at multiples of the step, and by every second one."""
     # The integrand at -u is the conjugate of that at u: half of the line, imaginary parts.

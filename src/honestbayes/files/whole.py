@@ -55,6 +55,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         If the target is a folder.
     OSError
         If it is anything else than a regular file: a device is not to be replaced.
+    PermissionError
+        If it may only be read.
+
+    Notes
+    -----
+    The mode of a file that is replaced stays.
     """
     target = _resolved(path)
     if target.is_dir():
@@ -62,10 +68,16 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         raise OSError(errno.EINVAL, "Not a regular file", str(target))
     temporary = _hidden_sibling(target)
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    if mode is not None and not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(errno.EACCES, "Permission denied", str(target))
     # Created here, so that no other process can own the name, with the mode that umask leaves.
-    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    first = 0o666 if mode is None else 0o600
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, first))
     try:
         yield temporary
+        if mode is not None:
+            temporary.chmod(mode)
         _to_disk(temporary)
         temporary.replace(target)
     except BaseException:

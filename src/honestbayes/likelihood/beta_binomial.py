@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from honestbayes.compiled import kernel
 
 _NEGLIGIBLE = 1e-60
 """Terms this small relative to the mode are dropped; P(kept) stays accurate above 1e-40."""
@@ -22,7 +23,7 @@ _SHIFT = 16
 """From here on Stirling's series with four terms is accurate to the last bit."""
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def pmf(n, a, b, out):
     """Fill ``out[lo:hi + 1]`` with P(i ones among n) and return ``(lo, hi)``.
 
@@ -63,7 +64,7 @@ def pmf(n, a, b, out):
     return lo, hi
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def region_probabilities(alpha, theta, weight, n0, n1, n_beyond, tied0, tied1):
     """Return P(|COR| > gamma) and P(|COR| = gamma) of one feature given alpha.
 
@@ -111,7 +112,7 @@ def region_probabilities(alpha, theta, weight, n0, n1, n_beyond, tied0, tied1):
     return beyond, tied
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def margin_probabilities(alpha, theta, weight, n0, n1, ones, out):
     """Write P(number of ones in both classes together | alpha) of each margin to ``out``.
 
@@ -133,7 +134,7 @@ def margin_probabilities(alpha, theta, weight, n0, n1, ones, out):
         out[g] = total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@kernel(error_model="numpy", fastmath={"contract"})
 def pmf_table(n, alpha, theta, total):
     """Return P(i | theta_m, alpha) up to a factor, shape (n + 1, M); its sums go to ``total``.
 
@@ -162,7 +163,7 @@ def pmf_table(n, alpha, theta, total):
     return table
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def region_from_tables(table0, table1, weight, n_beyond, tied0, tied1):
     """Do :func:`region_probabilities` from tables; ``weight`` includes their normalisation.
 
@@ -200,7 +201,7 @@ def region_from_tables(table0, table1, weight, n_beyond, tied0, tied1):
     return np.sum(beyond * weight), np.sum(tied * weight)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def pair_integrals(table0, table1, theta, i0, i1, likelihood, mean_theta):
     """Integrate over theta for each pair: fill P(i0, i1 | alpha) and E[theta | i0, i1, alpha].
 
@@ -219,7 +220,7 @@ def pair_integrals(table0, table1, theta, i0, i1, likelihood, mean_theta):
         mean_theta[d] = first / total if total > 0.0 else np.nan
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def cell_integrals(table0, table1, weight, i0, i1, likelihood):
     """Fill P(i0, i1 | alpha, theta in cell), shape (D, C), where each cell has M / C nodes."""
     n_cells = likelihood.shape[1]
@@ -234,7 +235,7 @@ def cell_integrals(table0, table1, weight, i0, i1, likelihood):
             likelihood[d, cell] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_rising(a, i):
     """Return the sum of log1p(l / a) for l < i, that is log of (a)_i / a^i.
 
@@ -261,18 +262,18 @@ def log_rising(a, i):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_rising_stirling(a, i):
     return (a + i - 0.5) * math.log1p(i / a) - i + _stirling_rest(a + i) - _stirling_rest(a)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _stirling_rest(a):
     r = 1.0 / (a * a)
     return (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r / 1680.0))) / a
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _theta_terms(alpha, theta, weight, n0, n1, i0, i1, terms):
     """Fill log of weight_m P(column | theta_m, alpha) and return its constant, a function of n."""
     for m in range(theta.size):
@@ -291,7 +292,7 @@ def _theta_terms(alpha, theta, weight, n0, n1, i0, i1, terms):
     return -log_rising(alpha, n0) - log_rising(alpha, n1)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def theta_log_weights(alpha, theta, weight, n0, n1, i0, i1, out):
     """Fill log P(theta_m, column | alpha) for each feature, shape (k, M)."""
     for d in range(i0.size):
@@ -300,7 +301,7 @@ def theta_log_weights(alpha, theta, weight, n0, n1, i0, i1, out):
             out[d, m] += constant
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_pair_integrals(alpha, theta, weight, n0, n1, i0, i1, log_likelihood, mean_theta):
     """Do :func:`pair_integrals` in logarithms, for any class sizes and without tables.
 

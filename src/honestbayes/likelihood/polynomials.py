@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from honestbayes.compiled import kernel
 
 _FAR_BELOW = -40.0
 """Terms with this logarithm, relative to the largest, are left out: exp(-40) = 4e-18."""
@@ -29,7 +30,7 @@ _SHORT = 400
 """Sequences up to this length are one block each, if their range allows it."""
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _blocks(a):
     """Cut a sequence into blocks of a narrow range; return where they begin, and its length."""
     starts = np.zeros(a.size + 1, dtype=np.int64)
@@ -45,7 +46,7 @@ def _blocks(a):
     return starts[: number + 2]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _largest_terms(a, b):
     """Return the largest a[t] + b[s - t] for each s; both concave, so its t never falls."""
     n, m = a.size, b.size
@@ -60,7 +61,7 @@ def _largest_terms(a, b):
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_convolve(a, b):
     """Return log(sum over t of exp(a[t] + b[s - t])) for each s; both concave and finite.
 
@@ -110,7 +111,7 @@ def log_convolve(a, b):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_rising(start, stop):
     """Return the log coefficients of (x + start)(x + start + 1) ... (x + stop - 1), start >= 1."""
     if stop - start <= 32:
@@ -130,7 +131,7 @@ def log_rising(start, stop):
     return log_convolve(log_rising(start, middle), log_rising(middle, stop))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_peak_sum(terms, log_x):
     """Return log(sum over t of exp(terms[t] + t log_x)) of a concave sequence."""
     peak = 0
@@ -157,7 +158,7 @@ def log_peak_sum(terms, log_x):
     return top + peak * log_x + math.log(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def level_terms(counts, rising, start, log_gamma):
     """Return log coefficients of one level's polynomial, times Gamma(base + t), and its offset.
 
@@ -178,7 +179,7 @@ def level_terms(counts, rising, start, log_gamma):
     return terms, offset
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def table_terms(tables, rising, start, log_gamma, log_total, offsets, ends, out):
     """Write the terms of each table's polynomial in alpha into ``out``.
 
@@ -210,7 +211,7 @@ def table_terms(tables, rising, start, log_gamma, log_total, offsets, ends, out)
         ends[d] = position
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def evaluate_terms(terms, offsets, ends, log_alpha, out):
     """Fill ``out[a, d]`` with the log of polynomial d at alpha a."""
     begin = 0
@@ -221,7 +222,7 @@ def evaluate_terms(terms, offsets, ends, log_alpha, out):
         begin = ends[d]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def level_means(tables, rising, start, log_gamma, log_total, base, log_alpha, out):
     """Fill ``out[a, d, v]`` with E[theta_v | table d, alpha a].
 

@@ -381,9 +381,8 @@ class _Level:
 
     def summary(self) -> FloatArray:
         """Return the numbers whose change decides whether the rule is fine enough."""
-        by_class = special.logsumexp(
-            self.nodes.tilt + self.nodes.log_density[:, None, None], axis=0
-        )
+        terms = self.nodes.tilt + self.nodes.log_density[:, None, None]
+        by_class = special.logsumexp(terms, axis=0)
         # Absolute where log-odds are small, relative where they are large.
         return np.append(np.arcsinh(by_class[1:] - by_class[0]), self._log_integral())
 

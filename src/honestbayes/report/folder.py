@@ -36,7 +36,8 @@ def check_folder(folder: Path, more: frozenset[str] = frozenset()) -> None:
         msg = f"{folder.name} exists and is not a folder; choose another --out."
         raise InputError(msg)
     present = {entry.name for entry in folder.iterdir()}
-    strange = sorted(present - FILES - more)
+    ours = {entry.name for entry in folder.iterdir() if entry.is_file() and not entry.is_symlink()}
+    strange = sorted(present - (ours & (FILES | more)))
     if not strange and present and not _is_report(folder / JSON):
         strange = sorted(present)
     if strange:

@@ -16,7 +16,8 @@ Neal, R. M. (2003). Slice sampling. Annals of Statistics 31, 705-767; figures 3 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from honestbayes.compiled import kernel
 
 MOST_STEPS = 50
 """Widths by which an interval may be stepped out, both sides together."""
@@ -29,7 +30,7 @@ _STEP_LEFT, _STEP_RIGHT, _SHRINK = 0.0, 1.0, 2.0
 DONE = 3.0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def slice_start(rng, x, log_f, width, low, high):  # type: ignore[no-untyped-def]
     """Begin the update of a value, so that its density stays what it was.
 
@@ -62,7 +63,7 @@ def slice_start(rng, x, log_f, width, low, high):  # type: ignore[no-untyped-def
     return update
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def slice_tell(rng, update, log_f):  # type: ignore[no-untyped-def]
     """Tell the log density at ``update[POINT]``."""
     on_slice = log_f > update[_LEVEL]
@@ -89,7 +90,7 @@ def slice_tell(rng, update, log_f):  # type: ignore[no-untyped-def]
     _ask(rng, update)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _ask(rng, update):  # type: ignore[no-untyped-def]
     """Set the next point at which the density is needed; bounds need no stepping beyond them."""
     if update[PHASE] == _STEP_LEFT:

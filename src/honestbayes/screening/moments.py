@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,9 @@ from honestbayes.screening.joining import (
 from honestbayes.sources.binarization import check_finite
 from honestbayes.sources.source import Block, Source, describe_columns
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+_SMALLEST = 1e-303
+"""Sums of squares below this have lost their digits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -75,6 +79,28 @@ class Moments:
         present = (self.observed > 0).sum(axis=0)
         real = (between + within > 1e-24 * total) & (present >= 2) & (total > present)
         return np.where(real, between / np.where(real, between + within, 1.0), 0.0)
+
+    def standardised(self) -> tuple[Moments, FloatArray, FloatArray]:
+        """Return the moments of (x - centre) / unit, the centres and the units, shape (p,).
+
+        The centre is the mean of all observed cases, the unit their standard deviation; 1 for a
+        column that never varies. A column times a power of two has the same bits afterwards.
+        """
+        total = np.maximum(self.observed.sum(axis=0), 1)
+        # What is to be squared is near 1.
+        largest = np.abs(self.mean).max(axis=0)
+        largest = np.where(largest > 0, largest, 1.0)
+        centre = (self.observed * (self.mean / largest)).sum(axis=0) / total * largest
+        apart = np.where(self.observed > 0, self.mean - centre, 0.0)
+        rough = np.maximum(np.abs(apart).max(axis=0), np.sqrt(self.within))
+        rough = np.where(rough > 0, rough, 1.0)
+        between = (self.observed * (apart / rough) ** 2).sum(axis=0)
+        variance = (between + (np.sqrt(self.within) / rough) ** 2) / np.maximum(total - 1, 1)
+        unit = np.where(variance > 0, np.sqrt(variance), 1.0) * rough
+        moments = replace(
+            self, mean=apart / unit, within=(np.sqrt(self.within) / unit) ** 2, rest=None
+        )
+        return moments, centre, unit
 
     def take(self, columns: IntArray) -> Moments:
         """Return the moments of some of the features."""
@@ -192,6 +218,8 @@ def moments_of_block(
         found = _moments_of_rows(np.asarray(values[labels == label], dtype=np.float64))
         if not np.isfinite(found[1]).all():
             check_finite(values, describe, block.rows.start, block.columns.start)
+        if (found[2] < _SMALLEST).any():
+            _check_small(values[labels == label], found[2], describe, block.columns.start)
         observed[label], mean[label], squares, rest[label] = found
         within += squares
     complete = bool(np.all(observed == counts[:, None]))
@@ -203,6 +231,24 @@ def moments_of_block(
         within=within,
         rest=rest,
     )
+
+
+def _check_small(
+    rows: AnyArray, squares: FloatArray, describe: Callable[[int], str], first: int
+) -> None:
+    """Refuse columns that vary by so little that their squares vanish."""
+    small = np.flatnonzero(squares < _SMALLEST)
+    few = np.asarray(rows[:, small], dtype=float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value
+        varies = np.nanmax(few, axis=0) > np.nanmin(few, axis=0)
+    if varies.any():
+        column = int(small[np.argmax(varies)])
+        msg = (
+            f"{describe(first + column)} holds numbers too small to be squared: give it in a "
+            "smaller unit."
+        )
+        raise ValueError(msg)
 
 
 def _moments_of_rows(

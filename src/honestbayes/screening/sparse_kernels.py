@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from honestbayes.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def count_csc_zero_one(indptr, indices, data, label, ones):
     """Count the ones of each column by class where every stored cell is 0 or 1."""
     for j in range(indptr.size - 1):
@@ -25,7 +26,7 @@ def count_csc_zero_one(indptr, indices, data, label, ones):
         ones[1, j] = in_class_1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def count_csc(indptr, indices, data, label, cut, ones, stored, missing):
     """Count each column's stored cells by class; return a column with an infinite cell or -1."""
     for j in range(indptr.size - 1):
@@ -42,7 +43,7 @@ def count_csc(indptr, indices, data, label, cut, ones, stored, missing):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def count_csr(indptr, indices, data, label, cut, ones, stored, missing):
     """Do the same row by row."""
     for i in range(indptr.size - 1):

@@ -16,7 +16,8 @@ Gidofalvi, G. and Zadrozny, B. Feature selection for class probability estimatio
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from honestbayes.compiled import kernel
 
 ROWS = 256
 """Rows that are evaluated at once for all candidates: what they need stays in the cache."""
@@ -27,7 +28,7 @@ FARTHEST = 150.0
 SQUARED, LOG = 0, 1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def add_losses(  # type: ignore[no-untyped-def]
     cells, first, columns, log_table, table, fold, labels, margin, weight, loss, out
 ):
@@ -88,7 +89,7 @@ def add_losses(  # type: ignore[no-untyped-def]
             n_far = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _is_near(margin, i):  # type: ignore[no-untyped-def]
     """Whether the odds of a row may be multiplied."""
     largest = 0.0
@@ -97,7 +98,7 @@ def _is_near(margin, i):  # type: ignore[no-untyped-def]
     return largest <= FARTHEST
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _two_classes(cells, first, columns, table, fold, labels, margin, weight, rows, out):  # type: ignore[no-untyped-def]
     """Add the squared errors of some rows, of two classes."""
     m = rows.size
@@ -119,7 +120,7 @@ def _two_classes(cells, first, columns, table, fold, labels, margin, weight, row
 
 
 # Sums in any order and divisions without a check, so that it vectorises.
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@kernel(error_model="numpy", fastmath={"reassoc", "contract"})
 def _squared(odds, factor, weight):  # type: ignore[no-untyped-def]
     """Return the weighted sum of (1 - P(actual class))^2."""
     total = 0.0
@@ -129,7 +130,7 @@ def _squared(odds, factor, weight):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _classes(cells, first, columns, table, fold, labels, margin, weight, rows, loss, out):  # type: ignore[no-untyped-def]
     """Add the losses of some rows, of any number of classes."""
     n_others = margin.shape[1]
@@ -153,7 +154,7 @@ def _classes(cells, first, columns, table, fold, labels, margin, weight, rows, l
             out[a] += weight[i] * value
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _by_logs(cells, first, columns, log_table, fold, labels, margin, weight, rows, loss, out):  # type: ignore[no-untyped-def]
     """Add the losses of rows whose odds are beyond what products can hold."""
     n_others = margin.shape[1]

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from honestbayes.sources.frames import frame_names
-from honestbayes.sources.source import DenseSource, as_source, dense_values
+from honestbayes.sources.source import DenseSource, as_source, check_structure, dense_values
 from honestbayes.types import AnyArray, BoolArray
 
 
@@ -63,6 +63,8 @@ def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
             "while a minimum of 1 is required."
         )
         raise ValueError(msg)
+    if sparse.issparse(table):
+        check_structure(table)
     compressed = getattr(table, "format", None) in ("csr", "csc")
     return table if compressed or not hasattr(table, "tocsc") else table.tocsc()
 

@@ -224,10 +224,28 @@ def as_source(X: Any) -> Source:
     return DenseSource(values)
 
 
+def check_structure(X: Any) -> None:
+    """Refuse a sparse matrix whose indices point outside of it: compiled code would follow them."""
+    problem = ""
+    if hasattr(X, "check_format"):
+        try:
+            X.check_format(full_check=True)
+        except (IndexError, ValueError) as error:
+            problem = str(error).rstrip(".")
+    elif X.format == "coo":
+        for size, index in zip(X.shape, (X.row, X.col), strict=True):
+            if index.size and not 0 <= index.min() <= index.max() < size:
+                problem = f"an index is not from 0 to {size - 1}"
+    if problem:
+        msg = f"X is a sparse matrix that is not whole: {problem}; build it anew."
+        raise ValueError(msg)
+
+
 def _sparse_source(X: Any) -> SparseSource:
     if X.ndim != 2:
         msg = "Expected 2D array, got a sparse array of another dimension. Give X as a table."
         raise ValueError(msg)
+    check_structure(X)
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
     if np.dtype(X.dtype).kind == "c":

@@ -49,10 +49,11 @@ def test_predictions_are_ratios_of_marginal_likelihoods():
                     continue
                 known = ~np.isnan(X[:, j])
                 x, labels = X[known, j], y[known]
+                scale = prior.scale * x.var(ddof=1)
                 before, after = (
                     logsumexp(
                         [
-                            log_column(values, classes, w, prior.shape, prior.scale) + np.log(share)
+                            log_column(values, classes, w, prior.shape, scale) + np.log(share)
                             for w, share in zip(posterior.ratio, posterior.weights[0], strict=True)
                             if share > 0
                         ]

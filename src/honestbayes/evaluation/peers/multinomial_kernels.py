@@ -8,8 +8,8 @@ coordinate. A step that would make the penalised loss larger is halved.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from honestbayes.compiled import kernel
 from honestbayes.types import FloatArray
 
 LEAST_WEIGHT = 1e-6
@@ -17,7 +17,7 @@ HALVINGS = 20
 CYCLES = 100
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_normalisers(scores: FloatArray) -> FloatArray:
     """Return log(sum(exp(scores))) over classes, for each case."""
     n_classes, n = scores.shape
@@ -33,7 +33,7 @@ def _log_normalisers(scores: FloatArray) -> FloatArray:
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _loss(scores: FloatArray, is_class: FloatArray, c: int, size: float) -> float:
     """Return what of the penalised loss depends on the scores of class `c`."""
     claimed = _log_normalisers(scores)
@@ -44,7 +44,7 @@ def _loss(scores: FloatArray, is_class: FloatArray, c: int, size: float) -> floa
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _quadratic(
     columns: FloatArray,
     weights: FloatArray,
@@ -83,7 +83,7 @@ def _quadratic(
     return found, shift, steps
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def minimise(
     columns: FloatArray,
     is_class: FloatArray,

@@ -15,7 +15,7 @@ from honestbayes.models.factors.estimator import (
 )
 from honestbayes.models.factors.explain import FactorFeatureTable, factors, feature_table
 from honestbayes.models.factors.part import FactorPart, FactorTraining, choose_factors
-from honestbayes.models.real.fit import RatioPosterior
+from honestbayes.models.real.blocks import RatioPosterior
 from honestbayes.models.real.part import real_source
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart

@@ -20,7 +20,7 @@ from honestbayes.files.records import (
     record_to_plain,
 )
 from honestbayes.likelihood.normal import VariancePrior
-from honestbayes.models.real.fit import GaussianFit
+from honestbayes.models.real.blocks import GaussianFit
 from honestbayes.models.real.settings import GaussianSettings, RatioPriorName
 from honestbayes.models.shared.parameters import Correction, SelectionSettings
 from honestbayes.sampling.draws import Diagnostics, Draws, draws_from_plain
@@ -276,20 +276,28 @@ def class_kernel(
     from honestbayes.models.factors.chains import FactorKernel
     from honestbayes.models.factors.sweep import FactorEvent
 
-    posterior, selection = fit.posterior, fit.selection
+    posterior, selection, own = fit.posterior, fit.selection, fit.by_design
     weights, log_scale = posterior.weights, np.zeros(1)
     if weights.shape[0] > 1 and settings.correction == "counts":
         weights = posterior.scale_weights[None] @ weights
     elif weights.shape[0] > 1:
         log_scale = np.arange(weights.shape[0], dtype=float)
+    drawn_from = np.zeros(values.shape[1], dtype=np.int64)
+    distributions = weights[:, None]
+    if own is not None:
+        drawn_from[len(selection.kept) :] = 1
+        expected = own.posterior.scale_weights @ own.posterior.weights
+        both = [weights, np.broadcast_to(expected, weights.shape)]
+        distributions = np.stack(both, axis=1)
     standard = standardise(values)
     design = make_design(
         standard.apply(values),
         codes,
         posterior.ratio,
-        weights,
+        distributions,
+        drawn_from,
         fit.variance_prior,
-        standard,
+        fit.unit / standard.unit,
     )
     contrasts = class_contrasts(codes)
     groups: dict[int, int] = {}
@@ -317,10 +325,11 @@ def make_design(
     codes: IntArray,
     ratio: FloatArray,
     weights: FloatArray,
+    drawn_from: IntArray,
     prior: VariancePrior,
-    standard: Standard,
+    unit: FloatArray | float = 1.0,
 ) -> Any:
-    """Return the `Design` of standardised columns."""
+    """Return the `Design` of standardised columns; their variances' prior is in another unit."""
     from honestbayes.models.factors.kernels import Design
 
     missing = np.isnan(x)
@@ -332,9 +341,10 @@ def make_design(
         np.bincount(codes).astype(float),
         np.ascontiguousarray(ratio),
         np.ascontiguousarray(weights),
+        drawn_from,
         np.zeros(k, dtype=np.int64),
         np.full(k, prior.shape),
-        np.maximum(prior.scale / standard.unit**2, 1e-290),
+        np.maximum(np.full(k, prior.scale) * unit**2, 1e-290),
     )
 
 

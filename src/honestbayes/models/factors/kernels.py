@@ -18,8 +18,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from honestbayes.compiled import kernel
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 
@@ -38,8 +38,11 @@ class Design(NamedTuple):
         Cases in each class.
     ratio : ndarray of shape (A,)
         Grid of signal ratios w.
-    weights : ndarray of shape (T, A)
-        Distribution of the ratio over columns at each node of its scale.
+    weights : ndarray of shape (T, G, A)
+        Distributions of the ratio over columns at each node of its scale: of the race, and, where
+        there are two, of columns kept by design.
+    drawn_from : ndarray of int of shape (k,)
+        Which of these distributions a column's ratio has.
     group : ndarray of int of shape (k,)
         Which of the loading ratios a column has; only group 0 has a share of noise.
     shape, scale : ndarray of shape (k,)
@@ -52,6 +55,7 @@ class Design(NamedTuple):
     counts: FloatArray
     ratio: FloatArray
     weights: FloatArray
+    drawn_from: IntArray
     group: IntArray
     shape: FloatArray
     scale: FloatArray
@@ -97,7 +101,7 @@ class Shared(NamedTuple):
     log_constant: FloatArray
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def with_noise(design, log_noise):  # type: ignore[no-untyped-def]
     """Return the design in terms of s2: ratios over the share of noise, scales times it."""
     scale = design.scale.copy()
@@ -111,13 +115,14 @@ def with_noise(design, log_noise):  # type: ignore[no-untyped-def]
         design.counts,
         design.ratio * np.exp(-log_noise),
         design.weights,
+        design.drawn_from,
         design.group,
         design.shape,
         scale,
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def column_moments(values, codes, counts):  # type: ignore[no-untyped-def]
     """Return the `ColumnMoments` of complete cells."""
     n, k = values.shape
@@ -136,7 +141,7 @@ def column_moments(values, codes, counts):  # type: ignore[no-untyped-def]
     return ColumnMoments(mean, left, within)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def score_moments(scores, columns, codes, counts):  # type: ignore[no-untyped-def]
     """Return the `Scores`."""
     n, d = scores.shape
@@ -153,7 +158,7 @@ def score_moments(scores, columns, codes, counts):  # type: ignore[no-untyped-de
     return Scores(mean, _products(left, left), _products(left, columns.left))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _products(a, b):  # type: ignore[no-untyped-def]
     """Return a' b, also where a has no columns."""
     result = np.zeros((a.shape[1], b.shape[1]))
@@ -165,7 +170,7 @@ def _products(a, b):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def cholesky(matrix, root):  # type: ignore[no-untyped-def]
     """Write the lower Cholesky factor of a small matrix; return half its log determinant."""
     half = 0.0
@@ -182,7 +187,7 @@ def cholesky(matrix, root):  # type: ignore[no-untyped-def]
     return half
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def solve_lower(root, x):  # type: ignore[no-untyped-def]
     """Overwrite x by root^-1 x."""
     for f in range(x.size):
@@ -191,7 +196,7 @@ def solve_lower(root, x):  # type: ignore[no-untyped-def]
         x[f] /= root[f, f]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def solve_upper(root, x):  # type: ignore[no-untyped-def]
     """Overwrite x by root'^-1 x."""
     for f in range(x.size - 1, -1, -1):
@@ -200,7 +205,7 @@ def solve_upper(root, x):  # type: ignore[no-untyped-def]
         x[f] /= root[f, f]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def share(ratio, counts, moments, loading):  # type: ignore[no-untyped-def]
     """Return the `Shared` at loading ratios of shape (G,)."""
     n_ratios, n_classes, d = ratio.size, counts.size, moments.within.shape[0]
@@ -234,7 +239,7 @@ def share(ratio, counts, moments, loading):  # type: ignore[no-untyped-def]
     return Shared(weight, total, apart, root, log_constant)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def regress(shared, columns, moments, loading, a, g, j, fitted):  # type: ignore[no-untyped-def]
     """Return the sum of squares of column j that scores do not explain at ratio a.
 
@@ -261,7 +266,7 @@ def regress(shared, columns, moments, loading, a, g, j, fitted):  # type: ignore
     return max(square, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_marginals(design, columns, moments, loading, only=-1):  # type: ignore[no-untyped-def]
     """Return log P(column | Z, w, v) of each ratio and column, up to a constant, shape (A, k).
 
@@ -285,7 +290,7 @@ def log_marginals(design, columns, moments, loading, only=-1):  # type: ignore[n
     return table
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _squares(shared, columns, moments, loading, a, g, square, fitted):  # type: ignore[no-untyped-def]
     """Do what `regress` does for all columns at once, row by row of the matrices."""
     n_classes = shared.weight.shape[1]
@@ -317,8 +322,8 @@ def _squares(shared, columns, moments, loading, a, g, square, fitted):  # type: 
             square[j] -= loading * fitted[f, j] ** 2
 
 
-@njit(cache=True, nogil=True)
-def mixed(table, weights):  # type: ignore[no-untyped-def]
+@kernel()
+def mixed(table, weights, drawn_from):  # type: ignore[no-untyped-def]
     """Return the log likelihood of all columns, ratios summed over with their weights."""
     n_ratios, k = table.shape
     result = 0.0
@@ -328,7 +333,7 @@ def mixed(table, weights):  # type: ignore[no-untyped-def]
             top = max(top, table[a, j])
         total = 0.0
         for a in range(n_ratios):
-            total += weights[a] * np.exp(table[a, j] - top)
+            total += weights[drawn_from[j], a] * np.exp(table[a, j] - top)
         # Where all likely ratios have no weight the sum may underflow.
         result += top + np.log(max(total, 1e-300))
     return result

@@ -9,8 +9,8 @@ standard normal as without shifts.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from honestbayes.compiled import kernel
 from honestbayes.correction.factor_event import project
 from honestbayes.models.factors.kernels import (
     cholesky,
@@ -28,7 +28,7 @@ LOWEST, HIGHEST = -12.0, 12.0
 _WIDTH = 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def draw_columns(rng, design, columns, moments, loading, weights):  # type: ignore[no-untyped-def]
     """Draw the parameters of all columns given the scores.
 
@@ -60,7 +60,7 @@ def draw_columns(rng, design, columns, moments, loading, weights):  # type: igno
     half = 0.5 * (design.codes.size - 1)
     for j in range(k):
         g = design.group[j]
-        a = _draw_ratio(rng, table[:, j], weights)
+        a = _draw_ratio(rng, table[:, j], weights[design.drawn_from[j]])
         position[j] = a
         square = regress(shared, columns, moments, loading, a, g, j, fitted)
         s2 = (design.scale[j] + 0.5 * square) / rng.standard_gamma(design.shape[j] + half)
@@ -89,7 +89,7 @@ def draw_columns(rng, design, columns, moments, loading, weights):  # type: igno
     return position, variance, loadings, centre, expected, spread
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_ratio(rng, log_likelihood, weights):  # type: ignore[no-untyped-def]
     """Draw a position of the grid."""
     top = -np.inf
@@ -109,7 +109,7 @@ def _draw_ratio(rng, log_likelihood, weights):  # type: ignore[no-untyped-def]
     return int(np.argmax(chances))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_centres(rng, ratio, counts, s2, mean, weight, total, centre, expected, spread):  # type: ignore[no-untyped-def]
     """Draw nu and the class effects of a column whose class means without scores are ``mean``."""
     common = 0.0
@@ -125,7 +125,7 @@ def _draw_centres(rng, ratio, counts, s2, mean, weight, total, centre, expected,
         spread[c] = s2 * (1.0 + ratio * others + others * others / total)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def score_conditional(design, values, variance, loadings, centre):  # type: ignore[no-untyped-def]
     """Return the means of all cases' scores given the parameters, shape (n, d), and a root.
 
@@ -151,7 +151,7 @@ def score_conditional(design, values, variance, loadings, centre):  # type: igno
     return mean, root
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def draw_missing(rng, design, scores, variance, loadings, centre, values):  # type: ignore[no-untyped-def]
     """Overwrite missing cells by draws given everything else."""
     for i in range(values.shape[0]):
@@ -163,13 +163,13 @@ def draw_missing(rng, design, scores, variance, loadings, centre, values):  # ty
                 values[i, j] = mean + np.sqrt(variance[j]) * rng.standard_normal()
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_prior_of_ratio(log_loading):  # type: ignore[no-untyped-def]
     """Return the log density of log(v) where sqrt(v) is half Cauchy with scale 1."""
     return -np.log(np.cosh(0.5 * log_loading))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_density_of_shift(x, event, along):  # type: ignore[no-untyped-def]
     """Return the log density of the log shift ratio, whose root is half Cauchy with scale 1."""
     result = log_prior_of_ratio(x)
@@ -179,7 +179,7 @@ def _log_density_of_shift(x, event, along):  # type: ignore[no-untyped-def]
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def draw_shift(rng, log_shift, event, along):  # type: ignore[no-untyped-def]
     """Draw the log shift ratio by slice sampling."""
     log_f = _log_density_of_shift(log_shift, event, along)
@@ -189,7 +189,7 @@ def draw_shift(rng, log_shift, event, along):  # type: ignore[no-untyped-def]
     return update[X]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def draw_class_shifts(rng, event, shift, scores, codes, n_classes):  # type: ignore[no-untyped-def]
     """Draw the classes' shifts of the factors given the scores, shape (C, d)."""
     along, _ = project(scores, event.basis)

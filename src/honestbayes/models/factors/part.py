@@ -20,7 +20,8 @@ from honestbayes.models.factors.fit import (
     class_kernel,
     run_chains,
 )
-from honestbayes.models.real.fit import GaussianFit, fit_moments
+from honestbayes.models.real.blocks import GaussianFit
+from honestbayes.models.real.fit import fit_moments
 from honestbayes.models.real.part import real_values
 from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, TrainingPart
 from honestbayes.models.shared.slope import EFFECTIVE_SHARE, fit_slope

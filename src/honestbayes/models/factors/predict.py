@@ -8,14 +8,14 @@ are left out. All is done for a case at a time, so that no case depends on the o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from honestbayes.compiled import kernel
 from honestbayes.models.factors.kernels import cholesky, solve_lower
 
 _LOG_2PI = np.log(2.0 * np.pi)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_density_of_classes(values, location, spread, loadings):  # type: ignore[no-untyped-def]
     """Return the log of the density of each case in each class, averaged over draws, (n, C).
 
@@ -41,7 +41,7 @@ def log_density_of_classes(values, location, spread, loadings):  # type: ignore[
     return top + np.log(total) - np.log(n_draws)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_density_of_draws(values, location, spread, loadings):  # type: ignore[no-untyped-def]
     """Return the log of the density of each case under each draw in each class, (n, S, C).
 
@@ -58,7 +58,7 @@ def log_density_of_draws(values, location, spread, loadings):  # type: ignore[no
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_density_of_draw(values, seen, location, spread, loadings, result):  # type: ignore[no-untyped-def]
     """Write the log density of each case under one draw in one class."""
     k, d = loadings.shape
@@ -79,7 +79,7 @@ def _log_density_of_draw(values, seen, location, spread, loadings, result):  # t
         result[i] = base - 0.5 * square
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add(value, top, total, i, c):  # type: ignore[no-untyped-def]
     """Add exp(value) to a sum that is kept relative to its largest term."""
     if value > top[i, c]:
@@ -89,7 +89,7 @@ def _add(value, top, total, i, c):  # type: ignore[no-untyped-def]
         total[i, c] += np.exp(value - top[i, c])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _prepare(loadings, spread, seen, matrix, root):  # type: ignore[no-untyped-def]
     """Write the Cholesky factor of I + L' diag(spread)^-1 L; return the log of the constant."""
     k, d = loadings.shape
@@ -104,7 +104,7 @@ def _prepare(loadings, spread, seen, matrix, root):  # type: ignore[no-untyped-d
     return constant - cholesky(matrix, root)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _project(row, seen, location, spread, weighted, root, fitted):  # type: ignore[no-untyped-def]
     """Return the sum of squares of a row; overwrite ``fitted`` by root^-1 L' diag(spread)^-1 x."""
     fitted[:] = 0.0
@@ -119,7 +119,7 @@ def _project(row, seen, location, spread, weighted, root, fitted):  # type: igno
     return square
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def response_given_columns(values, location, spread, loadings, columns, response):  # type: ignore[no-untyped-def]
     """Return what each draw says of a column of new cases, given the other ones.
 

@@ -38,6 +38,9 @@ from honestbayes.sources.columns import as_table
 from honestbayes.sources.kinds import columns_of
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
+LARGEST_RESPONSE = 1e150
+"""Responses beyond this have no variance that is a number."""
+
 
 class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, SavedEstimator):
     """Regression on real-valued features that move together, selected by correlation.
@@ -304,5 +307,8 @@ def _checked_response(y: Any) -> FloatArray:
     )
     if checked.size < 2:
         msg = f"n_samples={checked.size} is too few: a correlation needs two cases or more."
+        raise ValueError(msg)
+    if np.abs(checked).max() > LARGEST_RESPONSE:
+        msg = "y holds numbers too large to be squared: give it in a larger unit."
         raise ValueError(msg)
     return checked

@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.files.fields import Choice, Known
 from honestbayes.files.records import INLINE, MaybeSection, Section
-from honestbayes.likelihood.normal import VariancePrior, fit_variance_prior
+from honestbayes.likelihood.normal import OWN_VARIANCE, VariancePrior
 from honestbayes.models.factors.estimator import FactorChoice, fold_sampling
 from honestbayes.models.factors.fit import (
     FACTORS,
@@ -56,18 +56,23 @@ class Predictive:
     Attributes
     ----------
     mean, variance, weight : ndarray of shape (n, S)
-        Weights of each case sum to 1.
+        Of (response - centre) / unit. Weights of each case sum to 1.
+    centre, unit : float
+        What the response is measured from, and in.
     """
 
     mean: FloatArray
     variance: FloatArray
     weight: FloatArray
+    centre: float = 0.0
+    unit: float = 1.0
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Return the mean and the standard deviation of each case, shape (n,)."""
         mean = np.sum(self.weight * self.mean, axis=1)
         apart = self.variance + (self.mean - mean[:, None]) ** 2
-        return mean, np.sqrt(np.sum(self.weight * apart, axis=1))
+        spread = np.sqrt(np.sum(self.weight * apart, axis=1))
+        return self.centre + self.unit * mean, self.unit * spread
 
     def quantile(self, probability: float) -> FloatArray:
         """Return the value below which a case's response is with this probability, shape (n,)."""
@@ -79,12 +84,12 @@ class Predictive:
             below = np.sum(self.weight * ndtr((middle[:, None] - self.mean) / spread), axis=1)
             low = np.where(below < probability, middle, low)
             high = np.where(below < probability, high, middle)
-        return np.asarray(0.5 * (low + high))
+        return np.asarray(self.centre + self.unit * 0.5 * (low + high))
 
     def log_density(self, y: FloatArray) -> FloatArray:
         """Return the log density of each case's response, shape (n,)."""
-        z = (y[:, None] - self.mean) ** 2 / self.variance
-        terms = -0.5 * (z + np.log(2 * np.pi * self.variance))
+        z = ((y[:, None] - self.centre) / self.unit - self.mean) ** 2 / self.variance
+        terms = -0.5 * (z + np.log(2 * np.pi * self.variance)) - np.log(self.unit)
         return np.asarray(logsumexp(terms, axis=1, b=self.weight))
 
 
@@ -147,7 +152,7 @@ class ResponseFit:
                 np.ascontiguousarray(x), location, spread, loadings, columns, 0
             )
             weight = np.exp(log_weight - logsumexp(log_weight, axis=1, keepdims=True))
-            yield Predictive(centre + unit * mean, unit**2 * variance, weight)
+            yield Predictive(mean, variance, weight, centre, unit)
 
     def log_density(self, values: AnyArray, y: FloatArray) -> FloatArray:
         """Return the log density of each case's response, shape (n,)."""
@@ -180,16 +185,14 @@ class ResponseTraining:
             always_keep=self.settings.always_keep,
             n_cases=self.y.size,
         )
-        degrees = np.maximum(screening.n_observed - 1, 0)
-        prior = fit_variance_prior(screening.square(), degrees)
         values = self.source.take(np.array(selection.columns, dtype=np.int64))
         kernel, standard = response_kernel(
-            np.asarray(values, dtype=float), self.y, selection, prior, self.settings
+            np.asarray(values, dtype=float), self.y, selection, self.settings
         )
         drawn = run_chains(kernel, standard, n_factors, 2, self.sampling)
         return ResponseFit(
             selection=selection,
-            variance_prior=prior,
+            variance_prior=OWN_VARIANCE,
             correction=self.settings.correction,
             n_factors=n_factors,
             drawn=drawn,
@@ -224,7 +227,6 @@ def response_kernel(
     values: FloatArray,
     y: FloatArray,
     selection: ResponseSelection,
-    prior: VariancePrior,
     settings: FactorSettings,
 ) -> tuple[FactorKernel, Standard]:
     """Return the kernel of a model of a response: column 0, with a loading ratio of its own.
@@ -237,8 +239,6 @@ def response_kernel(
         The response.
     selection : ResponseSelection
         What was kept and discarded.
-    prior : VariancePrior
-        Of the features' variances.
     settings : FactorSettings
         Choices of the user.
     """
@@ -253,9 +253,9 @@ def response_kernel(
         standard.apply(table),
         np.zeros(n, dtype=np.int64),
         np.zeros(1),
-        np.ones((1, 1)),
-        prior,
-        standard,
+        np.ones((1, 1, 1)),
+        np.zeros(values.shape[1] + 1, dtype=np.int64),
+        OWN_VARIANCE,
     )
     design.group[0] = 1
     design.shape[0] = design.scale[0] = RESPONSE_PRIOR
@@ -274,7 +274,7 @@ def response_kernel(
         bound,
         n_cases,
         n_discarded,
-        used_ratios(design.weights, 0.0),
+        used_ratios(design.weights[:, 0], 0.0),
         np.array(KEPT_SHARE),
         False,
     )

@@ -30,8 +30,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from honestbayes.compiled import kernel
 from honestbayes.correction.factor_contour import prob_kept
 from honestbayes.correction.factor_event import log_discarded, project
 from honestbayes.models.factors.kernels import (
@@ -97,7 +97,7 @@ class FactorEvent(NamedTuple):
     has_shifts: bool
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_selection(event, ratio, weights, used, scores, loading):  # type: ignore[no-untyped-def]
     """Return log P(S | Z, w_lambda) at each node, shape (T,), by the ratios that are used.
 
@@ -121,7 +121,7 @@ def log_selection(event, ratio, weights, used, scores, loading):  # type: ignore
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _prob_kept(event, along, rest, ratio, loading, share):  # type: ignore[no-untyped-def]
     """Return P(kept) at each ratio of a feature that has seen this share of the cases."""
     n_cases = np.round(share * event.basis.shape[0])
@@ -133,16 +133,16 @@ def _prob_kept(event, along, rest, ratio, loading, share):  # type: ignore[no-un
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_selection_at(event, design, node, scores, loading):  # type: ignore[no-untyped-def]
     """Return log P(S | Z, w_lambda) at one node."""
     if event.n_discarded.size == 0:
         return 0.0
-    one = design.weights[node : node + 1]
+    one = design.weights[node : node + 1, 0]
     return log_selection(event, design.ratio, one, event.used[node], scores, loading)[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _rescale(rng, event, shift, scores, log_loading):  # type: ignore[no-untyped-def]
     """Move Z to g Z and v to v / g^2, which leaves the likelihood and P(S) as they are.
 
@@ -172,7 +172,7 @@ def _rescale(rng, event, shift, scores, log_loading):  # type: ignore[no-untyped
         scores[:, f] += rng.standard_normal() / np.sqrt(n) - scores[:, f].mean()
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: ignore[no-untyped-def]
     """Draw the node of the signal's scale, ratios summed over; all nodes are alike a priori."""
     n_nodes = design.weights.shape[0]
@@ -182,9 +182,10 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
     any_used = np.zeros(design.ratio.size, dtype=np.bool_)
     for t in range(n_nodes):
         any_used |= event.used[t]
-    value = log_selection(event, design.ratio, design.weights, any_used, scores, loading[0])
+    race = design.weights[:, 0]
+    value = log_selection(event, design.ratio, race, any_used, scores, loading[0])
     for t in range(n_nodes):
-        value[t] += mixed(table, design.weights[t])
+        value[t] += mixed(table, design.weights[t], design.drawn_from)
     chance = np.exp(value - value.max())
     u = rng.random() * chance.sum()
     total = 0.0
@@ -195,19 +196,19 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
     return int(np.argmax(chance))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_density_of_loading(x, g, design, event, columns, moments, scores, node, log_loading):  # type: ignore[no-untyped-def]
     """Return the log density of one log loading ratio, columns' parameters integrated out."""
     loading = np.exp(log_loading)
     loading[g] = np.exp(x)
     table = log_marginals(design, columns, moments, loading, g)
-    result = log_prior_of_ratio(x) + mixed(table, design.weights[node])
+    result = log_prior_of_ratio(x) + mixed(table, design.weights[node], design.drawn_from)
     if g == 0:
         result += _log_selection_at(event, design, node, scores, loading[0])
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_loading(rng, g, design, event, columns, moments, scores, node, log_loading):  # type: ignore[no-untyped-def]
     """Draw one log loading ratio by slice sampling; overwrites it."""
     given = (g, design, event, columns, moments, scores, node, log_loading)
@@ -218,25 +219,25 @@ def _draw_loading(rng, g, design, event, columns, moments, scores, node, log_loa
     log_loading[g] = update[X]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_prior_of_noise(log_noise):  # type: ignore[no-untyped-def]
     """Return the log density of log(t) where t is exponential with mean 1."""
     return log_noise - np.exp(log_noise)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_density_of_noise(x, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
     """Return the log density of the log share of noise, columns' parameters integrated out."""
     current = with_noise(design, x)
     table = log_marginals(current, columns, moments, loading, 0)
-    result = log_prior_of_noise(x) + mixed(table, design.weights[node])
+    result = log_prior_of_noise(x) + mixed(table, design.weights[node], design.drawn_from)
     for j in range(design.group.size):
         if design.group[j] == 0:
             result += design.shape[j] * x
     return result + _log_selection_at(event, current, node, scores, loading[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_noise(rng, log_noise, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
     """Draw the log share of noise by slice sampling."""
     given = (design, event, columns, moments, scores, node, loading)
@@ -247,7 +248,7 @@ def _draw_noise(rng, log_noise, design, event, columns, moments, scores, node, l
     return update[X]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _collapsed(design, event, columns, scores, node, loading, level=-np.inf):  # type: ignore[no-untyped-def]
     """Return the log likelihood of all columns given Z, times P(S).
 
@@ -255,13 +256,13 @@ def _collapsed(design, event, columns, scores, node, loading, level=-np.inf):  #
     """
     moments = score_moments(scores, columns, design.codes, design.counts)
     table = log_marginals(design, columns, moments, loading)
-    likelihood = mixed(table, design.weights[node])
+    likelihood = mixed(table, design.weights[node], design.drawn_from)
     if likelihood <= level:
         return -np.inf
     return likelihood + _log_selection_at(event, design, node, scores, loading[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # type: ignore[no-untyped-def]
     """Draw U' Z by elliptical slice sampling; overwrites the scores, returns evaluations."""
     along, _ = project(scores, event.basis)
@@ -288,7 +289,7 @@ def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # t
     return _MOST_SHRINKAGE
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _propose(rng, mean, root, deviation, kept_share):  # type: ignore[no-untyped-def]
     """Return scores whose normal distribution given the parameters is left as it is, (n, d)."""
     n, d = mean.shape
@@ -304,7 +305,7 @@ def _propose(rng, mean, root, deviation, kept_share):  # type: ignore[no-untyped
     return proposed
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type: ignore[no-untyped-def]
     """Draw the scores given the parameters; overwrites them, returns the share of acceptances.
 
@@ -332,7 +333,7 @@ def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type
     return accepted / event.kept_share.size
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, values):  # type: ignore[no-untyped-def]
     """Make one sweep; overwrites scores, loading ratios and the missing cells of ``values``.
 

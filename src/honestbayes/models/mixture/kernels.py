@@ -12,8 +12,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from honestbayes.compiled import kernel
 from honestbayes.correction.mixture_kernels import (
     log_selection,
     log_selection_of_alpha,
@@ -66,7 +66,7 @@ class Problem(NamedTuple):
     table: Any
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_rising(x, m):  # type: ignore[no-untyped-def]
     """Return log(x (x + 1) ... (x + m - 1)) for any x > 0, without loss where x is large."""
     if m == 0:
@@ -80,7 +80,7 @@ def log_rising(x, m):  # type: ignore[no-untyped-def]
     return m * math.log(x) + (end - 0.5) * math.log1p(m / x) - m + series
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def count(cells, labels, ones, seen):  # type: ignore[no-untyped-def]
     """Count the ones, and the cells that are there, of each column in each component."""
     ones[:] = 0
@@ -93,7 +93,7 @@ def count(cells, labels, ones, seen):  # type: ignore[no-untyped-def]
                 ones[c, j] += cells[i, j]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def in_component_1(cells, labels):  # type: ignore[no-untyped-def]
     """Count the cases of component 1 in class 0 and in class 1: all that selection knows of z."""
     a, b = 0, 0
@@ -104,7 +104,7 @@ def in_component_1(cells, labels):  # type: ignore[no-untyped-def]
     return a, b
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_odds(row, alpha, mass, ones, seen):  # type: ignore[no-untyped-def]
     """Return log P(row | component 1) - log P(row | component 0), equation 2.70."""
     total, above, below = 0.0, 1.0, 1.0
@@ -128,7 +128,7 @@ def _log_odds(row, alpha, mass, ones, seen):  # type: ignore[no-untyped-def]
     return total + np.log(above / below)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def update_labels(  # type: ignore[no-untyped-def]
     rng, cells, labels, alpha, theta, pseudocounts, ones, seen, table, work
 ):
@@ -174,7 +174,7 @@ def update_labels(  # type: ignore[no-untyped-def]
         b += new * y
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_theta(theta, alpha, ones, zeros):  # type: ignore[no-untyped-def]
     """Return the log density of one theta given the counts of both components, equation 2.75."""
     mass, rest = alpha * theta, alpha * (1.0 - theta)
@@ -188,7 +188,7 @@ def _log_theta(theta, alpha, ones, zeros):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def update_thetas(rng, alpha, theta, bounds, ones, seen):  # type: ignore[no-untyped-def]
     """Draw each theta by slice sampling; its own column alone matters."""
     for j in range(theta.size):
@@ -204,13 +204,13 @@ def update_thetas(rng, alpha, theta, bounds, ones, seen):  # type: ignore[no-unt
         theta[j] = update[X]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_prior_alpha(log_alpha, shape, rate):  # type: ignore[no-untyped-def]
     """Return the log density of log(alpha), alpha inverse gamma, up to a constant."""
     return -shape * log_alpha - rate * np.exp(-log_alpha)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_columns(alpha, theta, blocks, block, ones, seen):  # type: ignore[no-untyped-def]
     """Return the log probability of the columns of a block, equation 2.71."""
     total = 0.0
@@ -227,7 +227,7 @@ def log_columns(alpha, theta, blocks, block, ones, seen):  # type: ignore[no-unt
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_alpha(log_alpha, block, theta, ones, seen, problem, work):  # type: ignore[no-untyped-def]
     """Return the log density of the log(alpha) of a block given all else, less its prior."""
     total = log_columns(math.exp(log_alpha), theta, problem.blocks, block, ones, seen)
@@ -236,7 +236,7 @@ def _log_alpha(log_alpha, block, theta, ones, seen, problem, work):  # type: ign
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def update_log_alpha(rng, log_alpha, block, theta, ones, seen, problem, work):  # type: ignore[no-untyped-def]
     """Draw the log(alpha) of a block: by slice sampling, or from a grid with even prior weights.
 
@@ -259,7 +259,7 @@ def update_log_alpha(rng, log_alpha, block, theta, ones, seen, problem, work):  
     return update[X], update[LOG_F]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def draw_index(rng, logs):  # type: ignore[no-untyped-def]
     """Draw a position with probabilities proportional to exp(logs)."""
     chances = np.exp(logs - logs.max())
@@ -271,7 +271,7 @@ def draw_index(rng, logs):  # type: ignore[no-untyped-def]
     return logs.size - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def sweep(rng, labels, log_alpha, theta, problem, work):  # type: ignore[no-untyped-def]
     """Make one sweep in place, over labels (unless they are fixed), thetas and alphas.
 
@@ -299,7 +299,7 @@ def sweep(rng, labels, log_alpha, theta, problem, work):  # type: ignore[no-unty
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def predictive(labels, log_alpha, theta, problem, psi, phi):  # type: ignore[no-untyped-def]
     """Fill psi, shape (2,), and phi, shape (2, columns), of a new case; equation 2.69."""
     ones = np.zeros((2, theta.size), dtype=np.int64)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from numba import njit
+from honestbayes.compiled import kernel
 
 _COLUMNS = 128
 """Columns that are counted at once: their slots stay in the cache, and no two cells in a row add to
 the same one."""
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def add_counts(cells, first, labels, weight, slots, start, stop):  # type: ignore[no-untyped-def]
     """Add each row's weight to the slots of its cells in the columns from start to stop."""
     for some in range(start, stop, _COLUMNS):
@@ -18,7 +18,7 @@ def add_counts(cells, first, labels, weight, slots, start, stop):  # type: ignor
                 slots[first[j] + 1 + cells[i, j], labels[i]] += weight[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def add_evidence(cells, first, log_likelihood, total):  # type: ignore[no-untyped-def]
     """Add the log likelihood of all columns to each row and class, shape (n, C)."""
     n, p = cells.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from honestbayes.models.real.fit import GaussianFit
+from honestbayes.models.real.blocks import GaussianBlock, GaussianFit
 from honestbayes.models.shared.intervals import systematic
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
@@ -24,24 +24,23 @@ def draw_gaussian_evidence(
     evidence : ndarray of shape (C, n, S, C - 1)
     log_weight : ndarray of shape (C, n, S)
     """
-    n, k = values.shape
-    n_classes = fit.location.shape[1]
-    evidence = np.zeros((n_classes, n, n_draws, n_classes - 1))
-    log_weight = np.zeros((n_classes, n, n_draws))
-    node = systematic(generator, np.exp(fit.log_scale_weight), n_draws)
-    for label in range(n_classes):
-        for j in range(k):
-            x = np.asarray(values[:, j], dtype=float)
-            known = np.flatnonzero(~np.isnan(x))
-            ratio, by_node = _draw_ratio(fit, x[known], j, label, node, generator)
-            log_density = _draw_log_density(fit, x[known], j, label, ratio, generator)
-            log_weight[label, known] += by_node[:, node]
-            evidence[label, known] += log_density[..., 1:] - log_density[..., :1]
+    n_classes = len(fit.race.moments.classes)
+    evidence = np.zeros((n_classes, len(values), n_draws, n_classes - 1))
+    log_weight = np.zeros((n_classes, len(values), n_draws))
+    for block, columns in zip(fit.blocks, fit.in_own_units(values), strict=True):
+        node = systematic(generator, np.exp(block.log_scale_weight), n_draws)
+        for label in range(n_classes):
+            for j, x in enumerate(columns.T):
+                known = np.flatnonzero(~np.isnan(x))
+                ratio, by_node = _draw_ratio(block, x[known], j, label, node, generator)
+                log_density = _draw_log_density(block, x[known], j, label, ratio, generator)
+                log_weight[label, known] += by_node[:, node]
+                evidence[label, known] += log_density[..., 1:] - log_density[..., :1]
     return evidence, log_weight
 
 
 def _draw_ratio(
-    fit: GaussianFit,
+    fit: GaussianBlock,
     x: FloatArray,
     j: int,
     label: int,
@@ -65,7 +64,7 @@ def _draw_ratio(
 
 
 def _draw_log_density(
-    fit: GaussianFit,
+    fit: GaussianBlock,
     x: FloatArray,
     j: int,
     label: int,

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from honestbayes.files.fields import Choice, Field
 from honestbayes.likelihood.normal import VariancePrior
+from honestbayes.models.real.blocks import RatioPosterior
 from honestbayes.models.real.explain import GaussianFeatureTable, feature_table
-from honestbayes.models.real.fit import RatioPosterior
 from honestbayes.models.real.part import GaussianPart, GaussianTraining, real_source
 from honestbayes.models.real.settings import gaussian_settings
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
@@ -67,7 +67,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
     posterior_ : RatioPosterior
         How signal ratios are distributed over features.
     variance_prior_ : VariancePrior
-        The prior of the features' variances, estimated from all of them.
+        The prior of the features' variances, in units of each one's own variance.
     number_choice_ : NumberChoice or None
         The numbers of features that were tried, where the number was to be chosen.
     slope_ : float

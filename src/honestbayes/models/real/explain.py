@@ -114,16 +114,17 @@ def feature_table(
 ) -> GaussianFeatureTable:
     """Summarise each kept feature."""
     fit = part.fit
-    weights = fit.ratio_weights()
-    observed = np.broadcast_to(fit.moments.observed, fit.moments.mean.shape).sum(axis=0)
+    moments = fit.moments
+    observed = np.broadcast_to(moments.observed, moments.mean.shape).sum(axis=0)
     degrees = 2 * fit.variance_prior.shape + np.maximum(observed - len(classes), 0)
+    centre = np.concatenate([block.centre() for block in fit.blocks], axis=1)
     return GaussianFeatureTable(
         name=names,
         classes=classes,
-        r=np.sqrt(fit.moments.r_squared()),
-        centre=np.einsum("ak,ack->ck", weights, fit.location),
-        spread=np.sqrt((2 * fit.variance_prior.scale + fit.moments.within) / degrees),
+        r=np.sqrt(moments.r_squared()),
+        centre=fit.centre + fit.unit * centre,
+        spread=fit.unit * np.sqrt((2 * fit.variance_prior.scale + moments.within) / degrees),
         by_design=by_design(fit.selection),
-        _correlation=correlation_with(fit.moments),
-        idle=weights[fit.ratio == 0].sum(axis=0),
+        _correlation=correlation_with(moments),
+        idle=np.concatenate([block.idle() for block in fit.blocks]),
     )

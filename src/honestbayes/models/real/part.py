@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from honestbayes.files.records import INLINE
+from honestbayes.models.real.blocks import GaussianFit
 from honestbayes.models.real.draws import draw_gaussian_evidence
-from honestbayes.models.real.fit import GaussianFit, fit_moments
+from honestbayes.models.real.fit import fit_moments
 from honestbayes.models.real.settings import GaussianSettings
 from honestbayes.models.shared.parts import (
     Describe,
