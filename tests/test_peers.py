@@ -177,6 +177,13 @@ def test_a_table_of_constants_has_the_frequencies_from_every_peer(n_classes):
         np.testing.assert_allclose(p, expected, atol=0.02, err_msg=name)
 
 
+def test_five_cases_are_no_reason_for_a_peer_to_fail():
+    X, y = np.random.default_rng(0).normal(size=(5, 4)), np.array([0, 1, 0, 1, 0])
+    for name, peer in peers_for(Task(n_racing=4, n_features=2)).items():
+        p = peer.fit(X, y).predict_proba(X)
+        assert np.isfinite(p).all(), name
+
+
 # ---------------------------------------------------------------------------------- one list
 
 

@@ -70,15 +70,21 @@ class ShrunkenCentroids(ClassifierMixin, BaseEstimator):
         return np.asarray(np.exp(log_softmax(scores / self.temperature_, axis=1)))
 
 
-def _fitted(columns: FloatArray, codes: IntArray, threshold: float) -> NearestCentroid:
+def _fitted(columns: FloatArray, codes: IntArray, threshold: float) -> NearestCentroid | None:
+    """Return the model; None where classes have no spread to measure distances by."""
     model = NearestCentroid(shrink_threshold=threshold or None, priors="empirical")
     with warnings.catch_warnings():  # of columns that do not vary within the classes
         warnings.simplefilter("ignore")
-        return model.fit(columns, codes)
+        model.fit(columns, codes)
+    known = np.isfinite(model.centroids_).all() and np.isfinite(model.within_class_std_dev_).all()
+    return model if known else None
 
 
 def _largest_deviation(columns: FloatArray, codes: IntArray) -> float:
-    deviations = np.abs(_fitted(columns, codes, 0.0).deviations_)
+    model = _fitted(columns, codes, 0.0)
+    if model is None:
+        return 0.0
+    deviations = np.abs(model.deviations_)
     return float(np.max(deviations[np.isfinite(deviations)], initial=0.0))
 
 
@@ -101,6 +107,8 @@ def _tempered(
         if not varies.any():
             continue
         model = _fitted(columns[train][:, varies], codes[train], threshold)
+        if model is None:
+            continue
         scores.append(_scores(model, columns[test][:, varies]))
         actual.append(codes[test])
     if not scores:
