@@ -138,7 +138,7 @@ def test_progress_is_shown_on_a_terminal_and_ctrl_c_leaves_nothing(tmp_path):
     with process.stdout as stream:
         assert stream.read() == b""
     assert process.wait(LIMIT) == 1
-    assert re.search(rb"\d+/20000", told)
+    assert re.search(rb"\d+/\d{4,}", told)
     assert b"Traceback" not in told
     assert told.endswith(b"honestbayes: stopped.\r\n")
     assert [entry.name for entry in tmp_path.iterdir()] == ["t.csv"]

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from oracles_gaussian import log_column
+from scipy.special import digamma, polygamma
 
 from honestbayes.likelihood.normal import (
     VariancePrior,
+    _inverse_trigamma,
+    fit_variance_prior,
     heavy_tailed,
     log_marginal,
     ratio_grid,
@@ -55,6 +58,29 @@ def test_complete_columns_are_treated_as_columns_that_might_have_gaps():
     spread = np.repeat(found.observed, 8, axis=1)
     slow = log_marginal(ratio, spread, found.mean, found.within, prior)
     assert fast == pytest.approx(slow, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [0.8, 3.0, 40.0])
+def test_the_prior_of_the_variances_is_found_again(shape):
+    generator = np.random.default_rng(2)
+    variance = 7.0 / generator.gamma(shape, 1.0, 40_000)
+    within = variance * generator.chisquare(18, 40_000)
+    found = fit_variance_prior(within, 18)
+    assert found.shape == pytest.approx(shape, rel=0.1)
+    assert found.scale == pytest.approx(7.0, rel=0.12)
+
+
+def test_equal_variances_give_a_narrow_prior():
+    within = 3.0 * np.random.default_rng(3).chisquare(10, 5000)
+    found = fit_variance_prior(within, 10)
+    assert found.shape > 50
+    assert found.scale / found.shape == pytest.approx(3.0, rel=0.03)
+
+
+@pytest.mark.parametrize("value", [1e-8, 0.1, 1.0, 50.0, 1e9])
+def test_the_inverse_of_the_trigamma_function(value):
+    assert float(polygamma(1, _inverse_trigamma(value))) == pytest.approx(value, rel=1e-6)
+    assert digamma(1.0) < 0  # the functions that the estimate rests on are SciPy's
 
 
 def test_heavy_tails_are_a_distribution_on_the_grid():

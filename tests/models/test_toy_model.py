@@ -199,8 +199,8 @@ def toy(folder, monkeypatch):
         del sys.modules[name]
 
 
-def table(n=60, p=12):
-    rng = np.random.default_rng(0)
+def table(n=60, p=12, seed=0):
+    rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % 2)
     X = rng.normal(size=(n, p))
     X[:, :3] += 1.5 * y[:, None]
@@ -251,6 +251,7 @@ def test_a_report_in_a_notebook_is_about_the_toy():
 
 def test_the_command_line_offers_reports_on_and_inspects_the_toy(folder, tmp_path):
     table().to_csv(tmp_path / "t.csv", index=False)
+    table(seed=1).to_csv(tmp_path / "new.csv", index=False)
     assert "toy: numbers around a centre" in " ".join(
         command(folder, "report", "--help", cwd=tmp_path).split()
     )
@@ -266,5 +267,5 @@ def test_the_command_line_offers_reports_on_and_inspects_the_toy(folder, tmp_pat
     assert len(held["features"]["name"]) == 4
     told = command(folder, "predict", "r/model.honestbayes", "t.csv", cwd=tmp_path)
     assert told.count("\n") == 61
-    judged = command(folder, "evaluate", "r/model.honestbayes", "t.csv", cwd=tmp_path)
+    judged = command(folder, "evaluate", "r/model.honestbayes", "new.csv", cwd=tmp_path)
     assert "On this table" in judged

@@ -62,7 +62,7 @@ def shown_bounds(
     array([[0.01, 0.99],
            [0.01, 0.99]])
     >>> low, high = shown_bounds([50, 48], [0.99, 0.01])[1]
-    >>> round(low, 5), round(high, 2)
+    >>> round(float(low), 5), round(float(high), 2)
     (0.00011, 0.51)
     """
     counts = np.asarray(class_counts, dtype=float)

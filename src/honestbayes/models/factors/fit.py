@@ -19,7 +19,7 @@ from honestbayes.files.records import (
     record_from_plain,
     record_to_plain,
 )
-from honestbayes.likelihood.normal import VariancePrior
+from honestbayes.likelihood.normal import OWN_VARIANCE, VariancePrior
 from honestbayes.models.real.blocks import GaussianFit
 from honestbayes.models.real.settings import GaussianSettings, RatioPriorName
 from honestbayes.models.shared.parameters import Correction, SelectionSettings
@@ -297,7 +297,7 @@ def class_kernel(
         distributions,
         drawn_from,
         fit.variance_prior,
-        fit.unit / standard.unit,
+        (fit.unit if fit.variance_prior == OWN_VARIANCE else 1) / standard.unit,
     )
     contrasts = class_contrasts(codes)
     groups: dict[int, int] = {}

@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.files.fields import Choice, Known
 from honestbayes.files.records import INLINE, MaybeSection, Section
-from honestbayes.likelihood.normal import OWN_VARIANCE, VariancePrior
+from honestbayes.likelihood.normal import VariancePrior, fit_variance_prior
 from honestbayes.models.factors.estimator import FactorChoice, fold_sampling
 from honestbayes.models.factors.fit import (
     FACTORS,
@@ -185,14 +185,16 @@ class ResponseTraining:
             always_keep=self.settings.always_keep,
             n_cases=self.y.size,
         )
+        degrees = np.maximum(screening.n_observed - 1, 0)
+        prior = fit_variance_prior(screening.square(), degrees)
         values = self.source.take(np.array(selection.columns, dtype=np.int64))
         kernel, standard = response_kernel(
-            np.asarray(values, dtype=float), self.y, selection, self.settings
+            np.asarray(values, dtype=float), self.y, selection, prior, self.settings
         )
         drawn = run_chains(kernel, standard, n_factors, 2, self.sampling)
         return ResponseFit(
             selection=selection,
-            variance_prior=OWN_VARIANCE,
+            variance_prior=prior,
             correction=self.settings.correction,
             n_factors=n_factors,
             drawn=drawn,
@@ -227,6 +229,7 @@ def response_kernel(
     values: FloatArray,
     y: FloatArray,
     selection: ResponseSelection,
+    prior: VariancePrior,
     settings: FactorSettings,
 ) -> tuple[FactorKernel, Standard]:
     """Return the kernel of a model of a response: column 0, with a loading ratio of its own.
@@ -239,6 +242,8 @@ def response_kernel(
         The response.
     selection : ResponseSelection
         What was kept and discarded.
+    prior : VariancePrior
+        Of the features' variances.
     settings : FactorSettings
         Choices of the user.
     """
@@ -255,7 +260,8 @@ def response_kernel(
         np.zeros(1),
         np.ones((1, 1, 1)),
         np.zeros(values.shape[1] + 1, dtype=np.int64),
-        OWN_VARIANCE,
+        prior,
+        np.append(1.0, 1 / standard.unit[1:]),
     )
     design.group[0] = 1
     design.shape[0] = design.scale[0] = RESPONSE_PRIOR

@@ -154,7 +154,8 @@ def row_digests(values: AnyArray, y: IntArray) -> Iterator[bytes]:
     n, p = values.shape
     step = max(1, (1 << 20) // max(1, p))
     for start in range(0, n, step):
-        part = np.ascontiguousarray(values[start : start + step], dtype=np.float64) + 0.0
+        with np.errstate(invalid="ignore"):  # a damaged file may hold NaN of any bits
+            part = np.ascontiguousarray(values[start : start + step], dtype=np.float64) + 0.0
         part[np.isnan(part)] = np.nan
         for row, label in zip(part, y[start : start + step].tolist(), strict=True):
             yield hashlib.blake2b(row.tobytes() + b"%d" % label, digest_size=16).digest()
