@@ -1,6 +1,11 @@
 """Settings and fixtures that every test shares."""
 
 import os
+import signal
+
+# In the background of a script SIGINT is ignored, also by children; tests of interrupts need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before NumPy is imported: one BLAS thread, so that workers do not compete and sums have one order.
 for _variable in (
