@@ -53,3 +53,15 @@ def test_the_seed_decides_between_measurements_that_are_equally_strong():
         for seed in (0, 1, 2, 3, 4, 0)
     }
     assert 1 < len(kept) <= 5
+
+
+COUNTS = ("n_features_to_select", "n_chains", "n_samples", "n_warmup", "n_factors", "n_bins")
+
+
+@pytest.mark.parametrize("number", [10**30, -(10**30), 10**400, float("inf"), float("nan")])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_numbers_beyond_all_counts_are_refused_as_bad_values(estimator, number):
+    X, y = table()
+    for name in set(COUNTS) & set(inspect.signature(estimator).parameters):
+        with pytest.raises(ValueError, match=name):
+            estimator(**{name: number}).fit(X, y)

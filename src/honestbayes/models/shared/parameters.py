@@ -13,6 +13,9 @@ from sklearn.utils.validation import _check_sample_weight
 from honestbayes.selection.criteria import Criterion, FeatureKind, as_criterion
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
+_MOST = 2**53
+"""Whole numbers from here on are no counts."""
+
 Correction = Literal["counts", "selection"] | None
 """What a model is conditioned on of the discarded features."""
 
@@ -124,7 +127,7 @@ def selection_rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None
             msg = f"n_features_to_select={k!r} is not a number, 'all', 'cv' or None."
             raise ValueError(msg)
         return None, None
-    if not (is_number(k) and np.isfinite(k) and int(k) == k and k >= 0):
+    if not _is_whole(k, 0):
         msg = f"n_features_to_select={k!r} is not a whole number of features."
         raise ValueError(msg)
     if k > n_racing:
@@ -134,6 +137,11 @@ def selection_rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None
         )
         raise ValueError(msg)
     return int(k), None
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    """Whether this is a whole number from ``least`` on, and not beyond all counts."""
+    return is_number(value) and least <= value < _MOST and int(value) == value
 
 
 def is_number(value: Any) -> bool:
@@ -162,7 +170,7 @@ def theta_interval(params: Mapping[str, Any]) -> tuple[float, float]:
 def whole_number(params: Mapping[str, Any], name: str, least: int) -> int:
     """Return a whole number of the user's that is not too small."""
     value = params[name]
-    if not (is_number(value) and np.isfinite(value) and int(value) == value and value >= least):
+    if not _is_whole(value, least):
         msg = f"{name}={value!r} is not a whole number from {least} on."
         raise ValueError(msg)
     return int(value)
