@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cli_tables import SHORT, report_json, write
+from cli_tables import SHORT, patients, report_json, write
 from doubtful_tables import REMARKED, STOPPED, plain, visits
 
 from honestbayes.report.notebook import make_report
@@ -211,3 +211,25 @@ def test_in_python_a_doubtful_table_warns_in_words_of_python():
     assert report.settings["n_folds"] == 4
     assert report.data.n_missing == 2
     assert [c.read_as for c in report.data.columns] == ["measurement"] * 3 + ["category"]
+
+
+def test_rows_that_are_there_twice_are_one_finding_and_not_one_for_every_column(tmp_path, run):
+    half = patients(40, 60, informative=0, seed=3)
+    write(half.loc[half.index.repeat(2)], tmp_path / "twins.csv")
+    ended = run("fit", "twins.csv", "--target", "status", "--out", "m", cwd=tmp_path)
+    assert ended.code == 3
+    assert "decide one thing first" in ended.err
+    assert "40 of 80 rows repeat another row exactly" in ended.err
+    words = ("--target", "status", "--keep-duplicates", "-q", "--out", "m")
+    run("fit", "twins.csv", *words, cwd=tmp_path).done()
+
+
+def test_many_columns_with_one_fault_are_told_in_a_few_lines(tmp_path, run):
+    table = patients(60, 3)
+    for j in range(20):
+        table[f"copy{j}"] = np.where(table["status"] == "ill", "a", "b")
+    write(table, tmp_path / "copies.csv")
+    ended = run("fit", "copies.csv", "--target", "status", "--out", "m", cwd=tmp_path)
+    assert ended.code == 3
+    assert ended.err.count("\n") == 7
+    assert "15 more columns are doubtful in the same way" in ended.err

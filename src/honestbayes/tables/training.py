@@ -10,7 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from honestbayes.sources.kinds import Kind
-from honestbayes.tables.checks import Finding, alike_in_sequence, look_at_columns, repeated_rows
+from honestbayes.tables.checks import (
+    Finding,
+    alike_in_sequence,
+    gathered,
+    look_at_columns,
+    repeated_rows,
+)
 from honestbayes.tables.columns import Column, classify_columns
 from honestbayes.tables.decided import check_kinds, decided_column, decided_table
 from honestbayes.tables.encoding import Encoding, encoding_of
@@ -176,13 +182,18 @@ def read_training(
         decimal_of=file.decimal_of,
         row_numbers=row_numbers,
     )
-    if together is None and not keep_duplicates:
+    if together is None:
         real = {column.name for column in columns if column.kind == "real"}
         measured = np.array([feature.column in real for feature in encoding.features])
         of_rows = list(repeated_rows(values, classes.codes, measured, row_numbers))
-        if not any(finding.rule == "groups" for finding in doubts):
+        if of_rows:  # every measurement then names the rows that it is in
+            doubts = tuple(f for f in doubts if f.rule != "groups" or f.column not in real)
+        if keep_duplicates:
+            of_rows = []
+        elif not any(finding.rule == "groups" for finding in doubts):
             of_rows += alike_in_sequence(values, measured)
-        doubts = tuple(sorted((*of_rows, *doubts), key=lambda finding: not finding.stops))
+        doubts = (*of_rows, *doubts)
+    doubts = tuple(sorted(gathered(doubts), key=lambda finding: not finding.stops))
     return TrainingTable(
         X=pd.DataFrame(values, columns=list(encoding.names), copy=False),
         kinds=_kinds(encoding, columns, values),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from honestbayes.tables.checks.groups import groups_in, joint_groups, repeated_r
 from honestbayes.tables.checks.levels import Levels, levels_of
 from honestbayes.tables.checks.sequence import alike_in_sequence
 from honestbayes.tables.columns import FEW_LEVELS, MAX_LEVELS, Column, is_identifier_name
+from honestbayes.tables.errors import listed
 from honestbayes.types import AnyArray, IntArray
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Finding",
     "Way",
     "alike_in_sequence",
+    "gathered",
     "look_at_columns",
     "repeated_rows",
 ]
@@ -103,7 +105,7 @@ def look_at_columns(
             coded.append((levels.name, levels.n_values))
     found += [*joint_groups(repeating), *sorted_identifiers(in_order)]
     found += [*standing_out(strengths), *codes_among(coded)]
-    return tuple(_gathered(sorted(found, key=_weight)))
+    return tuple(sorted(found, key=_weight))
 
 
 def _cells(levels: Levels, decimal: str, row_numbers: IntArray) -> Iterator[Finding]:
@@ -128,19 +130,26 @@ def _weight(finding: Finding) -> int:
     return 0 if finding.stops else 1 + _ORDER.index(finding.rule)
 
 
-def _gathered(found: list[Finding]) -> Iterator[Finding]:
-    """Yield the findings that stop, and the first few of every other rule."""
-    told: dict[str, int] = {}
+def gathered(found: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the first few findings of every rule; further columns are named together."""
+    by_rule: dict[str, list[Finding]] = {}
     for finding in found:
-        told[finding.rule] = told.get(finding.rule, 0) + 1
-        if finding.stops or told[finding.rule] <= MOST_OF_A_RULE:
+        same = by_rule.setdefault(finding.rule, [])
+        same.append(finding)
+        if len(same) <= MOST_OF_A_RULE:
             yield finding
-    for rule, number in told.items():
-        if number > MOST_OF_A_RULE and rule in _ORDER:
+    for rule, same in by_rule.items():
+        more = same[MOST_OF_A_RULE:]
+        if more:
+            names = listed(finding.column for finding in more)
+            what = "doubtful" if more[0].stops else "remarkable"
             yield Finding(
                 "",
                 rule,
-                f"{number - MOST_OF_A_RULE:,} more columns are remarkable in the same way ({rule})",
-                (Way("ignore", "NAME", "for each that is not meant"),),
-                stops=False,
+                f"{len(more):,} more columns are {what} in the same way ({rule}): {names}",
+                (
+                    Way("ignore", "NAME", "for each that is not meant"),
+                    Way("keep", "NAME", "for each that is"),
+                ),
+                stops=more[0].stops,
             )
