@@ -65,3 +65,43 @@ CHECKS = {
     "event": event_check,
     "contour": contour_check,
 }
+
+# Name, the check that notices it, the right text, and the wrong one.
+MISTAKES = [
+    (
+        "multiplicity of -gamma^2 forgotten",
+        "event",
+        "degrees[dimensions] = n_cases - 1.0 - dimensions",
+        "degrees[dimensions] = 1.0",
+    ),
+    (
+        "mean not counted among the dimensions",
+        "event",
+        "degrees[dimensions] = n_cases - 1.0 - dimensions",
+        "degrees[dimensions] = n_cases - dimensions",
+    ),
+    (
+        "scores along the contrasts counted twice",
+        "event",
+        "left[f] -= basis[i, b] * along[b, f]",
+        "left[f] -= 0.0",
+    ),
+    (
+        "signal added to every dimension",
+        "event",
+        "            if b < n_contrasts:\n",
+        "            if b < 1:\n",
+    ),
+    (
+        "one dimension too many on the line",
+        "contour",
+        "others = 0.5 * (n_cases - 2.0 - d)",
+        "others = 0.5 * (n_cases - 1.0 - d)",
+    ),
+    (
+        "arrow of the covariance forgotten",
+        "contour",
+        "start += bend * square[f] * s * s / one",
+        "start += 0.0",
+    ),
+]

@@ -16,7 +16,7 @@ from scipy import stats
 from honestbayes.correction.factor_event import class_contrasts
 from honestbayes.likelihood.normal import VariancePrior, heavy_tailed, ratio_grid
 from honestbayes.models.factors.fit import FactorSettings, class_kernel, run_chains
-from honestbayes.models.real.blocks import RatioPosterior, assemble
+from honestbayes.models.real.blocks import RatioPosterior, Standard, assemble
 from honestbayes.models.real.fit import select_by_r_squared
 from honestbayes.models.real.part import real_source
 from honestbayes.sampling.chains import Schedule
@@ -59,8 +59,8 @@ def draws_given(X, correction, seed):
     kept = np.array(selection.columns)
     even = np.full(N_NODES, 1 / N_NODES)
     posterior = RatioPosterior(RATIO, even, WEIGHTS, np.zeros(N_NODES))
-    as_measured = (moments.take(kept), np.zeros(kept.size), np.ones(kept.size))
-    fit = assemble(selection, PRIOR, as_measured, posterior, None)
+    as_measured = Standard(np.zeros(kept.size), np.ones(kept.size))
+    fit = assemble(selection, PRIOR, moments.take(kept), as_measured, posterior, None)
     kernel, standard = class_kernel(X[:, kept], CODES, fit, settings)
     schedule = Schedule(N_WARMUP, N_DRAWS, THIN)
     sampling = Sampling(schedule, 1, np.random.SeedSequence(seed))

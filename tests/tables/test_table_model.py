@@ -14,6 +14,7 @@ from model_files import changed
 import honestbayes
 from honestbayes import ModelFileError, SelectiveBernoulliNB, SelectiveMixedNB
 from honestbayes.tables import InputError, open_table
+from honestbayes.tables.checks.groups import row_digests
 
 
 @pytest.fixture(params=["mixed", "binary"])
@@ -111,10 +112,10 @@ def test_words_for_missing_cells_and_the_hash_of_the_training_are_kept(fitted, t
     words["dose"] = words["dose"].astype(float)
     assert np.array_equal(loaded.predict_proba(words), model.predict_proba(gaps))
     features = loaded.encode(rows)[0]
-    assert loaded.was_trained_on(features, table.y)
-    assert loaded.was_trained_on(features[::-1], table.y[::-1])
-    assert not loaded.was_trained_on(features[1:], table.y[1:])
-    assert not loaded.was_trained_on(features, 1 - table.y)
+    assert loaded.was_trained_on(row_digests(features, table.y))
+    assert loaded.was_trained_on(row_digests(features[::-1], table.y[::-1]))
+    assert not loaded.was_trained_on(row_digests(features[1:], table.y[1:]))
+    assert not loaded.was_trained_on(row_digests(features, 1 - table.y))
 
 
 def test_files_of_the_binary_model_name_no_estimator_as_older_ones_do(fitted):

@@ -20,7 +20,7 @@ from honestbayes.cli import reading
 from honestbayes.cli.messages import bad_input, one_line_errors, progress, say, tell, word
 from honestbayes.cli.models import loaded
 from honestbayes.files import whole_file
-from honestbayes.metrics import claims, summarise
+from honestbayes.metrics import Summary, claims, summarise
 from honestbayes.metrics.per_case import top_class
 from honestbayes.models.cards import card_of
 from honestbayes.report.analysis import SURE
@@ -29,13 +29,14 @@ from honestbayes.report.folder import safe_cell
 from honestbayes.report.record import plain_data
 from honestbayes.report.verdict import class_counts, external_verdict
 from honestbayes.tables import InputError, TableFile
+from honestbayes.tables.checks.groups import row_digests
 from honestbayes.tables.errors import listed, shown
 from honestbayes.tables.model import TableModel
 from honestbayes.tables.target import known_classes, prevalences
 from honestbayes.types import BoolArray, FloatArray
 
 _HEADER = re.compile(rb"row,(identifier,)?predicted,\"?probability(: [^\n]*)?\n(1,|$)")
-"""How files begin that this command wrote; before 0.2 the class was not in the header."""
+"""How files begin that this command wrote; older ones have no class in the header."""
 
 _FIRST_BYTES = 1 << 16
 
@@ -229,31 +230,28 @@ def evaluate(
         msg = f"{file.name} has no row with a class in column {shown(name)}."
         raise InputError(msg)
     unknown: dict[str, set[str]] = {}
-    found, seen = [], []
+    found: list[FloatArray] = []
+    digests: list[bytes] = []
     with progress(quiet=as_json) as bars, closing(fitted.batches(file)) as parts:
         step = bars("Predicting", 0)
+        start = done = 0
         for features, _, strange in parts:
-            found.append(_predictions(fitted, features, prior, None)[0])
-            seen.append(features.to_numpy())
+            here = has_class[start : start + len(features)]
+            start += len(features)
+            y_here = y[done : done + int(here.sum())]
+            done += y_here.size
+            found.append(_predictions(fitted, features, prior, None)[0][here])
+            digests += row_digests(features.to_numpy()[here], y_here)
             _add_unknown(unknown, strange)
             step()
-    proba = np.concatenate(found)[has_class]
     together = None if groups is None else _groups(file, groups, has_class)
-    classes = np.arange(len(fitted.labels))
-    known = fitted.was_trained_on(np.concatenate(seen)[has_class], y)
-    summary = summarise(y, proba, classes=classes, groups=together)
-    counted = claims(y, proba, at_least=SURE, classes=classes, groups=together)
+    known = fitted.was_trained_on(digests)
+    claimed, classes = np.concatenate(found), np.arange(len(fitted.labels))
+    summary = summarise(y, claimed, classes=classes, groups=together)
+    counted = claims(y, claimed, at_least=SURE, classes=classes, groups=together)
     tell_unknown(unknown)
-    lost = int(np.sum(~has_class))
-    if lost:
-        rows = "1 row has" if lost == 1 else f"{lost:,} rows have"
-        tell(f"warning: {rows} no class and took no part.")
     absent = [label for label, n in zip(fitted.labels, class_counts(summary), strict=True) if not n]
-    if absent:
-        who = f"no case is of class {listed(absent)}"
-        if len(absent) == len(fitted.labels) - 1:
-            who = f"all cases are of class {shown(fitted.labels[int(y[0])])}"
-        tell(f"warning: {who}; AUC and calibration need all classes.")
+    _tell_lost(int(np.sum(~has_class)), absent, fitted.labels)
     if as_json:
         result = {
             "training_rows": known,
@@ -265,17 +263,34 @@ def evaluate(
         return
     if known:
         say(f"{TRAINING_ROWS}\n")
-    of_labels = f"class 1 is {shown(fitted.labels[1])}"
-    if len(fitted.labels) > 2:
-        of_labels = f"classes are {', '.join(shown(label) for label in fitted.labels)}"
-    say(f"{word(file.name)}; {of_labels}")
+    _print_summary(summary, file.name, fitted.labels, absent)
+    if not known:
+        say()
+        say(external_verdict(summary, counted, fitted.labels, card_of(fitted.estimator).beyond))
+
+
+def _tell_lost(n_lost: int, absent: list[str], labels: tuple[str, ...]) -> None:
+    """Say which rows took no part, and which classes are not there."""
+    if n_lost:
+        rows = "1 row has" if n_lost == 1 else f"{n_lost:,} rows have"
+        tell(f"warning: {rows} no class and took no part.")
+    if absent:
+        who = f"no case is of class {listed(absent)}"
+        if len(absent) == len(labels) - 1:
+            (only,) = set(labels) - set(absent)
+            who = f"all cases are of class {shown(only)}"
+        tell(f"warning: {who}; AUC and calibration need all classes.")
+
+
+def _print_summary(summary: Summary, name: str, labels: tuple[str, ...], absent: list[str]) -> None:
+    """Print the figures, without those that need classes that are not there."""
+    of_labels = f"class 1 is {shown(labels[1])}"
+    if len(labels) > 2:
+        of_labels = f"classes are {', '.join(shown(label) for label in labels)}"
+    say(f"{word(name)}; {of_labels}")
     lines = str(summary).splitlines()
     needs_all = ("AUC", "calibration") if absent else ()
     say("\n".join(line for line in lines if not line.startswith(needs_all)), wrap=False)
-    if known:
-        return
-    say()
-    say(external_verdict(summary, counted, fitted.labels, card_of(fitted.estimator).beyond))
 
 
 def _column(file: TableFile, name: str) -> Any:

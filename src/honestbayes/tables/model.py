@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self
@@ -24,7 +24,7 @@ from honestbayes.tables.encoding import Encoding
 from honestbayes.tables.errors import InputError, listed, shown
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.training import TrainingTable
-from honestbayes.types import AnyArray, FloatArray, IntArray
+from honestbayes.types import AnyArray, FloatArray
 
 KIND = "table model"
 
@@ -74,20 +74,19 @@ class TableModel:
             table.target,
             table.labels,
             table.missing,
-            content_hash(table.X.iloc[:, list(kept)].to_numpy(), table.y),
+            content_hash(row_digests(table.X.iloc[:, list(kept)].to_numpy(), table.y)),
         )
 
-    def was_trained_on(self, features: AnyArray, y: IntArray) -> bool:
+    def was_trained_on(self, digests: Iterable[bytes]) -> bool:
         """Whether these are the rows of the training, in any order.
 
         Parameters
         ----------
-        features : ndarray of shape (n, number of features)
-            As :meth:`encode` returns them.
-        y : ndarray of shape (n,)
-            Places of the classes among the labels.
+        digests : iterable of bytes
+            From `row_digests`, of features as :meth:`encode` returns them and the places of
+            classes among the labels.
         """
-        return self.trained_on is not None and self.trained_on == content_hash(features, y)
+        return self.trained_on is not None and self.trained_on == content_hash(digests)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -282,17 +281,9 @@ def _are_words(words: Any) -> bool:
     return isinstance(words, list) and all(isinstance(word, str) and word for word in words)
 
 
-def content_hash(features: AnyArray, y: IntArray) -> str:
-    """Return a hash of all rows in one, in whichever order they are.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, p)
-        Features.
-    y : ndarray of shape (n,)
-        Classes.
-    """
-    return hashlib.sha256(b"".join(sorted(row_digests(features, y)))).hexdigest()
+def content_hash(digests: Iterable[bytes]) -> str:
+    """Return a hash of all rows in one, from what tells each apart, in whichever order."""
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
 
 def as_arrow(table: Any, columns: tuple[str, ...]) -> pa.Table:

@@ -10,13 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from honestbayes.sources.kinds import Kind
-from honestbayes.tables.checks import (
-    Finding,
-    alike_in_sequence,
-    gathered,
-    look_at_columns,
-    repeated_rows,
-)
+from honestbayes.tables.checks import Finding, gathered, look_at_columns, look_at_rows
 from honestbayes.tables.columns import Column, classify_columns
 from honestbayes.tables.decided import check_kinds, decided_column, decided_table
 from honestbayes.tables.encoding import Encoding, encoding_of
@@ -185,15 +179,16 @@ def read_training(
     if together is None:
         real = {column.name for column in columns if column.kind == "real"}
         measured = np.array([feature.column in real for feature in encoding.features])
-        of_rows = list(repeated_rows(values, classes.codes, measured, row_numbers))
-        if of_rows:  # every measurement then names the rows that it is in
-            doubts = tuple(f for f in doubts if f.rule != "groups" or f.column not in real)
-        if keep_duplicates:
-            of_rows = []
-        elif not any(finding.rule == "groups" for finding in doubts):
-            of_rows += alike_in_sequence(values, measured)
-        doubts = (*of_rows, *doubts)
-    doubts = tuple(sorted(gathered(doubts), key=lambda finding: not finding.stops))
+        doubts = look_at_rows(
+            doubts,
+            values,
+            classes.codes,
+            measured,
+            real,
+            keep_duplicates=keep_duplicates,
+            row_numbers=row_numbers,
+        )
+    doubts = gathered(doubts)
     return TrainingTable(
         X=pd.DataFrame(values, columns=list(encoding.names), copy=False),
         kinds=_kinds(encoding, columns, values),

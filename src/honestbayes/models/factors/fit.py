@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Field, Floats, Known, Whole
 from honestbayes.files.records import (
-    Check,
     Section,
     record_from_plain,
     record_to_plain,
 )
-from honestbayes.likelihood.normal import OWN_VARIANCE, VariancePrior
-from honestbayes.models.real.blocks import GaussianFit
+from honestbayes.likelihood.normal import VariancePrior
+from honestbayes.models.real.blocks import GaussianFit, Standard
 from honestbayes.models.real.settings import GaussianSettings, RatioPriorName
 from honestbayes.models.shared.parameters import Correction, SelectionSettings
 from honestbayes.sampling.draws import Diagnostics, Draws, draws_from_plain
@@ -39,9 +38,6 @@ MOST_GROUPS = 4
 
 _NEGLIGIBLE = 1e-3
 """Ratios are left out of P(S) where all of them together change its logarithm by less."""
-
-_FARTHEST = 1e100
-"""Deviations beyond this are all alike; their squares would overflow."""
 
 
 DRAWN_NUMBERS = (
@@ -86,29 +82,6 @@ class FactorSettings(SelectionSettings):
             feature_prior=self.feature_prior,
             correction="counts" if learnt_from_all else None,
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Standard:
-    """Columns in units of their own: values are (x - centre) / unit.
-
-    Attributes
-    ----------
-    centre, unit : ndarray of shape (k,)
-        Mean and standard deviation of the observed cells.
-    """
-
-    centre: Annotated[FloatArray, Floats("n_columns")]
-    unit: Annotated[FloatArray, Floats("n_columns", low=0.0)]
-
-    def check(self, check: Check) -> None:
-        """Refuse units that are not positive."""
-        check(np.all(self.unit > 0), "unit", "is not positive")
-
-    def apply(self, values: AnyArray) -> FloatArray:
-        """Return standardised values; NaN stays."""
-        x = (np.asarray(values, dtype=float) - self.centre) / self.unit
-        return np.ascontiguousarray(np.clip(x, -_FARTHEST, _FARTHEST))
 
 
 def _draw_fields(known: Known) -> dict[str, Field]:
@@ -257,7 +230,11 @@ class FactorDraws:
 
 
 def class_kernel(
-    values: AnyArray, codes: IntArray, fit: GaussianFit, settings: FactorSettings
+    values: AnyArray,
+    codes: IntArray,
+    fit: GaussianFit,
+    settings: FactorSettings,
+    prior_unit: FloatArray | float = 1.0,
 ) -> tuple[FactorKernel, Standard]:
     """Return the kernel of a model of classes.
 
@@ -271,6 +248,8 @@ def class_kernel(
         What a model without factors has learned, and the selection.
     settings : FactorSettings
         Choices of the user.
+    prior_unit : ndarray of shape (k,) or float, default=1.0
+        What the prior of the variances is in: what columns are measured in, or their own.
     """
     from honestbayes.correction.factor_event import class_contrasts
     from honestbayes.models.factors.chains import FactorKernel
@@ -297,7 +276,7 @@ def class_kernel(
         distributions,
         drawn_from,
         fit.variance_prior,
-        (fit.unit if fit.variance_prior == OWN_VARIANCE else 1) / standard.unit,
+        prior_unit / standard.unit,
     )
     contrasts = class_contrasts(codes)
     groups: dict[int, int] = {}

@@ -152,13 +152,16 @@ class FactorTraining(TrainingPart):
         """Select, learn the distribution of ratios and variances, and run the chains."""
         moments = screen_moments(self.source, self.labels.codes, self.labels.classes)
         fit = fit_moments(moments, self.settings.gaussian())
+        prior_unit: FloatArray | float = fit.standard.unit
         if self.n_factors:
-            fit = replace(fit, variance_prior=self._shared_prior(moments))
+            fit, prior_unit = replace(fit, variance_prior=self._shared_prior(moments)), 1.0
         columns = np.array(fit.selection.columns, dtype=np.int64)
         drawn = None
         if columns.size:
             values = np.asarray(self.source.take(columns), dtype=float)
-            kernel, standard = class_kernel(values, self.labels.codes, fit, self.settings)
+            kernel, standard = class_kernel(
+                values, self.labels.codes, fit, self.settings, prior_unit
+            )
             drawn = run_chains(kernel, standard, self.n_factors, 1, self.sampling)
         return FactorPart(fit, self.n_factors, drawn, self.choice)
 

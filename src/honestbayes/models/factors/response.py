@@ -20,13 +20,13 @@ from honestbayes.models.factors.fit import (
     KEPT_SHARE,
     FactorDraws,
     FactorSettings,
-    Standard,
     make_design,
     merge_groups,
     run_chains,
     standardise,
     used_ratios,
 )
+from honestbayes.models.real.blocks import Standard
 from honestbayes.models.shared.parameters import Correction
 from honestbayes.sampling.runs import Sampling
 from honestbayes.screening.response import screen_response

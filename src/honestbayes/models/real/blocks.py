@@ -16,7 +16,7 @@ from honestbayes.screening.moments import Moments
 from honestbayes.selection import Selection
 from honestbayes.types import AnyArray, FloatArray
 
-_FARTHEST = 1e150
+_FARTHEST = 1e100
 """Deviations beyond this are all alike; their squares would overflow."""
 
 _NEGLIGIBLE = 1e-12
@@ -176,6 +176,29 @@ class GaussianBlock:
         return result
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Standard:
+    """Columns in units of their own: values are (x - centre) / unit.
+
+    Attributes
+    ----------
+    centre, unit : ndarray of shape (k,)
+        Mean and standard deviation of the observed cells.
+    """
+
+    centre: Annotated[FloatArray, Floats("n_columns")]
+    unit: Annotated[FloatArray, Floats("n_columns", low=0.0)]
+
+    def check(self, check: Check) -> None:
+        """Refuse units that are not positive."""
+        check(np.all(self.unit > 0), "unit", "is not positive")
+
+    def apply(self, values: AnyArray) -> FloatArray:
+        """Return standardised values; NaN stays."""
+        x = (np.asarray(values, dtype=float) - self.centre) / self.unit
+        return np.ascontiguousarray(np.clip(x, -_FARTHEST, _FARTHEST))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianFit:
     """A fitted model: the race's block, and the block of features kept by design.
@@ -186,19 +209,18 @@ class GaussianFit:
         What was kept.
     variance_prior : VariancePrior
         Of the features' variances, in units of their own.
-    centre, unit : ndarray of shape (k,)
+    standard : Standard
         What kept features are measured from, and in.
     race : GaussianBlock
         The winners.
     by_design : GaussianBlock or None
-        Features kept by design, whose ratios have a distribution of their own. Files of version 0.1
-        and before have all features in one block.
+        Features kept by design, whose ratios have a distribution of their own. Files that were
+        written before there was one have all features in one block.
     """
 
     selection: Selection
     variance_prior: VariancePrior
-    centre: FloatArray
-    unit: FloatArray
+    standard: Standard
     race: GaussianBlock
     by_design: GaussianBlock | None
 
@@ -220,7 +242,7 @@ class GaussianFit:
 
     def in_own_units(self, values: AnyArray) -> list[FloatArray]:
         """Return the kept columns of each block, standardised; NaN is missing."""
-        x = (np.asarray(values, dtype=float) - self.centre) / self.unit
+        x = self.standard.apply(values)
         ends = np.cumsum([block.n_features for block in self.blocks])[:-1]
         return list(np.split(x, ends, axis=1))
 
@@ -236,10 +258,10 @@ class GaussianFit:
         """Return what was learned and the moments; what predictions need follows from these."""
         own, moments = self.by_design, self.moments
         arrays = {name: getattr(moments, name) for name in ("observed", "mean", "within")}
-        arrays |= {"centre": self.centre, "unit": self.unit}
         sections = {} if own is None else {"by_design": record_to_plain(own.posterior)}
         parts = (record_to_plain(self.variance_prior), record_to_plain(self.posterior))
-        return joined(*parts, ({"has_by_design": own is not None}, arrays), **sections)
+        also = ({"has_by_design": own is not None}, arrays)
+        return joined(*parts, record_to_plain(self.standard), also, **sections)
 
     @classmethod
     def from_plain(cls, entries: Entries, known: Known) -> GaussianFit:
@@ -261,17 +283,15 @@ class GaussianFit:
         weakest = moments.r_squared()[: len(selection.kept)].min(initial=1.0)
         strong = weakest >= float(selection.gamma_squared) - _ROUNDING
         entries.check(strong, "mean", "is of a feature too weak for the bound of the selection")
-        centre, unit, own = np.zeros(k), np.ones(k), None
+        standard, own = Standard(np.zeros(k), np.ones(k)), None
         if entries.has("has_by_design"):  # else columns are as they were measured, in one block
-            centre = entries.finite("centre", (k,), -_LARGEST, _LARGEST)
-            unit = entries.finite("unit", (k,), 0.0, _LARGEST)
-            entries.check(np.all(unit > 0), "unit", "is not positive")
+            standard = record_from_plain(Standard, entries, {"n_columns": k})
             if entries.flag("has_by_design"):
                 own = record_from_plain(RatioPosterior, entries.section("by_design"), {})
             fits = (own is None) == (not selection.always_kept)
             entries.check(fits, "by_design", "does not fit the selection")
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            fit = assemble(selection, prior, (moments, centre, unit), posterior, own)
+            fit = assemble(selection, prior, moments, standard, posterior, own)
         numbers = (getattr(b, n) for b in fit.blocks for n in ("location", "log_spread", "degrees"))
         finite = all(np.isfinite(values).all() for values in numbers)
         entries.check(finite, "mean", "is out of range")
@@ -281,7 +301,8 @@ class GaussianFit:
 def assemble(
     selection: Selection,
     prior: VariancePrior,
-    kept: tuple[Moments, FloatArray, FloatArray],
+    moments: Moments,
+    standard: Standard,
     posterior: RatioPosterior,
     by_design: RatioPosterior | None,
 ) -> GaussianFit:
@@ -293,14 +314,15 @@ def assemble(
         What was kept.
     prior : VariancePrior
         Of the features' variances.
-    kept : tuple
-        Moments of the kept features in units of their own, and these centres and units.
+    moments : Moments
+        Of the kept features, in units of their own.
+    standard : Standard
+        These units.
     posterior : RatioPosterior
         Of the race, or of all features where there is no other.
     by_design : RatioPosterior or None
         Of the features kept by design.
     """
-    moments, centre, unit = kept
     n_race = moments.n_features if by_design is None else len(selection.kept)
     places = np.arange(moments.n_features)
     own = None
@@ -309,8 +331,7 @@ def assemble(
     return GaussianFit(
         selection=selection,
         variance_prior=prior,
-        centre=centre,
-        unit=unit,
+        standard=standard,
         race=GaussianBlock.of(posterior, prior, moments.take(places[:n_race])),
         by_design=own,
     )

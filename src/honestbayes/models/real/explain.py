@@ -117,13 +117,14 @@ def feature_table(
     moments = fit.moments
     observed = np.broadcast_to(moments.observed, moments.mean.shape).sum(axis=0)
     degrees = 2 * fit.variance_prior.shape + np.maximum(observed - len(classes), 0)
+    variance = (2 * fit.variance_prior.scale + moments.within) / degrees
     centre = np.concatenate([block.centre() for block in fit.blocks], axis=1)
     return GaussianFeatureTable(
         name=names,
         classes=classes,
         r=np.sqrt(moments.r_squared()),
-        centre=fit.centre + fit.unit * centre,
-        spread=fit.unit * np.sqrt((2 * fit.variance_prior.scale + moments.within) / degrees),
+        centre=fit.standard.centre + fit.standard.unit * centre,
+        spread=fit.standard.unit * np.sqrt(variance),
         by_design=by_design(fit.selection),
         _correlation=correlation_with(moments),
         idle=np.concatenate([block.idle() for block in fit.blocks]),

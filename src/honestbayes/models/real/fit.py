@@ -17,7 +17,7 @@ from honestbayes.likelihood.normal import (
     log_marginal,
     ratio_grid,
 )
-from honestbayes.models.real.blocks import GaussianFit, RatioPosterior, assemble
+from honestbayes.models.real.blocks import GaussianFit, RatioPosterior, Standard, assemble
 from honestbayes.models.real.settings import GaussianSettings
 from honestbayes.screening.moments import Moments
 from honestbayes.selection import Selection
@@ -70,8 +70,8 @@ def fit_moments(
     if selection.always_kept:
         always = kept.take(np.arange(n_race, columns.size))
         by_design = _heavy_tailed(always, posterior.ratio)
-    known = (kept, centre[columns], unit[columns])
-    return assemble(selection, OWN_VARIANCE, known, posterior, by_design)
+    standard = Standard(centre[columns], unit[columns])
+    return assemble(selection, OWN_VARIANCE, kept, standard, posterior, by_design)
 
 
 def select_by_r_squared(

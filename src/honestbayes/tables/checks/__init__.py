@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -23,16 +23,15 @@ from honestbayes.tables.checks.levels import Levels, levels_of
 from honestbayes.tables.checks.sequence import alike_in_sequence
 from honestbayes.tables.columns import FEW_LEVELS, MAX_LEVELS, Column, is_identifier_name
 from honestbayes.tables.errors import listed
-from honestbayes.types import AnyArray, IntArray
+from honestbayes.types import AnyArray, BoolArray, IntArray
 
 __all__ = [
     "MOST_OF_A_RULE",
     "Finding",
     "Way",
-    "alike_in_sequence",
     "gathered",
     "look_at_columns",
-    "repeated_rows",
+    "look_at_rows",
 ]
 
 MOST_JOINED = 50
@@ -108,6 +107,47 @@ def look_at_columns(
     return tuple(sorted(found, key=_weight))
 
 
+def look_at_rows(
+    of_columns: tuple[Finding, ...],
+    values: AnyArray,
+    y: IntArray,
+    measured: BoolArray,
+    real: Collection[str],
+    *,
+    keep_duplicates: bool,
+    row_numbers: IntArray,
+) -> tuple[Finding, ...]:
+    """Look for rows that belong together where no column says so.
+
+    Parameters
+    ----------
+    of_columns : tuple of Finding
+        From :func:`look_at_columns`.
+    values : ndarray of shape (n, p)
+        Features.
+    y : ndarray of shape (n,)
+        Classes.
+    measured : ndarray of shape (p,)
+        Which features are measurements.
+    real : collection of str
+        Columns of measurements.
+    keep_duplicates : bool
+        Whether rows that repeat another one are meant.
+    row_numbers : ndarray of shape (n,)
+        Numbers of the rows in the file.
+    """
+    repeats = tuple(repeated_rows(values, y, measured, row_numbers))
+    found = of_columns
+    if repeats:  # every measurement then names the rows that it is in
+        found = tuple(f for f in found if f.rule != "groups" or f.column not in real)
+    if keep_duplicates:
+        return found
+    alike: Iterable[Finding] = ()
+    if not any(finding.rule == "groups" for finding in found):
+        alike = alike_in_sequence(values, measured)
+    return (*repeats, *alike, *found)
+
+
 def _cells(levels: Levels, decimal: str, row_numbers: IntArray) -> Iterator[Finding]:
     yield from stray_cells(levels, decimal, row_numbers)
     yield from other_marks(levels, decimal, row_numbers)
@@ -130,8 +170,12 @@ def _weight(finding: Finding) -> int:
     return 0 if finding.stops else 1 + _ORDER.index(finding.rule)
 
 
-def gathered(found: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield the first few findings of every rule; further columns are named together."""
+def gathered(found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings that stop first, of every rule a few; the others are named together."""
+    return tuple(sorted(_few_of_each(found), key=lambda finding: not finding.stops))
+
+
+def _few_of_each(found: Sequence[Finding]) -> Iterator[Finding]:
     by_rule: dict[str, list[Finding]] = {}
     for finding in found:
         same = by_rule.setdefault(finding.rule, [])
