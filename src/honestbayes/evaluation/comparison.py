@@ -11,7 +11,12 @@ import numpy as np
 from honestbayes.evaluation.cross_validation import Evaluation
 from honestbayes.metrics import Estimate
 from honestbayes.metrics.cases import as_predictions
-from honestbayes.metrics.estimate import check_level, group_codes, mean_estimate
+from honestbayes.metrics.estimate import (
+    OUT_OF_FOLD,
+    check_level,
+    group_codes,
+    mean_estimate,
+)
 from honestbayes.metrics.per_case import log_loss_per_case, squared_error_per_case
 from honestbayes.types import FloatArray
 
@@ -55,7 +60,8 @@ def compare(
     Returns
     -------
     tuple of PairedDifference
-        Means over repeats, with the intervals of one repeat, over cases (or groups).
+        Means over repeats, with intervals over cases (or groups), as wide as those of
+        `Evaluation.summary` are.
     """
     if len(evaluations) < 2:
         raise ValueError(f"evaluations holds {len(evaluations)}; give two or more.")
@@ -74,7 +80,7 @@ def compare(
             first,
             second,
             *(
-                mean_estimate(a - b, codes, level)
+                mean_estimate(a - b, codes, level, widened=OUT_OF_FOLD)
                 for a, b in zip(losses[first], losses[second], strict=True)
             ),
         )

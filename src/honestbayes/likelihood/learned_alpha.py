@@ -35,11 +35,12 @@ PSEUDO_FEATURES = 20.0
 _SPREADS = (0.3, 0.6, 0.9, 1.2, 1.6, 2.2, 3.0)
 """Standard deviations of log(alpha) in the normal family, beside 0."""
 
-_COMMON = 0.9
+_COMMON = 0.6
 """Prior probability that all features share one alpha."""
 
-_SPARSE = 0.06
-"""Prior probability of few strong features among idle ones."""
+_SPARSE = 0.24
+"""Prior probability of few strong features among idle ones: half of it for strong ones of all
+sizes, half for strong ones of one size."""
 
 _CENTRES_WITHIN = 3.5
 """Centres of the family are this close to the best common log(alpha)."""
@@ -192,8 +193,10 @@ def _family(
     """Average simple distributions of log(alpha) by their posterior; the largest log likelihood.
 
     Three kinds: one alpha for all (prior probability ``_COMMON``); normal distributions; and few
-    strong features among many idle ones, that is one alpha for most and the papers' prior for a
-    share of the others (prior probability ``_SPARSE``). The prior of the centre is that of a
+    strong features among many others (prior probability ``_SPARSE``). The strong ones are either
+    distributed as the papers' prior is, beside others that share one alpha, or share one alpha,
+    beside others that are idle: without the second, many weak features among idle ones would be
+    taken for all features being alike, and shrunk too far. The prior of the centre is that of a
     common alpha. The best normal distribution of the grid is replaced by the maximum next to it,
     because the posterior may be narrower than the grid.
     """
@@ -209,7 +212,9 @@ def _family(
     one_alpha = np.eye(log_alpha.size)
     common = log_likelihood(one_alpha)
     best = log_alpha[int(np.argmax((common + np.log(mass))[:-1]))]
-    near = np.flatnonzero(np.abs(log_alpha[:-1] - best) <= _CENTRES_WITHIN)[::2]
+    window = np.flatnonzero(np.abs(log_alpha[:-1] - best) <= _CENTRES_WITHIN)
+    near = window[::2]
+    centre_prior = mass[near] * (mass[window].sum() / mass[near].sum())  # for those between, too
 
     spread_prior = np.exp(-np.array(_SPREADS))
     spread_prior *= (1 - _COMMON - _SPARSE) / spread_prior.sum()
@@ -222,13 +227,22 @@ def _family(
         members[top], values[top] = _climb(normal, log_likelihood, centres[top], spreads[top])
 
     shares = _strong_shares(int(counts.sum()))
-    idle = np.append(near[near >= near.size // 2], log_alpha.size - 1)
-    few = ((1 - shares)[:, None, None] * one_alpha[idle] + shares[:, None, None] * mass).reshape(
-        -1, log_alpha.size
-    )
-    few_prior = np.outer(np.full(shares.size, _SPARSE / shares.size), mass[idle]).ravel()
 
-    prior = np.concatenate([_COMMON * mass, np.outer(mass[near], spread_prior).ravel(), few_prior])
+    def mixtures(most: FloatArray, strong: FloatArray) -> FloatArray:
+        """Mix each pair of rows by each of the shares."""
+        mixed = (1 - shares)[:, None, None] * most + shares[:, None, None] * strong
+        return np.asarray(mixed.reshape(-1, log_alpha.size))
+
+    rest = np.append(near, log_alpha.size - 1)
+    few = np.concatenate(
+        [mixtures(one_alpha[rest], mass), mixtures(one_alpha[-1], one_alpha[window])]
+    )
+    few_prior = [np.append(centre_prior, mass[-1]), mass[window] / mass[window].sum()]
+    few_prior = [np.tile(_SPARSE / 2 / shares.size * each, shares.size) for each in few_prior]
+
+    prior = np.concatenate(
+        [_COMMON * mass, np.outer(centre_prior, spread_prior).ravel(), *few_prior]
+    )
     everything = np.concatenate([common, values, log_likelihood(few)])
     log_posterior = everything + np.log(prior)
     posterior = np.exp(log_posterior - log_posterior.max())

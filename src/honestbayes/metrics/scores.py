@@ -192,7 +192,11 @@ def auc(
 
 
 def auc_estimate(
-    y: ClassArray, scores: FloatArray, codes: NDArray[np.intp], level: float
+    y: ClassArray,
+    scores: FloatArray,
+    codes: NDArray[np.intp],
+    level: float,
+    widened: float = 1.0,
 ) -> Estimate:
     """Return the AUC, averaged over repeats, with an interval as wide as that of one.
 
@@ -210,6 +214,8 @@ def auc_estimate(
         Group of each case.
     level : float
         Coverage.
+    widened : float
+        A factor on the standard error.
     """
     counts = np.bincount(y, minlength=scores.shape[-1])
     if counts.min() == 0:
@@ -222,8 +228,8 @@ def auc_estimate(
     scale = np.sqrt(1 / (counts * (counts - 1)))[y]
     n_groups = int(codes.max()) + 1
     squares = [clustered_error(influence * scale, codes) ** 2 for _, influence in found]
-    error = np.sqrt(np.mean(squares) * (n_groups - 1) / n_groups)
-    return fraction_estimate(value, float(error), int(counts.min()), level)
+    error = widened * np.sqrt(np.mean(squares) * (n_groups - 1) / n_groups)
+    return fraction_estimate(value, float(error), int(counts.min()) / widened**2, level)
 
 
 def _auc_and_influence(y: ClassArray, scores: FloatArray) -> tuple[float, FloatArray]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from honestbayes.metrics.calibration import CalibrationFit, fit_calibration
 from honestbayes.metrics.cases import PerClass, as_predictions
 from honestbayes.metrics.estimate import (
+    OUT_OF_FOLD,
     Estimate,
     check_level,
     fraction_estimate,
@@ -99,6 +100,7 @@ def summarise(
     classes: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     level: float = 0.95,
+    out_of_fold: bool = False,
 ) -> Summary:
     """Return all scores, with intervals.
 
@@ -123,6 +125,10 @@ def summarise(
         intervals of the calibration slope take cases as independent nevertheless.
     level : float
         Coverage of the intervals.
+    out_of_fold : bool, default=False
+        Whether the cases were predicted by cross-validation. The intervals are then for the
+        average score of the models of the folds on new cases, and twice as wide as those for one
+        model. The interval of the calibration slope is that of one model nevertheless.
 
     Examples
     --------
@@ -143,7 +149,8 @@ def summarise(
     y, proba, logs = given.y, given.proba, given.log_proba()
     codes, level = group_codes(groups, y.size), check_level(level)
     error, claimed = error_per_case(y, proba), claimed_error_per_case(proba)
-    plain_error = mean_estimate(error, codes, level)
+    wide = OUT_OF_FOLD if out_of_fold else 1.0
+    plain_error = mean_estimate(error, codes, level, widened=wide)
     counts = np.bincount(y, minlength=given.n_classes)
     shares = [float(proba[..., c].mean()) for c in range(given.n_classes)]
     two = given.n_classes == 2
@@ -155,13 +162,15 @@ def summarise(
         actual_error=fraction_estimate(
             plain_error.value,
             plain_error.standard_error,
-            int(codes.max()) + 1,
+            (int(codes.max()) + 1) / wide**2,
             level,
-            most=y.size,
+            most=y.size / wide**2,
         ),
-        optimism=mean_estimate(error - claimed, codes, level),
-        log_score=mean_estimate(log_loss_per_case(y, logs), codes, level, lowest=0.0),
-        squared_error=mean_estimate(squared_error_per_case(y, proba), codes, level, lowest=0.0),
-        auc=auc_estimate(y, log_odds_against_rest(logs), codes, level),
+        optimism=mean_estimate(error - claimed, codes, level, widened=wide),
+        log_score=mean_estimate(log_loss_per_case(y, logs), codes, level, lowest=0.0, widened=wide),
+        squared_error=mean_estimate(
+            squared_error_per_case(y, proba), codes, level, lowest=0.0, widened=wide
+        ),
+        auc=auc_estimate(y, log_odds_against_rest(logs), codes, level, wide),
         calibration=fit_calibration(y, logs, level),
     )

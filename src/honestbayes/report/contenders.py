@@ -75,9 +75,9 @@ def contenders(
     }
     naive = card.beyond is None
     if card.has_slope:
-        ours[CORRECTED_SLOPE] = card.make(words, kinds, recalibrate="slope")
+        ours[CORRECTED_SLOPE] = card.make(words, kinds, recalibrate="layer")
     if card.has_slope and naive:
-        ours[UNCORRECTED_SLOPE] = card.make(words, kinds, recalibrate="slope", **card.uncorrected)
+        ours[UNCORRECTED_SLOPE] = card.make(words, kinds, recalibrate="layer", **card.uncorrected)
     if not naive:
         ours[NAIVE_BAYES] = naive_bayes(kinds).make(words, kinds)
     elif mixture:

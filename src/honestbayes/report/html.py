@@ -200,8 +200,8 @@ def limits(report: Report) -> list[str]:
             "have nothing to do with their values."
         )
     result.append(
-        "Intervals are over cases, for the folds that were drawn; that another sample of cases "
-        "would have trained another model is not in them."
+        "Intervals of scores are for the average over the models of the folds, on new cases; the "
+        "final model has seen more cases, and may be better or worse than that."
         + (
             " The intervals of slopes, and of sensitivity and specificity, do not know of groups."
             if data.n_groups is not None

@@ -27,7 +27,7 @@ def draw(seed=0, n=30, p=25, n_classes=3):
 def mean_of_draws(model, X, n_draws):
     n_rows, values = model._read(X)
     draws = draw_probabilities(
-        values, n_rows, model.class_count_ + 1.0, None, model.slope_, n_draws
+        values, n_rows, model.class_count_ + 1.0, None, model._layer, n_draws
     )
     assert np.allclose(draws.weight.sum(axis=1), 1)
     spread = np.einsum("ns,nks->nk", draws.weight, (draws.value - draws.mean()[..., None]) ** 2)
@@ -57,6 +57,17 @@ def test_the_mean_is_the_probability(kind, estimator, words, n_classes):
     score = (found - model.predict_proba(X[:8])[:, -found.shape[1] :]) / (error + 1e-4)
     assert np.abs(score).max() < 5
     assert error.max() < 0.025
+
+
+@pytest.mark.parametrize(("kind", "estimator", "words", "n_classes"), MODELS)
+def test_with_a_layer_the_mean_is_the_probability_too(kind, estimator, words, n_classes):
+    tables, y = draw(n_classes=n_classes)
+    X = tables[kind]
+    model = estimator(n_features_to_select=4, **words).fit(X, y)
+    assert not model._layer.is_plugged_in
+    found, _ = mean_of_draws(model, X, 300)
+    probability = model.predict_proba(X)[:, -found.shape[1] :]
+    np.testing.assert_allclose(found, probability, atol=0.005)
 
 
 def test_two_classes_have_the_shape_and_nearly_the_bounds_of_the_binary_model():

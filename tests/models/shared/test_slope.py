@@ -8,7 +8,8 @@ from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.datasets import simulate_naive_bayes
-from honestbayes.models.shared.slope import held_out_folds
+from honestbayes.models.shared.held_out import held_out_folds
+from honestbayes.models.shared.layer import Layer
 
 
 def draw(n, factor, seed=0, prior=0.0):
@@ -42,7 +43,7 @@ def test_repeated_features_are_found_out():
     data = simulate_naive_bayes(120, 4000, n_features=400, alpha=20.0, random_state=3)
     X, X_test = np.repeat(data.X_train, 8, axis=1), np.repeat(data.X_test, 8, axis=1)
     errors = {}
-    for recalibrate in (None, "slope"):
+    for recalibrate in (None, "slope", "layer"):
         model = SelectiveBernoulliNB(
             n_features_to_select=40, recalibrate=recalibrate, random_state=0
         ).fit(X, data.y_train)
@@ -51,6 +52,7 @@ def test_repeated_features_are_found_out():
     assert model.slope_ < 0.5
     assert errors[None] > 0.1
     assert abs(errors["slope"]) < 0.5 * errors[None]
+    assert abs(errors["layer"]) < 0.5 * errors[None]
 
 
 def test_a_class_of_one_case_has_no_slope():
@@ -65,7 +67,7 @@ def test_a_slope_of_zero_evidence_leads_back_to_the_prevalence():
     X = rng.integers(0, 2, (60, 200))
     y = np.arange(60) < 15
     model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0).fit(X, y)
-    model.slope_ = 0.0
+    model._layer = Layer.plugged_in(0.0)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 16 / 62)
 
 

@@ -65,8 +65,10 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         Beta prior of the class frequencies.
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
-    recalibrate : {"slope"} or None, default="slope"
-        "slope": one factor on the evidence, learned from held-out predictions inside `fit`.
+    recalibrate : {"layer", "slope"} or None, default="layer"
+        "layer": probabilities are averaged over a slope on the evidence and a rate of lapses
+        (cases of which the features say nothing), both learned from held-out predictions inside
+        `fit`. "slope": one factor on the evidence, plugged in.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of alpha.
     theta_prior : tuple of float, default=(0.0, 1.0)
@@ -95,7 +97,9 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
     number_choice_ : NumberChoice or None
         The numbers of features that were tried, where the number was to be chosen.
     slope_ : float
-        The factor on the evidence; 1 without recalibration.
+        The factor on the evidence, its posterior mean; 1 without recalibration.
+    lapse_ : float
+        The rate of lapses, its posterior mean; 0 without a layer.
     feature_prior_, correction_ : str or None
         What "auto" became.
     classes_ : ndarray of shape (2,)
@@ -141,7 +145,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         always_keep: Any = None,
         class_pseudocounts: tuple[float, float] = (1.0, 1.0),
         class_prior: Any = None,
-        recalibrate: Literal["slope"] | None = "slope",
+        recalibrate: Literal["layer", "slope"] | None = "layer",
         alpha_prior: tuple[float, float] = (0.5, 5.0),
         theta_prior: tuple[float, float] = (0.0, 1.0),
         binarize: BinarizeOption = "auto",
@@ -251,7 +255,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
     ) -> Self:
         """Become a model for which no slope can be learned."""
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
-        if self.recalibrate == "slope":
+        if self.recalibrate is not None:
             warnings.warn(
                 "a slope cannot be learnt here, because selection cannot be repeated without "
                 "held-out cases: probabilities are not recalibrated. Set recalibrate=None to "

@@ -49,8 +49,10 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
         Cases of each class that the Dirichlet prior of the class frequencies is worth.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    recalibrate : {"slope"} or None, default="slope"
-        "slope": one factor on the evidence, learned from held-out predictions inside `fit`.
+    recalibrate : {"layer", "slope"} or None, default="layer"
+        "layer": probabilities are averaged over a slope on the evidence and a rate of lapses
+        (cases of which the features say nothing), both learned from held-out predictions inside
+        `fit`. "slope": one factor on the evidence, plugged in.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of a common alpha.
     tol : float, default=1e-9
@@ -77,7 +79,9 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
     number_choice_ : NumberChoice or None
         The numbers of features that were tried, where the number was to be chosen.
     slope_ : float
-        The factor on the evidence; 1 without recalibration.
+        The factor on the evidence, its posterior mean; 1 without recalibration.
+    lapse_ : float
+        The rate of lapses, its posterior mean; 0 without a layer.
     feature_prior_, correction_ : str or None
         What "auto" became.
     classes_ : ndarray of shape (n_classes,)
@@ -127,7 +131,7 @@ class SelectiveCategoricalNB(SelectiveNaiveBayes):
         always_keep: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["slope"] | None = "slope",
+        recalibrate: Literal["layer", "slope"] | None = "layer",
         alpha_prior: tuple[float, float] = (0.5, 5.0),
         tol: float = 1e-9,
         criterion: Any = "correlation",

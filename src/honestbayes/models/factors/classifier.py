@@ -18,8 +18,9 @@ from honestbayes.models.factors.part import FactorPart, FactorTraining, choose_f
 from honestbayes.models.real.blocks import RatioPosterior
 from honestbayes.models.real.part import real_source
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.held_out import held_out_folds, warn_of_too_few_groups
+from honestbayes.models.shared.layer import Layer
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
-from honestbayes.models.shared.slope import held_out_folds, warn_of_too_few_groups
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray
@@ -72,9 +73,11 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         Cases of each class that the Dirichlet prior of the class frequencies is worth.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    recalibrate : {"slope"} or None, default="slope"
-        "slope": one factor on the evidence, learned from held-out predictions inside `fit`: five
-        folds, the same as for the number of factors.
+    recalibrate : {"layer", "slope"} or None, default="layer"
+        "layer": probabilities are averaged over a slope on the evidence and a rate of lapses
+        (cases of which the features say nothing), both learned from held-out predictions inside
+        `fit`. "slope": one factor on the evidence, plugged in. Five folds, the
+        same as for the number of factors.
     n_chains : int, default=4
         Markov chains.
     n_samples : int, default=1000
@@ -107,7 +110,9 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     variance_prior_ : VariancePrior
         The prior of the features' variances within classes.
     slope_ : float
-        The factor on the evidence; 1 without recalibration.
+        The factor on the evidence, its posterior mean; 1 without recalibration.
+    lapse_ : float
+        The rate of lapses, its posterior mean; 0 without a layer.
     feature_prior_, correction_ : str or None
         What "auto" became.
     classes_ : ndarray of shape (n_classes,)
@@ -176,7 +181,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         always_keep: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["slope"] | None = "slope",
+        recalibrate: Literal["layer", "slope"] | None = "layer",
         n_chains: int = 4,
         n_samples: int = 1000,
         n_warmup: int = 1000,
@@ -246,21 +251,21 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
 
     def _choose(
         self, training: Sequence[TrainingPart], labels: TrainingLabels
-    ) -> tuple[Sequence[TrainingPart], None, float]:
-        """Choose the number of factors and learn the slope from the same held-out cases."""
+    ) -> tuple[Sequence[TrainingPart], None, Layer]:
+        """Choose the number of factors and learn the layer from the same held-out cases."""
         (part,) = training
         assert isinstance(part, FactorTraining)
-        auto, recalibrate = self.n_factors == "auto", self.recalibrate == "slope"
-        if not (auto or recalibrate):
-            return training, None, 1.0
-        folds = held_out_folds(labels.codes, labels.groups, repeats=1)
+        auto = self.n_factors == "auto"
+        if not auto and self.recalibrate is None:
+            return training, None, Layer.plugged_in(1.0)
+        folds = held_out_folds(labels.codes, labels.groups, repeats=1, seed=labels.seed)
         if not folds:
             warn_of_too_few_groups(labels.groups)
-            return training, None, 1.0
+            return training, None, Layer.plugged_in(1.0)
         numbers = range(MOST_FACTORS + 1) if auto else [part.n_factors]
-        choice, slope = choose_factors(part, folds, numbers, recalibrate=recalibrate)
+        choice, layer = choose_factors(self.recalibrate, part, folds, numbers)
         chosen = replace(part, n_factors=choice.chosen, choice=choice if auto else None)
-        return [chosen], None, slope
+        return [chosen], None, layer
 
     @classmethod
     def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:

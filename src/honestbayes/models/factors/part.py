@@ -24,8 +24,8 @@ from honestbayes.models.factors.fit import (
 from honestbayes.models.real.blocks import GaussianFit
 from honestbayes.models.real.fit import fit_moments
 from honestbayes.models.real.part import real_values
+from honestbayes.models.shared.layer import EFFECTIVE_SHARE, Layer, recalibration
 from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, TrainingPart
-from honestbayes.models.shared.slope import EFFECTIVE_SHARE, fit_slope
 from honestbayes.sampling.runs import Sampling
 from honestbayes.screening.moments import Moments, screen_moments
 from honestbayes.selection import Selection
@@ -197,13 +197,12 @@ def _fold(
 
 
 def choose_factors(
+    recalibrate: Any,
     training: FactorTraining,
     folds: Sequence[IntArray],
     numbers: Sequence[int],
-    *,
-    recalibrate: bool,
-) -> tuple[FactorChoice, float]:
-    """Try numbers of factors on held-out cases; return the choice, and the best one's slope.
+) -> tuple[FactorChoice, Layer]:
+    """Try numbers of factors on held-out cases; return the choice, and the best one's layer.
 
     Numbers are judged without a slope: one would make a model that counts what features share many
     times over look as good as a model that knows that they move together.
@@ -218,7 +217,5 @@ def choose_factors(
         loss.append(-float(log_proba[np.arange(rows.size), codes].mean()))
         held_out.append(evidence)
     best = int(np.argmin(loss))
-    slope = 1.0
-    if recalibrate:
-        slope = fit_slope(held_out[best], codes, log_prior, share=EFFECTIVE_SHARE)
-    return FactorChoice(np.array(numbers), np.array(loss), numbers[best]), slope
+    layer = recalibration(recalibrate, held_out[best], codes, log_prior, share=EFFECTIVE_SHARE)
+    return FactorChoice(np.array(numbers), np.array(loss), numbers[best]), layer

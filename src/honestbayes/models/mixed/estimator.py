@@ -93,8 +93,10 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
         Cases of each class that the Dirichlet prior of the class frequencies is worth.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    recalibrate : {"slope"} or None, default="slope"
-        "slope": one factor on the evidence, learned from held-out predictions inside `fit`.
+    recalibrate : {"layer", "slope"} or None, default="layer"
+        "layer": probabilities are averaged over a slope on the evidence and a rate of lapses
+        (cases of which the features say nothing), both learned from held-out predictions inside
+        `fit`. "slope": one factor on the evidence, plugged in.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.
 
@@ -110,7 +112,9 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
     number_choice_ : NumberChoice or None
         The numbers of features that were tried, where the number was to be chosen.
     slope_ : float
-        The factor on the evidence; 1 without recalibration.
+        The factor on the evidence, its posterior mean; 1 without recalibration.
+    lapse_ : float
+        The rate of lapses, its posterior mean; 0 without a layer.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_ : ndarray of shape (n_classes,)
@@ -154,7 +158,7 @@ class SelectiveMixedNB(SelectiveNaiveBayes):
         always_keep: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["slope"] | None = "slope",
+        recalibrate: Literal["layer", "slope"] | None = "layer",
         random_state: Any = None,
     ) -> None:
         self.kinds = kinds

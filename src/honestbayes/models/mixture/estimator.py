@@ -57,9 +57,9 @@ class SelectiveMixture(TwoClassNaiveBayes):
         Beta prior of the frequencies of the two components.
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
-    recalibrate : {"slope"} or None, default=None
-        "slope": one factor on the evidence, learned from held-out predictions inside `fit`, for
-        which chains run again many times.
+    recalibrate : {"layer", "slope"} or None, default=None
+        "layer": slope and lapses, averaged over; "slope": one factor on the evidence. Both are
+        learned from held-out predictions inside `fit`, for which chains run again many times.
     alpha_prior, response_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma priors of alpha, of the features and of the class.
     theta_prior : tuple of float, default=(0.0, 1.0)
@@ -135,7 +135,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
         always_keep: Any = None,
         class_pseudocounts: tuple[float, float] = (1.0, 1.0),
         class_prior: Any = None,
-        recalibrate: Literal["slope"] | None = None,
+        recalibrate: Literal["layer", "slope"] | None = None,
         alpha_prior: tuple[float, float] = (0.5, 5.0),
         response_prior: tuple[float, float] = (0.5, 5.0),
         theta_prior: tuple[float, float] = (0.0, 1.0),
@@ -247,7 +247,8 @@ class SelectiveMixture(TwoClassNaiveBayes):
 
         An interval holds ``level`` of the distribution of P(class 1 | x, parameters) given the
         training data and x itself, over the draws of the chains; the mean of that distribution is
-        `predict_proba`. With a slope the evidence of each draw is multiplied by it.
+        `predict_proba`. With a slope or a layer the evidence of each draw is
+        multiplied by ``slope_``, and the mean is `predict_proba` only roughly.
 
         Parameters
         ----------

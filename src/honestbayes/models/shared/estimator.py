@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -15,8 +14,10 @@ from honestbayes.files.fields import (
     Known,
 )
 from honestbayes.models.shared.explanation import Explained
+from honestbayes.models.shared.held_out import seed_of_folds
 from honestbayes.models.shared.intervals import probability_intervals
 from honestbayes.models.shared.kept_columns import Described
+from honestbayes.models.shared.layer import Layer
 from honestbayes.models.shared.number import NumberChoice
 from honestbayes.models.shared.parameters import (
     check_level_and_draws,
@@ -31,7 +32,7 @@ from honestbayes.models.shared.parts import (
     TrainingLabels,
     TrainingPart,
     choose_number,
-    learn_slope,
+    learn_layer,
 )
 from honestbayes.models.shared.saved_parts import SavedParts
 from honestbayes.sources import check_as_many, encode_classes, encode_labels
@@ -77,7 +78,7 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
 
     def _choose(
         self, training: Sequence[TrainingPart], labels: TrainingLabels
-    ) -> tuple[Sequence[TrainingPart], NumberChoice | None, float | None]:
+    ) -> tuple[Sequence[TrainingPart], NumberChoice | None, Layer | None]:
         """Choose on held-out cases what is to be chosen before the fit: the number of features.
 
         Returns
@@ -86,12 +87,12 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
             The parts as they are to be fitted.
         choice : NumberChoice or None
             The numbers of features that were tried.
-        slope : float or None
-            The factor on the evidence, where the same held-out cases have told it.
+        layer : Layer or None
+            How evidence becomes a probability, where the same held-out cases have told it.
         """
         if not self._number_is_to_be_chosen:
             return training, None, None
-        choice = choose_number(training, labels, recalibrate=self.recalibrate == "slope")
+        choice = choose_number(self.recalibrate, training, labels)
         chosen = [part.keeping(min(choice.chosen, part.n_racing)) for part in training]
         return chosen, choice, None
 
@@ -124,14 +125,15 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
         check_prevalences(self.class_prior, classes.size)
         check_recalibrate(self.recalibrate)
         weights = self._class_pseudocounts(classes.size)
-        labels = TrainingLabels(classes, codes, group_codes(groups, codes.size), weights)
+        grouped, seed = group_codes(groups, codes.size), seed_of_folds(self.random_state)
+        labels = TrainingLabels(classes, codes, grouped, weights, seed)
         validate_data(self, X, skip_check_array=True)
         training = self._training_parts(X, labels)
-        training, choice, slope = self._choose(training, labels)
+        training, choice, layer = self._choose(training, labels)
         parts = [part.fit() for part in training]
-        self._hold(parts, classes, labels.log_prior(), 1.0 if slope is None else slope, choice)
-        if self.recalibrate == "slope" and slope is None:
-            self.slope_ = learn_slope(training, parts, labels)
+        self._hold(parts, classes, labels.log_prior(), layer, choice)
+        if layer is None:
+            self._recalibrated(learn_layer(self.recalibrate, training, parts, labels))
         return self
 
     @property
@@ -143,7 +145,7 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
         parts: Sequence[FittedPart],
         classes: AnyArray,
         log_prior: FloatArray,
-        slope: float = 1.0,
+        layer: Layer | None = None,
         choice: NumberChoice | None = None,
         *,
         kept_columns_only: bool = False,
@@ -155,9 +157,15 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
         self.classes_ = classes
         self.class_count_ = np.array(parts[0].selection.class_counts)
         self.number_choice_ = choice
-        self.slope_ = slope
+        self._recalibrated(Layer.plugged_in(1.0) if layer is None else layer)
         self._store(parts)
         return self
+
+    def _recalibrated(self, layer: Layer) -> None:
+        """Hold how evidence becomes a probability, and show it."""
+        self._layer = layer
+        self.slope_ = layer.mean_slope()
+        self.lapse_ = layer.mean_lapse()
 
     # --------------------------------------------------------------- prediction
 
@@ -172,13 +180,11 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
             Prevalences where the model is used.
         """
         n_rows, values = self._read(X)
-        log_prior = self._given_log_prior(class_prior)
-        if log_prior is None:
-            log_prior = self._log_prior
         total = np.zeros((n_rows, self.classes_.size))
         for part, part_values in values:
             total += part.log_likelihood(part_values)
-        return np.asarray(log_softmax(log_prior + self.slope_ * total, axis=1))
+        given = self._given_log_prior(class_prior)
+        return self._layer.log_proba(total, self._log_prior, given)
 
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
         """Return P(class | x), shape (n, n_classes)."""
@@ -196,8 +202,9 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
         """Return intervals for P(class | x).
 
         An interval holds ``level`` of the distribution of P(class | x, parameters) given the
-        training data and x itself; the mean of that distribution is `predict_proba`. With a slope
-        each draw's evidence is multiplied by it, and the mean is `predict_proba` only roughly.
+        training data and x itself, and of the slope and lapses of the layer; the mean of that
+        distribution is `predict_proba`. With one slope plugged in, each draw's evidence is
+        multiplied by it, and the mean is `predict_proba` only roughly.
 
         Parameters
         ----------
@@ -218,12 +225,10 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
         """
         check_level_and_draws(level, n_draws)
         n_rows, values = self._read(X)
-        log_prior = self._given_log_prior(class_prior)
+        given = self._given_log_prior(class_prior)
         n_classes = self.classes_.size
         weights = self.class_count_ + self._class_pseudocounts(n_classes)
-        result = probability_intervals(
-            values, n_rows, weights, log_prior, self.slope_, n_draws, level
-        )
+        result = probability_intervals(values, n_rows, weights, given, self._layer, n_draws, level)
         return result if n_classes > 2 else result[:, 0]
 
     def _given_log_prior(self, class_prior: Any) -> FloatArray | None:
@@ -274,7 +279,7 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
             "parts": self._parts,
             "classes": self.classes_,
             "log_prior": self._log_prior,
-            "slope": self.slope_,
+            "layer": self._layer,
             "number_choice": self.number_choice_,
             "kept_columns_only": True,
             "n_features_in": self.n_features_in_,
@@ -310,7 +315,7 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
             fitted["parts"],
             fitted["classes"],
             fitted["log_prior"],
-            fitted["slope"],
+            fitted["layer"],
             fitted["number_choice"],
             kept_columns_only=fitted["kept_columns_only"],
         )

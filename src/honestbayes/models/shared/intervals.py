@@ -2,7 +2,9 @@
 
 The distribution is that of P(class | x*, parameters) given the training data and x* itself: draw y*
 from the predictive distribution, then the parameters given (x*, y*). Its mean is the predictive
-probability. Random numbers are common to all rows, so that no row's interval depends on the others.
+probability. Slope and lapse rate are drawn from the layer's posterior, and the evidence of a row is
+shifted by a constant per class so that the mean stays what `predict_proba` says. Random numbers are
+common to all rows, so that no row's interval depends on the others.
 """
 
 from __future__ import annotations
@@ -12,12 +14,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 
+from honestbayes.models.shared.layer import Layer
 from honestbayes.models.shared.parts import DrawnPart
 from honestbayes.types import FloatArray, IntArray
 
 SEED = 2008
+
+_SHIFTS = 6
+"""Steps of Newton's method towards the mean that is wanted."""
+
+_SMALLEST = 1e-12
 
 _DRAWN_CELLS = 1 << 22
 """Cells of the draws that are held at a time."""
@@ -60,8 +68,8 @@ def probability_intervals(
     parts: Sequence[tuple[DrawnPart, Any]],
     n_rows: int,
     class_weights: FloatArray,
-    log_prior: FloatArray | None,
-    slope: float,
+    given: FloatArray | None,
+    layer: Layer,
     n_draws: int,
     level: float,
 ) -> FloatArray:
@@ -76,7 +84,7 @@ def probability_intervals(
         rows = slice(first, min(first + step, n_rows))
         batch = [(part, part.rows(values, rows)) for part, values in parts]
         size = rows.stop - rows.start
-        draws = draw_probabilities(batch, size, class_weights, log_prior, slope, n_draws)
+        draws = draw_probabilities(batch, size, class_weights, given, layer, n_draws)
         result.append(draws.interval(level))
     return np.concatenate(result)
 
@@ -85,8 +93,8 @@ def draw_probabilities(
     parts: Sequence[tuple[DrawnPart, Any]],
     n_rows: int,
     class_weights: FloatArray,
-    log_prior: FloatArray | None,
-    slope: float,
+    given: FloatArray | None,
+    layer: Layer,
     n_draws: int,
 ) -> ProbabilityDraws:
     """Draw the probabilities of each row.
@@ -99,10 +107,10 @@ def draw_probabilities(
         How many rows these have.
     class_weights : ndarray of shape (C,)
         Parameters of the Dirichlet posterior of the class frequencies.
-    log_prior : ndarray of shape (C,) or None
-        Given prevalences, in the place of drawn frequencies.
-    slope : float
-        Factor on the evidence of each draw.
+    given : ndarray of shape (C,) or None
+        Logs of the prevalences where the model is used, in the place of drawn frequencies.
+    layer : Layer
+        How evidence becomes a probability.
     n_draws : int
         Draws for each y*.
     """
@@ -110,32 +118,102 @@ def draw_probabilities(
     n_classes = class_weights.size
     evidence = np.zeros((n_classes, n_rows, n_draws, n_classes - 1))
     log_weight = np.zeros((n_classes, n_rows, n_draws))
-    before = np.log(class_weights) if log_prior is None else log_prior
-    predictive = np.tile(before, (n_rows, 1))
+    total = np.zeros((n_rows, n_classes))
     for part, values in parts:
         more, weight = part.draw_evidence(values, n_draws, generator)
         evidence += more
         log_weight += weight
-        predictive += part.log_likelihood(values)
-    probability = softmax(predictive, axis=1)
-    value, weights = [], []
-    for label in range(n_classes):
-        odds = before[1:] - before[0]
-        if log_prior is None:
-            odds = _draw_log_odds(
-                class_weights + (np.arange(n_classes) == label), n_draws, generator
-            )
-        value.append(_probabilities(odds + slope * evidence[label]))
-        weights.append(probability[:, label, None] * softmax(log_weight[label], axis=1))
-    return ProbabilityDraws(np.concatenate(value, axis=2), np.concatenate(weights, axis=1))
+        total += part.log_likelihood(values)
+    if layer.is_plugged_in:
+        before = np.log(class_weights) if given is None else given
+        target = softmax(before + total, axis=1)
+        odds = [before[1:] - before[0]] * n_classes
+        if given is None:
+            odds = _draw_log_odds(class_weights, n_draws, generator)
+        drawn = [
+            _probabilities(o + layer.slope[0] * e) for o, e in zip(odds, evidence, strict=True)
+        ]
+        return ProbabilityDraws(np.concatenate(drawn, axis=2), _weights(target, log_weight))
+    prior = class_weights / class_weights.sum()
+    target = np.exp(layer.log_proba(total, np.log(prior), given))
+    odds = _draw_log_odds(class_weights, n_draws, generator)
+    slope, lapse = layer.draw(n_draws, generator)
+    # Features that repeat each other repeat their errors too: where a slope below 1 says that k of
+    # them are worth s k, the error of their sum has variance 1 / s times that of independent ones.
+    inflation = 1 / np.sqrt(np.minimum(slope, 1.0))[:, None]
+    share = softmax(log_weight, axis=2)
+    centre = np.einsum("lns,lnsc->lnc", share, evidence)[:, :, None]
+    evidence = centre + inflation * (evidence - centre)
+    log_odds = [o + slope[:, None] * e for o, e in zip(odds, evidence, strict=True)]
+    factor = np.ones(n_classes) if given is None else np.exp(given) / prior
+    return _around(target, log_odds, lapse, prior, factor, _weights(target, log_weight))
 
 
-def _draw_log_odds(counts: FloatArray, n_draws: int, generator: np.random.Generator) -> FloatArray:
-    """Draw class frequencies; return the log of each over the first, shape (S, C - 1)."""
-    # The last class first: two classes are then drawn as a beta variable is.
-    share = generator.dirichlet(counts[::-1], n_draws)[:, ::-1]
-    log_share = np.log(np.maximum(share, 1e-300))
-    return np.asarray(log_share[:, 1:] - log_share[:, :1])
+def _around(
+    target: FloatArray,
+    log_odds: Sequence[FloatArray],
+    lapse: FloatArray,
+    prior: FloatArray,
+    factor: FloatArray,
+    weight: FloatArray,
+) -> ProbabilityDraws:
+    """Return draws whose mean is ``target``, shape (n, C): log-odds are shifted until it is.
+
+    Newton's method for the log-odds of the mean, one class against the others at a time.
+
+    Parameters
+    ----------
+    target : ndarray of shape (n, C)
+        What `predict_proba` says.
+    log_odds : sequence of C ndarrays of shape (n, S, C - 1)
+        Drawn for each y*, against the first class.
+    lapse : ndarray of shape (S,)
+        Drawn rates of lapses.
+    prior, factor : ndarray of shape (C,)
+        Class frequencies of the training data, and by how much those where the model is used
+        differ.
+    weight : ndarray of shape (n, C S)
+        Weights of the draws.
+    """
+    n_classes = prior.size
+    own, f = (prior[1:], factor[1:]) if n_classes == 2 else (prior, factor)
+    shift = np.zeros((target.shape[0], 1, n_classes - 1))
+    for last in range(_SHIFTS):
+        value = np.concatenate([_probabilities(each + shift) for each in log_odds], axis=2)
+        value = (1 - np.tile(lapse, n_classes)) * value + np.multiply.outer(
+            own, np.tile(lapse, n_classes)
+        )
+        scaled = value * f[:, None]
+        rest = (1 - value) * factor[0] if n_classes == 2 else 0.0
+        value = scaled / (scaled.sum(axis=1, keepdims=True) + rest)
+        draws = ProbabilityDraws(value, weight)
+        if last == _SHIFTS - 1:
+            break
+        mean = np.clip(draws.mean(), _SMALLEST, 1 - _SMALLEST)
+        spread = np.einsum("ns,nks->nk", weight, value * (1 - value))
+        wanted = np.clip(target[:, 1:] if n_classes == 2 else target, _SMALLEST, 1 - _SMALLEST)
+        step = (logit(wanted) - logit(mean)) / np.maximum(spread / (mean * (1 - mean)), 0.2)
+        shift += (step if n_classes == 2 else step[:, 1:] - step[:, :1])[:, None]
+    return draws
+
+
+def _weights(target: FloatArray, log_weight: FloatArray) -> FloatArray:
+    """Return the weights of the draws for each y*, shape (n, C S): as probable as y* is."""
+    share = softmax(log_weight, axis=2)
+    return np.concatenate([p[:, None] * s for p, s in zip(target.T, share, strict=True)], axis=1)
+
+
+def _draw_log_odds(
+    counts: FloatArray, n_draws: int, generator: np.random.Generator
+) -> list[FloatArray]:
+    """Draw class frequencies given each y*; the log of each over the first, shape (S, C - 1)."""
+    result = []
+    for more in np.eye(counts.size):
+        # The last class first: two classes are then drawn as a beta variable is.
+        share = generator.dirichlet((counts + more)[::-1], n_draws)[:, ::-1]
+        log_share = np.log(np.maximum(share, 1e-300))
+        result.append(log_share[:, 1:] - log_share[:, :1])
+    return result
 
 
 def _probabilities(log_odds: FloatArray) -> FloatArray:

@@ -211,8 +211,8 @@ def positive_pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
 
 def check_recalibrate(recalibrate: Any) -> None:
     """Refuse an unknown way to recalibrate."""
-    if recalibrate not in (None, "slope"):
-        msg = f"recalibrate={recalibrate!r} is not one of None, 'slope'."
+    if recalibrate not in (None, "slope", "layer"):
+        msg = f"recalibrate={recalibrate!r} is not one of None, 'slope', 'layer'."
         raise ValueError(msg)
 
 

@@ -13,17 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn.utils import check_random_state
 
-from honestbayes.models.shared.number import NumberChoice, choose_by_loss, number_grid
-from honestbayes.models.shared.slope import (
-    EFFECTIVE_SHARE,
-    fit_slope,
+from honestbayes.models.shared.held_out import (
     held_out_folds,
-    slope_repeats,
+    repeats_of_folds,
     warn_of_too_few_groups,
 )
+from honestbayes.models.shared.layer import EFFECTIVE_SHARE, Layer, recalibration
+from honestbayes.models.shared.number import NumberChoice, choose_by_loss, number_grid
 from honestbayes.selection import Selection
 from honestbayes.types import FloatArray, IntArray
 
@@ -144,12 +142,15 @@ class TrainingLabels:
         Rows of one group are held out together.
     pseudocounts : ndarray of shape (C,)
         Dirichlet prior of the class frequencies.
+    seed : int
+        Of the folds in which rows are held out.
     """
 
     classes: Any
     codes: IntArray
     groups: IntArray | None
     pseudocounts: FloatArray
+    seed: int = 0
 
     def without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield the rows of each fold, and all others."""
@@ -164,44 +165,50 @@ class TrainingLabels:
         return np.asarray(np.log(counts) - np.log(counts.sum()))
 
 
-def learn_slope(
-    parts: Sequence[TrainingPart], fitted: Sequence[FittedPart], labels: TrainingLabels
-) -> float:
-    """Learn one factor on the evidence from predictions of held-out cases.
+def learn_layer(
+    recalibrate: Any,
+    parts: Sequence[TrainingPart],
+    fitted: Sequence[FittedPart],
+    labels: TrainingLabels,
+) -> Layer:
+    """Learn from predictions of held-out cases how evidence becomes a probability.
 
     Held out by stratified five-fold cross-validation, repeated, with selection learned again each
     time: leave-one-out was found to be twice as variable, because its n selections are all alike
     (docs, "The slope"). Cases of one group are held out together.
     """
-    n = labels.codes.size
-    folds = held_out_folds(labels.codes, labels.groups, slope_repeats(n))
+    if recalibrate is None:
+        return Layer.plugged_in(1.0)
+    repeats = repeats_of_folds(labels.codes.size)
+    folds = held_out_folds(labels.codes, labels.groups, repeats, labels.seed)
     if not folds:
         warn_of_too_few_groups(labels.groups)
-        return 1.0
+        return Layer.plugged_in(1.0)
     total: list[FloatArray] | None = None
     for part, whole in zip(parts, fitted, strict=True):
         found = [values[0] for values in part.held_out(folds, whole)]
         total = found if total is None else [a + b for a, b in zip(total, found, strict=True)]
     assert total is not None
-    return fit_slope(
+    return recalibration(
+        recalibrate,
         np.concatenate(total),
         labels.codes[np.concatenate(folds)],
         labels.log_prior(),
-        share=EFFECTIVE_SHARE / slope_repeats(n),
+        share=EFFECTIVE_SHARE / repeats,
     )
 
 
 def choose_number(
-    parts: Sequence[TrainingPart], labels: TrainingLabels, *, recalibrate: bool
+    recalibrate: Any, parts: Sequence[TrainingPart], labels: TrainingLabels
 ) -> NumberChoice:
     """Try numbers of features on held-out cases: five stratified folds.
 
     Each part keeps as many, or all of its features where it has fewer. Where the model will be
-    recalibrated each number is judged with the best slope for it; otherwise dependence between
-    features would speak for few.
+    recalibrated each number is judged so, with what is learned for it; otherwise dependence
+    between features would speak for few.
     """
     grid = number_grid(max(part.n_racing for part in parts))
-    folds = held_out_folds(labels.codes, labels.groups, repeats=1)
+    folds = held_out_folds(labels.codes, labels.groups, repeats=1, seed=labels.seed)
     if not folds:
         chosen = min(10, int(grid[-1]))
         return NumberChoice(np.array([chosen]), np.array([np.nan]), chosen)
@@ -213,16 +220,9 @@ def choose_number(
         total = [evidence] if total is None else [total[0] + evidence]
     assert total is not None
     rows = np.concatenate(folds)
-    prior = np.concatenate(
-        [
-            np.repeat(labels.log_prior(others)[None], fold.size, axis=0)
-            for fold, others in labels.without(folds)
-        ]
-    )
-    codes = labels.codes[rows]
+    codes, log_prior = labels.codes[rows], labels.log_prior()
     loss = []
     for evidence in total[0]:
-        slope = fit_slope(evidence, codes, prior.mean(axis=0)) if recalibrate else 1.0
-        log_proba = log_softmax(prior + slope * evidence, axis=1)
-        loss.append(-log_proba[np.arange(rows.size), codes])
+        layer = recalibration(recalibrate, evidence, codes, log_prior, share=EFFECTIVE_SHARE)
+        loss.append(-layer.log_proba(evidence, log_prior)[np.arange(rows.size), codes])
     return choose_by_loss(grid, np.stack(loss))

@@ -26,6 +26,7 @@ from honestbayes.files.records import (
     values_from_plain,
     values_to_plain,
 )
+from honestbayes.models.shared.layer import SLOPES, Layer
 from honestbayes.models.shared.number import NumberChoice
 from honestbayes.models.shared.parameters import (
     check_prevalences,
@@ -34,7 +35,6 @@ from honestbayes.models.shared.parameters import (
 )
 from honestbayes.models.shared.parts import FittedPart
 from honestbayes.models.shared.saving import SavedEstimator, check_number
-from honestbayes.models.shared.slope import SLOPES
 from honestbayes.selection import Selection
 from honestbayes.sources.kinds import KINDS
 from honestbayes.types import AnyArray, BoolArray, FloatArray
@@ -42,6 +42,7 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray
 _HEAD: dict[str, Field] = {
     "classes": ClassLabels(),
     "slope": Number(*SLOPES),
+    "layer": MaybeSection(kind=Layer),
     "kept_columns_only": Flag(),
     "feature_names": Texts(),
     "number_choice": MaybeSection(kind=NumberChoice),
@@ -59,7 +60,7 @@ class SavedParts(SavedEstimator):
     """Attributes that say what became of parameters such as "auto", and how they stand in files."""
 
     classes_: AnyArray
-    slope_: float
+    _layer: Layer
     number_choice_: NumberChoice | None
     _parts: tuple[FittedPart, ...]
     _log_prior: FloatArray
@@ -78,7 +79,8 @@ class SavedParts(SavedEstimator):
         words = values_to_plain(self._fitted_choices, lambda name: getattr(self, name))
         head: Known = {
             "classes": self.classes_,
-            "slope": self.slope_,
+            "slope": self._layer.mean_slope(),
+            "layer": None if self._layer.is_plugged_in else self._layer,
             "kept_columns_only": self._kept_columns_only,
             "feature_names": self._names_of_columns(),
             "number_choice": self.number_choice_,
@@ -96,6 +98,11 @@ class SavedParts(SavedEstimator):
         known["n_features_in"] = kept if known["kept_columns_only"] else known["width"]
         for name in ("number_choice", "feature_names", "slope"):
             known[name] = _HEAD[name].read(entries, name, {})
+        known["layer"] = None
+        if _HEAD["layer"].is_in(entries, "layer"):
+            known["layer"] = _HEAD["layer"].read(entries, "layer", {})
+        if known["layer"] is None:  # one slope, plugged in
+            known["layer"] = Layer.plugged_in(known["slope"])
         names = known["feature_names"]
         named = names is None or len(names) == known["n_features_in"]
         entries.check(named, "feature_names", "does not name every column")
