@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from honestbayes.files import ModelFileError
+from honestbayes.files.fields import Counts, Floats
 from honestbayes.sampling import chains
 from honestbayes.sampling.chains import Schedule, advance, start
 from honestbayes.sampling.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from honestbayes.sampling.draws import Draws, diagnose
+from honestbayes.sampling.form import Form
 
 SCHEDULE = Schedule(n_warmup=7, n_samples=20, thin=3)
 
@@ -29,6 +31,13 @@ class Walk:
         n = state["n"] + 1
         return {"x": x, "n": n}, {"x": x, "first": x[0], "sweep": n}
 
+    def form(self):
+        chain, drawn = ("n_chains",), ("n_chains", "n_draws")
+        return Form(
+            state={"x": Floats(*chain, 2), "n": Counts(*chain)},
+            drawn={"x": Floats(*drawn, 2), "first": Floats(*drawn), "sweep": Counts(*drawn)},
+        )
+
 
 def starts(n_chains=3):
     return [{"x": np.full(2, float(c)), "n": np.array(0)} for c in range(n_chains)]
@@ -37,6 +46,10 @@ def starts(n_chains=3):
 def run(schedule=SCHEDULE, seed=0, **words):
     began = start(starts(), np.random.SeedSequence(seed))
     return advance(Walk(), began, schedule, **words)
+
+
+def read(path, of="me", schedule=SCHEDULE):
+    return read_checkpoint(path, of, Walk().form().like(starts()), schedule)
 
 
 def equal(a, b):
@@ -82,7 +95,7 @@ def test_stopped_and_resumed_runs_give_the_same_draws(at, tmp_path):
     schedule = Schedule(at, 0) if at <= 7 else Schedule(7, (at - 7) // 3, 3)
     part, _ = advance(Walk(), began, schedule)
     write_checkpoint(tmp_path / "c", part, "me")
-    resumed, _ = advance(Walk(), read_checkpoint(tmp_path / "c", "me"), SCHEDULE)
+    resumed, _ = advance(Walk(), read(tmp_path / "c"), SCHEDULE)
     equal(whole.draws, resumed.draws)
 
 
@@ -100,7 +113,7 @@ def test_an_interrupt_keeps_what_was_drawn_and_the_rest_follows(tmp_path):
     assert 0 < part.draws.n_draws < 400
     np.testing.assert_array_equal(part.draws["x"], whole.draws["x"][:, : part.draws.n_draws])
     write_checkpoint(tmp_path / "c", part, "me")
-    resumed, interrupted = advance(Walk(), read_checkpoint(tmp_path / "c", "me"), schedule)
+    resumed, interrupted = advance(Walk(), read(tmp_path / "c", schedule=schedule), schedule)
     assert not interrupted
     equal(whole.draws, resumed.draws)
 
@@ -175,15 +188,15 @@ def test_progress_and_checkpoints_are_told(monkeypatch):
 
 def test_a_checkpoint_of_another_run_or_of_something_else_is_refused(tmp_path):
     done, _ = run()
-    assert read_checkpoint(tmp_path / "none", "me") is None
+    assert read(tmp_path / "none") is None
     write_checkpoint(tmp_path / "c", done, "me")
     with pytest.raises(ValueError, match="c is the checkpoint of another run"):
-        read_checkpoint(tmp_path / "c", "you")
+        read(tmp_path / "c", "you")
     raw = bytearray((tmp_path / "c").read_bytes())
     raw[len(raw) // 2] ^= 1
     (tmp_path / "c").write_bytes(raw)
     with pytest.raises(ModelFileError):
-        read_checkpoint(tmp_path / "c", "me")
+        read(tmp_path / "c")
 
 
 def test_a_fingerprint_tells_data_and_settings_apart():

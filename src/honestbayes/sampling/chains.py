@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.sampling.draws import Draws
+from honestbayes.sampling.form import Form
 from honestbayes.types import AnyArray
 
 State = Mapping[str, AnyArray]
@@ -52,6 +53,10 @@ class Kernel(Protocol):
 
     def step(self, rng: np.random.Generator, state: State) -> tuple[State, Info]:
         """Return the next state and what to keep of it; the given state stays as it is."""
+        ...
+
+    def form(self) -> Form:
+        """Return what states and draws can be, by which those of a file are checked."""
         ...
 
 
@@ -100,6 +105,10 @@ class Schedule:
     def keeps(self, sweep: int) -> bool:
         """Whether this sweep, counted from 1, is kept."""
         return sweep > self.n_warmup and (sweep - self.n_warmup) % self.thin == 0
+
+    def n_kept(self, n_sweeps: int) -> int:
+        """Return how many of so many sweeps are kept."""
+        return max(n_sweeps - self.n_warmup, 0) // self.thin
 
 
 @dataclass(frozen=True, slots=True)

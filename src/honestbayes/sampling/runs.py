@@ -87,17 +87,18 @@ def sample(
     )
     run: Run | None = None
     save = None
+    first = starts(states_seed)
     if sampling.checkpoint is not None:
         path, n_warmup = sampling.checkpoint, sampling.schedule.n_warmup
         of = fingerprint(*depends_on, sampling.n_chains, n_warmup, seed.entropy, seed.spawn_key)
         check_place(path)
-        run = read_checkpoint(path, of)
+        run = read_checkpoint(path, of, kernel.form().like(first), sampling.schedule)
 
         def save(run: Run) -> None:
             write_checkpoint(path, run, of)
 
     if run is None:
-        run = start(starts(states_seed), chains_seed)
+        run = start(first, chains_seed)
     run, interrupted = advance(
         kernel,
         run,
