@@ -52,11 +52,12 @@ DRAWN_NUMBERS = (
 )
 """What is a single number in each draw."""
 
-_LARGEST = 1e100
-_VARIANCES = (1e-300, 1e300)
+_LARGEST = 1e30
+_VARIANCES = (1e-300, 1e60)
 _MOST_SHARED = 1e14
-"""Bounds of draws in files; the last is of variance by factors in units of noise, over all columns,
-beyond which numbers have too few digits."""
+"""Bounds of draws in files, in standard deviations of their columns, beyond which predictions could
+overflow; the last is of variance by factors in units of noise, over all columns, beyond which
+numbers have too few digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
