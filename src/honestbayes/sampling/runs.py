@@ -25,6 +25,7 @@ from honestbayes.sampling.checkpoint import (
     write_checkpoint,
 )
 from honestbayes.sampling.draws import Draws
+from honestbayes.threads import one_blas_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +100,13 @@ def sample(
 
     if run is None:
         run = start(first, chains_seed)
-    run, interrupted = advance(
-        kernel,
-        run,
-        sampling.schedule,
-        n_jobs=sampling.n_jobs,
-        progress=show_progress if sampling.verbose else None,
-        save=save,
-    )
+    with one_blas_thread():
+        run, interrupted = advance(
+            kernel,
+            run,
+            sampling.schedule,
+            n_jobs=sampling.n_jobs,
+            progress=show_progress if sampling.verbose else None,
+            save=save,
+        )
     return run.draws.first(sampling.schedule.n_samples), interrupted
