@@ -78,7 +78,7 @@ def distinct_tables(tables: IntArray) -> tuple[IntArray, IntArray]:
         return tables, np.zeros(0, dtype=np.int64)
     # Levels in order of their counts, which are written as one number each.
     width = int(tables.max()) + 1
-    if float(width) ** n_classes < 2**62:
+    if width**n_classes < 2**62:  # whole numbers of Python, which do not overflow
         key = (tables * width ** np.arange(n_classes)[:, None]).sum(axis=1)
         order = np.argsort(key, axis=1)
         tables = np.take_along_axis(tables, order[:, None, :], axis=2)
