@@ -6,15 +6,30 @@ products are small, or cores are busy, that takes many times as long as one thre
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _LOCK = threading.Lock()
-_AT_WORK: list[threadpool_limits] = []
+_AT_WORK: list[Any] = []
 """The limit that is in force, once for each block that is inside."""
+
+
+_ONE = {"limits": 1, "user_api": "blas"}
+
+
+@lru_cache(maxsize=1)
+def _libraries(_n_modules: int) -> ThreadpoolController:
+    """Return the libraries that are loaded: looking for them takes milliseconds.
+
+    They are looked for again after modules were imported, which may have loaded more.
+    """
+    return ThreadpoolController()
 
 
 @contextmanager
@@ -25,7 +40,8 @@ def one_blas_thread() -> Iterator[None]:
     it, and the last one that is left restores it, whatever their order.
     """
     with _LOCK:
-        _AT_WORK.append(_AT_WORK[0] if _AT_WORK else threadpool_limits(1, user_api="blas"))
+        limit = _AT_WORK[0] if _AT_WORK else _libraries(len(sys.modules)).limit(**_ONE)
+        _AT_WORK.append(limit)
     try:
         yield
     finally:

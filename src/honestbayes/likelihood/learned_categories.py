@@ -28,6 +28,7 @@ from honestbayes.likelihood.learned_alpha import (
 )
 from honestbayes.likelihood.learned_prior import LearnedPrior, learn_theta, most_cases
 from honestbayes.likelihood.quadrature import AlphaPrior
+from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray, IntArray
 
 BASES = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0)
@@ -86,6 +87,7 @@ def distinct_tables(tables: IntArray) -> tuple[IntArray, IntArray]:
     return flat.reshape(-1, n_classes, n_levels), multiplicity
 
 
+@one_blas_thread()
 def learn_categories(groups: Sequence[IntArray], prior: AlphaPrior) -> LearnedCategories:
     """Estimate the distribution of features from the tables of all of them.
 
