@@ -2,11 +2,14 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
 import numpy as np
 import pytest
+import terminated_run
 
 from honestbayes.files import ModelFileError
 from honestbayes.files.fields import Counts, Floats
@@ -255,3 +258,42 @@ def test_draws_go_to_arviz():
     data = done.draws.to_arviz(["x"], ["first"])
     assert data.posterior["x"].shape == (3, 20, 2)
     assert data.sample_stats["first"].shape == (3, 20)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere SIGTERM ends a process at once")
+def test_a_process_that_is_told_to_end_saves_its_chains_first(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, terminated_run.__file__, str(tmp_path / "c")], stderr=subprocess.PIPE
+    )
+    with process.stderr as told:
+        said = b""
+        while said.count(b"sampling:") < 6:
+            said += told.read(1)
+        assert not (tmp_path / "c").exists()  # it is not yet time for one
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == -signal.SIGTERM
+        assert b"Traceback" not in told.read()
+    stopped, _ = terminated_run.run(tmp_path / "c", Schedule(5, 1))
+    assert stopped.n_draws == 1
+    again, _ = terminated_run.run(tmp_path / "c", Schedule(5, 200))
+    whole, _ = terminated_run.run(None, Schedule(5, 200))
+    equal(again, whole)
+
+
+def test_handlers_of_both_signals_are_as_before_and_without_a_place_only_one_is_taken():
+    seen = []
+
+    class Looking(Walk):
+        def step(self, rng, state):
+            seen.append((signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)))
+            return super().step(rng, state)
+
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    assert before == (signal.default_int_handler, signal.SIG_DFL)
+    for save in (None, lambda _: None):
+        advance(Looking(), start(starts(), np.random.SeedSequence(0)), Schedule(0, 1), save=save)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    without, with_place = seen[0], seen[-1]
+    assert without[0] is not before[0]
+    assert without[1] == signal.SIG_DFL
+    assert with_place[1] != signal.SIG_DFL
