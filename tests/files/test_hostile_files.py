@@ -8,10 +8,10 @@ from collections import Counter
 from itertools import combinations, product
 
 import numpy as np
-import pandas as pd
 import pytest
 from checkpoints import predictions
 from fits import FITS, fitted
+from fuzzed_files import rows_for
 from model_files import changed, mutated, taken_apart
 
 import honestbayes
@@ -102,21 +102,6 @@ def judge(model, X):
         assert np.allclose(p.sum(axis=1), 1, atol=1e-12)
     else:
         assert model.predict(rows).shape == (len(rows),)
-
-
-def rows_for(model, X):
-    """The rows, with as many columns as a model knows, and its names for them."""
-    if isinstance(model, TableModel):
-        return X
-    width, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
-    if not 0 < width <= 10_000:
-        return None
-    if isinstance(X, pd.DataFrame) and names is not None and width == X.shape[1]:
-        renamed = X.set_axis(names, axis=1)
-        return None if renamed.columns.has_duplicates else renamed
-    if isinstance(X, pd.DataFrame) or names is not None:
-        return None
-    return X[:, :width] if width <= X.shape[1] else np.zeros((3, width))
 
 
 NUMBERS_OF_FACTORS = {
