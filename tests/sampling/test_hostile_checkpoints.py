@@ -116,6 +116,20 @@ def test_numbers_that_no_chain_comes_to_are_refused(name, value, stopped, tmp_pa
         assert one in refused(stopped, name, tmp_path, change)
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0, 5e-324, -0.1])
+def test_probabilities_that_leave_a_kernel_nothing_to_divide_by_are_refused(
+    value, stopped, tmp_path
+):
+    for one in ("state.theta", "drawn.phi", "drawn.psi"):
+
+        def change(_document, arrays, one=one):
+            arrays[one].reshape(-1)[:2] = [value, 1 - value]
+
+        if one != "state.theta" and value == 5e-324:
+            continue  # its logarithm is a number
+        assert one.removeprefix("drawn.") in refused(stopped, "mixture", tmp_path, change)
+
+
 @pytest.mark.parametrize(
     ("name", "array"), [("mixture", "state.z"), ("mixture", "drawn.z"), ("factors", "state.node")]
 )

@@ -37,6 +37,10 @@ BY_DESIGN = "log_alpha_by_design"
 
 _CHUNK_CELLS = 1 << 22
 
+_THETAS = (1e-30, 1 - 1e-16)
+"""Thetas in checkpoints: products of several times alpha must not vanish, and no chain is nearer to
+0 or 1."""
+
 _LARGEST = 1e12
 """Of logarithms in files: far beyond any that chains draw."""
 
@@ -166,7 +170,7 @@ class MixtureKernel:
         low, high = kernels.LOG_ALPHAS
         if problem.grid.size:
             low, high = float(problem.grid.min()), float(problem.grid.max())
-        lowest, highest = problem.theta_range.tolist()
+        lowest, highest = np.clip(problem.theta_range, *_THETAS).tolist()
         return Form(
             state={
                 "z": Counts("n_chains", n_cases, high=1),
@@ -201,6 +205,7 @@ def draw_fields(*, by_design: bool) -> dict[str, Field]:
 def check_draws(drawn: Mapping[str, AnyArray], check: Check) -> None:
     """Refuse probabilities of 0 and 1, whose logarithms predictions take."""
     phi = drawn["phi"]
+    check(np.all(drawn["psi"] > 0), "psi", "holds a component without cases")
     check(np.all((phi > 0) & (phi < 1)), "phi", "is not strictly between 0 and 1")
 
 
