@@ -37,6 +37,14 @@ def data_folder() -> Path:
     return folder
 
 
+@pytest.fixture
+def arviz(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> object:
+    """ArviZ, which writes to a cache folder when it is imported, also where there is no home."""
+    if not os.access(Path.home(), os.W_OK):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return pytest.importorskip("arviz")
+
+
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Bytes are named by their length: their content may hold the time, as gzip's header does,
     and the workers must agree on every test's name.

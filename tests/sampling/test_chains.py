@@ -252,8 +252,8 @@ def test_what_never_moved_agrees_or_does_not():
     assert len(found.problems()) == 1
 
 
+@pytest.mark.usefixtures("arviz")
 def test_draws_go_to_arviz():
-    pytest.importorskip("arviz")
     done, _ = run()
     data = done.draws.to_arviz(["x"], ["first"])
     assert data.posterior["x"].shape == (3, 20, 2)
@@ -297,3 +297,11 @@ def test_handlers_of_both_signals_are_as_before_and_without_a_place_only_one_is_
     assert without[0] is not before[0]
     assert without[1] == signal.SIG_DFL
     assert with_place[1] != signal.SIG_DFL
+
+
+def test_without_a_folder_for_arviz_one_sentence_says_so(monkeypatch, tmp_path):
+    (tmp_path / "arviz.py").write_text("raise PermissionError(13, 'Permission denied')")
+    monkeypatch.delitem(sys.modules, "arviz", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match=r"XDG_CACHE_HOME .* \(Permission denied\)\."):
+        Draws({"x": np.zeros((1, 2))}, 1).to_arviz(["x"])
