@@ -22,7 +22,14 @@ os.environ["MPLBACKEND"] = "Agg"
 
 from pathlib import Path
 
+import hypothesis
 import pytest
+from hypothesis.database import InMemoryExampleDatabase
+
+# Where the tests may only be read, hypothesis would warn that it cannot remember its examples.
+if not os.access(Path(__file__).parents[1], os.W_OK):
+    hypothesis.settings.register_profile("read-only", database=InMemoryExampleDatabase())
+    hypothesis.settings.load_profile("read-only")
 
 
 @pytest.fixture(scope="session")
