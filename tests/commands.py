@@ -20,7 +20,9 @@ from pathlib import Path
 LIMIT = 300
 """Seconds after which a command is ended."""
 
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+THREADS = os.environ.get("HONESTBAYES_TEST_THREADS", "1")
+_NAMES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+BLAS_THREADS = dict.fromkeys(_NAMES, THREADS)
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,9 @@ class Ended:
 
 
 def environment(**more):
-    """The environment of a command: one thread, and a terminal of the usual width."""
+    """The environment of a command: one thread of BLAS, and a terminal of the usual width."""
     plain = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")}
-    return plain | ONE_THREAD | {"COLUMNS": "80"} | more
+    return plain | BLAS_THREADS | {"COLUMNS": "80"} | more
 
 
 def run_alone(*arguments, cwd, start=("-m", "honestbayes"), **more):

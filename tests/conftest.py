@@ -8,20 +8,28 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before NumPy is imported: one BLAS thread, so that workers do not compete and sums have one order.
+# HONESTBAYES_TEST_THREADS=8 shows that nothing depends on it.
 for _variable in (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 ):
-    os.environ[_variable] = "1"
+    os.environ[_variable] = os.environ.get("HONESTBAYES_TEST_THREADS", "1")
 
 # Displays are drawn into memory, also where there is a screen.
 os.environ["MPLBACKEND"] = "Agg"
 
 from pathlib import Path
 
+import hypothesis
 import pytest
+from hypothesis.database import InMemoryExampleDatabase
+
+# Where the tests may only be read, hypothesis would warn that it cannot remember its examples.
+if not os.access(Path(__file__).parents[1], os.W_OK):
+    hypothesis.settings.register_profile("read-only", database=InMemoryExampleDatabase())
+    hypothesis.settings.load_profile("read-only")
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +42,14 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f"HONESTBAYES_DATA names {name}, which is not a folder")
     return folder
+
+
+@pytest.fixture
+def arviz(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> object:
+    """ArviZ, which writes to a cache folder when it is imported, also where there is no home."""
+    if not os.access(Path.home(), os.W_OK):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return pytest.importorskip("arviz")
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -1,8 +1,12 @@
-"""Kernels compile also where nothing can be written."""
+"""Kernels compile also where nothing can be written, and where what was written is of no use."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numba.core import caching
 
 import honestbayes
@@ -28,3 +32,59 @@ def test_every_kernel_of_the_package_is_compiled_this_way():
         if "njit" in file.read_text(encoding="utf-8") and file.name != "compiled.py"
     ]
     assert others == []
+
+
+KERNEL = """
+from honestbayes.compiled import kernel
+
+@kernel()
+def twice(record):
+    return 2 * record.x
+"""
+CALL = """
+import records, kernels
+print(kernels.twice(records.{name}(1.5)), sum(kernels.twice.stats.cache_hits.values()))
+"""
+
+
+def call(folder, name):
+    """Call the kernel in a new process, by a record of this name: the result, and cache hits."""
+    (folder / "records.py").write_text(
+        f"from typing import NamedTuple\nclass {name}(NamedTuple):\n    x: float\n"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    ended = subprocess.run(
+        [sys.executable, "-B", "-c", CALL.format(name=name)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.split()
+
+
+def test_a_cache_that_cannot_be_read_is_compiled_again(tmp_path):
+    (tmp_path / "kernels.py").write_text(KERNEL)
+    assert call(tmp_path, "Before") == ["3.0", "0"]
+    # In a later version the class has another name, and the kernel's own file is as it was.
+    assert call(tmp_path, "After") == ["3.0", "0"]
+    (index,) = (tmp_path / "cache").rglob("*.nbi")
+    assert f"honestbayes {honestbayes.__version__}".encode() in index.read_bytes()
+    assert call(tmp_path, "After") == ["3.0", "1"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_cache_that_was_cut_off_or_is_of_another_version_is_compiled_again(tmp_path, ending):
+    (tmp_path / "kernels.py").write_text(KERNEL)
+    call(tmp_path, "Before")
+    (file,) = (tmp_path / "cache").rglob(f"*.{ending}")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20])
+    assert call(tmp_path, "Before") == ["3.0", "0"]
+    if ending == "nbi":
+        version = honestbayes.__version__.encode()
+        file.write_bytes(file.read_bytes().replace(version, b"9" * len(version)))
+        assert call(tmp_path, "Before") == ["3.0", "0"]

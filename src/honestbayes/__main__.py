@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import sys
 from importlib.util import find_spec
 
@@ -18,6 +19,8 @@ def main() -> None:
             'pip install "honestbayes[cli]"\n'
         )
         sys.exit(1)
+    # Without a home it draws all the same; what it remarks on that is not about the user's table.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         from honestbayes.cli import app
     except KeyboardInterrupt:  # importing takes seconds; afterwards the commands see to it

@@ -2,10 +2,14 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 from cli_tables import patients, write
@@ -13,6 +17,7 @@ from commands import LIMIT, environment, run_alone
 from grids import slow
 
 import honestbayes
+from honestbayes.cli import app
 
 BLOCK = "import sys; sys.modules['typer'] = sys.modules['rich'] = None; "
 MAIN = "from honestbayes.__main__ import main; main()"
@@ -142,3 +147,40 @@ def test_progress_is_shown_on_a_terminal_and_ctrl_c_leaves_nothing(tmp_path):
     assert b"Traceback" not in told
     assert told.endswith(b"honestbayes: stopped.\r\n")
     assert [entry.name for entry in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_no_option_looks_at_a_file_before_the_command_does():
+    hints = [
+        hint
+        for command in app.registered_commands
+        for hint in get_type_hints(command.callback, include_extras=True).values()
+        if get_args(hint) and get_args(hint)[0] in (Path, Path | None)
+    ]
+    assert len(hints) >= 10
+    assert not any(get_args(hint)[1].readable for hint in hints)
+
+
+OTHER_USER = 65534
+
+
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="only root can become somebody else"
+)
+def test_what_another_user_may_not_read_is_said_in_one_line(model):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        write(patients(), folder / "t.csv").chmod(0o600)
+        Path(shutil.copy(model, folder / "m")).chmod(0o600)
+        becoming = f"import os; os.setgid({OTHER_USER}); os.setuid({OTHER_USER}); "
+        for words, named in (
+            (("report", "t.csv", "--target", "status"), "t.csv"),
+            (("predict", "m", "t.csv"), "m"),
+            (("inspect", "m"), "m"),
+        ):
+            # Modules are imported first: they may be where the other user cannot read.
+            start = f"import honestbayes.cli; {becoming}{MAIN}"
+            ended = run_alone(*words, cwd=folder, start=("-c", start))
+            said = ended.refused()
+            assert named in said
+            assert "permission" in said.lower()

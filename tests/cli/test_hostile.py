@@ -1,13 +1,17 @@
 """Names and labels that try to run, in files and on the terminal."""
 
+import json
+import re
 import unicodedata
 
 import pytest
 from cli_tables import SHORT, report_json, rows_of, strict_json, write
 from hostile_table import HOSTILE, hostile_frame
 
-RED = "\x1b[31mred\x07\nReport: elsewhere"
-CLASSES = ("-1+1\x1b[2J", "=1+1</script>")
+from honestbayes.harmless import harmless
+
+RED = "\x1b[31mred\x07\nReport: elsewhere\u202eoga\u2028\u2066"
+CLASSES = ("-1+1\x1b[2J\u202e", "=1+1</script>")
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +30,9 @@ def hostile(run, tmp_path_factory):
 
 
 def assert_harmless(text):
-    """Nothing in a text moves the cursor, rings, or changes colours."""
-    assert {c for c in text if unicodedata.category(c) == "Cc"} <= {"\n"}
+    """Nothing in a text moves the cursor, rings, changes colours or turns lines around."""
+    acting = ("Cc", "Cf", "Zl", "Zp")
+    assert {c for c in text if unicodedata.category(c) in acting} <= {"\n"}
 
 
 def test_the_terminal_gets_no_control_characters(hostile, run):
@@ -59,7 +64,7 @@ def test_no_cell_of_a_csv_file_is_a_formula_or_an_order(hostile, run):
             sign = "=+-@"[position % 4]
             assert row["identifier"] == f"'{sign}{position}x?[31m"
             label = row.get("class") or row["predicted"]
-            assert label in ("'-1+1?[2J", "'=1+1</script>")
+            assert label in ("'-1+1?[2J?", "'=1+1</script>")
 
 
 def test_json_is_strict_ascii_and_keeps_the_names(hostile, run):
@@ -77,3 +82,42 @@ def test_the_page_holds_no_markup_from_names(hostile):
     page = (hostile[0] / "out" / "report.html").read_text(encoding="utf-8")
     for attack in ("<script>alert", "</script><img", "<svg onload", "<img src=x"):
         assert attack not in page
+
+
+def test_the_page_shows_a_sign_for_characters_that_act(hostile):
+    page = (hostile[0] / "out" / "report.html").read_text(encoding="utf-8")
+    assert_harmless(page)
+    cells = re.search(r'id="case-data">(.*?)</script>', page, re.S)[1]
+    texts = [row[i] for row in json.loads(cells)["rows"] for i in (1, 2)]
+    texts += [column["title"] for column in json.loads(cells)["columns"]]
+    assert_harmless("".join(texts))
+    assert "-1+1\ufffd[2J\ufffd" in texts
+    assert "\ufffd[31mred\ufffd\nReport: elsewhere\ufffdoga\ufffd\ufffd" in page
+
+
+@pytest.mark.parametrize(
+    "name", ["größe µm", "naïve\u00a0x", "نمی\u200cخواهم", "日本", "👩\u200d🔬", "a\tb\n"]
+)
+def test_names_in_any_script_stay_as_they_are(name):
+    assert harmless(name) == name
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "\x00",
+        "\x1b",
+        "\x7f",
+        "\x9b",
+        "\u200f",
+        "\u202e",
+        "\u2069",
+        "\u2028",
+        "\ufeff",
+        "\ufffe",
+        "\ufdd0",
+        "\ud800",
+    ],
+)
+def test_characters_that_act_are_replaced(sign):
+    assert harmless(f"a{sign}b") == "a?b"

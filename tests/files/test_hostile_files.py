@@ -3,13 +3,16 @@
 Mutations keep checksums valid, so that what is read has to make sense (`model_files.mutated`).
 """
 
+import json
 from collections import Counter
+from itertools import combinations, product
 
 import numpy as np
-import pandas as pd
 import pytest
+from checkpoints import predictions
 from fits import FITS, fitted
-from model_files import mutated
+from fuzzed_files import rows_for
+from model_files import changed, mutated, taken_apart
 
 import honestbayes
 from honestbayes import ModelFileError
@@ -101,16 +104,60 @@ def judge(model, X):
         assert model.predict(rows).shape == (len(rows),)
 
 
-def rows_for(model, X):
-    """The rows, with as many columns as a model knows, and its names for them."""
-    if isinstance(model, TableModel):
-        return X
-    width, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
-    if not 0 < width <= 10_000:
-        return None
-    if isinstance(X, pd.DataFrame) and names is not None and width == X.shape[1]:
-        renamed = X.set_axis(names, axis=1)
-        return None if renamed.columns.has_duplicates else renamed
-    if isinstance(X, pd.DataFrame) or names is not None:
-        return None
-    return X[:, :width] if width <= X.shape[1] else np.zeros((3, width))
+NUMBERS_OF_FACTORS = {
+    "draws.location": [1e29, -1e29, 1e100],
+    "draws.spread": [1e-300, 1e59, 1e300],
+    "draws.unit": [1e-308, 1e301, 1.7e308],
+    "draws.centre": [1.7e308, -1.7e308],
+    "unit": [5e-324, 1e301, 1.7e308],
+}
+
+
+@pytest.mark.parametrize("name", ["factors", "factors, none", "response", "real"])
+def test_extreme_numbers_in_a_forged_file_give_finite_predictions_or_are_refused(name, tmp_path):
+    fitted(name).save(tmp_path / "good")
+    rows = FITS[name].X * np.array([[1.0], [1e300], [-1e-300]] * 15)
+    passed = 0
+    for first, second in combinations(NUMBERS_OF_FACTORS, 2):
+        for one, other in product(NUMBERS_OF_FACTORS[first], NUMBERS_OF_FACTORS[second]):
+
+            def change(_document, arrays, forged=((first, one), (second, other))):
+                for (ending, value), array in product(forged, arrays):
+                    if f".{array}".endswith(f".{ending}"):
+                        arrays[array][:] = value
+
+            try:
+                model = honestbayes.load(changed(tmp_path / "good", tmp_path / "bad", change))
+            except ModelFileError:
+                continue
+            passed += 1
+            assert np.all(np.isfinite(predictions(model, rows))), (first, one, second, other)
+    assert passed > 10
+
+
+LARGE = {"class_pseudocounts", "binarize", "tol", "smoothing"}
+"""Numbers that may be large."""
+
+
+@pytest.mark.parametrize(
+    "name", ["mixed", "real", "binary, learned", "mixture", "factors", "plain"]
+)
+@pytest.mark.parametrize(
+    "nasty", [[[1]], 10**30, -(10**30), 10**400, [10**30], {"a": [1]}], ids=str
+)
+def test_a_list_or_a_number_beyond_64_bits_anywhere_is_refused(name, nasty, tmp_path):
+    fitted(name).save(tmp_path / "good")
+    keys = json.loads(taken_apart(tmp_path / "good")["model.json"])["content"]
+    places = [(key,) for key in keys] + [("parameters", key) for key in keys["parameters"]]
+    for place in places:
+        if place[-1] in LARGE and nasty in (10**30, -(10**30), [10**30]):
+            continue
+
+        def change(document, _arrays, place=place):
+            inside = document["content"]
+            for key in place[:-1]:
+                inside = inside[key]
+            inside[place[-1]] = nasty
+
+        with pytest.raises(ModelFileError):
+            honestbayes.load(changed(tmp_path / "good", tmp_path / "bad", change))

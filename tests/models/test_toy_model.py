@@ -10,7 +10,7 @@ from textwrap import dedent
 import numpy as np
 import pandas as pd
 import pytest
-from commands import ONE_THREAD
+from commands import BLAS_THREADS
 
 import honestbayes
 from honestbayes import models
@@ -214,7 +214,7 @@ def command(folder, *words, cwd):
     found = subprocess.run(
         [sys.executable, "-c", COMMAND, str(folder), *map(str, words)],
         cwd=cwd,
-        env=os.environ | ONE_THREAD | {"PYTHONPATH": str(Path(honestbayes.__file__).parents[1])},
+        env=os.environ | BLAS_THREADS | {"PYTHONPATH": str(Path(honestbayes.__file__).parents[1])},
         capture_output=True,
         text=True,
         timeout=300,

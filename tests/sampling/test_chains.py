@@ -2,17 +2,22 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
 import numpy as np
 import pytest
+import terminated_run
 
 from honestbayes.files import ModelFileError
+from honestbayes.files.fields import Counts, Floats
 from honestbayes.sampling import chains
 from honestbayes.sampling.chains import Schedule, advance, start
 from honestbayes.sampling.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from honestbayes.sampling.draws import Draws, diagnose
+from honestbayes.sampling.form import Form
 
 SCHEDULE = Schedule(n_warmup=7, n_samples=20, thin=3)
 
@@ -29,6 +34,13 @@ class Walk:
         n = state["n"] + 1
         return {"x": x, "n": n}, {"x": x, "first": x[0], "sweep": n}
 
+    def form(self):
+        chain, drawn = ("n_chains",), ("n_chains", "n_draws")
+        return Form(
+            state={"x": Floats(*chain, 2), "n": Counts(*chain)},
+            drawn={"x": Floats(*drawn, 2), "first": Floats(*drawn), "sweep": Counts(*drawn)},
+        )
+
 
 def starts(n_chains=3):
     return [{"x": np.full(2, float(c)), "n": np.array(0)} for c in range(n_chains)]
@@ -37,6 +49,10 @@ def starts(n_chains=3):
 def run(schedule=SCHEDULE, seed=0, **words):
     began = start(starts(), np.random.SeedSequence(seed))
     return advance(Walk(), began, schedule, **words)
+
+
+def read(path, of="me", schedule=SCHEDULE):
+    return read_checkpoint(path, of, Walk().form().like(starts()), schedule)
 
 
 def equal(a, b):
@@ -82,7 +98,7 @@ def test_stopped_and_resumed_runs_give_the_same_draws(at, tmp_path):
     schedule = Schedule(at, 0) if at <= 7 else Schedule(7, (at - 7) // 3, 3)
     part, _ = advance(Walk(), began, schedule)
     write_checkpoint(tmp_path / "c", part, "me")
-    resumed, _ = advance(Walk(), read_checkpoint(tmp_path / "c", "me"), SCHEDULE)
+    resumed, _ = advance(Walk(), read(tmp_path / "c"), SCHEDULE)
     equal(whole.draws, resumed.draws)
 
 
@@ -100,7 +116,7 @@ def test_an_interrupt_keeps_what_was_drawn_and_the_rest_follows(tmp_path):
     assert 0 < part.draws.n_draws < 400
     np.testing.assert_array_equal(part.draws["x"], whole.draws["x"][:, : part.draws.n_draws])
     write_checkpoint(tmp_path / "c", part, "me")
-    resumed, interrupted = advance(Walk(), read_checkpoint(tmp_path / "c", "me"), schedule)
+    resumed, interrupted = advance(Walk(), read(tmp_path / "c", schedule=schedule), schedule)
     assert not interrupted
     equal(whole.draws, resumed.draws)
 
@@ -175,15 +191,15 @@ def test_progress_and_checkpoints_are_told(monkeypatch):
 
 def test_a_checkpoint_of_another_run_or_of_something_else_is_refused(tmp_path):
     done, _ = run()
-    assert read_checkpoint(tmp_path / "none", "me") is None
+    assert read(tmp_path / "none") is None
     write_checkpoint(tmp_path / "c", done, "me")
     with pytest.raises(ValueError, match="c is the checkpoint of another run"):
-        read_checkpoint(tmp_path / "c", "you")
+        read(tmp_path / "c", "you")
     raw = bytearray((tmp_path / "c").read_bytes())
     raw[len(raw) // 2] ^= 1
     (tmp_path / "c").write_bytes(raw)
     with pytest.raises(ModelFileError):
-        read_checkpoint(tmp_path / "c", "me")
+        read(tmp_path / "c")
 
 
 def test_a_fingerprint_tells_data_and_settings_apart():
@@ -236,9 +252,56 @@ def test_what_never_moved_agrees_or_does_not():
     assert len(found.problems()) == 1
 
 
+@pytest.mark.usefixtures("arviz")
 def test_draws_go_to_arviz():
-    pytest.importorskip("arviz")
     done, _ = run()
     data = done.draws.to_arviz(["x"], ["first"])
     assert data.posterior["x"].shape == (3, 20, 2)
     assert data.sample_stats["first"].shape == (3, 20)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere SIGTERM ends a process at once")
+def test_a_process_that_is_told_to_end_saves_its_chains_first(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, terminated_run.__file__, str(tmp_path / "c")], stderr=subprocess.PIPE
+    )
+    with process.stderr as told:
+        said = b""
+        while said.count(b"sampling:") < 6:
+            said += told.read(1)
+        assert not (tmp_path / "c").exists()  # it is not yet time for one
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == -signal.SIGTERM
+        assert b"Traceback" not in told.read()
+    stopped, _ = terminated_run.run(tmp_path / "c", Schedule(5, 1))
+    assert stopped.n_draws == 1
+    again, _ = terminated_run.run(tmp_path / "c", Schedule(5, 200))
+    whole, _ = terminated_run.run(None, Schedule(5, 200))
+    equal(again, whole)
+
+
+def test_handlers_of_both_signals_are_as_before_and_without_a_place_only_one_is_taken():
+    seen = []
+
+    class Looking(Walk):
+        def step(self, rng, state):
+            seen.append((signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)))
+            return super().step(rng, state)
+
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    assert before == (signal.default_int_handler, signal.SIG_DFL)
+    for save in (None, lambda _: None):
+        advance(Looking(), start(starts(), np.random.SeedSequence(0)), Schedule(0, 1), save=save)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    without, with_place = seen[0], seen[-1]
+    assert without[0] is not before[0]
+    assert without[1] == signal.SIG_DFL
+    assert with_place[1] != signal.SIG_DFL
+
+
+def test_without_a_folder_for_arviz_one_sentence_says_so(monkeypatch, tmp_path):
+    (tmp_path / "arviz.py").write_text("raise PermissionError(13, 'Permission denied')")
+    monkeypatch.delitem(sys.modules, "arviz", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match=r"XDG_CACHE_HOME .* \(Permission denied\)\."):
+        Draws({"x": np.zeros((1, 2))}, 1).to_arviz(["x"])

@@ -13,9 +13,9 @@ from honestbayes.demo import main
 
 @one_line_errors
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of the report that is written.")] = Path(
-        "honestbayes-demo"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder of the report that is written.", readable=False)
+    ] = Path("honestbayes-demo"),
 ) -> None:
     """Compare claimed with actual error on simulated and real data, and write a report."""
     with progress(quiet=False) as bars:

@@ -35,7 +35,8 @@ def fit(
     recalibrate: given.Recalibrate = True,
     seed: given.Seed = 0,
     out: Annotated[
-        Path | None, typer.Option(help="Model file to write; by default named after the table.")
+        Path | None,
+        typer.Option(help="Model file to write; by default named after the table.", readable=False),
     ] = None,
     missing: reading.Missing = None,
     categorical: reading.Categorical = None,

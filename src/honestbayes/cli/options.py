@@ -23,10 +23,14 @@ ENOUGH_FOR_AUTO = 20
 """Cases of the larger class from which on the methods that are compared can choose a number of
 features: they do so inside folds, inside folds, inside folds."""
 
+# Files are opened by the commands, which say in one line what is wrong: readable=False.
 Table = Annotated[
-    Path, typer.Argument(help="CSV, TSV (also gzipped), Parquet, or npz with arrays X and y.")
+    Path,
+    typer.Argument(
+        help="CSV, TSV (also gzipped), Parquet, or npz with arrays X and y.", readable=False
+    ),
 ]
-Model = Annotated[Path, typer.Argument(help="Model file that report or fit wrote.")]
+Model = Annotated[Path, typer.Argument(help="Model file that report or fit wrote.", readable=False)]
 Target = Annotated[str | None, typer.Option(help="Column of the class (npz: y).")]
 Positive = Annotated[
     str | None,

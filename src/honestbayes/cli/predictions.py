@@ -51,7 +51,8 @@ def predict(
     model: given.Model,
     table: given.Table,
     out: Annotated[
-        Path | None, typer.Option(help="CSV file to write; by default the standard output.")
+        Path | None,
+        typer.Option(help="CSV file to write; by default the standard output.", readable=False),
     ] = None,
     row_names: given.RowNames = None,
     interval: Annotated[

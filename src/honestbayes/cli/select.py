@@ -112,7 +112,8 @@ def select(
     ] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 for one on each processor.")] = 1,
     out: Annotated[
-        Path | None, typer.Option(help="Folder to write; by default named after the table.")
+        Path | None,
+        typer.Option(help="Folder to write; by default named after the table.", readable=False),
     ] = None,
     missing: reading.Missing = None,
     categorical: reading.Categorical = None,

@@ -19,6 +19,7 @@ import numpy as np
 from honestbayes.correction.event import Event, event_of
 from honestbayes.correction.mixture_factor import MixtureFactor
 from honestbayes.selection import Selection
+from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -157,15 +158,16 @@ def build_table(factor: MixtureFactor, event: Event) -> MixtureTable:
     n0, n1 = factor.class_counts
     if _n_discarded(event) == 0:
         return _certain(factor, event)
-    exact = _ExactValues(factor, event)
     size = _first_size(n0, n1)
-    while True:
-        table = exact.table(_nodes(n0, size), _nodes(n1, size))
-        larger = int(np.ceil(_MORE_NODES * size))
-        enough = table.accurate_from() <= _ACCURATE_FROM or size > max(n0, n1)
-        if enough or _seconds(n0, n1, larger) > _AFFORDABLE:
-            return table
-        size = larger
+    with one_blas_thread():
+        exact = _ExactValues(factor, event)
+        while True:
+            table = exact.table(_nodes(n0, size), _nodes(n1, size))
+            larger = int(np.ceil(_MORE_NODES * size))
+            enough = table.accurate_from() <= _ACCURATE_FROM or size > max(n0, n1)
+            if enough or _seconds(n0, n1, larger) > _AFFORDABLE:
+                return table
+            size = larger
 
 
 class _ExactValues:

@@ -28,6 +28,7 @@ from honestbayes.likelihood.learned_alpha import (
 )
 from honestbayes.likelihood.learned_prior import LearnedPrior, learn_theta, most_cases
 from honestbayes.likelihood.quadrature import AlphaPrior
+from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray, IntArray
 
 BASES = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0)
@@ -78,7 +79,7 @@ def distinct_tables(tables: IntArray) -> tuple[IntArray, IntArray]:
         return tables, np.zeros(0, dtype=np.int64)
     # Levels in order of their counts, which are written as one number each.
     width = int(tables.max()) + 1
-    if float(width) ** n_classes < 2**62:
+    if width**n_classes < 2**62:  # whole numbers of Python, which do not overflow
         key = (tables * width ** np.arange(n_classes)[:, None]).sum(axis=1)
         order = np.argsort(key, axis=1)
         tables = np.take_along_axis(tables, order[:, None, :], axis=2)
@@ -86,6 +87,7 @@ def distinct_tables(tables: IntArray) -> tuple[IntArray, IntArray]:
     return flat.reshape(-1, n_classes, n_levels), multiplicity
 
 
+@one_blas_thread()
 def learn_categories(groups: Sequence[IntArray], prior: AlphaPrior) -> LearnedCategories:
     """Estimate the distribution of features from the tables of all of them.
 

@@ -35,6 +35,7 @@ from honestbayes.likelihood.quadrature import (
     ThetaRule,
     cell_rule,
 )
+from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray
 
 N_CELLS = 16
@@ -108,6 +109,7 @@ class LearnedPrior:
         return mean, float(np.sqrt(self.alpha_weights @ (t - mean) ** 2))
 
 
+@one_blas_thread()
 def learn_prior(
     counts: DistinctCounts, prior: AlphaPrior, interval: tuple[float, float]
 ) -> LearnedPrior:

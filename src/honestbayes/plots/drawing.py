@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from honestbayes.harmless import harmless
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -57,9 +59,9 @@ def plain(text: object) -> str:
     """Return text from data so that matplotlib prints it as it is.
 
     A dollar sign would start a formula, a leading underscore hides a legend entry, and a line
-    break would push the label out of its place.
+    break would push the label out of its place. Characters that act have no picture.
     """
-    line = " ".join(str(text).split())
+    line = " ".join(harmless(str(text)).split())
     return (" " + line if line.startswith("_") else line).replace("$", r"\$")
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import os
-import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from honestbayes.files import whole_folder
+from honestbayes.harmless import harmless
 from honestbayes.report.certainty import as_shown, bounds_of_report
 from honestbayes.report.html import render
 from honestbayes.report.record import Report
@@ -141,15 +141,13 @@ def write_predictions(report: Report, path: Path) -> None:
 def safe_cell(text: Any) -> str:
     """Return text from data that no spreadsheet takes for a formula, and no terminal for an order.
 
-    A number stays as it is; otherwise an apostrophe in front makes it text. Control characters
-    other than line breaks and tabs become question marks.
+    A number stays as it is; otherwise an apostrophe in front makes it text. Characters that act
+    instead of being seen become question marks (`harmless`).
 
     >>> safe_cell("=cmd()"), safe_cell("-1.5"), safe_cell("AML")
     ("'=cmd()", '-1.5', 'AML')
     """
-    word = "".join(
-        "?" if unicodedata.category(c) == "Cc" and c not in "\n\t" else c for c in str(text)
-    )
+    word = harmless(str(text))
     if not word.startswith(_FORMULA_STARTS):
         return word
     try:

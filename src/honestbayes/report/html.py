@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from honestbayes.evaluation.peers import FREQUENCIES
+from honestbayes.harmless import harmless
 from honestbayes.metrics import Estimate
 from honestbayes.models.cards import table_cards
 from honestbayes.models.factors import Factors
@@ -31,6 +32,9 @@ MOST_CASES = 20_000
 MOST_FEATURES = 200
 """Kept features in the page's table."""
 
+_SIGN = "\ufffd"
+"""Stands for a character of a name that would act instead of being seen."""
+
 FIRST_CASES = 25
 """Cases that stand in the page itself, for readers without a script."""
 
@@ -43,6 +47,7 @@ def render(report: Report) -> str:
         loader=PackageLoader("honestbayes.report", "page"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_readable,
         trim_blocks=True,
     )
     environment.filters |= {
@@ -86,6 +91,12 @@ def render(report: Report) -> str:
         css=Markup(css),
         js=Markup(js),
     )
+
+
+def _readable(value: Any) -> Any:
+    """Return text without characters that act; what is markup is made of such text already."""
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return harmless(value, _SIGN) if is_text else value
 
 
 def _asset(name: str) -> str:
@@ -160,12 +171,15 @@ def _case_table(report: Report) -> tuple[list[dict[str, Any]], list[tuple[Any, .
             ("fitted, low", cases.fitted_low[shown], in_use),
             ("fitted, high", cases.fitted_high[shown], in_use),
         ]
-    titles: list[dict[str, Any]] = [{"title": title, "digits": None} for title, _ in texts]
+    titles: list[dict[str, Any]] = [
+        {"title": _readable(title), "digits": None} for title, _ in texts
+    ]
     columns = []
     for title, values, bounds in numbers:
-        titles.append({"title": title, **_as_number(bounds)})
+        titles.append({"title": _readable(title), **_as_number(bounds)})
         columns.append([round(p, 6) for p in np.clip(values, *bounds).tolist()])
-    return titles, list(zip(*(values for _, values in texts), *columns, strict=True))
+    words = [[_readable(value) for value in values] for _, values in texts]
+    return titles, list(zip(*words, *columns, strict=True))
 
 
 def _as_number(bounds: FloatArray, digits: int = 3) -> dict[str, Any]:

@@ -9,6 +9,7 @@ and resumed.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -22,6 +23,7 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.sampling.draws import Draws
+from honestbayes.sampling.form import Form
 from honestbayes.types import AnyArray
 
 State = Mapping[str, AnyArray]
@@ -52,6 +54,10 @@ class Kernel(Protocol):
 
     def step(self, rng: np.random.Generator, state: State) -> tuple[State, Info]:
         """Return the next state and what to keep of it; the given state stays as it is."""
+        ...
+
+    def form(self) -> Form:
+        """Return what states and draws can be, by which those of a file are checked."""
         ...
 
 
@@ -100,6 +106,10 @@ class Schedule:
     def keeps(self, sweep: int) -> bool:
         """Whether this sweep, counted from 1, is kept."""
         return sweep > self.n_warmup and (sweep - self.n_warmup) % self.thin == 0
+
+    def n_kept(self, n_sweeps: int) -> int:
+        """Return how many of so many sweeps are kept."""
+        return max(n_sweeps - self.n_warmup, 0) // self.thin
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +181,17 @@ def advance(
     interrupted : bool
         Whether the user stopped it. What chains are at is finished first, about half a second of
         work; a second request stops at once, and it is lost.
+
+    Notes
+    -----
+    A process that is told to end (SIGTERM) while there is a place for checkpoints writes one first.
     """
     at_once, saved = 1, time.monotonic()
     parallel = Parallel(n_jobs=n_jobs, prefer="threads")
     interrupted = False
     try:
-        with _stop_requests() as is_asked_to_stop:
-            while run.chains[0].n_sweeps < schedule.n_sweeps and not is_asked_to_stop():
+        with _stop_requests(may_save=save is not None) as asked:
+            while run.chains[0].n_sweeps < schedule.n_sweeps and asked.by is None:
                 before = time.monotonic()
                 until = min(run.chains[0].n_sweeps + at_once, schedule.n_sweeps)
                 results = parallel(
@@ -193,41 +207,54 @@ def advance(
                 if save is not None and now - saved > SAVE_EVERY:
                     save(run)
                     saved = time.monotonic()
-            interrupted = is_asked_to_stop()
+            interrupted = asked.by is not None
     except KeyboardInterrupt:
         interrupted = True
     if save is not None:
         save(run)
+    if asked.by == signal.SIGTERM:
+        os.kill(os.getpid(), signal.SIGTERM)  # all is saved: end as the process was told to
     return run, interrupted
 
 
+@dataclass(slots=True)
+class _Asked:
+    """Which signal has asked for an end, if any has."""
+
+    by: int | None = None
+
+    def note(self, number: int, _frame: Any) -> None:
+        """Take a note of the first request; a second one is not to wait."""
+        if self.by is not None:
+            if number == signal.SIGTERM:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                os.kill(os.getpid(), signal.SIGTERM)
+            raise KeyboardInterrupt
+        self.by = number
+
+
 @contextmanager
-def _stop_requests() -> Iterator[Callable[[], bool]]:
-    """Yield what tells whether the user has pressed Ctrl-C; a second time raises at once.
+def _stop_requests(*, may_save: bool) -> Iterator[_Asked]:
+    """Yield what tells whether the user has pressed Ctrl-C, or the process is told to end.
 
     An exception that is raised while compiled code is called may be lost there, so the first
-    request only leaves a note. Other threads, and programs with a handler of their own, keep
-    theirs.
+    request only leaves a note, and a second one stops at once. Other threads, and programs with a
+    handler of their own, keep theirs; without a place to save to, a process that is told to end
+    has nothing to wait for.
     """
-    asked = False
-
-    def note(_number: int, _frame: Any) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-
-    is_ours = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if is_ours:
-        signal.signal(signal.SIGINT, note)
+    asked = _Asked()
+    usual: dict[signal.Signals, Any] = {signal.SIGINT: signal.default_int_handler}
+    if may_save:
+        usual[signal.SIGTERM] = signal.SIG_DFL
+    in_main = threading.current_thread() is threading.main_thread()
+    ours = [number for number in usual if in_main and signal.getsignal(number) is usual[number]]
+    for number in ours:
+        signal.signal(number, asked.note)
     try:
-        yield lambda: asked
+        yield asked
     finally:
-        if is_ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in ours:
+            signal.signal(number, usual[number])
 
 
 def _sweeps(

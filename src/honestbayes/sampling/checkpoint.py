@@ -1,14 +1,16 @@
 """Chains on disk, so that a run that was stopped or killed goes on where it was.
 
 The file is the package's own container of plain data. It also holds a fingerprint of all that the
-draws depend on; another run does not go on from it.
+draws depend on; another run does not go on from it. What it holds is handed to compiled code, so it
+is checked as strictly as a model file is: lengths, ranges, and the states of the generators.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,13 +19,16 @@ import numpy as np
 
 from honestbayes.files import ModelFileError, read_archive, write_archive
 from honestbayes.files.entries import Entries
-from honestbayes.sampling.chains import Chain, Run
+from honestbayes.files.fields import Whole
+from honestbayes.sampling.chains import Chain, Run, Schedule
 from honestbayes.sampling.draws import Draws
+from honestbayes.sampling.form import Form
 from honestbayes.types import AnyArray
 
 KIND = "chains"
 _MOST_CHAINS = 1000
 _MOST_SWEEPS = 2**53
+_NUMBER = re.compile("[0-9]{1,39}")
 
 
 def fingerprint(*parts: Any) -> str:
@@ -86,43 +91,65 @@ def write_checkpoint(path: str | os.PathLike[str], run: Run, of: str) -> None:
     write_archive(path, KIND, content, arrays)
 
 
-def read_checkpoint(path: str | os.PathLike[str], of: str) -> Run | None:
+def read_checkpoint(
+    path: str | os.PathLike[str], of: str, form: Form, schedule: Schedule
+) -> Run | None:
     """Return the run that a file holds; None where there is no file.
+
+    Parameters
+    ----------
+    path : path-like
+        Where.
+    of : str
+        Fingerprint of what the chains depend on.
+    form : Form
+        What they look like, with all lengths (`Form.like`).
+    schedule : Schedule
+        Which of their sweeps are kept.
 
     Raises
     ------
     ModelFileError
-        Where the file is damaged, or no checkpoint.
+        Where the file is damaged, no checkpoint, or holds what no chain can have come to.
     ValueError
         Where it is that of another run.
     """
     if not Path(path).exists():
         return None
+    name = Path(path).name
     try:
         archive = read_archive(path)
     except ModelFileError as error:
         msg = f"no checkpoint can be read: {error}"
         raise ModelFileError(msg) from None
     if archive.kind != KIND:
-        msg = f"{Path(path).name!r} holds {archive.kind!r}, and is not a checkpoint."
+        msg = f"{name!r} holds {archive.kind[:60]!r}, and is not a checkpoint."
         raise ModelFileError(msg)
-    entries = Entries(archive.content, archive.arrays)
-    if entries.value("fingerprint") != of:
+    if archive.content.get("fingerprint") != of:
         msg = (
-            f"{Path(path).name} is the checkpoint of another run: the data, the settings or the "
+            f"{name} is the checkpoint of another run: the data, the settings or the "
             "version differ. Name another file, or remove it to start anew."
         )
         raise ValueError(msg)
-    n_chains = int(entries.number("n_chains", 1, _MOST_CHAINS))
-    n_sweeps = int(entries.number("n_sweeps", 0, _MOST_SWEEPS))
+    try:
+        return _run_from_plain(Entries(archive.content, archive.arrays), form, schedule)
+    except ModelFileError as error:
+        msg = f"{name!r} is not a valid checkpoint: {error}. Remove it to start anew."
+        raise ModelFileError(msg) from None
+
+
+def _run_from_plain(entries: Entries, form: Form, schedule: Schedule) -> Run:
+    """Return the run that plain data describe; refuse one that the kernel could not go on from."""
+    entries.value("fingerprint")
+    n_chains = Whole(1, _MOST_CHAINS).read(entries, "n_chains", {})
+    fits = n_chains == form.sizes["n_chains"]
+    entries.check(fits, "n_chains", "is another number of chains")
+    n_sweeps = Whole(0, _MOST_SWEEPS).read(entries, "n_sweeps", {})
     streams = entries.value("streams")
-    entries.check(
-        isinstance(streams, list) and len(streams) == n_chains, "streams", "are not whole"
-    )
-    _, state = entries.section("state").plain()
-    _, drawn = entries.section("drawn").plain()
-    for name, value in {**state, **drawn}.items():
-        entries.check(value.shape[:1] == (n_chains,), name, "has another number of chains")
+    whole = isinstance(streams, list) and len(streams) == n_chains
+    entries.check(whole, "streams", "are not whole")
+    entries.check(all(map(_is_stream, streams)), "streams", "are damaged")
+    state, drawn = form.read(entries, schedule.n_kept(n_sweeps))
     entries.finish()
     chains = tuple(
         Chain(
@@ -146,15 +173,28 @@ def _stream_to_plain(stream: Mapping[str, Any]) -> list[str | int]:
     ]
 
 
-def _stream_from_plain(plain: Any) -> dict[str, Any]:
-    try:
-        state, inc, has_uint32, uinteger = plain
-        return {
-            "bit_generator": "PCG64",
-            "state": {"state": int(state), "inc": int(inc)},
-            "has_uint32": int(has_uint32),
-            "uinteger": int(uinteger),
-        }
-    except (TypeError, ValueError):
-        msg = "streams are damaged"
-        raise ModelFileError(msg) from None
+def _is_stream(plain: Any) -> bool:
+    """Whether this is the state of a PCG64: two numbers of 128 bits, and 32 bits left over."""
+    if not isinstance(plain, list) or len(plain) != 4:
+        return False
+    *texts, has_uint32, uinteger = plain
+    if not all(isinstance(text, str) and _NUMBER.fullmatch(text) for text in texts):
+        return False
+    state, increment = map(int, texts)
+    return (
+        max(state, increment) < 2**128
+        and increment % 2 == 1  # an even one has a shorter period
+        and type(has_uint32) is type(uinteger) is int
+        and has_uint32 in (0, 1)
+        and 0 <= uinteger < 2**32
+    )
+
+
+def _stream_from_plain(plain: Sequence[Any]) -> dict[str, Any]:
+    state, increment, has_uint32, uinteger = plain
+    return {
+        "bit_generator": "PCG64",
+        "state": {"state": int(state), "inc": int(increment)},
+        "has_uint32": has_uint32,
+        "uinteger": uinteger,
+    }

@@ -106,6 +106,12 @@ class Draws:
         except ImportError:
             msg = 'to_arviz needs ArviZ; install it by pip install "honestbayes[arviz]".'
             raise ImportError(msg) from None
+        except OSError as error:  # it writes to a cache folder when it is imported
+            msg = (
+                "ArviZ cannot be imported where it cannot write: let XDG_CACHE_HOME name a folder "
+                f"that can be written ({error.strerror or error})."
+            )
+            raise ImportError(msg) from error
         groups = {
             "posterior": {name: np.asarray(self.values[name]) for name in names},
             "sample_stats": {name: np.asarray(self.values[name]) for name in statistics},

@@ -25,6 +25,7 @@ from honestbayes.sampling.checkpoint import (
     write_checkpoint,
 )
 from honestbayes.sampling.draws import Draws
+from honestbayes.threads import one_blas_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +88,25 @@ def sample(
     )
     run: Run | None = None
     save = None
+    first = starts(states_seed)
     if sampling.checkpoint is not None:
         path, n_warmup = sampling.checkpoint, sampling.schedule.n_warmup
         of = fingerprint(*depends_on, sampling.n_chains, n_warmup, seed.entropy, seed.spawn_key)
         check_place(path)
-        run = read_checkpoint(path, of)
+        run = read_checkpoint(path, of, kernel.form().like(first), sampling.schedule)
 
         def save(run: Run) -> None:
             write_checkpoint(path, run, of)
 
     if run is None:
-        run = start(starts(states_seed), chains_seed)
-    run, interrupted = advance(
-        kernel,
-        run,
-        sampling.schedule,
-        n_jobs=sampling.n_jobs,
-        progress=show_progress if sampling.verbose else None,
-        save=save,
-    )
+        run = start(first, chains_seed)
+    with one_blas_thread():
+        run, interrupted = advance(
+            kernel,
+            run,
+            sampling.schedule,
+            n_jobs=sampling.n_jobs,
+            progress=show_progress if sampling.verbose else None,
+            save=save,
+        )
     return run.draws.first(sampling.schedule.n_samples), interrupted

@@ -279,8 +279,8 @@ def test_the_slope_is_learnt_from_five_folds_of_one_short_chain_each(monkeypatch
 
 
 @few_sweeps
+@pytest.mark.usefixtures("arviz")
 def test_draws_go_to_arviz():
-    pytest.importorskip("arviz")
     X, y = table()
     model = SelectiveFactorClassifier(n_factors=2, n_features_to_select=5, **SHORT).fit(X, y)
     data = model.to_arviz()

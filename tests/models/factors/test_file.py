@@ -21,7 +21,7 @@ TWO_CLASSES = "factors, two classes"
         (
             "factors, two classes",
             "part0.draws.loadings",
-            lambda a: a * 1e40,
+            lambda a: a * 1e20,
             "leave next to no noise",
         ),
         (

@@ -279,8 +279,8 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(data, tmp_path):
         np.testing.assert_array_equal(resumed.draws_[name][:, :n_samples], whole.draws_[name])
 
 
+@pytest.mark.usefixtures("arviz")
 def test_draws_go_to_arviz(fitted):
-    pytest.importorskip("arviz")
     data = fitted.to_arviz()
     assert data.posterior["phi"].shape == (3, 300, 2, 9)
     assert data.sample_stats["log_posterior"].shape == (3, 300)

@@ -9,13 +9,21 @@ from typing import Any
 import numpy as np
 
 from honestbayes.correction.factor_event import project
+from honestbayes.files.fields import Counts, Floats, Known
+from honestbayes.files.records import Check
+from honestbayes.models.factors.fit import check_draws, draw_fields
 from honestbayes.models.factors.kernels import Design
-from honestbayes.models.factors.sweep import FactorEvent, sweep
+from honestbayes.models.factors.parameters import HIGHEST, LOWEST
+from honestbayes.models.factors.sweep import HIGHEST_NOISE, LOWEST_NOISE, FactorEvent, sweep
 from honestbayes.sampling.chains import Info, State
+from honestbayes.sampling.form import Form
 from honestbayes.types import AnyArray, FloatArray
 
 NUMBERS = ("log_loading_ratio", "log_noise", "alignment", "log_density")
 """What chains are judged by. Scores and loadings themselves turn freely, so they are not."""
+
+_FAR = 1e30
+"""Scores and missing cells in files, in units of standard deviations: far beyond any drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,31 @@ class FactorKernel:
         info = self._info(drawn, shifts, new)
         return new, info | {"log_density": log_density, "accepted": accepted}
 
+    def form(self) -> Form:
+        """Return what states and draws can be."""
+        n_cases, n_columns = self.design.values.shape
+        n_groups = 1 + int(self.design.group.max(initial=0))
+        known: Known = {
+            "n_columns": n_columns,
+            "n_classes": self.design.counts.size,
+            "of_response": n_groups > 1,
+        }
+        n_hidden = int(self.design.missing.sum())
+        ratio = Floats("n_chains", low=LOWEST, high=HIGHEST)
+        return Form(
+            state={
+                "scores": Floats("n_chains", n_cases, "n_factors", low=-_FAR, high=_FAR),
+                "log_loading": Floats("n_chains", n_groups, low=LOWEST, high=HIGHEST),
+                "log_noise": Floats("n_chains", low=LOWEST_NOISE, high=HIGHEST_NOISE),
+                "log_shift": ratio,
+                "node": Counts("n_chains", high=self.log_scale.size - 1),
+                "hidden": Floats("n_chains", n_hidden, low=-_FAR, high=_FAR),
+            },
+            drawn=draw_fields(known),
+            sizes=known,
+            check=_check,
+        )
+
     def _info(
         self, drawn: tuple[Any, ...], shifts: FloatArray, state: Mapping[str, AnyArray]
     ) -> dict[str, Any]:
@@ -83,6 +116,12 @@ class FactorKernel:
             "log_scale": self.log_scale[int(state["node"])],
             "alignment": float(np.sum(along**2)),
         }
+
+
+def _check(_state: Known, drawn: Known, check: Check) -> None:
+    """Refuse draws that a model file may not hold either."""
+    if drawn:
+        check_draws(drawn, check)
 
 
 def _interruptible_sweep(*given: Any) -> Any:

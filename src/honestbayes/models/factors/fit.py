@@ -14,6 +14,7 @@ import numpy as np
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Field, Floats, Known, Whole
 from honestbayes.files.records import (
+    Check,
     Section,
     record_from_plain,
     record_to_plain,
@@ -51,11 +52,12 @@ DRAWN_NUMBERS = (
 )
 """What is a single number in each draw."""
 
-_LARGEST = 1e100
-_VARIANCES = (1e-300, 1e300)
+_LARGEST = 1e30
+_VARIANCES = (1e-300, 1e60)
 _MOST_SHARED = 1e14
-"""Bounds of draws in files; the last is of variance by factors in units of noise, over all columns,
-beyond which numbers have too few digits."""
+"""Bounds of draws in files, in standard deviations of their columns, beyond which predictions could
+overflow; the last is of variance by factors in units of noise, over all columns, beyond which
+numbers have too few digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,7 @@ class FactorSettings(SelectionSettings):
         )
 
 
-def _draw_fields(known: Known) -> dict[str, Field]:
+def draw_fields(known: Known) -> dict[str, Field]:
     """Return how draws stand in files; a response, the first column, has a ratio of its own."""
     shape = ("n_chains", "n_draws")
     each = (*shape, "n_classes", "n_columns")
@@ -107,6 +109,12 @@ def _shared(loadings: FloatArray, spread: FloatArray) -> float:
     with np.errstate(over="ignore"):
         square = np.sum(loadings**2, axis=3)[:, :, None]
         return float(np.max(np.sum(square / spread, axis=3), initial=0.0))
+
+
+def check_draws(drawn: Mapping[str, AnyArray], check: Check) -> None:
+    """Refuse draws that would leave predictions without digits."""
+    shared = _shared(drawn["loadings"], drawn["spread"])
+    check(shared <= _MOST_SHARED, "loadings", "leave next to no noise in a column")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +178,8 @@ class FactorDraws:
     @classmethod
     def from_plain(cls, entries: Entries, known: Known) -> FactorDraws:
         """Return the draws that `to_plain` described; refuse those that cannot be."""
-        draws = draws_from_plain(_draw_fields(known), entries, known)
-        shared = _shared(draws["loadings"], draws["spread"])
-        entries.check(shared <= _MOST_SHARED, "loadings", "leave next to no noise in a column")
+        draws = draws_from_plain(draw_fields(known), entries, known)
+        check_draws(draws.values, entries.check)
         standard = record_from_plain(Standard, entries, known)
         return cls(standard, draws, interrupted=False)
 

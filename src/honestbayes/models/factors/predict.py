@@ -14,6 +14,9 @@ from honestbayes.models.factors.kernels import cholesky, solve_lower
 
 _LOG_2PI = np.log(2.0 * np.pi)
 
+_FARTHEST = 1e100
+"""Standard deviations of the noise beyond which all cells are alike; squares would overflow."""
+
 
 @kernel()
 def log_density_of_classes(values, location, spread, loadings):  # type: ignore[no-untyped-def]
@@ -67,13 +70,14 @@ def _log_density_of_draw(values, seen, location, spread, loadings, result):  # t
     for j in range(k):
         for f in range(d):
             weighted[j, f] = loadings[j, f] / spread[j]
+    farthest = _FARTHEST * np.sqrt(spread)
     constant = _prepare(loadings, spread, np.ones(k, dtype=np.bool_), matrix, root)
     for i in range(values.shape[0]):
         use, base = root, constant
         if not seen[i].all():
             base = _prepare(loadings, spread, seen[i], matrix, own)
             use = own
-        square = _project(values[i], seen[i], location, spread, weighted, use, fitted)
+        square = _project(values[i], seen[i], location, spread, farthest, weighted, use, fitted)
         for f in range(d):
             square -= fitted[f] ** 2
         result[i] = base - 0.5 * square
@@ -105,13 +109,13 @@ def _prepare(loadings, spread, seen, matrix, root):  # type: ignore[no-untyped-d
 
 
 @kernel()
-def _project(row, seen, location, spread, weighted, root, fitted):  # type: ignore[no-untyped-def]
+def _project(row, seen, location, spread, farthest, weighted, root, fitted):  # type: ignore[no-untyped-def]
     """Return the sum of squares of a row; overwrite ``fitted`` by root^-1 L' diag(spread)^-1 x."""
     fitted[:] = 0.0
     square = 0.0
     for j in range(row.size):
         if seen[j]:
-            left = row[j] - location[j]
+            left = min(max(row[j] - location[j], -farthest[j]), farthest[j])
             square += left * left / spread[j]
             for f in range(fitted.size):
                 fitted[f] += weighted[j, f] * left
@@ -156,11 +160,14 @@ def response_given_columns(values, location, spread, loadings, columns, response
         for j in range(k):
             for f in range(d):
                 weighted[j, f] = own_loadings[j, f] / own_spread[j]
+        farthest = _FARTHEST * np.sqrt(own_spread)
         for i in range(n):
             seen = ~np.isnan(values[i])
             if i == 0 or not seen.all() or np.isnan(values[i - 1]).any():
                 constant = _prepare(own_loadings, own_spread, seen, matrix, root)
-            square = _project(values[i], seen, own_location, own_spread, weighted, root, fitted)
+            square = _project(
+                values[i], seen, own_location, own_spread, farthest, weighted, root, fitted
+            )
             own[:] = loadings[s, response]
             solve_lower(root, own)
             mean[i, s] = location[s, response]

@@ -40,6 +40,7 @@ N_FOLDS = 5
 
 _CHUNK_CELLS = 1 << 20
 _BISECTIONS = 60
+_LARGEST = np.finfo(float).max
 
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Predictive:
         mean = np.sum(self.weight * self.mean, axis=1)
         apart = self.variance + (self.mean - mean[:, None]) ** 2
         spread = np.sqrt(np.sum(self.weight * apart, axis=1))
-        return self.centre + self.unit * mean, self.unit * spread
+        return self._in_units(self.centre, mean), self._in_units(0.0, spread)
 
     def quantile(self, probability: float) -> FloatArray:
         """Return the value below which a case's response is with this probability, shape (n,)."""
@@ -84,7 +85,12 @@ class Predictive:
             below = np.sum(self.weight * ndtr((middle[:, None] - self.mean) / spread), axis=1)
             low = np.where(below < probability, middle, low)
             high = np.where(below < probability, high, middle)
-        return np.asarray(self.centre + self.unit * 0.5 * (low + high))
+        return self._in_units(self.centre, 0.5 * (low + high))
+
+    def _in_units(self, centre: float, values: FloatArray) -> FloatArray:
+        """Return values as the response is measured; none is beyond the largest number."""
+        with np.errstate(over="ignore"):
+            return np.clip(centre + self.unit * values, -_LARGEST, _LARGEST)
 
     def log_density(self, y: FloatArray) -> FloatArray:
         """Return the log density of each case's response, shape (n,)."""

@@ -7,7 +7,7 @@ conditionals of the labels and of alpha.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,14 @@ import numpy as np
 from scipy.special import logsumexp
 
 from honestbayes.correction.mixture_table import MixtureTable, mixture_table
+from honestbayes.files.fields import Bits, Counts, Field, Floats, Known, Weights
+from honestbayes.files.records import Check
 from honestbayes.likelihood.quadrature import paper_alpha_nodes
 from honestbayes.models.binary.selected import renumbered
 from honestbayes.models.mixture.settings import MixtureSettings
 from honestbayes.sampling.chains import Info, State
 from honestbayes.sampling.draws import Draws
+from honestbayes.sampling.form import Form
 from honestbayes.selection import DiscardedGroup, Selection
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -33,6 +36,13 @@ BY_DESIGN = "log_alpha_by_design"
 """One more, where features are kept by design."""
 
 _CHUNK_CELLS = 1 << 22
+
+_THETAS = (1e-30, 1 - 1e-16)
+"""Thetas in checkpoints: products of several times alpha must not vanish, and no chain is nearer to
+0 or 1."""
+
+_LARGEST = 1e12
+"""Of logarithms in files: far beyond any that chains draw."""
 
 
 def make_problem(
@@ -149,6 +159,54 @@ class MixtureKernel:
         if log_alpha.size > kernels.BY_DESIGN:
             info[BY_DESIGN] = log_alpha[kernels.BY_DESIGN]
         return {"z": labels, "log_alpha": log_alpha, "theta": theta}, info
+
+    def form(self) -> Form:
+        """Return what states and draws can be."""
+        from honestbayes.models.mixture import kernels
+
+        problem = self.problem
+        n_cases, width = problem.cells.shape
+        n_blocks = problem.priors.shape[0]
+        low, high = kernels.LOG_ALPHAS
+        if problem.grid.size:
+            low, high = float(problem.grid.min()), float(problem.grid.max())
+        lowest, highest = np.clip(problem.theta_range, *_THETAS).tolist()
+        return Form(
+            state={
+                "z": Counts("n_chains", n_cases, high=1),
+                "log_alpha": Floats("n_chains", n_blocks, low=low, high=high),
+                "theta": Floats("n_chains", width, low=lowest, high=highest),
+            },
+            drawn=draw_fields(by_design=n_blocks > kernels.BY_DESIGN),
+            sizes={"n_cases": n_cases, "n_columns": width - 1},
+            check=self._check,
+        )
+
+    def _check(self, state: Known, drawn: Known, check: Check) -> None:
+        """Refuse labels that are not the classes where they have to be, and draws of a file."""
+        if self.problem.labels_are_fixed:
+            check(np.all(state["z"] == self.problem.cells[:, 0]), "z", "is not the classes")
+        if drawn:
+            check_draws(drawn, check)
+
+
+def draw_fields(*, by_design: bool) -> dict[str, Field]:
+    """Return how draws stand in files; what features kept by design add is there with them."""
+    numbers = (*NUMBERS, BY_DESIGN) if by_design else NUMBERS
+    shape = ("n_chains", "n_draws")
+    return {
+        "psi": Weights(*shape, 2),
+        "phi": Floats(*shape, 2, "n_columns+1", low=0.0, high=1.0),
+        "z": Bits(*shape, "n_cases"),
+        **{name: Floats(*shape, low=-_LARGEST, high=_LARGEST) for name in numbers},
+    }
+
+
+def check_draws(drawn: Mapping[str, AnyArray], check: Check) -> None:
+    """Refuse probabilities of 0 and 1, whose logarithms predictions take."""
+    phi = drawn["phi"]
+    check(np.all(drawn["psi"] > 0), "psi", "holds a component without cases")
+    check(np.all((phi > 0) & (phi < 1)), "phi", "is not strictly between 0 and 1")
 
 
 def starting_states(

@@ -30,7 +30,9 @@ _FLUSH = 8  # factors that a product takes before its logarithm is taken
 _LARGE = 60.0  # from here on Stirling's series is accurate to rounding
 _ALPHA_WIDTH = 1.0
 _ALMOST_NOTHING = 1e-15  # rounding must not make a probability 0 or 1
-_LOWEST, _HIGHEST = -7.0, 20.0  # bounds of log(alpha): 0.001 to 5e8
+
+LOG_ALPHAS = _LOWEST, _HIGHEST = -7.0, 20.0
+"""Bounds of log(alpha): 0.001 to 5e8."""
 
 
 class Problem(NamedTuple):

@@ -11,14 +11,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import CLOSE, Bits, Field, Floats, Known, Weights
+from honestbayes.files.fields import CLOSE, Floats, Known
 from honestbayes.files.records import record_from_plain, record_to_plain
 from honestbayes.models.binary.part import ZeroOne
 from honestbayes.models.binary.rows import TrainingRows
 from honestbayes.models.mixture.fit import (
-    BY_DESIGN,
-    NUMBERS,
     MixtureKernel,
+    check_draws,
+    draw_fields,
     event_table,
     log_class_prior,
     log_joint,
@@ -40,9 +40,6 @@ _Statistic = tuple[IntArray, Screening]
 """Rows, and their counts."""
 
 MISSING = 2
-
-_LARGEST = 1e12
-"""Of logarithms in files: far beyond any that chains draw."""
 
 MANY_MISSING = 0.05
 """Share of missing cells from which on the correction warns that it is too weak."""
@@ -74,7 +71,8 @@ class MixturePart:
 
     def to_plain(self) -> Plain:
         """Return cuts, correlations and draws as plain data."""
-        draws = {name: self.draws[name] for name in _draw_fields(self.selection)}
+        fields = draw_fields(by_design=bool(self.selection.always_kept))
+        draws = {name: self.draws[name] for name in fields}
         return joined(
             record_to_plain(self.binarization), ({}, {**draws, "correlation": self.correlation})
         )
@@ -86,9 +84,9 @@ class MixturePart:
         selection = known["selection"]
         known = {**known, "n_cases": sum(selection.class_counts)}
         binarization = record_from_plain(Binarization, entries, known)
-        draws = draws_from_plain(_draw_fields(selection), entries, known)
-        within = np.all((draws["phi"] > 0) & (draws["phi"] < 1))
-        entries.check(within, "phi", "is not strictly between 0 and 1")
+        fields = draw_fields(by_design=bool(selection.always_kept))
+        draws = draws_from_plain(fields, entries, known)
+        check_draws(draws.values, entries.check)
         field = Floats("n_columns", low=-1 - CLOSE, high=1 + CLOSE)
         correlation = field.read(entries, "correlation", known)
         return cls(
@@ -112,18 +110,6 @@ class MixturePart:
     def log_prior(self) -> FloatArray:
         """Log class probabilities before features are seen."""
         return log_class_prior(self.draws)
-
-
-def _draw_fields(selection: Selection) -> dict[str, Field]:
-    """Return how draws stand in files; what features kept by design add is there with them."""
-    numbers = (*NUMBERS, BY_DESIGN) if selection.always_kept else NUMBERS
-    shape = ("n_chains", "n_draws")
-    return {
-        "psi": Weights(*shape, 2),
-        "phi": Floats(*shape, 2, "n_columns+1", low=0.0, high=1.0),
-        "z": Bits(*shape, "n_cases"),
-        **{name: Floats(*shape, low=-_LARGEST, high=_LARGEST) for name in numbers},
-    }
 
 
 @dataclass(frozen=True, slots=True)

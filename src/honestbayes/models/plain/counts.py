@@ -57,7 +57,8 @@ class LevelCounts:
         slots = entries.finite("slots", (n_slots, n_classes), 0.0, _LARGEST)
         classes = entries.finite("class_count", (n_classes,), 0.0, _LARGEST)
         entries.check(np.all(classes > 0), "class_count", "is 0 for a class")
-        shares = np.log(classes / classes.sum())
+        with np.errstate(divide="ignore"):
+            shares = np.log(classes / classes.sum())
         entries.check(np.all(np.isfinite(shares)), "class_count", "is next to nothing for a class")
         off = np.abs(np.add.reduceat(slots, first) - classes) > _ROUNDING * classes
         entries.check(not np.any(off), "slots", "do not sum to the weight of each class")

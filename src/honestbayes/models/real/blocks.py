@@ -195,7 +195,8 @@ class Standard:
 
     def apply(self, values: AnyArray) -> FloatArray:
         """Return standardised values; NaN stays."""
-        x = (np.asarray(values, dtype=float) - self.centre) / self.unit
+        with np.errstate(over="ignore"):
+            x = (np.asarray(values, dtype=float) - self.centre) / self.unit
         return np.ascontiguousarray(np.clip(x, -_FARTHEST, _FARTHEST))
 
 

@@ -22,6 +22,7 @@ from honestbayes.models.real.settings import GaussianSettings
 from honestbayes.screening.moments import Moments
 from honestbayes.selection import Selection
 from honestbayes.selection.correlation import race, race_by_rank
+from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray
 
 N_SCALES = 24
@@ -32,6 +33,7 @@ SMALLEST_SCALE = 9.0
 strong."""
 
 
+@one_blas_thread()
 def fit_moments(
     moments: Moments,
     settings: GaussianSettings,

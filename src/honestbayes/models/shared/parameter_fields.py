@@ -14,6 +14,8 @@ from honestbayes.files.fields import Field, Known, Seed, plain_scalar
 from honestbayes.sources.kinds import KINDS
 from honestbayes.types import AnyArray
 
+_MOST_JOBS = 2**31
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Field):
@@ -116,6 +118,18 @@ class Cut(Parameter):
 
 
 @dataclass(frozen=True, slots=True)
+class HowToRun(Parameter):
+    """A small number, true, false or None, which no result depends on."""
+
+    def read(self, entries: Entries, name: str, known: Known) -> Any:
+        """Return the value."""
+        value = entries.value(name)
+        good = value is None or (isinstance(value, int) and abs(value) < _MOST_JOBS)
+        entries.check(good, name, f"is {quoted(value)}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Forgotten(Parameter):
     """A place on the machine that fitted the model, which is nobody's business."""
 
@@ -167,7 +181,9 @@ _FIELDS: dict[str, Field] = {
     "criterion": CriterionName(),
     "kinds": Kinds(),
     "n_features_to_select": Pairs(),
+    "n_jobs": HowToRun(),
     "random_state": Seed(),
+    "verbose": HowToRun(),
 }
 _NUMBERS = {"class_pseudocounts", "class_prior", "alpha_prior", "response_prior", "theta_prior"}
 
