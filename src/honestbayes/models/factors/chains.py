@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from honestbayes.correction.factor_event import project
+from honestbayes.models.factors.discarded import FactorEvent
 from honestbayes.models.factors.kernels import Design
-from honestbayes.models.factors.sweep import FactorEvent, sweep
+from honestbayes.models.factors.sweep import sweep
 from honestbayes.sampling.chains import Info, State
 from honestbayes.types import AnyArray, FloatArray
 

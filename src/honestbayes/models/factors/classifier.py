@@ -79,8 +79,11 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         Markov chains.
     n_samples : int, default=1000
         Draws to keep of each.
-    n_warmup : int, default=1000
+    n_warmup : int, default=500
         Sweeps before these.
+    n_doublings : int, default=3
+        How often, at most, chains go on to twice their length because R-hat of any quantity is
+        above 1.01. As many draws are kept, from longer chains.
     n_jobs : int, optional
         Chains, or folds, at work at once. It does not change the result.
     random_state : int, RandomState or None, default=None
@@ -156,6 +159,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveFactorClassifier"
+    _absent_parameters: ClassVar[Mapping[str, Any]] = {"n_doublings": 0}
     _kind_of_features: ClassVar[Kind] = "real"
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"factors": FactorPart}
@@ -179,7 +183,8 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         recalibrate: Literal["slope"] | None = "slope",
         n_chains: int = 4,
         n_samples: int = 1000,
-        n_warmup: int = 1000,
+        n_warmup: int = 500,
+        n_doublings: int = 3,
         n_jobs: int | None = None,
         random_state: Any = None,
         checkpoint: Any = None,
@@ -198,6 +203,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         self.n_chains = n_chains
         self.n_samples = n_samples
         self.n_warmup = n_warmup
+        self.n_doublings = n_doublings
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.checkpoint = checkpoint

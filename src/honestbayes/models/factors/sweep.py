@@ -27,13 +27,12 @@ Neal, R. M. (1999). Regression and classification using Gaussian process priors.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from honestbayes.compiled import kernel
-from honestbayes.correction.factor_contour import prob_kept
-from honestbayes.correction.factor_event import log_discarded, project
+from honestbayes.correction.factor_event import project
+from honestbayes.models.factors.discarded import log_selection, log_selection_at
+from honestbayes.models.factors.following import follow
 from honestbayes.models.factors.kernels import (
     column_moments,
     log_marginals,
@@ -45,101 +44,25 @@ from honestbayes.models.factors.kernels import (
 from honestbayes.models.factors.parameters import (
     HIGHEST,
     LOWEST,
+    draw_centres,
     draw_class_shifts,
     draw_columns,
     draw_missing,
     draw_shift,
+    log_density_of_shift,
     log_prior_of_ratio,
     score_conditional,
 )
+from honestbayes.models.factors.whitened import Columns
 from honestbayes.sampling.slicing import DONE, PHASE, POINT, X, slice_start, slice_tell
-from honestbayes.types import BoolArray, FloatArray
 
 LOWEST_NOISE, HIGHEST_NOISE = -8.0, 3.0
 """Bounds of the log share of noise."""
 
 _WIDTH, _NOISE_WIDTH = 1.0, 0.5
 _MOST_SHRINKAGE = 60
-_ALONG_UPDATES = 3
+_ALONG_UPDATES = 2
 """Updates of U' Z in each sweep, which is what moves slowest."""
-
-
-class FactorEvent(NamedTuple):
-    """What selection threw away.
-
-    Attributes
-    ----------
-    basis : ndarray of shape (n, B)
-        What features were correlated with (`correction.factor_event.Contrasts`).
-    signal : ndarray of shape (B,)
-        The same.
-    gamma_squared : float
-        Bound on r squared.
-    n_cases : ndarray of shape (D,)
-        Observed cases of each group of discarded features.
-    n_discarded : ndarray of shape (D,)
-        How many there are; no groups: nothing is conditioned on.
-    used : ndarray of bool of shape (T, A)
-        Ratios that matter to P(S) at each node.
-    kept_share : ndarray of shape (R,)
-        How much of its deviation from the mean each proposal of scores keeps, from 0 to 1.
-    has_shifts : bool
-        Whether classes may differ in the factors.
-    """
-
-    basis: FloatArray
-    signal: FloatArray
-    gamma_squared: float
-    n_cases: FloatArray
-    n_discarded: FloatArray
-    used: BoolArray
-    kept_share: FloatArray
-    has_shifts: bool
-
-
-@kernel()
-def log_selection(event, ratio, weights, used, scores, loading):  # type: ignore[no-untyped-def]
-    """Return log P(S | Z, w_lambda) at each node, shape (T,), by the ratios that are used.
-
-    A feature with fewer observed cases than all is taken to have seen a fair sample of them.
-    """
-    result = np.zeros(weights.shape[0])
-    if event.n_discarded.size == 0:
-        return result
-    along, rest = project(scores, event.basis)
-    few = ratio[used]
-    for g in range(event.n_discarded.size):
-        kept = _prob_kept(event, along, rest, few, loading, event.n_cases[g] / scores.shape[0])
-        for t in range(weights.shape[0]):
-            total = 0.0
-            position = 0
-            for a in range(ratio.size):
-                if used[a]:
-                    total += weights[t, a] * kept[position]
-                    position += 1
-            result[t] += event.n_discarded[g] * np.log1p(-min(total, 1.0))
-    return result
-
-
-@kernel()
-def _prob_kept(event, along, rest, ratio, loading, share):  # type: ignore[no-untyped-def]
-    """Return P(kept) at each ratio of a feature that has seen this share of the cases."""
-    n_cases = np.round(share * event.basis.shape[0])
-    along, rest, signal = np.sqrt(share) * along, share * rest, share * event.signal
-    if signal.size == 1:
-        return prob_kept(along, rest, signal[0], ratio, loading, event.gamma_squared, n_cases)
-    return -np.expm1(
-        log_discarded(along, rest, signal, ratio, loading, event.gamma_squared, n_cases)
-    )
-
-
-@kernel()
-def _log_selection_at(event, design, node, scores, loading):  # type: ignore[no-untyped-def]
-    """Return log P(S | Z, w_lambda) at one node."""
-    if event.n_discarded.size == 0:
-        return 0.0
-    one = design.weights[node : node + 1, 0]
-    return log_selection(event, design.ratio, one, event.used[node], scores, loading)[0]
 
 
 @kernel()
@@ -183,7 +106,8 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
     for t in range(n_nodes):
         any_used |= event.used[t]
     race = design.weights[:, 0]
-    value = log_selection(event, design.ratio, race, any_used, scores, loading[0])
+    along, rest = project(scores, event.basis)
+    value = log_selection(event, design.ratio, race, any_used, along, rest, loading[0])
     for t in range(n_nodes):
         value[t] += mixed(table, design.weights[t], design.drawn_from)
     chance = np.exp(value - value.max())
@@ -204,7 +128,7 @@ def _log_density_of_loading(x, g, design, event, columns, moments, scores, node,
     table = log_marginals(design, columns, moments, loading, g)
     result = log_prior_of_ratio(x) + mixed(table, design.weights[node], design.drawn_from)
     if g == 0:
-        result += _log_selection_at(event, design, node, scores, loading[0])
+        result += log_selection_at(event, design, node, scores, loading[0])
     return result
 
 
@@ -234,7 +158,7 @@ def _log_density_of_noise(x, design, event, columns, moments, scores, node, load
     for j in range(design.group.size):
         if design.group[j] == 0:
             result += design.shape[j] * x
-    return result + _log_selection_at(event, current, node, scores, loading[0])
+    return result + log_selection_at(event, current, node, scores, loading[0])
 
 
 @kernel()
@@ -259,7 +183,7 @@ def _collapsed(design, event, columns, scores, node, loading, level=-np.inf):  #
     likelihood = mixed(table, design.weights[node], design.drawn_from)
     if likelihood <= level:
         return -np.inf
-    return likelihood + _log_selection_at(event, design, node, scores, loading[0])
+    return likelihood + log_selection_at(event, design, node, scores, loading[0])
 
 
 @kernel()
@@ -290,6 +214,39 @@ def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # t
 
 
 @kernel()
+def _log_density_of_stretch(x, design, event, columns, scores, along, node, log_loading, log_shift):  # type: ignore[no-untyped-def]
+    """Return the log density of the state with U' Z times exp(x), against the ratios."""
+    result = log_prior_of_ratio(log_loading[0] - 2.0 * x)
+    result += log_density_of_shift(log_shift + 2.0 * x, event, np.exp(x) * along)
+    # The Jacobian of U' Z -> exp(x) U' Z; those of the logarithms of ratios are 1.
+    result += along.size * x
+    loading = np.exp(log_loading)
+    loading[0] *= np.exp(-2.0 * x)
+    stretched = scores + event.basis @ (np.expm1(x) * along)
+    return result + _collapsed(design, event, columns, stretched, node, loading)
+
+
+@kernel()
+def _stretch(rng, design, event, columns, scores, node, log_loading, log_shift):  # type: ignore[no-untyped-def]
+    """Move U' Z to g U' Z, v to v / g^2 and the shift ratio to its g^2-fold.
+
+    What factors add to the classes' differences stays, and with it most of P(S). Returns the log
+    shift ratio; overwrites the scores and the log loading ratio.
+    """
+    along, _ = project(scores, event.basis)
+    given = (design, event, columns, scores, along, node, log_loading, log_shift)
+    low = max(0.5 * (log_loading[0] - HIGHEST), 0.5 * (LOWEST - log_shift))
+    high = min(0.5 * (log_loading[0] - LOWEST), 0.5 * (HIGHEST - log_shift))
+    update = slice_start(rng, 0.0, _log_density_of_stretch(0.0, *given), _WIDTH, low, high)
+    while update[PHASE] != DONE:
+        slice_tell(rng, update, _log_density_of_stretch(update[POINT], *given))
+    x = update[X]
+    scores += event.basis @ (np.expm1(x) * along)
+    log_loading[0] -= 2.0 * x
+    return log_shift + 2.0 * x
+
+
+@kernel()
 def _propose(rng, mean, root, deviation, kept_share):  # type: ignore[no-untyped-def]
     """Return scores whose normal distribution given the parameters is left as it is, (n, d)."""
     n, d = mean.shape
@@ -317,13 +274,13 @@ def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type
             proposed += event.basis @ (event.basis.T @ (scores - proposed))
         scores[:] = proposed
         return 1.0
-    now = _log_selection_at(event, design, node, scores, loading)
+    now = log_selection_at(event, design, node, scores, loading)
     accepted = 0
     for r in range(event.kept_share.size):
         proposed = _propose(rng, mean, root, scores - mean, event.kept_share[r])
         # U' Z stays: given the parameters it is independent of the rest.
         proposed += event.basis @ (event.basis.T @ (scores - proposed))
-        value = _log_selection_at(event, design, node, proposed, loading)
+        value = log_selection_at(event, design, node, proposed, loading)
         # The proposal keeps the normal distribution given the parameters, so only P(S) is left of
         # the Metropolis-Hastings ratio.
         if np.log(rng.random()) < value - now:
@@ -378,9 +335,24 @@ def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, v
                 log_shift = draw_shift(rng, log_shift, event, project(scores, event.basis)[0])
                 shift = np.exp(log_shift)
             _draw_along(rng, current, event, shift, columns, scores, node, loading)
+        if event.has_shifts:
+            log_shift = _stretch(rng, current, event, columns, scores, node, log_loading, log_shift)
+            shift = np.exp(log_shift)
         moments = score_moments(scores, columns, design.codes, design.counts)
     loading = np.exp(log_loading)
     drawn = draw_columns(rng, current, columns, moments, loading, design.weights[node])
+    if has_factors:
+        position, variance, loadings, _, _, _ = drawn
+        parameters = Columns(current.ratio[position], variance, loadings)
+        contrasts = event.basis.T @ values
+        left = columns.left
+        follow(rng, current, event, shift, node, left, contrasts, parameters, scores, log_loading)
+        moments = score_moments(scores, columns, design.codes, design.counts)
+        loading = np.exp(log_loading)
+        centre, expected, spread = draw_centres(
+            rng, current, columns, moments, position, variance, loadings
+        )
+        drawn = (position, variance, loadings, centre, expected, spread)
     shifts = draw_class_shifts(rng, event, shift, scores, design.codes, design.counts.size)
     _, variance, loadings, centre, _, _ = drawn
     accepted = 1.0
