@@ -146,8 +146,8 @@ class Diagnostics:
     ess_tail: FloatArray
 
     def agree(self) -> bool:
-        """Whether chains need not go on; single ones, and few draws, cannot be compared."""
-        return bool(np.all((self.rhat <= AGREED) | ~np.isfinite(self.mcse) | np.isnan(self.rhat)))
+        """Whether chains need not go on; a single one has nothing to be compared with."""
+        return bool(np.all((self.rhat <= AGREED) | np.isnan(self.rhat)))
 
     def problems(self) -> list[str]:
         """Say in plain words what is wrong; nothing where nothing is."""

@@ -37,9 +37,9 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     units of the typical variance within classes, loadings the variance w_lambda s2_j, and the
     factors' own shifts delta_c a variance that all share: what moves many features within a class
     often also differs between classes. The square roots of w_lambda and of the shifts' variance
-    are half Cauchy with scale 1. s2_j is inverse gamma with a shape that is learned from all
-    features, and a scale that is that of the whole variance within classes times the share of
-    noise, which is exponential with mean 1. Without factors this is `SelectiveGaussianNB`.
+    are half Cauchy with scale 1. s2_j is inverse gamma with shape 2 and scale 2 in units of the
+    column's own variance, times the share of noise, which all share and which is exponential with
+    mean 1: units do not matter. Without factors this is `SelectiveGaussianNB`.
 
     The posterior is sampled by Markov chains, conditioned on the event that the other features
     were discarded: its probability given the factors' scores is one of a quadratic form.
@@ -79,7 +79,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         Markov chains.
     n_samples : int, default=1000
         Draws to keep of each.
-    n_warmup : int, default=500
+    n_warmup : int, default=300
         Sweeps before these.
     n_doublings : int, default=3
         How often, at most, chains go on to twice their length because R-hat of any quantity is
@@ -183,7 +183,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         recalibrate: Literal["slope"] | None = "slope",
         n_chains: int = 4,
         n_samples: int = 1000,
-        n_warmup: int = 500,
+        n_warmup: int = 300,
         n_doublings: int = 3,
         n_jobs: int | None = None,
         random_state: Any = None,

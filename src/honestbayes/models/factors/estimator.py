@@ -35,7 +35,7 @@ POSTERIOR = ("loadings", "location", "variance", "signal_ratio")
 MOST_FACTORS = 3
 """Numbers of factors up to this one are tried where the number is to be chosen."""
 
-FOLD_WARMUP, FOLD_SAMPLES = 100, 200
+FOLD_WARMUP, FOLD_SAMPLES = 50, 100
 """Sweeps of the single chain of each fold; a fold's own error is far larger than theirs."""
 
 

@@ -36,7 +36,10 @@ KEPT_SHARE = (0.0, 0.7, 0.95)
 MOST_GROUPS = 4
 """Discarded features with missing cells are put into so many groups by their observed cases."""
 
-FACTOR_VARIANCE = VariancePrior(*map(float, __import__("os").environ.get("FV", "2,2").split(",")))
+FACTOR_VARIANCE = VariancePrior(2.0, 2.0)
+"""The prior of a column's own variance beside factors, times the share of noise, in units of the
+column's whole variance: worth four cases. Less would let a factor be a single column, whose own
+variance is then next to nothing (docs/factors.rst, "Units")."""
 
 _NEGLIGIBLE = 1e-3
 """Ratios are left out of P(S) where all of them together change its logarithm by less."""

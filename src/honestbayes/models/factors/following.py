@@ -28,7 +28,16 @@ from honestbayes.compiled import kernel
 from honestbayes.models.factors.discarded import log_selection_of
 from honestbayes.models.factors.parameters import HIGHEST, LOWEST, log_prior_of_ratio
 from honestbayes.models.factors.whitened import factorise, hold, log_density, move_scores
-from honestbayes.sampling.slicing import DONE, LOG_F, PHASE, POINT, X, slice_start, slice_tell
+from honestbayes.sampling.slicing import (
+    DONE,
+    LEVEL,
+    LOG_F,
+    PHASE,
+    POINT,
+    X,
+    slice_start,
+    slice_tell,
+)
 
 _WIDTH = 2.0
 _MOST_SHRINKAGE = 60
@@ -82,7 +91,7 @@ def _draw_scale(rng, g, value, design, event, shift, node, held, columns, log_lo
             columns,
             log_loading,
             log_prior_of_ratio(x),
-            -np.inf,
+            update[LEVEL],
         )
         slice_tell(rng, update, log_f)
     log_loading[g] = update[X]

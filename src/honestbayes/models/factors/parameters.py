@@ -46,7 +46,7 @@ def draw_columns(rng, design, columns, moments, loading, weights):  # type: igno
         Mean of nu + mu_c given all of the above, and s2 plus its variance: what a new case of the
         class is like, scores apart.
     """
-    table = log_marginals(design, columns, moments, loading)
+    table = log_marginals(design, columns, moments, loading, -1)
     shared = share(design.ratio, design.counts, moments, loading)
     n_classes, k, d = design.counts.size, design.group.size, moments.within.shape[0]
     position = np.empty(k, dtype=np.int64)

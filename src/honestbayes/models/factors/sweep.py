@@ -11,8 +11,9 @@ what features are correlated with. A sweep
 2. draws the node of the scale;
 3. draws each log loading ratio, the log share of noise and the log shift ratio by slice sampling;
 4. draws U' Z, the part of the scores that is correlated with the class or the response, by
-   elliptical slice sampling (its prior is normal);
-5. draws the parameters of all columns;
+   elliptical slice sampling (its prior is normal), and stretches it against ratios;
+5. draws the parameters of all columns, and moves them again with scores that follow
+   (`factors.following`);
 6. draws the rest of Z given them, a normal distribution. The probability that N features were
    discarded depends most on U' Z, which stays as it is; the rest is proposed in steps that leave
    its normal distribution as it is, small ones too, each accepted with the ratio of P(S)^N;
@@ -54,12 +55,12 @@ from honestbayes.models.factors.parameters import (
     score_conditional,
 )
 from honestbayes.models.factors.whitened import Columns
-from honestbayes.sampling.slicing import DONE, PHASE, POINT, X, slice_start, slice_tell
+from honestbayes.sampling.slicing import DONE, LEVEL, PHASE, POINT, X, slice_start, slice_tell
 
 LOWEST_NOISE, HIGHEST_NOISE = -8.0, 3.0
 """Bounds of the log share of noise."""
 
-_WIDTH, _NOISE_WIDTH = 1.0, 0.5
+_WIDTH, _NOISE_WIDTH = 2.0, 0.5
 _MOST_SHRINKAGE = 60
 _ALONG_UPDATES = 2
 """Updates of U' Z in each sweep, which is what moves slowest."""
@@ -101,7 +102,7 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
     n_nodes = design.weights.shape[0]
     if n_nodes == 1:
         return 0
-    table = log_marginals(design, columns, moments, loading)
+    table = log_marginals(design, columns, moments, loading, -1)
     any_used = np.zeros(design.ratio.size, dtype=np.bool_)
     for t in range(n_nodes):
         any_used |= event.used[t]
@@ -121,13 +122,18 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
 
 
 @kernel()
-def _log_density_of_loading(x, g, design, event, columns, moments, scores, node, log_loading):  # type: ignore[no-untyped-def]
-    """Return the log density of one log loading ratio, columns' parameters integrated out."""
+def _log_density_of_loading(  # type: ignore[no-untyped-def]
+    x, level, g, design, event, columns, moments, scores, node, log_loading
+):
+    """Return the log density of one log loading ratio, columns' parameters integrated out.
+
+    Where it is below the level without P(S), which is at most 1, P(S) is left out.
+    """
     loading = np.exp(log_loading)
     loading[g] = np.exp(x)
     table = log_marginals(design, columns, moments, loading, g)
     result = log_prior_of_ratio(x) + mixed(table, design.weights[node], design.drawn_from)
-    if g == 0:
+    if g == 0 and result > level:
         result += log_selection_at(event, design, node, scores, loading[0])
     return result
 
@@ -136,10 +142,10 @@ def _log_density_of_loading(x, g, design, event, columns, moments, scores, node,
 def _draw_loading(rng, g, design, event, columns, moments, scores, node, log_loading):  # type: ignore[no-untyped-def]
     """Draw one log loading ratio by slice sampling; overwrites it."""
     given = (g, design, event, columns, moments, scores, node, log_loading)
-    log_f = _log_density_of_loading(log_loading[g], *given)
+    log_f = _log_density_of_loading(log_loading[g], -np.inf, *given)
     update = slice_start(rng, log_loading[g], log_f, _WIDTH, LOWEST, HIGHEST)
     while update[PHASE] != DONE:
-        slice_tell(rng, update, _log_density_of_loading(update[POINT], *given))
+        slice_tell(rng, update, _log_density_of_loading(update[POINT], update[LEVEL], *given))
     log_loading[g] = update[X]
 
 
@@ -150,7 +156,7 @@ def log_prior_of_noise(log_noise):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _log_density_of_noise(x, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
+def _log_density_of_noise(x, level, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
     """Return the log density of the log share of noise, columns' parameters integrated out."""
     current = with_noise(design, x)
     table = log_marginals(current, columns, moments, loading, 0)
@@ -158,28 +164,30 @@ def _log_density_of_noise(x, design, event, columns, moments, scores, node, load
     for j in range(design.group.size):
         if design.group[j] == 0:
             result += design.shape[j] * x
-    return result + log_selection_at(event, current, node, scores, loading[0])
+    if result > level:
+        result += log_selection_at(event, current, node, scores, loading[0])
+    return result
 
 
 @kernel()
 def _draw_noise(rng, log_noise, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
     """Draw the log share of noise by slice sampling."""
     given = (design, event, columns, moments, scores, node, loading)
-    log_f = _log_density_of_noise(log_noise, *given)
+    log_f = _log_density_of_noise(log_noise, -np.inf, *given)
     update = slice_start(rng, log_noise, log_f, _NOISE_WIDTH, LOWEST_NOISE, HIGHEST_NOISE)
     while update[PHASE] != DONE:
-        slice_tell(rng, update, _log_density_of_noise(update[POINT], *given))
+        slice_tell(rng, update, _log_density_of_noise(update[POINT], update[LEVEL], *given))
     return update[X]
 
 
 @kernel()
-def _collapsed(design, event, columns, scores, node, loading, level=-np.inf):  # type: ignore[no-untyped-def]
+def _collapsed(design, event, columns, scores, node, loading, level):  # type: ignore[no-untyped-def]
     """Return the log likelihood of all columns given Z, times P(S).
 
     Where the likelihood alone is below the level, P(S) is not computed: it is at most 1.
     """
     moments = score_moments(scores, columns, design.codes, design.counts)
-    table = log_marginals(design, columns, moments, loading)
+    table = log_marginals(design, columns, moments, loading, -1)
     likelihood = mixed(table, design.weights[node], design.drawn_from)
     if likelihood <= level:
         return -np.inf
@@ -193,7 +201,7 @@ def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # t
     other = rng.standard_normal(along.shape)
     for b in range(along.shape[0]):
         other[b] *= np.sqrt(1.0 + shift * event.signal[b])
-    now = _collapsed(design, event, columns, scores, node, loading)
+    now = _collapsed(design, event, columns, scores, node, loading, -np.inf)
     # A uniform height under the density, in logarithms. The ellipse through U' Z and an independent
     # draw of its prior leaves the prior as it is, so that the height needs the likelihood alone.
     level = now - rng.standard_exponential()
@@ -214,7 +222,9 @@ def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # t
 
 
 @kernel()
-def _log_density_of_stretch(x, design, event, columns, scores, along, node, log_loading, log_shift):  # type: ignore[no-untyped-def]
+def _log_density_of_stretch(  # type: ignore[no-untyped-def]
+    x, level, design, event, columns, scores, along, node, log_loading, log_shift
+):
     """Return the log density of the state with U' Z times exp(x), against the ratios."""
     result = log_prior_of_ratio(log_loading[0] - 2.0 * x)
     result += log_density_of_shift(log_shift + 2.0 * x, event, np.exp(x) * along)
@@ -223,7 +233,7 @@ def _log_density_of_stretch(x, design, event, columns, scores, along, node, log_
     loading = np.exp(log_loading)
     loading[0] *= np.exp(-2.0 * x)
     stretched = scores + event.basis @ (np.expm1(x) * along)
-    return result + _collapsed(design, event, columns, stretched, node, loading)
+    return result + _collapsed(design, event, columns, stretched, node, loading, level - result)
 
 
 @kernel()
@@ -237,9 +247,10 @@ def _stretch(rng, design, event, columns, scores, node, log_loading, log_shift):
     given = (design, event, columns, scores, along, node, log_loading, log_shift)
     low = max(0.5 * (log_loading[0] - HIGHEST), 0.5 * (LOWEST - log_shift))
     high = min(0.5 * (log_loading[0] - LOWEST), 0.5 * (HIGHEST - log_shift))
-    update = slice_start(rng, 0.0, _log_density_of_stretch(0.0, *given), _WIDTH, low, high)
+    log_f = _log_density_of_stretch(0.0, -np.inf, *given)
+    update = slice_start(rng, 0.0, log_f, _WIDTH, low, high)
     while update[PHASE] != DONE:
-        slice_tell(rng, update, _log_density_of_stretch(update[POINT], *given))
+        slice_tell(rng, update, _log_density_of_stretch(update[POINT], update[LEVEL], *given))
     x = update[X]
     scores += event.basis @ (np.expm1(x) * along)
     log_loading[0] -= 2.0 * x
@@ -315,7 +326,8 @@ def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, v
     shift = np.exp(log_shift) if event.has_shifts else 0.0
     # A partially collapsed Gibbs sampler: steps 1 to 4 integrate the columns' parameters out, so
     # they come before step 5, which draws these, and steps 6 and 7, which condition on them, after
-    # it. In another order the chain would not have the posterior as its distribution.
+    # it. In another order the chain would not have the posterior as its distribution. The second
+    # half of step 5 integrates nu and class effects out, so these are drawn again after it.
     columns = column_moments(values, design.codes, design.counts)
     if has_factors:
         _rescale(rng, event, shift, scores, log_loading)
@@ -362,5 +374,5 @@ def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, v
     if design.missing.any():
         draw_missing(rng, design, scores, variance, loadings, centre, values)
         columns = column_moments(values, design.codes, design.counts)
-    log_density = _collapsed(current, event, columns, scores, node, loading)
+    log_density = _collapsed(current, event, columns, scores, node, loading, -np.inf)
     return node, log_noise, log_shift, shifts, drawn, log_density, accepted
