@@ -21,7 +21,10 @@ FILES = (
     "correction.factor_event",
     "correction.factor_contour",
     "models.factors.kernels",
+    "models.factors.discarded",
     "models.factors.parameters",
+    "models.factors.whitened",
+    "models.factors.following",
     "models.factors.sweep",
 )
 NOT_COMPILED = "def kernel(**options):\n    return lambda function: function\n"
@@ -48,7 +51,17 @@ def plain_modules(changes=()):
             exec(compile(text, str(path), "exec"), module.__dict__)
             loaded.append(module)
         assert found == set(changes), "the text to change is not in the source"
-        short = ("slicing", "event", "contour", "kernels", "parameters", "sweep")
+        short = (
+            "slicing",
+            "event",
+            "contour",
+            "kernels",
+            "discarded",
+            "parameters",
+            "whitened",
+            "following",
+            "sweep",
+        )
         yield types.SimpleNamespace(**dict(zip(short, loaded, strict=True)))
     finally:
         for name, module in before.items():
@@ -61,7 +74,7 @@ def plain_modules(changes=()):
 def event_of(modules, codes, n_discarded):
     """The event that so many features of complete cases were discarded; their ratios: `RATIO`."""
     contrasts = modules.event.class_contrasts(codes)
-    return modules.sweep.FactorEvent(
+    return modules.discarded.FactorEvent(
         contrasts.basis,
         contrasts.signal,
         0.35,

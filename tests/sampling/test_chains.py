@@ -52,7 +52,7 @@ def run(schedule=SCHEDULE, seed=0, **words):
 
 
 def read(path, of="me", schedule=SCHEDULE):
-    return read_checkpoint(path, of, Walk().form().like(starts()), schedule)
+    return read_checkpoint(path, of, Walk().form().like(starts()), [schedule])
 
 
 def equal(a, b):

@@ -6,19 +6,26 @@ that take long), so what fails is the mistake.
 
 import pytest
 from factor_source import plain_modules
-from planted import factor_columns, factor_event, factor_moves
+from planted import factor_columns, factor_event, factor_following, factor_moves
 
 PLANTED = [
     pytest.param(part.CHECKS[check], right, wrong, id=name)
-    for part in (factor_columns, factor_event, factor_moves)
+    for part in (factor_columns, factor_event, factor_following, factor_moves)
     for name, check, right, wrong in part.MISTAKES
 ]
 
 
-@pytest.mark.parametrize("name", factor_moves.LONG)
-def test_the_check_passes_on_the_source_as_it_is(name):
+LONG = [
+    pytest.param(part.CHECKS[name], id=name)
+    for part in (factor_following, factor_moves)
+    for name in part.LONG
+]
+
+
+@pytest.mark.parametrize("check", LONG)
+def test_the_check_passes_on_the_source_as_it_is(check):
     with plain_modules() as modules:
-        assert factor_moves.CHECKS[name](modules)
+        assert check(modules)
 
 
 @pytest.mark.parametrize(("check", "right", "wrong"), PLANTED)

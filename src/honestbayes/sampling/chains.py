@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,13 +39,6 @@ SECONDS = 0.5
 
 SAVE_EVERY = 60.0
 """Seconds between checkpoints."""
-
-
-def show_progress(done: int, total: int) -> None:
-    """Write how far the chains are, on one line of the standard error."""
-    end = "\n" if done == total else ""
-    sys.stderr.write(f"\rsampling: {done:,} of {total:,} steps ({done / total:.0%}){end}")
-    sys.stderr.flush()
 
 
 class Kernel(Protocol):

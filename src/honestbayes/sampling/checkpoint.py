@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 
 from honestbayes.files import ModelFileError, read_archive, write_archive
 from honestbayes.files.entries import Entries
-from honestbayes.files.fields import Whole
+from honestbayes.files.fields import Known, Whole
 from honestbayes.sampling.chains import Chain, Run, Schedule
 from honestbayes.sampling.draws import Draws
 from honestbayes.sampling.form import Form
@@ -92,7 +93,7 @@ def write_checkpoint(path: str | os.PathLike[str], run: Run, of: str) -> None:
 
 
 def read_checkpoint(
-    path: str | os.PathLike[str], of: str, form: Form, schedule: Schedule
+    path: str | os.PathLike[str], of: str, form: Form, schedules: Sequence[Schedule]
 ) -> Run | None:
     """Return the run that a file holds; None where there is no file.
 
@@ -104,8 +105,8 @@ def read_checkpoint(
         Fingerprint of what the chains depend on.
     form : Form
         What they look like, with all lengths (`Form.like`).
-    schedule : Schedule
-        Which of their sweeps are kept.
+    schedules : sequence of Schedule
+        Which of their sweeps may be kept: one for each stage that they may be in.
 
     Raises
     ------
@@ -132,13 +133,13 @@ def read_checkpoint(
         )
         raise ValueError(msg)
     try:
-        return _run_from_plain(Entries(archive.content, archive.arrays), form, schedule)
+        return _run_from_plain(Entries(archive.content, archive.arrays), form, schedules)
     except ModelFileError as error:
         msg = f"{name!r} is not a valid checkpoint: {error}. Remove it to start anew."
         raise ModelFileError(msg) from None
 
 
-def _run_from_plain(entries: Entries, form: Form, schedule: Schedule) -> Run:
+def _run_from_plain(entries: Entries, form: Form, schedules: Sequence[Schedule]) -> Run:
     """Return the run that plain data describe; refuse one that the kernel could not go on from."""
     entries.value("fingerprint")
     n_chains = Whole(1, _MOST_CHAINS).read(entries, "n_chains", {})
@@ -149,7 +150,7 @@ def _run_from_plain(entries: Entries, form: Form, schedule: Schedule) -> Run:
     whole = isinstance(streams, list) and len(streams) == n_chains
     entries.check(whole, "streams", "are not whole")
     entries.check(all(map(_is_stream, streams)), "streams", "are damaged")
-    state, drawn = form.read(entries, schedule.n_kept(n_sweeps))
+    state, drawn = _read_form(entries, form, {each.n_kept(n_sweeps) for each in schedules})
     entries.finish()
     chains = tuple(
         Chain(
@@ -160,6 +161,15 @@ def _run_from_plain(entries: Entries, form: Form, schedule: Schedule) -> Run:
         for c, stream in enumerate(streams)
     )
     return Run(chains, Draws(drawn, n_chains))
+
+
+def _read_form(entries: Entries, form: Form, n_draws: set[int]) -> tuple[Known, Known]:
+    """Return states and draws, of which there may be any of some numbers."""
+    *others, last = sorted(n_draws)
+    for number in others:
+        with suppress(ModelFileError):
+            return form.read(entries, number)
+    return form.read(entries, last)
 
 
 def _stream_to_plain(stream: Mapping[str, Any]) -> list[str | int]:

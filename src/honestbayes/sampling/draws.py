@@ -16,6 +16,9 @@ from honestbayes.types import AnyArray, FloatArray
 RHAT_LIMIT = 1.05
 """Chains that agree have an R-hat below this."""
 
+AGREED = 1.01
+"""Chains that may go on do so while the R-hat of any quantity is above this."""
+
 ESS_LIMIT = 100.0
 """Independent draws of all chains together that a tail quantile asks for at least."""
 
@@ -147,6 +150,10 @@ class Diagnostics:
     rhat: FloatArray
     ess_bulk: FloatArray
     ess_tail: FloatArray
+
+    def agree(self) -> bool:
+        """Whether chains need not go on; a single one has nothing to be compared with."""
+        return bool(np.all((self.rhat <= AGREED) | np.isnan(self.rhat)))
 
     def problems(self) -> list[str]:
         """Say in plain words what is wrong; nothing where nothing is."""

@@ -15,7 +15,6 @@ from honestbayes.sampling.chains import (
     Schedule,
     State,
     advance,
-    show_progress,
     start,
 )
 from honestbayes.sampling.checkpoint import (
@@ -25,6 +24,8 @@ from honestbayes.sampling.checkpoint import (
     write_checkpoint,
 )
 from honestbayes.sampling.draws import Draws
+from honestbayes.sampling.progress import Remaining
+from honestbayes.sampling.stages import at_stage, kept_on, stage_of
 from honestbayes.threads import one_blas_thread
 
 
@@ -46,6 +47,8 @@ class Sampling:
         Where chains are written while they run.
     verbose : bool
         Whether progress is shown.
+    n_doublings : int
+        How often chains may go on to twice their length where their draws do not agree.
     """
 
     schedule: Schedule
@@ -54,6 +57,7 @@ class Sampling:
     n_jobs: int | None = None
     checkpoint: str | PathLike[str] | None = None
     verbose: bool = False
+    n_doublings: int = 0
 
 
 def sample(
@@ -61,6 +65,7 @@ def sample(
     starts: Callable[[np.random.SeedSequence], Sequence[State]],
     sampling: Sampling,
     *depends_on: Any,
+    agree: Callable[[Draws], bool] = lambda _draws: True,
 ) -> tuple[Draws, bool]:
     """Run chains, from a checkpoint where there is one.
 
@@ -74,6 +79,8 @@ def sample(
         How they are run.
     *depends_on
         All else that draws depend on: another run does not go on from a checkpoint of this one.
+    agree : callable, optional
+        Whether chains may stop, given their draws; else they go on (`sampling.stages`).
 
     Returns
     -------
@@ -90,10 +97,20 @@ def sample(
     save = None
     first = starts(states_seed)
     if sampling.checkpoint is not None:
-        path, n_warmup = sampling.checkpoint, sampling.schedule.n_warmup
-        of = fingerprint(*depends_on, sampling.n_chains, n_warmup, seed.entropy, seed.spawn_key)
+        path, schedule = sampling.checkpoint, sampling.schedule
+        # Without stages more draws of the same chains may be asked for later.
+        stages = (schedule.n_samples, sampling.n_doublings) if sampling.n_doublings else ()
+        of = fingerprint(
+            *depends_on,
+            sampling.n_chains,
+            schedule.n_warmup,
+            seed.entropy,
+            seed.spawn_key,
+            *stages,
+        )
         check_place(path)
-        run = read_checkpoint(path, of, kernel.form().like(first), sampling.schedule)
+        lengths = [at_stage(schedule, stage) for stage in range(sampling.n_doublings + 1)]
+        run = read_checkpoint(path, of, kernel.form().like(first), lengths)
 
         def save(run: Run) -> None:
             write_checkpoint(path, run, of)
@@ -101,12 +118,32 @@ def sample(
     if run is None:
         run = start(first, chains_seed)
     with one_blas_thread():
+        return _run_stages(kernel, run, sampling, agree, save)
+
+
+def _run_stages(
+    kernel: Kernel,
+    run: Run,
+    sampling: Sampling,
+    agree: Callable[[Draws], bool],
+    save: Callable[[Run], None] | None,
+) -> tuple[Draws, bool]:
+    """Run chains until their draws agree, or may not be made longer."""
+    first = sampling.schedule
+    stage = stage_of(run, first) if sampling.n_doublings else 0
+    progress = Remaining(len(run.chains), first, sampling.n_doublings)
+    drawn = run.draws
+    while True:
         run, interrupted = advance(
             kernel,
             run,
-            sampling.schedule,
+            at_stage(first, stage),
             n_jobs=sampling.n_jobs,
-            progress=show_progress if sampling.verbose else None,
+            progress=progress.show if sampling.verbose else None,
             save=save,
         )
-    return run.draws.first(sampling.schedule.n_samples), interrupted
+        drawn = run.draws if run.draws.n_draws else drawn
+        if interrupted or stage >= sampling.n_doublings or agree(drawn):
+            return drawn.first(first.n_samples), interrupted
+        stage += 1
+        run = Run(run.chains, kept_on(run.draws, first))

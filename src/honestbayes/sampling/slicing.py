@@ -8,6 +8,9 @@ kernel, slices and all, is compiled once and cached on disk::
         slice_tell(rng, update, log_density(update[POINT]))
     x, log_f = update[X], update[LOG_F]
 
+What is at most ``update[LEVEL]`` is off the slice: a density that is known to be below it need not
+be computed in full.
+
 References
 ----------
 Neal, R. M. (2003). Slice sampling. Annals of Statistics 31, 705-767; figures 3 and 5.
@@ -22,8 +25,8 @@ from honestbayes.compiled import kernel
 MOST_STEPS = 50
 """Widths by which an interval may be stepped out, both sides together."""
 
-X, LOG_F, POINT, PHASE = 0, 1, 2, 3
-_LEVEL, _LEFT, _RIGHT, _WIDTH, _LOW, _HIGH, _STEPS_LEFT, _STEPS_RIGHT = 4, 5, 6, 7, 8, 9, 10, 11
+X, LOG_F, POINT, PHASE, LEVEL = 0, 1, 2, 3, 4
+_LEFT, _RIGHT, _WIDTH, _LOW, _HIGH, _STEPS_LEFT, _STEPS_RIGHT = 5, 6, 7, 8, 9, 10, 11
 _SIZE = 12
 
 _STEP_LEFT, _STEP_RIGHT, _SHRINK = 0.0, 1.0, 2.0
@@ -52,7 +55,7 @@ def slice_start(rng, x, log_f, width, low, high):  # type: ignore[no-untyped-def
     """
     update = np.empty(_SIZE)
     update[X], update[LOG_F] = x, log_f
-    update[_LEVEL] = log_f - rng.standard_exponential()
+    update[LEVEL] = log_f - rng.standard_exponential()
     update[_LEFT] = x - width * rng.random()
     update[_RIGHT] = update[_LEFT] + width
     update[_WIDTH], update[_LOW], update[_HIGH] = width, low, high
@@ -66,7 +69,7 @@ def slice_start(rng, x, log_f, width, low, high):  # type: ignore[no-untyped-def
 @kernel()
 def slice_tell(rng, update, log_f):  # type: ignore[no-untyped-def]
     """Tell the log density at ``update[POINT]``."""
-    on_slice = log_f > update[_LEVEL]
+    on_slice = log_f > update[LEVEL]
     if update[PHASE] == _STEP_LEFT:
         if on_slice:
             update[_LEFT] -= update[_WIDTH]

@@ -7,7 +7,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from honestbayes.models.factors.classifier import SelectiveFactorClassifier
 from honestbayes.models.factors.regressor import SelectiveFactorRegressor
 
-FEW = {"n_factors": 1, "n_chains": 2, "n_warmup": 30, "n_samples": 30, "random_state": 0}
+FEW = {
+    "n_factors": 1,
+    "n_chains": 2,
+    "n_warmup": 30,
+    "n_samples": 30,
+    "n_doublings": 0,
+    "random_state": 0,
+}
 
 pytestmark = [
     # So few sweeps are too few, and the estimators say so.

@@ -17,7 +17,7 @@ from honestbayes.models.factors.classifier import SelectiveFactorClassifier
 from honestbayes.models.factors.predict import log_density_of_classes, log_density_of_draws
 from honestbayes.models.shared import intervals
 
-CHAINS = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "random_state": 0}
+CHAINS = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "n_doublings": 0, "random_state": 0}
 SHORT = {**CHAINS, "recalibrate": None}
 
 
@@ -131,16 +131,33 @@ def test_far_values_and_another_prevalence():
 
 
 @few_sweeps
-def test_units_and_origins_of_features_do_not_matter():
+@pytest.mark.parametrize("n_factors", [0, 1, 2])
+def test_each_column_times_its_own_power_of_two_gives_the_same_bits(n_factors):
+    X, y = table(n_classes=2 + (n_factors == 1), missing=0.05 if n_factors == 2 else 0.0)
+    factor = 2.0 ** np.random.default_rng(1).integers(-40, 41, X.shape[1])
+    words = {**SHORT, "n_factors": n_factors, "always_keep": [7]}
+    one = SelectiveFactorClassifier(**words).fit(X, y)
+    two = SelectiveFactorClassifier(**words).fit(X * factor, y)
+    for name in one.draws_.values:
+        np.testing.assert_array_equal(one.draws_[name], two.draws_[name])
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X * factor))
+
+
+@few_sweeps
+@pytest.mark.parametrize("seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (2, 3, 4))])
+def test_other_units_and_origins_give_the_same_probabilities(seed):
     X, y = table()
-    rng = np.random.default_rng(1)
-    scale, shift = 2.0, rng.normal(size=X.shape[1]) * 100
-    one = SelectiveFactorClassifier(n_factors=1, **SHORT).fit(X, y)
-    # A common unit; shifts of every feature.
-    two = SelectiveFactorClassifier(n_factors=1, **SHORT).fit(X * scale + shift, y)
-    np.testing.assert_allclose(
-        one.predict_proba(X), two.predict_proba(X * scale + shift), atol=1e-5
-    )
+    rng = np.random.default_rng(seed)
+    factor = 10.0 ** rng.uniform(-12, 12, X.shape[1])
+    origin = rng.uniform(-1000, 1000, X.shape[1]) * X.std(axis=0)
+    words = {**SHORT, "n_factors": 1, "n_warmup": 100, "n_samples": 1000}
+    one = SelectiveFactorClassifier(**words).fit(X, y)
+    two = SelectiveFactorClassifier(**words).fit((X + origin) * factor, y)
+    assert one.selection_.columns == two.selection_.columns
+    new = table(seed=9)[0]
+    apart = one.predict_proba(new) - two.predict_proba((new + origin) * factor)
+    # Rounding leads chains apart after some dozens of sweeps: what is left is Monte Carlo error.
+    assert np.abs(apart).max() < 0.06
 
 
 # ----------------------------------------------------------------------------------- intervals
@@ -240,6 +257,38 @@ def test_an_interrupted_fit_is_a_model_of_the_draws_so_far():
     timer.cancel()
     assert 0 < model.draws_.n_draws < 1_000_000
     assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+@few_sweeps
+def test_chains_go_on_to_twice_their_length_until_they_agree(tmp_path):
+    X, y = table()
+    words = {**SHORT, "n_factors": 1, "n_doublings": 2}
+    model = SelectiveFactorClassifier(**words).fit(X, y)
+    assert model.draws_.n_draws == 40
+    assert np.all(model.diagnostics_.rhat > 0)
+    # Chains so short do not agree at once: these have run four times as long, or agree.
+    longest = SelectiveFactorClassifier(
+        n_factors=1,
+        n_chains=2,
+        n_warmup=160,
+        n_samples=160,
+        n_doublings=0,
+        random_state=0,
+        recalibrate=None,
+    ).fit(X, y)
+    halfway = SelectiveFactorClassifier(
+        n_factors=1,
+        n_chains=2,
+        n_warmup=80,
+        n_samples=80,
+        n_doublings=0,
+        random_state=0,
+        recalibrate=None,
+    ).fit(X, y)
+    ends = [longest.draws_["location"][:, 3::4], halfway.draws_["location"][:, 1::2]]
+    assert any(np.array_equal(model.draws_["location"], end) for end in ends)
+    again = SelectiveFactorClassifier(**words, n_jobs=2, checkpoint=tmp_path / "c").fit(X, y)
+    np.testing.assert_array_equal(model.draws_["location"], again.draws_["location"])
 
 
 def test_too_few_sweeps_are_said_to_be_too_few():

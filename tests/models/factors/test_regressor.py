@@ -10,7 +10,7 @@ from honestbayes.models.factors.predict import response_given_columns
 from honestbayes.models.factors.regressor import Predictive, SelectiveFactorRegressor
 from honestbayes.screening.response import screen_response
 
-SHORT = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "random_state": 0}
+SHORT = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "n_doublings": 0, "random_state": 0}
 
 few_sweeps = pytest.mark.filterwarnings("ignore:the chains have not converged")
 
@@ -53,6 +53,36 @@ def test_the_response_given_columns_is_that_of_a_multivariate_normal():
                 multivariate_normal(np.zeros(seen.size), inner).logpdf(left) if seen.size else 0
             )
             assert log_weight[i, s] == pytest.approx(expected, abs=1e-10)
+
+
+@few_sweeps
+@pytest.mark.parametrize("n_factors", [0, 1, 2])
+def test_columns_and_response_times_powers_of_two_give_the_same_bits(n_factors):
+    X, y = table(missing=0.05 if n_factors == 2 else 0.0)
+    factor = 2.0 ** np.random.default_rng(1).integers(-40, 41, X.shape[1])
+    one = SelectiveFactorRegressor(n_factors=n_factors, **SHORT).fit(X, y)
+    two = SelectiveFactorRegressor(n_factors=n_factors, **SHORT).fit(X * factor, y * 2.0**-20)
+    for name in one.draws_.values:
+        np.testing.assert_array_equal(one.draws_[name], two.draws_[name])
+    np.testing.assert_array_equal(one.predict(X), two.predict(X * factor) * 2.0**20)
+
+
+@few_sweeps
+@pytest.mark.parametrize("seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (2, 3, 4))])
+def test_other_units_and_origins_give_the_same_predictions(seed):
+    X, y = table()
+    rng = np.random.default_rng(seed)
+    factor = 10.0 ** rng.uniform(-12, 12, X.shape[1])
+    origin = rng.uniform(-1000, 1000, X.shape[1]) * X.std(axis=0)
+    words = {**SHORT, "n_factors": 1, "n_warmup": 100, "n_samples": 1000}
+    one = SelectiveFactorRegressor(**words).fit(X, y)
+    two = SelectiveFactorRegressor(**words).fit((X + origin) * factor, y)
+    assert one.selection_.columns == two.selection_.columns
+    mean, std = one.predict(X, return_std=True)
+    other, other_std = two.predict((X + origin) * factor, return_std=True)
+    # Rounding leads chains apart after some dozens of sweeps: what is left is Monte Carlo error.
+    assert np.abs((mean - other) / std).max() < 0.1
+    np.testing.assert_allclose(std, other_std, rtol=0.1)
 
 
 def test_quantiles_moments_and_densities_of_a_mixture():

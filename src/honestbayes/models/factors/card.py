@@ -20,8 +20,8 @@ CARDS = (
         beyond="a few factors",
         # In folds the cases that are held out tell less than chains do; the final chains are those
         # of the estimator's own defaults.
-        in_folds={"n_chains": 2, "n_samples": 300, "n_warmup": 300},
-        final={"n_chains": 4, "n_samples": 1000, "n_warmup": 1000},
+        in_folds={"n_chains": 2, "n_samples": 300, "n_warmup": 300, "n_doublings": 0},
+        final={"n_chains": 4, "n_samples": 1000, "n_warmup": 300, "n_doublings": 3},
     ),
     Card(estimator=SelectiveFactorRegressor, title="factor model of a response"),
 )

@@ -11,10 +11,11 @@ import numpy as np
 from honestbayes.correction.factor_event import project
 from honestbayes.files.fields import Counts, Floats, Known
 from honestbayes.files.records import Check
+from honestbayes.models.factors.discarded import FactorEvent
 from honestbayes.models.factors.fit import check_draws, draw_fields
 from honestbayes.models.factors.kernels import Design
 from honestbayes.models.factors.parameters import HIGHEST, LOWEST
-from honestbayes.models.factors.sweep import HIGHEST_NOISE, LOWEST_NOISE, FactorEvent, sweep
+from honestbayes.models.factors.sweep import HIGHEST_NOISE, LOWEST_NOISE, sweep
 from honestbayes.sampling.chains import Info, State
 from honestbayes.sampling.form import Form
 from honestbayes.types import AnyArray, FloatArray

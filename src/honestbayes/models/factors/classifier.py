@@ -38,9 +38,9 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     units of the typical variance within classes, loadings the variance w_lambda s2_j, and the
     factors' own shifts delta_c a variance that all share: what moves many features within a class
     often also differs between classes. The square roots of w_lambda and of the shifts' variance
-    are half Cauchy with scale 1. s2_j is inverse gamma with a shape that is learned from all
-    features, and a scale that is that of the whole variance within classes times the share of
-    noise, which is exponential with mean 1. Without factors this is `SelectiveGaussianNB`.
+    are half Cauchy with scale 1. s2_j is inverse gamma with shape 2 and scale 2 in units of the
+    column's own variance, times the share of noise, which all share and which is exponential with
+    mean 1: units do not matter. Without factors this is `SelectiveGaussianNB`.
 
     The posterior is sampled by Markov chains, conditioned on the event that the other features
     were discarded: its probability given the factors' scores is one of a quadratic form.
@@ -82,8 +82,11 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         Markov chains.
     n_samples : int, default=1000
         Draws to keep of each.
-    n_warmup : int, default=1000
+    n_warmup : int, default=300
         Sweeps before these.
+    n_doublings : int, default=3
+        How often, at most, chains go on to twice their length because R-hat of any quantity is
+        above 1.01. As many draws are kept, from longer chains.
     n_jobs : int, optional
         Chains, or folds, at work at once. It does not change the result.
     random_state : int, RandomState or None, default=None
@@ -161,6 +164,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     """
 
     _kind: ClassVar[str] = "SelectiveFactorClassifier"
+    _absent_parameters: ClassVar[Mapping[str, Any]] = {"n_doublings": 0}
     _kind_of_features: ClassVar[Kind] = "real"
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"factors": FactorPart}
@@ -184,7 +188,8 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         recalibrate: Literal["layer", "slope"] | None = "layer",
         n_chains: int = 4,
         n_samples: int = 1000,
-        n_warmup: int = 1000,
+        n_warmup: int = 300,
+        n_doublings: int = 3,
         n_jobs: int | None = None,
         random_state: Any = None,
         checkpoint: Any = None,
@@ -203,6 +208,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
         self.n_chains = n_chains
         self.n_samples = n_samples
         self.n_warmup = n_warmup
+        self.n_doublings = n_doublings
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.checkpoint = checkpoint

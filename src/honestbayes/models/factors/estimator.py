@@ -35,7 +35,7 @@ POSTERIOR = ("loadings", "location", "variance", "signal_ratio")
 MOST_FACTORS = 3
 """Numbers of factors up to this one are tried where the number is to be chosen."""
 
-FOLD_WARMUP, FOLD_SAMPLES = 100, 200
+FOLD_WARMUP, FOLD_SAMPLES = 50, 100
 """Sweeps of the single chain of each fold; a fold's own error is far larger than theirs."""
 
 
@@ -70,6 +70,7 @@ class FactorEstimator(BaseEstimator):
     n_chains: Any
     n_samples: Any
     n_warmup: Any
+    n_doublings: Any
     n_jobs: Any
     random_state: Any
     checkpoint: Any
@@ -85,7 +86,8 @@ class FactorEstimator(BaseEstimator):
 
     def _sampling(self) -> Sampling:
         """Check the words about chains."""
-        schedule, n_chains = chain_words(self.get_params(deep=False))
+        words = self.get_params(deep=False)
+        schedule, n_chains = chain_words(words)
         if self.checkpoint is not None and not isinstance(self.random_state, Integral):
             msg = (
                 "a checkpoint needs random_state, a whole number: else no fit could go on from it."
@@ -93,7 +95,15 @@ class FactorEstimator(BaseEstimator):
             raise ValueError(msg)
         entropy = check_random_state(self.random_state).randint(2**31 - 1, size=4)
         seed = np.random.SeedSequence([int(word) for word in entropy])
-        return Sampling(schedule, n_chains, seed, self.n_jobs, self.checkpoint, bool(self.verbose))
+        return Sampling(
+            schedule,
+            n_chains,
+            seed,
+            self.n_jobs,
+            self.checkpoint,
+            bool(self.verbose),
+            whole_number(words, "n_doublings", 0),
+        )
 
     def _show(self, drawn: FactorDraws | None, n_factors: int, choice: FactorChoice | None) -> None:
         """Store the draws and what is known of them."""
@@ -144,6 +154,7 @@ def chain_words(params: Mapping[str, Any]) -> tuple[Schedule, int]:
     elif n_factors != "auto":
         msg = f"n_factors={n_factors!r} is neither a number nor 'auto'."
         raise ValueError(msg)
+    whole_number(params, "n_doublings", 0)
     schedule = Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1))
     return schedule, whole_number(params, "n_chains", 1)
 

@@ -37,6 +37,11 @@ KEPT_SHARE = (0.0, 0.7, 0.95)
 MOST_GROUPS = 4
 """Discarded features with missing cells are put into so many groups by their observed cases."""
 
+FACTOR_VARIANCE = VariancePrior(2.0, 2.0)
+"""The prior of a column's own variance beside factors, times the share of noise, in units of the
+column's whole variance: worth four cases. Less would let a factor be a single column, whose own
+variance is then next to nothing (docs/factors.rst, "Units")."""
+
 _NEGLIGIBLE = 1e-3
 """Ratios are left out of P(S) where all of them together change its logarithm by less."""
 
@@ -225,15 +230,20 @@ class FactorDraws:
 
     def diagnostics(self) -> Diagnostics:
         """Judge what was drawn, as far as there is anything to draw."""
-        from honestbayes.models.factors.chains import NUMBERS
+        return _judged(self.draws)
 
-        has_factors = self.draws["loadings"].shape[-1] > 0
-        names = list(NUMBERS) if has_factors else ["log_density"]
-        if np.ptp(self.draws["log_scale"]) > 0:
-            names.append("log_scale")
-        if "log_response_ratio" in self.draws.values and has_factors:
-            names.append("log_response_ratio")
-        return self.draws.diagnostics(names)
+
+def _judged(draws: Draws) -> Diagnostics:
+    """Judge the numbers that are drawn; without factors there are few."""
+    from honestbayes.models.factors.chains import NUMBERS
+
+    has_factors = draws["loadings"].shape[-1] > 0
+    names = list(NUMBERS) if has_factors else ["log_density"]
+    if np.ptp(draws["log_scale"]) > 0:
+        names.append("log_scale")
+    if "log_response_ratio" in draws.values and has_factors:
+        names.append("log_response_ratio")
+    return draws.diagnostics(names)
 
 
 def class_kernel(
@@ -260,7 +270,7 @@ def class_kernel(
     """
     from honestbayes.correction.factor_event import class_contrasts
     from honestbayes.models.factors.chains import FactorKernel
-    from honestbayes.models.factors.sweep import FactorEvent
+    from honestbayes.models.factors.discarded import FactorEvent
 
     posterior, selection, own = fit.posterior, fit.selection, fit.by_design
     weights, log_scale = posterior.weights, np.zeros(1)
@@ -384,6 +394,7 @@ def run_chains(
         *kernel.design,
         *kernel.event,
         n_factors,
+        agree=lambda draws: _judged(draws).agree(),
     )
     if interrupted and draws.n_draws == 0:
         raise KeyboardInterrupt

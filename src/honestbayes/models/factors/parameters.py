@@ -46,7 +46,7 @@ def draw_columns(rng, design, columns, moments, loading, weights):  # type: igno
         Mean of nu + mu_c given all of the above, and s2 plus its variance: what a new case of the
         class is like, scores apart.
     """
-    table = log_marginals(design, columns, moments, loading)
+    table = log_marginals(design, columns, moments, loading, -1)
     shared = share(design.ratio, design.counts, moments, loading)
     n_classes, k, d = design.counts.size, design.group.size, moments.within.shape[0]
     position = np.empty(k, dtype=np.int64)
@@ -126,6 +126,40 @@ def _draw_centres(rng, ratio, counts, s2, mean, weight, total, centre, expected,
 
 
 @kernel()
+def draw_centres(rng, design, columns, moments, position, variance, loadings):  # type: ignore[no-untyped-def]
+    """Draw nu and the class effects of all columns given everything else.
+
+    Returns
+    -------
+    centre, expected, spread : ndarray of shape (C, k)
+        As `draw_columns` returns them.
+    """
+    n_classes, k = design.counts.size, position.size
+    centre, expected, spread = (
+        np.empty((n_classes, k)),
+        np.empty((n_classes, k)),
+        np.empty((n_classes, k)),
+    )
+    for j in range(k):
+        ratio = design.ratio[position[j]]
+        weight = design.counts / (1.0 + ratio * design.counts)
+        mean = columns.mean[:, j] - moments.mean @ loadings[j]
+        _draw_centres(
+            rng,
+            ratio,
+            design.counts,
+            variance[j],
+            mean,
+            weight,
+            weight.sum(),
+            centre[:, j],
+            expected[:, j],
+            spread[:, j],
+        )
+    return centre, expected, spread
+
+
+@kernel()
 def score_conditional(design, values, variance, loadings, centre):  # type: ignore[no-untyped-def]
     """Return the means of all cases' scores given the parameters, shape (n, d), and a root.
 
@@ -170,7 +204,7 @@ def log_prior_of_ratio(log_loading):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _log_density_of_shift(x, event, along):  # type: ignore[no-untyped-def]
+def log_density_of_shift(x, event, along):  # type: ignore[no-untyped-def]
     """Return the log density of the log shift ratio, whose root is half Cauchy with scale 1."""
     result = log_prior_of_ratio(x)
     for b in range(along.shape[0]):
@@ -182,10 +216,10 @@ def _log_density_of_shift(x, event, along):  # type: ignore[no-untyped-def]
 @kernel()
 def draw_shift(rng, log_shift, event, along):  # type: ignore[no-untyped-def]
     """Draw the log shift ratio by slice sampling."""
-    log_f = _log_density_of_shift(log_shift, event, along)
+    log_f = log_density_of_shift(log_shift, event, along)
     update = slice_start(rng, log_shift, log_f, _WIDTH, LOWEST, HIGHEST)
     while update[PHASE] != DONE:
-        slice_tell(rng, update, _log_density_of_shift(update[POINT], event, along))
+        slice_tell(rng, update, log_density_of_shift(update[POINT], event, along))
     return update[X]
 
 

@@ -11,10 +11,10 @@ from scipy.special import log_softmax
 from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.files.records import INLINE, MaybeSection
-from honestbayes.likelihood.normal import VariancePrior, fit_variance_prior
 from honestbayes.models.factors.estimator import FactorChoice, fold_sampling, warn_of_problems
 from honestbayes.models.factors.fit import (
     DRAWS,
+    FACTOR_VARIANCE,
     FACTORS,
     FactorDraws,
     FactorSettings,
@@ -27,7 +27,7 @@ from honestbayes.models.real.part import real_values
 from honestbayes.models.shared.layer import EFFECTIVE_SHARE, Layer, recalibration
 from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, TrainingPart
 from honestbayes.sampling.runs import Sampling
-from honestbayes.screening.moments import Moments, screen_moments
+from honestbayes.screening.moments import screen_moments
 from honestbayes.selection import Selection
 from honestbayes.sources import Source
 from honestbayes.sources.source import RowsOf
@@ -152,28 +152,17 @@ class FactorTraining(TrainingPart):
         """Select, learn the distribution of ratios and variances, and run the chains."""
         moments = screen_moments(self.source, self.labels.codes, self.labels.classes)
         fit = fit_moments(moments, self.settings.gaussian())
-        prior_unit: FloatArray | float = fit.standard.unit
         if self.n_factors:
-            fit, prior_unit = replace(fit, variance_prior=self._shared_prior(moments)), 1.0
+            fit = replace(fit, variance_prior=FACTOR_VARIANCE)
         columns = np.array(fit.selection.columns, dtype=np.int64)
         drawn = None
         if columns.size:
             values = np.asarray(self.source.take(columns), dtype=float)
             kernel, standard = class_kernel(
-                values, self.labels.codes, fit, self.settings, prior_unit
+                values, self.labels.codes, fit, self.settings, fit.standard.unit
             )
             drawn = run_chains(kernel, standard, self.n_factors, 1, self.sampling)
         return FactorPart(fit, self.n_factors, drawn, self.choice)
-
-    @staticmethod
-    def _shared_prior(moments: Moments) -> VariancePrior:
-        """Return a prior that columns share as they are measured.
-
-        With factors each column's own would let chains wander between factors that explain single
-        columns. Without factors the model is the Gaussian naive Bayes, whose columns have it.
-        """
-        degrees = np.maximum(moments.observed.sum(axis=0) - len(moments.classes), 0)
-        return fit_variance_prior(moments.within, np.broadcast_to(degrees, moments.within.shape))
 
 
 def _fold(

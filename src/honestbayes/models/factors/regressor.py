@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -51,8 +51,8 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
 
     with z_i standard normal, e_ij ~ N(0, s2_j) and loadings N(0, w_lambda s2_j). The response has a
     loading ratio of its own; square roots of both are half Cauchy with scale 1. s2_j is inverse
-    gamma with a shape that is learned from all features, and a scale that is that of the whole
-    variance times the share of noise, which is exponential with mean 1.
+    gamma with shape 2 and scale 2 in units of the column's own variance, times the share of noise,
+    which all share and which is exponential with mean 1: units do not matter.
 
     Features with the largest absolute correlation with y are kept. Among thousands some are
     correlated by luck, and a model that knows only these takes the luck for a factor. The posterior
@@ -77,8 +77,11 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         Markov chains.
     n_samples : int, default=1000
         Draws to keep of each.
-    n_warmup : int, default=1000
+    n_warmup : int, default=300
         Sweeps before these.
+    n_doublings : int, default=3
+        How often, at most, chains go on to twice their length because R-hat of any quantity is
+        above 1.01. As many draws are kept, from longer chains.
     n_jobs : int, optional
         Chains, or folds, at work at once. It does not change the result.
     random_state : int, RandomState or None, default=None
@@ -131,6 +134,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
     """
 
     _kind: ClassVar[str] = "SelectiveFactorRegressor"
+    _absent_parameters: ClassVar[Mapping[str, Any]] = {"n_doublings": 0}
 
     def __init__(
         self,
@@ -142,7 +146,8 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         always_keep: Any = None,
         n_chains: int = 4,
         n_samples: int = 1000,
-        n_warmup: int = 1000,
+        n_warmup: int = 300,
+        n_doublings: int = 3,
         n_jobs: int | None = None,
         random_state: Any = None,
         checkpoint: Any = None,
@@ -156,6 +161,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         self.n_chains = n_chains
         self.n_samples = n_samples
         self.n_warmup = n_warmup
+        self.n_doublings = n_doublings
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.checkpoint = checkpoint

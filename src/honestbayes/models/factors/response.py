@@ -13,9 +13,10 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.files.fields import Choice, Known
 from honestbayes.files.records import INLINE, MaybeSection, Section
-from honestbayes.likelihood.normal import VariancePrior, fit_variance_prior
+from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.factors.estimator import FactorChoice, fold_sampling
 from honestbayes.models.factors.fit import (
+    FACTOR_VARIANCE,
     FACTORS,
     KEPT_SHARE,
     FactorDraws,
@@ -191,8 +192,7 @@ class ResponseTraining:
             always_keep=self.settings.always_keep,
             n_cases=self.y.size,
         )
-        degrees = np.maximum(screening.n_observed - 1, 0)
-        prior = fit_variance_prior(screening.square(), degrees)
+        prior = FACTOR_VARIANCE
         values = self.source.take(np.array(selection.columns, dtype=np.int64))
         kernel, standard = response_kernel(
             np.asarray(values, dtype=float), self.y, selection, prior, self.settings
@@ -255,7 +255,7 @@ def response_kernel(
     """
     from honestbayes.correction.factor_event import response_contrast
     from honestbayes.models.factors.chains import FactorKernel
-    from honestbayes.models.factors.sweep import FactorEvent
+    from honestbayes.models.factors.discarded import FactorEvent
 
     table = np.column_stack([y, values])
     standard = standardise(table)
@@ -267,7 +267,6 @@ def response_kernel(
         np.ones((1, 1, 1)),
         np.zeros(values.shape[1] + 1, dtype=np.int64),
         prior,
-        np.append(1.0, 1 / standard.unit[1:]),
     )
     design.group[0] = 1
     design.shape[0] = design.scale[0] = RESPONSE_PRIOR

@@ -11,8 +11,9 @@ what features are correlated with. A sweep
 2. draws the node of the scale;
 3. draws each log loading ratio, the log share of noise and the log shift ratio by slice sampling;
 4. draws U' Z, the part of the scores that is correlated with the class or the response, by
-   elliptical slice sampling (its prior is normal);
-5. draws the parameters of all columns;
+   elliptical slice sampling (its prior is normal), and stretches it against ratios;
+5. draws the parameters of all columns, and moves them again with scores that follow
+   (`factors.following`);
 6. draws the rest of Z given them, a normal distribution. The probability that N features were
    discarded depends most on U' Z, which stays as it is; the rest is proposed in steps that leave
    its normal distribution as it is, small ones too, each accepted with the ratio of P(S)^N;
@@ -27,13 +28,12 @@ Neal, R. M. (1999). Regression and classification using Gaussian process priors.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from honestbayes.compiled import kernel
-from honestbayes.correction.factor_contour import prob_kept
-from honestbayes.correction.factor_event import log_discarded, project
+from honestbayes.correction.factor_event import project
+from honestbayes.models.factors.discarded import log_selection, log_selection_at
+from honestbayes.models.factors.following import follow
 from honestbayes.models.factors.kernels import (
     column_moments,
     log_marginals,
@@ -45,101 +45,25 @@ from honestbayes.models.factors.kernels import (
 from honestbayes.models.factors.parameters import (
     HIGHEST,
     LOWEST,
+    draw_centres,
     draw_class_shifts,
     draw_columns,
     draw_missing,
     draw_shift,
+    log_density_of_shift,
     log_prior_of_ratio,
     score_conditional,
 )
-from honestbayes.sampling.slicing import DONE, PHASE, POINT, X, slice_start, slice_tell
-from honestbayes.types import BoolArray, FloatArray
+from honestbayes.models.factors.whitened import Columns
+from honestbayes.sampling.slicing import DONE, LEVEL, PHASE, POINT, X, slice_start, slice_tell
 
 LOWEST_NOISE, HIGHEST_NOISE = -8.0, 3.0
 """Bounds of the log share of noise."""
 
-_WIDTH, _NOISE_WIDTH = 1.0, 0.5
+_WIDTH, _NOISE_WIDTH = 2.0, 0.5
 _MOST_SHRINKAGE = 60
-_ALONG_UPDATES = 3
+_ALONG_UPDATES = 2
 """Updates of U' Z in each sweep, which is what moves slowest."""
-
-
-class FactorEvent(NamedTuple):
-    """What selection threw away.
-
-    Attributes
-    ----------
-    basis : ndarray of shape (n, B)
-        What features were correlated with (`correction.factor_event.Contrasts`).
-    signal : ndarray of shape (B,)
-        The same.
-    gamma_squared : float
-        Bound on r squared.
-    n_cases : ndarray of shape (D,)
-        Observed cases of each group of discarded features.
-    n_discarded : ndarray of shape (D,)
-        How many there are; no groups: nothing is conditioned on.
-    used : ndarray of bool of shape (T, A)
-        Ratios that matter to P(S) at each node.
-    kept_share : ndarray of shape (R,)
-        How much of its deviation from the mean each proposal of scores keeps, from 0 to 1.
-    has_shifts : bool
-        Whether classes may differ in the factors.
-    """
-
-    basis: FloatArray
-    signal: FloatArray
-    gamma_squared: float
-    n_cases: FloatArray
-    n_discarded: FloatArray
-    used: BoolArray
-    kept_share: FloatArray
-    has_shifts: bool
-
-
-@kernel()
-def log_selection(event, ratio, weights, used, scores, loading):  # type: ignore[no-untyped-def]
-    """Return log P(S | Z, w_lambda) at each node, shape (T,), by the ratios that are used.
-
-    A feature with fewer observed cases than all is taken to have seen a fair sample of them.
-    """
-    result = np.zeros(weights.shape[0])
-    if event.n_discarded.size == 0:
-        return result
-    along, rest = project(scores, event.basis)
-    few = ratio[used]
-    for g in range(event.n_discarded.size):
-        kept = _prob_kept(event, along, rest, few, loading, event.n_cases[g] / scores.shape[0])
-        for t in range(weights.shape[0]):
-            total = 0.0
-            position = 0
-            for a in range(ratio.size):
-                if used[a]:
-                    total += weights[t, a] * kept[position]
-                    position += 1
-            result[t] += event.n_discarded[g] * np.log1p(-min(total, 1.0))
-    return result
-
-
-@kernel()
-def _prob_kept(event, along, rest, ratio, loading, share):  # type: ignore[no-untyped-def]
-    """Return P(kept) at each ratio of a feature that has seen this share of the cases."""
-    n_cases = np.round(share * event.basis.shape[0])
-    along, rest, signal = np.sqrt(share) * along, share * rest, share * event.signal
-    if signal.size == 1:
-        return prob_kept(along, rest, signal[0], ratio, loading, event.gamma_squared, n_cases)
-    return -np.expm1(
-        log_discarded(along, rest, signal, ratio, loading, event.gamma_squared, n_cases)
-    )
-
-
-@kernel()
-def _log_selection_at(event, design, node, scores, loading):  # type: ignore[no-untyped-def]
-    """Return log P(S | Z, w_lambda) at one node."""
-    if event.n_discarded.size == 0:
-        return 0.0
-    one = design.weights[node : node + 1, 0]
-    return log_selection(event, design.ratio, one, event.used[node], scores, loading)[0]
 
 
 @kernel()
@@ -178,12 +102,13 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
     n_nodes = design.weights.shape[0]
     if n_nodes == 1:
         return 0
-    table = log_marginals(design, columns, moments, loading)
+    table = log_marginals(design, columns, moments, loading, -1)
     any_used = np.zeros(design.ratio.size, dtype=np.bool_)
     for t in range(n_nodes):
         any_used |= event.used[t]
     race = design.weights[:, 0]
-    value = log_selection(event, design.ratio, race, any_used, scores, loading[0])
+    along, rest = project(scores, event.basis)
+    value = log_selection(event, design.ratio, race, any_used, along, rest, loading[0])
     for t in range(n_nodes):
         value[t] += mixed(table, design.weights[t], design.drawn_from)
     chance = np.exp(value - value.max())
@@ -197,14 +122,19 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
 
 
 @kernel()
-def _log_density_of_loading(x, g, design, event, columns, moments, scores, node, log_loading):  # type: ignore[no-untyped-def]
-    """Return the log density of one log loading ratio, columns' parameters integrated out."""
+def _log_density_of_loading(  # type: ignore[no-untyped-def]
+    x, level, g, design, event, columns, moments, scores, node, log_loading
+):
+    """Return the log density of one log loading ratio, columns' parameters integrated out.
+
+    Where it is below the level without P(S), which is at most 1, P(S) is left out.
+    """
     loading = np.exp(log_loading)
     loading[g] = np.exp(x)
     table = log_marginals(design, columns, moments, loading, g)
     result = log_prior_of_ratio(x) + mixed(table, design.weights[node], design.drawn_from)
-    if g == 0:
-        result += _log_selection_at(event, design, node, scores, loading[0])
+    if g == 0 and result > level:
+        result += log_selection_at(event, design, node, scores, loading[0])
     return result
 
 
@@ -212,10 +142,10 @@ def _log_density_of_loading(x, g, design, event, columns, moments, scores, node,
 def _draw_loading(rng, g, design, event, columns, moments, scores, node, log_loading):  # type: ignore[no-untyped-def]
     """Draw one log loading ratio by slice sampling; overwrites it."""
     given = (g, design, event, columns, moments, scores, node, log_loading)
-    log_f = _log_density_of_loading(log_loading[g], *given)
+    log_f = _log_density_of_loading(log_loading[g], -np.inf, *given)
     update = slice_start(rng, log_loading[g], log_f, _WIDTH, LOWEST, HIGHEST)
     while update[PHASE] != DONE:
-        slice_tell(rng, update, _log_density_of_loading(update[POINT], *given))
+        slice_tell(rng, update, _log_density_of_loading(update[POINT], update[LEVEL], *given))
     log_loading[g] = update[X]
 
 
@@ -226,7 +156,7 @@ def log_prior_of_noise(log_noise):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _log_density_of_noise(x, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
+def _log_density_of_noise(x, level, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
     """Return the log density of the log share of noise, columns' parameters integrated out."""
     current = with_noise(design, x)
     table = log_marginals(current, columns, moments, loading, 0)
@@ -234,32 +164,34 @@ def _log_density_of_noise(x, design, event, columns, moments, scores, node, load
     for j in range(design.group.size):
         if design.group[j] == 0:
             result += design.shape[j] * x
-    return result + _log_selection_at(event, current, node, scores, loading[0])
+    if result > level:
+        result += log_selection_at(event, current, node, scores, loading[0])
+    return result
 
 
 @kernel()
 def _draw_noise(rng, log_noise, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
     """Draw the log share of noise by slice sampling."""
     given = (design, event, columns, moments, scores, node, loading)
-    log_f = _log_density_of_noise(log_noise, *given)
+    log_f = _log_density_of_noise(log_noise, -np.inf, *given)
     update = slice_start(rng, log_noise, log_f, _NOISE_WIDTH, LOWEST_NOISE, HIGHEST_NOISE)
     while update[PHASE] != DONE:
-        slice_tell(rng, update, _log_density_of_noise(update[POINT], *given))
+        slice_tell(rng, update, _log_density_of_noise(update[POINT], update[LEVEL], *given))
     return update[X]
 
 
 @kernel()
-def _collapsed(design, event, columns, scores, node, loading, level=-np.inf):  # type: ignore[no-untyped-def]
+def _collapsed(design, event, columns, scores, node, loading, level):  # type: ignore[no-untyped-def]
     """Return the log likelihood of all columns given Z, times P(S).
 
     Where the likelihood alone is below the level, P(S) is not computed: it is at most 1.
     """
     moments = score_moments(scores, columns, design.codes, design.counts)
-    table = log_marginals(design, columns, moments, loading)
+    table = log_marginals(design, columns, moments, loading, -1)
     likelihood = mixed(table, design.weights[node], design.drawn_from)
     if likelihood <= level:
         return -np.inf
-    return likelihood + _log_selection_at(event, design, node, scores, loading[0])
+    return likelihood + log_selection_at(event, design, node, scores, loading[0])
 
 
 @kernel()
@@ -269,7 +201,7 @@ def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # t
     other = rng.standard_normal(along.shape)
     for b in range(along.shape[0]):
         other[b] *= np.sqrt(1.0 + shift * event.signal[b])
-    now = _collapsed(design, event, columns, scores, node, loading)
+    now = _collapsed(design, event, columns, scores, node, loading, -np.inf)
     # A uniform height under the density, in logarithms. The ellipse through U' Z and an independent
     # draw of its prior leaves the prior as it is, so that the height needs the likelihood alone.
     level = now - rng.standard_exponential()
@@ -287,6 +219,42 @@ def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # t
             high = angle
         angle = low + (high - low) * rng.random()
     return _MOST_SHRINKAGE
+
+
+@kernel()
+def _log_density_of_stretch(  # type: ignore[no-untyped-def]
+    x, level, design, event, columns, scores, along, node, log_loading, log_shift
+):
+    """Return the log density of the state with U' Z times exp(x), against the ratios."""
+    result = log_prior_of_ratio(log_loading[0] - 2.0 * x)
+    result += log_density_of_shift(log_shift + 2.0 * x, event, np.exp(x) * along)
+    # The Jacobian of U' Z -> exp(x) U' Z; those of the logarithms of ratios are 1.
+    result += along.size * x
+    loading = np.exp(log_loading)
+    loading[0] *= np.exp(-2.0 * x)
+    stretched = scores + event.basis @ (np.expm1(x) * along)
+    return result + _collapsed(design, event, columns, stretched, node, loading, level - result)
+
+
+@kernel()
+def _stretch(rng, design, event, columns, scores, node, log_loading, log_shift):  # type: ignore[no-untyped-def]
+    """Move U' Z to g U' Z, v to v / g^2 and the shift ratio to its g^2-fold.
+
+    What factors add to the classes' differences stays, and with it most of P(S). Returns the log
+    shift ratio; overwrites the scores and the log loading ratio.
+    """
+    along, _ = project(scores, event.basis)
+    given = (design, event, columns, scores, along, node, log_loading, log_shift)
+    low = max(0.5 * (log_loading[0] - HIGHEST), 0.5 * (LOWEST - log_shift))
+    high = min(0.5 * (log_loading[0] - LOWEST), 0.5 * (HIGHEST - log_shift))
+    log_f = _log_density_of_stretch(0.0, -np.inf, *given)
+    update = slice_start(rng, 0.0, log_f, _WIDTH, low, high)
+    while update[PHASE] != DONE:
+        slice_tell(rng, update, _log_density_of_stretch(update[POINT], update[LEVEL], *given))
+    x = update[X]
+    scores += event.basis @ (np.expm1(x) * along)
+    log_loading[0] -= 2.0 * x
+    return log_shift + 2.0 * x
 
 
 @kernel()
@@ -317,13 +285,13 @@ def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type
             proposed += event.basis @ (event.basis.T @ (scores - proposed))
         scores[:] = proposed
         return 1.0
-    now = _log_selection_at(event, design, node, scores, loading)
+    now = log_selection_at(event, design, node, scores, loading)
     accepted = 0
     for r in range(event.kept_share.size):
         proposed = _propose(rng, mean, root, scores - mean, event.kept_share[r])
         # U' Z stays: given the parameters it is independent of the rest.
         proposed += event.basis @ (event.basis.T @ (scores - proposed))
-        value = _log_selection_at(event, design, node, proposed, loading)
+        value = log_selection_at(event, design, node, proposed, loading)
         # The proposal keeps the normal distribution given the parameters, so only P(S) is left of
         # the Metropolis-Hastings ratio.
         if np.log(rng.random()) < value - now:
@@ -358,7 +326,8 @@ def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, v
     shift = np.exp(log_shift) if event.has_shifts else 0.0
     # A partially collapsed Gibbs sampler: steps 1 to 4 integrate the columns' parameters out, so
     # they come before step 5, which draws these, and steps 6 and 7, which condition on them, after
-    # it. In another order the chain would not have the posterior as its distribution.
+    # it. In another order the chain would not have the posterior as its distribution. The second
+    # half of step 5 integrates nu and class effects out, so these are drawn again after it.
     columns = column_moments(values, design.codes, design.counts)
     if has_factors:
         _rescale(rng, event, shift, scores, log_loading)
@@ -378,9 +347,24 @@ def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, v
                 log_shift = draw_shift(rng, log_shift, event, project(scores, event.basis)[0])
                 shift = np.exp(log_shift)
             _draw_along(rng, current, event, shift, columns, scores, node, loading)
+        if event.has_shifts:
+            log_shift = _stretch(rng, current, event, columns, scores, node, log_loading, log_shift)
+            shift = np.exp(log_shift)
         moments = score_moments(scores, columns, design.codes, design.counts)
     loading = np.exp(log_loading)
     drawn = draw_columns(rng, current, columns, moments, loading, design.weights[node])
+    if has_factors:
+        position, variance, loadings, _, _, _ = drawn
+        parameters = Columns(current.ratio[position], variance, loadings)
+        contrasts = event.basis.T @ values
+        left = columns.left
+        follow(rng, current, event, shift, node, left, contrasts, parameters, scores, log_loading)
+        moments = score_moments(scores, columns, design.codes, design.counts)
+        loading = np.exp(log_loading)
+        centre, expected, spread = draw_centres(
+            rng, current, columns, moments, position, variance, loadings
+        )
+        drawn = (position, variance, loadings, centre, expected, spread)
     shifts = draw_class_shifts(rng, event, shift, scores, design.codes, design.counts.size)
     _, variance, loadings, centre, _, _ = drawn
     accepted = 1.0
@@ -390,5 +374,5 @@ def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, v
     if design.missing.any():
         draw_missing(rng, design, scores, variance, loadings, centre, values)
         columns = column_moments(values, design.codes, design.counts)
-    log_density = _collapsed(current, event, columns, scores, node, loading)
+    log_density = _collapsed(current, event, columns, scores, node, loading, -np.inf)
     return node, log_noise, log_shift, shifts, drawn, log_density, accepted
