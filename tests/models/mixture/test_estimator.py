@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import warnings
 
@@ -18,6 +17,7 @@ from honestbayes import ModelFileError, SelectiveBernoulliNB, SelectiveMixture
 from honestbayes.datasets import simulate_mixture
 from honestbayes.metrics import summarise
 from honestbayes.models.mixture import part as mixture_part
+from honestbayes.models.mixture.fit import MixtureKernel
 from honestbayes.models.mixture.part import run_mixture
 from honestbayes.sampling import chains
 
@@ -196,10 +196,18 @@ def test_an_interrupted_fit_can_predict_and_goes_on_from_its_checkpoint(
     words |= {"thin": 5, "random_state": 0}
     whole = SelectiveMixture(**words).fit(data.X_train, data.y_train)
     model = SelectiveMixture(**words, checkpoint=tmp_path / "chains")
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(data.X_train, data.y_train)
+    steps, step = [], MixtureKernel.step
+
+    def interrupted(self, rng, state):
+        steps.append(1)
+        if len(steps) == 200:
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self, rng, state)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MixtureKernel, "step", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(data.X_train, data.y_train)
     n_draws = model.draws_.n_draws
     assert 0 < n_draws < 6000
     np.testing.assert_array_equal(model.draws_["phi"], whole.draws_["phi"][:, :n_draws])
