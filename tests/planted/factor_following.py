@@ -89,15 +89,9 @@ def deviation_check(modules):
         given = (event, np.exp(float(state["log_shift"])), own, columns.left, contrasts)
         held = modules.whitened.hold(*given, state["scores"])
         size = np.sqrt(np.diag(held.products))[:, None]
-        found.append(
-            [
-                *(held.deviation**2 - 1).ravel(),
-                *(np.diag(held.square) / held.n_rest - 1),
-                held.square[0, 1],
-                *(held.cross / size).ravel(),
-                *((held.cross / size) ** 2 - 1).ravel(),
-            ]
-        )
+        # Bounded: a few deviations that are far too large must not hide themselves in the spread.
+        normal = np.concatenate([held.deviation.ravel(), (held.cross / size).ravel()])
+        found.append([*(np.exp(-(normal**2)) - 3**-0.5), *np.tanh(normal), held.square[0, 1]])
     z = oracle.paired_z(np.zeros_like(found), found)
     return np.max(np.abs(z)) < LIMIT
 
@@ -113,6 +107,11 @@ def numbers(event, own, scores, log_loading, log_shift):
     of_factors = np.sum(own.loadings**2, axis=1)
     share = of_factors / (of_factors + own.variance)
     both = np.log(own.variance) * np.tanh(log_loading[0] / 4)
+    # In units of their prior: a response, which has a ratio of its own, is the first column.
+    ratio = np.full(own.variance.size, np.exp(log_loading[0]))
+    ratio[: log_loading.size - 1] = np.exp(log_loading[1:])
+    loadings = own.loadings**2 / (own.variance * ratio)[:, None]
+    contrasts = (event.basis.T @ scores) ** 2 / (1 + np.exp(log_shift) * event.signal)[:, None]
     return np.array(
         [
             *np.tanh(log_loading / 4),
@@ -125,6 +124,9 @@ def numbers(event, own, scores, log_loading, log_shift):
             *np.log(own.variance),
             *both,
             *np.tanh(np.log(of_factors) / 4),
+            *np.exp(-0.3 * loadings).mean(axis=1),
+            *np.exp(-3 * loadings).mean(axis=1),
+            np.exp(-contrasts).mean(),
         ]
     )
 
@@ -173,24 +175,56 @@ def stretch(modules, rng, _problem, design, event, _own, values, scores, log_loa
     return modules.sweep._stretch(rng, design, event, columns, scores, 0, log_loading, log_shift)
 
 
-ONE_NODE = Problem((5, 5), 2, 2, 2, 0.0, event=False, nodes=1, shifts=True, every=5)
+def turn_with(which):
+    """Return a move: columns turned one after the other, and scores that follow."""
+
+    def turn(modules, rng, problem, design, event, own, values, scores, log_loading, log_shift):
+        whitened, following = modules.whitened, modules.following
+        columns, contrasts = parts_of(modules, design, event, values)
+        shift = np.exp(log_shift) if problem.shifts else 0.0
+        rest = columns.left - event.basis @ (event.basis.T @ columns.left)
+        held = whitened.hold(event, shift, own, rest, contrasts, scores)
+        k, d = own.loadings.shape
+        first, weighted = np.zeros((d, d)), np.zeros((d, k))
+        whitened.factorise(own.loadings, own.variance, 1.0, first, weighted)
+        given = (design, event, shift, 0, held, own, log_loading)
+        for j, does_offset in which:
+            value = following._log_target(*given, 0.0, -np.inf)
+            following._turn(rng, j, does_offset, value, *given)
+        along, products = np.zeros((event.signal.size, d)), np.zeros((d, d))
+        whitened.log_density(event, shift, held, own, along, products)
+        whitened.move_scores(event, own, rest, first, weighted, along, scores)
+        return log_shift
+
+    return turn
+
+
+ONE_NODE = Problem((2, 3), 1, 1, 2, 0.0, event=False, nodes=1, shifts=True, every=5)
+MORE_CASES = Problem((20,), 2, 2, 1, 0.0, event=False, response=True)
+FEW_CASES = Problem((4,), 2, 2, 3, 0.0, event=False, response=True)
+MANY_DISCARDED = Problem((8,), 25, 3, 1, 0.3, response=True)
 
 CHECKS = {
     "columns without scores": density_check,
     "deviations": deviation_check,
-    "following": move_check(ONE_NODE, follow, 600),
+    "turning": move_check(FEW_CASES, turn_with([(0, False), (1, False), (2, False)]), 2000),
+    "giving way": move_check(MORE_CASES, turn_with([(0, True)] * 2), 6000),
+    "following": move_check(ONE_NODE, follow, 1000),
     "following a response": move_check(RESPONSE, follow, 600),
     "following, kept": move_check(CLASSES_KEPT, follow, 250),
-    "following a response, kept": move_check(RESPONSE_KEPT, follow, 250),
-    "stretching": move_check(ONE_NODE, stretch, 600),
+    "following a response, kept": move_check(MANY_DISCARDED, follow, 800, 3),
+    "stretching": move_check(ONE_NODE, stretch, 2000, 3),
     "stretching, kept": move_check(CLASSES_KEPT, stretch, 250),
 }
 
 LONG = (
+    "turning",
+    "giving way",
     "following",
     "following a response",
     "following, kept",
     "following a response, kept",
+    "stretching",
     "stretching, kept",
 )
 """Checks of moves that need many replicates, or P(S)."""
@@ -217,13 +251,13 @@ MISTAKES = [
     ),
     (
         "angles without the volume of loadings",
-        "following a response",
+        "turning",
         "volume = (d - 1.0) * np.log(max(abs(np.cos(angle)), 1e-300))",
         "volume = 0.0",
     ),
     (
         "angles with the density of s2 for that of s",
-        "following a response",
+        "turning",
         "(shape + 0.5 * (d + 1.0)) * np.log(s2)",
         "(shape + 0.5 * (d + 2.0)) * np.log(s2)",
     ),
@@ -235,7 +269,7 @@ MISTAKES = [
     ),
     (
         "loadings that stay where their ratio gives way",
-        "following a response",
+        "giving way",
         "        if does_offset:\n            _rescale_group(",
         "        if False:\n            _rescale_group(",
     ),

@@ -177,7 +177,7 @@ MISTAKES = [
     (
         "the class's part of the scores without P(S)",
         "along",
-        "return likelihood + _log_selection_at(event, design, node, scores, loading[0])",
+        "return likelihood + log_selection_at(event, design, node, scores, loading[0])",
         "return likelihood",
     ),
     (
@@ -195,7 +195,7 @@ MISTAKES = [
     (
         "loading ratio without P(S)",
         "ratios",
-        "    if g == 0:\n        result += _log_sel",
-        "    if g == 9:\n        result += _log_sel",
+        "    if g == 0 and result > level:\n        result += log_sel",
+        "    if g == 9 and result > level:\n        result += log_sel",
     ),
 ]

@@ -158,7 +158,7 @@ MISTAKES = [
     (
         "the scale's node without P(S)",
         ("classes", 40, 20),
-        "value = log_selection(event, design.ratio, race, any_used, scores, loading[0])",
+        "value = log_selection(event, design.ratio, race, any_used, along, rest, loading[0])",
         "value = np.zeros(n_nodes)",
     ),
 ]
