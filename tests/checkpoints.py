@@ -45,19 +45,19 @@ STOPPED = {
     ),
     "factors": Stopped(
         SelectiveFactorClassifier,
-        {"n_factors": 2, "n_features_to_select": 4, "recalibrate": None},
+        {"n_factors": 2, "n_features_to_select": 4, "recalibrate": None, "n_doublings": 0},
         MEASURED,
         MEASURED_LABELS,
     ),
     "factors, none": Stopped(
         SelectiveFactorClassifier,
-        {"n_factors": 0, "n_features_to_select": 4, "recalibrate": None},
+        {"n_factors": 0, "n_features_to_select": 4, "recalibrate": None, "n_doublings": 0},
         MEASURED,
         CODES == 0,
     ),
     "response": Stopped(
         SelectiveFactorRegressor,
-        {"n_factors": 1, "n_features_to_select": 3},
+        {"n_factors": 1, "n_features_to_select": 3, "n_doublings": 0},
         MEASURED,
         RESPONSE,
     ),

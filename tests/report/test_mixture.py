@@ -15,6 +15,7 @@ from honestbayes.metrics import claims, summarise
 from honestbayes.report.advice import Other
 from honestbayes.report.analysis import analyse
 from honestbayes.report.contenders import CORRECTED, MIXTURE, NAIVE_BAYES, UNCORRECTED, mixture_of
+from honestbayes.report.fitting import estimators_of
 from honestbayes.report.folder import write_folder
 from honestbayes.report.html import render
 from honestbayes.report.level_flags import LevelsAsFlags
@@ -153,3 +154,12 @@ def test_columns_kept_by_design_stay_with_all_their_levels():
 def test_the_mixture_does_not_choose_a_number_of_features():
     with pytest.raises(ValueError, match="does not choose the number of features"):
         Options(model="mixture", n_features="cv")
+
+
+@pytest.mark.parametrize(("share", "compared"), [(0.05, False), (0.95, False), (0.4, True)])
+def test_flags_that_most_cases_share_are_not_given_to_the_mixture(share, compared):
+    rng = np.random.default_rng(0)
+    words = pd.DataFrame((rng.random((60, 30)) < share).astype(int)).add_prefix("w")
+    words.insert(0, "out", np.where(np.arange(60) % 2, "spam", "ham"))
+    given = read_training(frame_table(words, "t"), target="out", positive="spam", coded=True)
+    assert (MIXTURE in estimators_of(given, Options(n_features=4), 4)) == compared

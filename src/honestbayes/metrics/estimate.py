@@ -11,12 +11,14 @@ from scipy.special import betaincinv, ndtri, stdtrit
 
 from honestbayes.types import FloatArray
 
-OUT_OF_FOLD = 2.0
+OUT_OF_FOLD = 1.5
 """Factor on standard errors of cross-validated scores. What varies is not only which cases are
-predicted, but also which have trained the models, and the folds share those. Intervals over cases
-alone, nominally 95%, held the true average score of the folds' models in 0.79 to 0.87 of simulated
-tables, the factor 1.5 of Nadeau and Bengio (Machine Learning 52, 2003, 239-281; five folds) in 0.87
-to 0.98, and twice the width in 0.91 to 0.99 (docs, "Intervals of scores")."""
+predicted, but also which have trained the models, and folds share those: for the mean of K scores
+of folds, Nadeau and Bengio (Machine Learning 52, 2003, 239-281) take 1 + K / (K - 1) times the
+variance of independent ones (five folds: 1.5 squared). Docs, "Intervals of scores"."""
+
+
+_LARGEST_LOG = 500.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def mean_estimate(
     codes: NDArray[Any],
     level: float,
     *,
-    lowest: float = -np.inf,
+    positive: bool = False,
     widened: float = 1.0,
 ) -> Estimate:
     """Return the mean of per-case values with a Student t interval over groups.
@@ -97,8 +99,9 @@ def mean_estimate(
         Group of each case.
     level : float
         Coverage.
-    lowest : float
-        A bound that the mean cannot pass, and the interval neither.
+    positive : bool
+        Whether values are losses, which are positive and skewed: a few large ones decide. The
+        interval is then that of the logarithm of the mean, longer on the side of larger losses.
     widened : float
         A factor on the standard error, such as ``OUT_OF_FOLD``.
     """
@@ -107,10 +110,13 @@ def mean_estimate(
     squares = [clustered_error((row - row.mean()) / row.size, codes) ** 2 for row in repeats]
     error = widened * float(np.sqrt(np.mean(squares)))
     if np.isinf(error):
-        return Estimate(mean, error, (lowest, np.inf), level)
+        return Estimate(mean, error, (0.0 if positive else -np.inf, np.inf), level)
     n_groups = int(codes.max()) + 1
     half = float(stdtrit(n_groups - 1, 0.5 + level / 2)) * error
-    return Estimate(mean, error, (max(mean - half, lowest), mean + half), level)
+    if positive and 0 < mean < np.inf:
+        ratio = np.exp(min(half / mean, _LARGEST_LOG))
+        return Estimate(mean, error, (float(mean / ratio), float(mean * ratio)), level)
+    return Estimate(mean, error, (mean - half, mean + half), level)
 
 
 def fraction_estimate(

@@ -127,8 +127,8 @@ def summarise(
         Coverage of the intervals.
     out_of_fold : bool, default=False
         Whether the cases were predicted by cross-validation. The intervals are then for the
-        average score of the models of the folds on new cases, and twice as wide as those for one
-        model. The interval of the calibration slope is that of one model nevertheless.
+        average score of the models of the folds on new cases, and wider than for one model by
+        half. The interval of the calibration slope is that of one model nevertheless.
 
     Examples
     --------
@@ -138,8 +138,8 @@ def summarise(
     expected error     0.165
     actual error       0.250 (0.071 to 0.591)
     optimism           0.085 (-0.301 to 0.471)
-    log score          0.540 (0.000 to 1.110)
-    squared error      0.194 (0.000 to 0.429)
+    log score          0.540 (0.187 to 1.554)
+    squared error      0.194 (0.058 to 0.651)
     AUC                0.812 (0.427 to 0.962)
     calibration        slope 0.61 (-0.06 to 1.89), intercept 0.05 (-1.78 to 1.94)
     """
@@ -167,9 +167,11 @@ def summarise(
             most=y.size / wide**2,
         ),
         optimism=mean_estimate(error - claimed, codes, level, widened=wide),
-        log_score=mean_estimate(log_loss_per_case(y, logs), codes, level, lowest=0.0, widened=wide),
+        log_score=mean_estimate(
+            log_loss_per_case(y, logs), codes, level, positive=True, widened=wide
+        ),
         squared_error=mean_estimate(
-            squared_error_per_case(y, proba), codes, level, lowest=0.0, widened=wide
+            squared_error_per_case(y, proba), codes, level, positive=True, widened=wide
         ),
         auc=auc_estimate(y, log_odds_against_rest(logs), codes, level, wide),
         calibration=fit_calibration(y, logs, level),

@@ -19,6 +19,9 @@ from honestbayes.tables.errors import listed, shown
 from honestbayes.tables.model import Estimator
 from honestbayes.tables.target import prevalences
 
+RARE = 0.1
+"""A flag is rare where one of its two values has a smaller share of the cases."""
+
 
 def with_room(options: Options, table: TrainingTable) -> tuple[Options, TrainingTable]:
     """Return options with no more folds than there is room for, and the table with a note."""
@@ -60,8 +63,25 @@ def estimators_of(
         n_racing=largest_race(table, options),
         seed=options.seed,
         kinds=table.kinds if options.coded else None,
-        mixture=len(table.labels) == 2 and quick,
+        mixture=len(table.labels) == 2 and quick and not flags_are_rare(table),
     )
+
+
+def flags_are_rare(table: TrainingTable) -> bool:
+    """Whether most columns are flags that are nearly always the same, such as words.
+
+    The mixture's prior takes every frequency for equally likely, so the event that thousands of
+    rare flags were discarded says to it that features tell next to nothing: on messages it had a
+    log score of 0.60 where naive Bayes has 0.37.
+    """
+    flags = np.flatnonzero(np.array(table.kinds) == "binary")
+    if 2 * flags.size <= len(table.kinds):
+        return False
+    values = table.X.to_numpy(dtype=float)[:, flags]
+    observed = ~np.isnan(values)
+    larger = values == np.max(values, axis=0, where=observed, initial=-np.inf)
+    share = larger.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    return bool(2 * np.sum(np.minimum(share, 1 - share) < RARE) > len(table.kinds))
 
 
 def _check_classes_and_columns(table: TrainingTable, options: Options) -> None:

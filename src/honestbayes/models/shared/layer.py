@@ -44,8 +44,8 @@ _NO_LAPSES = 0.8
 _MOST_MOVES = 8
 """Moves of the nodes; each leaves them at most 0.7 of their range."""
 
-_CASES = 50_000
-"""More held-out cases than these add nothing that could be seen in a probability."""
+_CELLS = 1_000_000
+"""Held-out cases times classes from which a layer is learned; of more, some cases are left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,8 +181,11 @@ def fit_layer(
     deviation of the posterior, so nodes move to where the posterior is until they stay.
     Parameters are those of `recalibration`.
     """
-    if codes.size > _CASES:
-        some = np.linspace(0, codes.size - 1, _CASES).astype(np.int64)
+    most = max(_CELLS // log_prior.size, 100)
+    if codes.size > most:
+        some = np.linspace(0, codes.size - 1, most).astype(np.int64)
+        # Each case stands for several, but is not worth more than one that was held out once.
+        share = min(share * codes.size / most, max(share, EFFECTIVE_SHARE))
         evidence, codes = evidence[some], codes[some]
     more, before = _margins(evidence, codes, log_prior)
     lapses = LAPSES[1:, None] * softmax(log_prior)[codes]
