@@ -27,9 +27,7 @@ LEVEL = 0.9
 Truth = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray, Callable]]
 
 
-def independent(
-    shift: Callable[[np.random.Generator], np.ndarray], degrees: float = 1e9
-) -> Truth:
+def independent(shift: Callable[[np.random.Generator], np.ndarray], degrees: float = 1e9) -> Truth:
     """Features that are independent given the class: Student's t, all but normal by default."""
 
     def draw(rng: np.random.Generator):
@@ -98,10 +96,10 @@ def measure(truth: Truth, ways: Sequence[str | None], seed: int) -> np.ndarray:
         model = SelectiveGaussianNB(n_features_to_select=K, recalibrate=way)
         model.fit(x[train], y[train])
         low, high = model.predict_proba_interval(x[N:], level=LEVEL).T
-        point = model.predict_proba(x[N:])[:, 1]
+        log_0, log_1 = model.predict_log_proba(x[N:]).T
         p = probability(x[N:], np.flatnonzero(model.get_support()))
         outside = np.maximum(low - p, 0) + np.maximum(p - high, 0)
-        loss = -(p * np.log(point) + (1 - p) * np.log1p(-point)).mean()
+        loss = -(p * log_1 + (1 - p) * log_0).mean()
         result.append(
             [
                 np.mean((low <= p) & (p <= high)),

@@ -17,6 +17,7 @@ from honestbayes import SelectiveBernoulliNB
 from honestbayes.correction import discard
 from honestbayes.likelihood.quadrature import theta_rule
 from honestbayes.models.shared.intervals import draw_probabilities
+from honestbayes.models.shared.layer import Layer
 from honestbayes.selection import DiscardedGroup, squared_correlation
 
 
@@ -266,4 +267,4 @@ def probability_draws(model, rows, n_draws, log_prior=None):
     """Draws of P(class 1 | x, parameters) without a slope."""
     n_rows, values = model._read(rows)
     weights = model.class_count_ + model.class_pseudocounts
-    return draw_probabilities(values, n_rows, weights, log_prior, 1.0, n_draws)
+    return draw_probabilities(values, n_rows, weights, log_prior, Layer.plugged_in(1.0), n_draws)

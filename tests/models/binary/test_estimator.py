@@ -261,7 +261,7 @@ def test_log_probabilities_are_finite_where_probabilities_underflow(how):
 
 
 def test_the_slope_multiplies_the_evidence_and_nothing_else():
-    plain, sloped = fitted(recalibrate=None), fitted()
+    plain, sloped = fitted(recalibrate=None), fitted(recalibrate="slope")
     assert plain.slope_ == 1.0
     assert sloped.slope_ != 1.0
     offset = np.log(np.divide(*(plain.class_count_[::-1] + 1.0)))

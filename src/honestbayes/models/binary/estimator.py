@@ -35,6 +35,9 @@ from honestbayes.sources.binarization import Binarization, BinarizeOption
 from honestbayes.sources.kinds import Kind
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
+_NOTHING = 1e-9
+"""Evidence of a row below which shares of it are those of the slope."""
+
 
 class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
     """Naive Bayes for binary features, selected by correlation and corrected for it.
@@ -345,11 +348,20 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
 
         Each row adds up to the log-odds less the prior log-odds. With a common alpha features
         inform each other about alpha, so the contribution is that of each feature after the
-        stronger ones.
+        stronger ones. With a layer the log-odds of a row are not a multiple of its evidence, the
+        same for all rows: they are shared out in proportion to what each feature says.
         """
         ones, missing = self._zero_one(X)
-        result: FloatArray = self.slope_ * explain.contributions(self._fit, ones, missing)
-        return result
+        evidence = explain.contributions(self._fit, ones, missing)
+        if self._layer.is_plugged_in:
+            return np.asarray(self.slope_ * evidence)
+        total = evidence.sum(axis=1)
+        both = np.stack([np.zeros(total.size), total], axis=1)
+        log_odds = np.diff(self._layer.log_proba(both, self._log_prior), axis=1)[:, 0]
+        gained = log_odds - (self._log_prior[1] - self._log_prior[0])
+        some = np.abs(total) > _NOTHING
+        factor = np.where(some, gained / np.where(some, total, 1.0), self.slope_)
+        return np.asarray(factor[:, None] * evidence)
 
     def feature_path(self, X: Any, y: Any) -> FeaturePath:
         """Return error and log score on (X, y) for the first 1, 2, ... of the kept features.
