@@ -20,7 +20,7 @@ import numpy as np
 
 from honestbayes.files import ModelFileError, read_archive, write_archive
 from honestbayes.files.entries import Entries
-from honestbayes.files.fields import Known, Whole
+from honestbayes.files.fields import Whole
 from honestbayes.sampling.chains import Chain, Run, Schedule
 from honestbayes.sampling.draws import Draws
 from honestbayes.sampling.form import Form
@@ -132,14 +132,18 @@ def read_checkpoint(
             "version differ. Name another file, or remove it to start anew."
         )
         raise ValueError(msg)
+    *others, last = schedules
+    for schedule in others:
+        with suppress(ModelFileError):  # chains of this stage have other numbers of draws
+            return _run_from_plain(Entries(archive.content, archive.arrays), form, schedule)
     try:
-        return _run_from_plain(Entries(archive.content, archive.arrays), form, schedules)
+        return _run_from_plain(Entries(archive.content, archive.arrays), form, last)
     except ModelFileError as error:
         msg = f"{name!r} is not a valid checkpoint: {error}. Remove it to start anew."
         raise ModelFileError(msg) from None
 
 
-def _run_from_plain(entries: Entries, form: Form, schedules: Sequence[Schedule]) -> Run:
+def _run_from_plain(entries: Entries, form: Form, schedule: Schedule) -> Run:
     """Return the run that plain data describe; refuse one that the kernel could not go on from."""
     entries.value("fingerprint")
     n_chains = Whole(1, _MOST_CHAINS).read(entries, "n_chains", {})
@@ -150,7 +154,7 @@ def _run_from_plain(entries: Entries, form: Form, schedules: Sequence[Schedule])
     whole = isinstance(streams, list) and len(streams) == n_chains
     entries.check(whole, "streams", "are not whole")
     entries.check(all(map(_is_stream, streams)), "streams", "are damaged")
-    state, drawn = _read_form(entries, form, {each.n_kept(n_sweeps) for each in schedules})
+    state, drawn = form.read(entries, schedule.n_kept(n_sweeps))
     entries.finish()
     chains = tuple(
         Chain(
@@ -161,15 +165,6 @@ def _run_from_plain(entries: Entries, form: Form, schedules: Sequence[Schedule])
         for c, stream in enumerate(streams)
     )
     return Run(chains, Draws(drawn, n_chains))
-
-
-def _read_form(entries: Entries, form: Form, n_draws: set[int]) -> tuple[Known, Known]:
-    """Return states and draws, of which there may be any of some numbers."""
-    *others, last = sorted(n_draws)
-    for number in others:
-        with suppress(ModelFileError):
-            return form.read(entries, number)
-    return form.read(entries, last)
 
 
 def _stream_to_plain(stream: Mapping[str, Any]) -> list[str | int]:

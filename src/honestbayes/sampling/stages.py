@@ -34,8 +34,10 @@ def kept_on(draws: Draws, schedule: Schedule) -> Draws:
     schedule : Schedule
         The first stage's.
     """
-    warmup = schedule.n_warmup // schedule.thin
-    return Draws({name: x[:, warmup + 1 :: 2] for name, x in draws.values.items()}, draws.n_chains)
+    first = schedule.n_warmup // schedule.thin + 1
+    if draws.n_draws <= first:
+        return Draws({}, draws.n_chains)
+    return Draws({name: x[:, first::2] for name, x in draws.values.items()}, draws.n_chains)
 
 
 def stage_of(run: Run, schedule: Schedule) -> int:
