@@ -9,8 +9,8 @@ import pytest
 from honestbayes.models.factors import estimator as factor_estimator
 from honestbayes.models.factors.card import CARDS
 
-FOLDS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5}
-FINAL = {"n_chains": 2, "n_samples": 30, "n_warmup": 10}
+FOLDS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5, "n_doublings": 0}
+FINAL = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "n_doublings": 0}
 CARD = CARDS[0]
 LONG = dict(CARD.final)
 """The final chains of users."""

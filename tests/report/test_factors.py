@@ -75,7 +75,7 @@ def test_held_out_results_are_those_of_short_chains_and_the_final_model_has_long
 
 def test_the_final_chains_are_the_defaults_of_the_estimator():
     defaults = SelectiveFactorClassifier().get_params()
-    assert {name: defaults[name] for name in FOLDS} == LONG
+    assert {name: defaults[name] for name in LONG} == LONG
 
 
 def test_features_say_where_classes_lie_in_units_of_the_data_and_how_much_is_shared(
