@@ -189,4 +189,6 @@ def test_the_json_in_the_page_is_json(visit, analysis):
     page = visit().page
     data = json.loads(page.locator("#case-data").text_content())
     assert len(data["rows"]) == 60
-    assert data["rows"][0][1] == analysis.report.cases.identifier[0]
+    name = analysis.report.cases.identifier[0]
+    assert "\u202e" in name  # text from right to left, of which the page shows a sign
+    assert data["rows"][0][1] == name.replace("\u202e", "\ufffd")

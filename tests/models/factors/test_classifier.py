@@ -16,6 +16,7 @@ from honestbayes.models.factors import part as factor_part
 from honestbayes.models.factors.classifier import SelectiveFactorClassifier
 from honestbayes.models.factors.predict import log_density_of_classes, log_density_of_draws
 from honestbayes.models.shared import intervals
+from honestbayes.models.shared.layer import Layer
 
 CHAINS = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "n_doublings": 0, "random_state": 0}
 SHORT = {**CHAINS, "recalibrate": None}
@@ -199,7 +200,7 @@ def test_intervals_without_features_and_with_a_slope():
     assert np.all((low < 0.5) & (high > 0.5) & (high - low < 0.4))
     model = SelectiveFactorClassifier(n_factors=1, **SHORT).fit(X, y)
     before = model.predict_proba_interval(X, class_prior=[0.5, 0.5])
-    model.slope_ = 1e-9
+    model._layer = Layer.plugged_in(1e-9)
     after = model.predict_proba_interval(X, class_prior=[0.5, 0.5])
     np.testing.assert_allclose(after, 0.5, atol=1e-6)
     assert np.ptp(before) > 0.5
