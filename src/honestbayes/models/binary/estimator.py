@@ -35,9 +35,6 @@ from honestbayes.sources.binarization import Binarization, BinarizeOption
 from honestbayes.sources.kinds import Kind
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
-_NOTHING = 1e-9
-"""Evidence of a row below which shares of it are those of the slope."""
-
 
 class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
     """Naive Bayes for binary features, selected by correlation and corrected for it.
@@ -353,15 +350,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         """
         ones, missing = self._zero_one(X)
         evidence = explain.contributions(self._fit, ones, missing)
-        if self._layer.is_plugged_in:
-            return np.asarray(self.slope_ * evidence)
-        total = evidence.sum(axis=1)
-        both = np.stack([np.zeros(total.size), total], axis=1)
-        log_odds = np.diff(self._layer.log_proba(both, self._log_prior), axis=1)[:, 0]
-        gained = log_odds - (self._log_prior[1] - self._log_prior[0])
-        some = np.abs(total) > _NOTHING
-        factor = np.where(some, gained / np.where(some, total, 1.0), self.slope_)
-        return np.asarray(factor[:, None] * evidence)
+        return self._layer.share_out(evidence, self._log_prior)
 
     def feature_path(self, X: Any, y: Any) -> FeaturePath:
         """Return error and log score on (X, y) for the first 1, 2, ... of the kept features.

@@ -44,6 +44,9 @@ _NO_LAPSES = 0.8
 _MOST_MOVES = 8
 """Moves of the nodes; each leaves them at most 0.7 of their range."""
 
+_NOTHING = 1e-9
+"""Evidence of a row below which it is shared out by the mean slope."""
+
 _CELLS = 1_000_000
 """Held-out cases times classes from which a layer is learned; of more, some cases are left out."""
 
@@ -115,6 +118,21 @@ class Layer:
             part = log_softmax(log_prior + slope * evidence, axis=1)
             np.logaddexp(result, log_weight + part, out=result)
         return np.asarray(log_softmax(result if given is None else result + given - log_prior, 1))
+
+    def share_out(self, evidence: FloatArray, log_prior: FloatArray) -> FloatArray:
+        """Return what each feature adds to the log-odds of two classes, shape (n, k).
+
+        In proportion to the evidence of each, of the same shape: rows add up to the log-odds less
+        those of the prior.
+        """
+        if self.is_plugged_in:
+            return np.asarray(self.slope[0] * evidence)
+        total = evidence.sum(axis=1)
+        both = np.stack([np.zeros(total.size), total], axis=1)
+        gained = np.diff(self.log_proba(both, log_prior) - log_prior, axis=1)[:, 0]
+        some = np.abs(total) > _NOTHING
+        factor = np.where(some, gained / np.where(some, total, 1.0), self.mean_slope())
+        return np.asarray(factor[:, None] * evidence)
 
     def draw(self, n_draws: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Draw slopes and lapse rates, each of shape (S,)."""
