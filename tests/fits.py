@@ -20,6 +20,7 @@ from honestbayes import (
     BoostedProbabilitySelector,
     DiscreteNB,
     ForwardProbabilitySelector,
+    InteractionClassifier,
     SelectiveBernoulliNB,
     SelectiveCategoricalNB,
     SelectiveFactorClassifier,
@@ -27,6 +28,8 @@ from honestbayes import (
     SelectiveGaussianNB,
     SelectiveMixedNB,
     SelectiveMixture,
+    SequenceClassifier,
+    windows,
 )
 from honestbayes.models.factors import estimator as factor_estimator
 from honestbayes.tables import read_training
@@ -264,6 +267,22 @@ CHAINS = {
         SelectiveMixture(n_features_to_select=4, always_keep=["gene 7"], **FEW),
         pd.DataFrame(FLAGS, columns=FLAG_NAMES),
         FLAGS_Y,
+        mutations=60,
+    ),
+    "interactions": _sampled(
+        InteractionClassifier(missing="level", thin=1, n_doublings=0, **FEW),
+        WORDS,
+        MIXED_LABELS,
+        mutations=60,
+    ),
+    "interactions, apart": _sampled(
+        InteractionClassifier(order=1, prior="gaussian", compress=False, n_doublings=0, **FEW),
+        MIXED[["flag0", "flag3"]].astype(int),
+        TWO_CLASSES,
+    ),
+    "sequences": _sampled(
+        SequenceClassifier(order=2, class_prior=[0.2, 0.3, 0.5], thin=1, n_doublings=0, **FEW),
+        *windows("abcabcabcacb", 3),
         mutations=60,
     ),
 }

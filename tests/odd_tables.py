@@ -138,6 +138,8 @@ ESTIMATORS = {
     "BoostedProbabilitySelector": {"n_rounds": 1},
     "SelectiveMixture": {**FEW, "thin": 1},
     "SelectiveFactorClassifier": {**FEW, "n_factors": 1},
+    "InteractionClassifier": {**FEW, "order": 1, "n_doublings": 0},
+    "SequenceClassifier": {**FEW, "order": 1, "n_doublings": 0},
 }
 REFUSALS = (ValueError, TypeError)
 """What scikit-learn's checks expect of bad input; InputError is a ValueError."""

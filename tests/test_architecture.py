@@ -274,6 +274,7 @@ CONTAINS: dict[str, set[str]] = {
     "mixture": {"binary"},
     "factors": {"real"},
     "plain": set(),
+    "interactions": {"categorical"},  # whose table of levels it shows
 }
 
 

@@ -16,6 +16,7 @@ from honestbayes.loading import load
 from honestbayes.models.binary import SelectiveBernoulliNB
 from honestbayes.models.categorical import SelectiveCategoricalNB
 from honestbayes.models.factors import SelectiveFactorClassifier, SelectiveFactorRegressor
+from honestbayes.models.interactions import InteractionClassifier, SequenceClassifier, windows
 from honestbayes.models.mixed import SelectiveMixedNB
 from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.models.plain import DiscreteNB
@@ -33,6 +34,7 @@ __all__ = [
     "BoostedProbabilitySelector",
     "DiscreteNB",
     "ForwardProbabilitySelector",
+    "InteractionClassifier",
     "ModelFileError",
     "Screening",
     "Selection",
@@ -43,6 +45,7 @@ __all__ = [
     "SelectiveGaussianNB",
     "SelectiveMixedNB",
     "SelectiveMixture",
+    "SequenceClassifier",
     "__version__",
     "decide",
     "expected_benefit",
@@ -51,4 +54,5 @@ __all__ = [
     "profit",
     "profit_curve",
     "screen",
+    "windows",
 ]

@@ -26,7 +26,7 @@ FIRST = 60
 """How many mutations of a file the ordinary run tries."""
 
 
-UNKNOWN_LEVELS = "ignore:column .* holds levels that the model does not know"
+UNKNOWN_LEVELS = "ignore:(column .* holds levels that the model does not know|.*not seen in fit)"
 """A mutation may rename a level of a text column."""
 
 

@@ -137,7 +137,7 @@ def feature_table(
         classes=classes,
         r=np.array([np.sqrt(equivalent_r_squared(table[None])[0]) for table in tables]),
         levels=tuple(
-            tuple(_word(value) for value in values.tolist()) for values in part.levels.values
+            tuple(level_word(value) for value in values.tolist()) for values in part.levels.values
         ),
         probability=tuple(
             np.exp(logsumexp(block.log_weight[:, None, None] + log_prob, axis=0))
@@ -149,7 +149,7 @@ def feature_table(
     )
 
 
-def _word(value: Any) -> str:
+def level_word(value: Any) -> str:
     """Return a level as text: a text, a number, or one that was never seen."""
     if isinstance(value, str):
         return value

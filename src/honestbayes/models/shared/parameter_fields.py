@@ -190,6 +190,6 @@ _NUMBERS = {"class_pseudocounts", "class_prior", "alpha_prior", "response_prior"
 
 def parameter_field(name: str, default: Any) -> Field:
     """Return how a constructor's parameter stands in a file, by its name and its default."""
-    if name in _NUMBERS:
+    if name in _NUMBERS or isinstance(default, tuple):
         return Numbers(as_tuple=isinstance(default, tuple))
     return _FIELDS.get(name, Parameter())

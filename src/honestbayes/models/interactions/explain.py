@@ -1,0 +1,176 @@
+"""What a model with interactions says: each column alone, and the largest interactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from honestbayes.models.categorical import CategoricalFeatureTable, level_word
+from honestbayes.models.interactions.part import InteractionPart
+from honestbayes.models.shared.explanation import by_design
+from honestbayes.selection.association import equivalent_r_squared
+from honestbayes.types import FloatArray
+
+_MISSING = "(missing)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interactions:
+    """The largest coefficients, the largest median first.
+
+    Attributes
+    ----------
+    pattern : tuple of str
+        What a case must have, such as "outlook=sunny & humidity=high"; of several patterns that the
+        same training cases have, the shortest.
+    n_alike : ndarray of shape (m,)
+        How many patterns the same training cases have: it is the sum of their coefficients that is
+        known.
+    n_cases : ndarray of int of shape (m,)
+        Different training rows that have it.
+    towards : tuple of str
+        The class whose log odds it raises (or lowers, where the median is negative).
+    median, low, high : ndarray of shape (m,)
+        Of the coefficient: the posterior median, and the interval that holds 90%.
+    n_groups, n_patterns : int, float
+        Parameters of each class with and without compression.
+    sigma : ndarray of shape (order + 1,)
+        Posterior medians of the widths of each order.
+    """
+
+    pattern: tuple[str, ...]
+    n_alike: FloatArray
+    n_cases: FloatArray
+    towards: tuple[str, ...]
+    median: FloatArray
+    low: FloatArray
+    high: FloatArray
+    n_groups: int
+    n_patterns: float
+    sigma: FloatArray
+
+    def renamed(self, word: Callable[[str], str], classes: dict[str, str]) -> Interactions:
+        """Return the record with other names of patterns and classes."""
+        return replace(
+            self,
+            pattern=tuple(map(word, self.pattern)),
+            towards=tuple(classes.get(name, name) for name in self.towards),
+        )
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns, for a frame or JSON; one entry of each is a coefficient."""
+        numbers = ("n_alike", "n_cases", "median", "low", "high")
+        return {
+            "pattern": list(self.pattern),
+            "class": list(self.towards),
+            **{name: getattr(self, name).tolist() for name in numbers},
+        }
+
+    def __str__(self) -> str:
+        """Return an aligned table."""
+        width = max([len("pattern"), *(len(text) for text in self.pattern)])
+        across = max([len("class"), *(len(text) for text in self.towards)])
+        lines = [
+            f"{self.n_groups:,} parameters instead of {self.n_patterns:,.0f}",
+            f"{'pattern':<{width}}  {'class':<{across}}  median          90%  rows  patterns",
+        ]
+        for j, text in enumerate(self.pattern):
+            lines.append(
+                f"{text:<{width}}  {self.towards[j]:<{across}}  {self.median[j]:6.2f}  "
+                f"{self.low[j]:5.1f} {self.high[j]:5.1f}  {self.n_cases[j]:4.0f}  "
+                f"{self.n_alike[j]:8,.0f}"
+            )
+        return "\n".join(lines)
+
+
+def interactions_of(
+    part: InteractionPart, names: tuple[str, ...], classes: tuple[str, ...], most: int
+) -> Interactions:
+    """Find the largest coefficients of a fitted part; the intercept is not one of them."""
+    groups = part.fit.groups
+    s = part.fit.draws.pooled("s").astype(float)
+    if s.shape[0] > 2000:
+        s = s[np.linspace(0, s.shape[0] - 1, 2000).astype(int)]
+    median = np.median(s, axis=0)
+    # The group of all cases is the intercept, with all that every case has.
+    everyone = np.diff(groups.start) == np.diff(groups.start).max()
+    size = np.where(everyone & (groups.counts[:, 0] > 0), -1.0, np.abs(median))
+    best = np.argsort(-size, axis=None, kind="stable")[:most]
+    classes_of, groups_of = np.unravel_index(best, median.shape)
+    there = size[classes_of, groups_of] >= 0
+    classes_of, groups_of = classes_of[there], groups_of[there]
+    low, high = np.quantile(s[:, classes_of, groups_of], [0.05, 0.95], axis=0)
+    shift = 1 if len(classes) == 2 else 0
+    text = _sequence_text if part.suffixes else _table_text
+    words = _words(part, names)
+    return Interactions(
+        pattern=tuple(text(next(groups.patterns(int(g))), words) for g in groups_of),
+        n_alike=groups.counts[groups_of].sum(axis=1),
+        n_cases=np.diff(groups.start)[groups_of].astype(float),
+        towards=tuple(classes[int(k) + shift] for k in classes_of),
+        median=median[classes_of, groups_of],
+        low=low,
+        high=high,
+        n_groups=part.fit.n_groups,
+        n_patterns=part.fit.n_patterns,
+        sigma=np.exp(np.median(part.fit.draws.pooled("log_sigma"), axis=0)),
+    )
+
+
+_Words = list[tuple[str, list[str], int]]
+"""The name of each column of patterns, the texts of its levels, and its place in the table."""
+
+
+def _words(part: InteractionPart, names: tuple[str, ...]) -> _Words:
+    """Return the names of columns and levels."""
+    first = len(names) - part.order if part.suffixes else 0
+    columns = zip(names, part.levels.values, part.selection.columns, strict=True)
+    return [
+        (name, [*(level_word(value) for value in values.tolist()), _MISSING], place)
+        for name, values, place in columns
+    ][first:]
+
+
+def _table_text(cells: Any, words: _Words) -> str:
+    """Return "outlook=sunny & humidity=high"."""
+    named = sorted((words[column][2], column, code) for column, code in cells)
+    return " & ".join(f"{words[column][0]}={words[column][1][code]}" for _, column, code in named)
+
+
+def _sequence_text(cells: Any, words: _Words) -> str:
+    """Return the last states, "ab" or "up down"."""
+    states = [words[column][1][code] for column, code in cells]
+    return ("" if all(len(state) == 1 for state in states) else " ").join(states)
+
+
+def feature_table(
+    part: InteractionPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
+) -> CategoricalFeatureTable:
+    """Summarise what each column says by itself: how often each level occurs in each class."""
+    most = part.levels.n_levels + part.missing_is_level
+    ends = np.cumsum(most)
+    tables = [part.counts[:, end - size : end] for size, end in zip(most, ends, strict=True)]
+    levels = [
+        (
+            *(level_word(value) for value in values.tolist()),
+            *([_MISSING] if part.missing_is_level else []),
+        )
+        for values in part.levels.values
+    ]
+    return CategoricalFeatureTable(
+        name=names,
+        classes=classes,
+        r=np.array(
+            [np.sqrt(equivalent_r_squared(table[None].astype(np.int64))[0]) for table in tables]
+        ),
+        levels=tuple(levels),
+        probability=tuple(
+            (table + 1.0 / table.shape[1]) / (table.sum(axis=1, keepdims=True) + 1.0)
+            for table in tables
+        ),
+        by_design=by_design(part.selection),
+        _slope=slope,
+    )

@@ -1,0 +1,198 @@
+"""Compiled updates of the widths of priors, one for each order of patterns.
+
+Widths have two updates: given coefficients, which need only the prior, and given coefficients in
+units of their widths, which then change with them, so that the likelihood is needed. Where data say
+little the second moves far, where they say much the first (interweaving; Yu and Meng, 2011).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from honestbayes.compiled import kernel
+from honestbayes.models.interactions.likelihood import (
+    HIGHEST,
+    LARGEST,
+    LOWEST,
+    log_likelihood,
+    predictors,
+    widths_of,
+)
+from honestbayes.sampling.slicing import DONE, PHASE, POINT, X, slice_start, slice_tell
+
+
+@kernel()
+def _log_hyperprior(log_sigma, shape, rate):  # type: ignore[no-untyped-def]
+    """Return the log density of log(sigma), sigma inverse gamma, up to a constant."""
+    return -shape * log_sigma - rate * math.exp(-log_sigma)
+
+
+@kernel()
+def update_widths(rng, s, log_sigma, problem):  # type: ignore[no-untyped-def]
+    """Update every sigma given the coefficients; ``log_sigma`` is changed."""
+    n_orders = log_sigma.size
+    is_cauchy = problem.is_cauchy
+    units = np.exp(log_sigma) if is_cauchy else np.exp(2.0 * log_sigma)
+    for _ in range(problem.n_width_updates):
+        for o in range(n_orders):
+            shape, rate = problem.priors[o]
+            if shape == 0.0:
+                continue
+            groups = problem.order_groups[problem.order_start[o] : problem.order_start[o + 1]]
+            others, count = np.empty(groups.size), np.empty(groups.size)
+            for a in range(groups.size):
+                count[a] = problem.counts[groups[a], o]
+                others[a] = _other_widths(problem.counts[groups[a]], units, o)
+            log_f = _log_hyperprior(log_sigma[o], shape, rate) + _log_of_widths(
+                log_sigma[o], s, groups, others, count, is_cauchy
+            )
+            update = slice_start(rng, log_sigma[o], log_f, 1.0, LOWEST, HIGHEST)
+            while update[PHASE] != DONE:
+                point = update[POINT]
+                value = _log_hyperprior(point, shape, rate) + _log_of_widths(
+                    point, s, groups, others, count, is_cauchy
+                )
+                slice_tell(rng, update, value)
+            log_sigma[o] = update[X]
+            units[o] = math.exp(log_sigma[o] if is_cauchy else 2.0 * log_sigma[o])
+
+
+@kernel()
+def _other_widths(counts, units, order):  # type: ignore[no-untyped-def]
+    """Return what all other orders add to the width of a group, squared for normal priors."""
+    total = 0.0
+    for o in range(units.size):
+        if o != order:
+            total += counts[o] * units[o]
+    return total
+
+
+@kernel()
+def _log_of_widths(log_sigma, s, groups, others, count, is_cauchy):  # type: ignore[no-untyped-def]
+    """Return the log density of the coefficients of some groups, given one of the sigmas.
+
+    Logarithms of products of many factors are taken at once.
+    """
+    unit = math.exp(log_sigma)
+    unit = unit if is_cauchy else unit * unit
+    total, product = 0.0, 1.0
+    for k in range(s.shape[0]):
+        for a in range(groups.size):
+            width = others[a] + count[a] * unit
+            value = s[k, groups[a]]
+            if is_cauchy:
+                # width / (width^2 + value^2)
+                product *= width / (width * width + value * value)
+                if product > 1e100 or product < 1e-100:
+                    total += math.log(product)
+                    product = 1.0
+            else:
+                product *= width
+                if product > 1e100 or product < 1e-100:
+                    total -= 0.5 * math.log(product)
+                    product = 1.0
+                total -= 0.5 * value * value / width
+    last = math.log(product)
+    return total + (last if is_cauchy else -0.5 * last)
+
+
+@kernel()
+def rescale(rng, s, f, log_sigma, noise, problem):  # type: ignore[no-untyped-def]
+    """Update sigmas, all together and each, given coefficients in units of their widths.
+
+    ``s``, ``f`` and ``log_sigma`` are changed.
+    """
+    n_orders = log_sigma.size
+    moves = np.empty(n_orders, np.bool_)
+    for o in range(n_orders):  # the place of sigma_0, which is fixed, stands for all others
+        for other in range(n_orders):
+            moves[other] = problem.priors[other, 0] > 0.0 and (o == 0 or other == o)
+        if moves.any():
+            _rescale_some(rng, s, f, log_sigma, noise, moves, problem)
+
+
+@kernel()
+def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[no-untyped-def]
+    """Update the common factor of some sigmas, and of coefficients with them."""
+    start, cases, counts = problem.start, problem.cases, problem.counts
+    n, n_classes, n_groups = problem.size.size, s.shape[0], start.size - 1
+    is_cauchy = problem.is_cauchy
+    power = 1.0 if is_cauchy else 2.0
+    width = widths_of(counts, log_sigma, is_cauchy)
+    # The width, squared for normal priors, is a constant and a share that moves.
+    share = np.zeros(n_groups)
+    low, high = -np.inf, np.inf
+    for o in range(log_sigma.size):
+        if moves[o]:
+            unit = math.exp(power * log_sigma[o])
+            for a in range(problem.order_start[o], problem.order_start[o + 1]):
+                g = problem.order_groups[a]
+                share[g] += counts[g, o] * unit / width[g] ** power
+            low, high = max(low, LOWEST - log_sigma[o]), min(high, HIGHEST - log_sigma[o])
+    # Cauchy: predictors are linear in the factor, so one vector is all that is needed.
+    slope = np.zeros((n_classes, n))
+    if is_cauchy:
+        for g in range(n_groups):
+            if share[g] > 0.0:
+                for k in range(n_classes):
+                    value = s[k, g] * share[g]
+                    for i in cases[start[g] : start[g + 1]]:
+                        slope[k, i] += value
+    trial = f.copy()
+    log_f = _log_moved(0.0, log_sigma, moves, problem) + log_likelihood(f, problem, noise)
+    update = slice_start(rng, 0.0, log_f, 1.0, low, high)
+    while update[PHASE] != DONE:
+        change = math.expm1(power * update[POINT])
+        if is_cauchy:
+            for k in range(n_classes):
+                for i in range(n):
+                    trial[k, i] = f[k, i] + change * slope[k, i]
+        else:
+            trial[:] = f
+            for g in range(n_groups):
+                if share[g] > 0.0:
+                    ratio = math.sqrt(1.0 + share[g] * change)
+                    for k in range(n_classes):
+                        value = s[k, g] * (ratio - 1.0)
+                        for i in cases[start[g] : start[g + 1]]:
+                            trial[k, i] += value
+        value = -np.inf
+        if _largest(s, share, change, is_cauchy) < LARGEST:
+            value = _log_moved(update[POINT], log_sigma, moves, problem)
+            value += log_likelihood(trial, problem, noise)
+        slice_tell(rng, update, value)
+    change = math.expm1(power * update[X])
+    for g in range(n_groups):
+        ratio = 1.0 + share[g] * change
+        ratio = ratio if is_cauchy else math.sqrt(ratio)
+        for k in range(n_classes):
+            s[k, g] *= ratio
+    for o in range(log_sigma.size):
+        if moves[o]:
+            log_sigma[o] += update[X]
+    f[:] = predictors(s, start, cases, n)
+
+
+@kernel()
+def _largest(s, share, change, is_cauchy):  # type: ignore[no-untyped-def]
+    """Return the largest coefficient after the shares that move have changed."""
+    largest = 0.0
+    for g in range(share.size):
+        ratio = 1.0 + share[g] * change
+        ratio = ratio if is_cauchy else math.sqrt(ratio)
+        for k in range(s.shape[0]):
+            largest = max(largest, abs(s[k, g]) * ratio)
+    return largest
+
+
+@kernel()
+def _log_moved(shift, log_sigma, moves, problem):  # type: ignore[no-untyped-def]
+    """Return the log density of some of the log(sigma), each higher by ``shift``."""
+    total = 0.0
+    for o in range(log_sigma.size):
+        if moves[o]:
+            shape, rate = problem.priors[o]
+            total += _log_hyperprior(log_sigma[o] + shift, shape, rate)
+    return total
