@@ -9,12 +9,12 @@ from oracles_interactions import agreement_kernel, patterns_of
 from scipy import integrate, stats
 from scipy.special import expit, softmax
 
-from honestbayes.models.interactions.fit import (
+from honestbayes.models.interactions.chains import (
     InteractionKernel,
-    find_groups,
     make_problem,
     starting_states,
 )
+from honestbayes.models.interactions.fit import find_groups
 from honestbayes.models.interactions.likelihood import predictors, widths_of
 from honestbayes.models.interactions.settings import INTERCEPT_WIDTHS, ModelSettings
 from honestbayes.models.interactions.splitting import split_cauchy

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from honestbayes.models.categorical import CategoricalFeatureTable, level_word
+from honestbayes.models.interactions.codes import Codes
+from honestbayes.models.interactions.fit import InteractionFit
 from honestbayes.models.interactions.part import InteractionPart
 from honestbayes.models.shared.explanation import by_design
 from honestbayes.selection.association import equivalent_r_squared
@@ -89,34 +91,62 @@ class Interactions:
 def interactions_of(
     part: InteractionPart, names: tuple[str, ...], classes: tuple[str, ...], most: int
 ) -> Interactions:
-    """Find the largest coefficients of a fitted part; the intercept is not one of them."""
-    groups = part.fit.groups
-    s = part.fit.draws.pooled("s").astype(float)
-    if s.shape[0] > 2000:
-        s = s[np.linspace(0, s.shape[0] - 1, 2000).astype(int)]
+    """Find the largest coefficients of a fitted part; of two classes, those of the second."""
+    towards = classes[1:] if len(classes) == 2 else classes
+    places = part.selection.columns
+    return coefficients(part.fit, part.codes, names, places, towards, most)
+
+
+def coefficients(
+    fit: InteractionFit,
+    codes: Codes,
+    names: tuple[str, ...],
+    places: tuple[int, ...],
+    towards: tuple[str, ...],
+    most: int,
+    *,
+    unit: float = 1.0,
+) -> Interactions:
+    """Find the largest coefficients, by posterior median; the intercept is not one of them.
+
+    Parameters
+    ----------
+    fit : InteractionFit
+        The model.
+    codes : Codes
+        Of its columns.
+    names, places : tuple
+        What each column is called, and where it stands in the table.
+    towards : tuple of str
+        What each linear predictor is of.
+    most : int
+        How many.
+    unit : float, default=1.0
+        Of coefficients.
+    """
+    groups = fit.groups
+    s = unit * fit.draws.spread(2000).pooled("s")
     median = np.median(s, axis=0)
     # The group of all cases is the intercept, with all that every case has.
-    everyone = np.diff(groups.start) == np.diff(groups.start).max()
-    size = np.where(everyone & (groups.counts[:, 0] > 0), -1.0, np.abs(median))
+    size = np.where(groups.counts[:, 0] > 0, -1.0, np.abs(median))
     best = np.argsort(-size, axis=None, kind="stable")[:most]
-    classes_of, groups_of = np.unravel_index(best, median.shape)
-    there = size[classes_of, groups_of] >= 0
-    classes_of, groups_of = classes_of[there], groups_of[there]
-    low, high = np.quantile(s[:, classes_of, groups_of], [0.05, 0.95], axis=0)
-    shift = 1 if len(classes) == 2 else 0
-    text = _sequence_text if part.suffixes else _table_text
-    words = _words(part, names)
+    of, found = np.unravel_index(best, median.shape)
+    there = size[of, found] >= 0
+    of, found = of[there], found[there]
+    low, high = np.quantile(s[:, of, found], [0.05, 0.95], axis=0)
+    text = _sequence_text if fit.suffixes else _table_text
+    words = _words(fit, codes, names, places)
     return Interactions(
-        pattern=tuple(text(next(groups.patterns(int(g))), words) for g in groups_of),
-        n_alike=groups.counts[groups_of].sum(axis=1),
-        n_cases=np.diff(groups.start)[groups_of].astype(float),
-        towards=tuple(classes[int(k) + shift] for k in classes_of),
-        median=median[classes_of, groups_of],
+        pattern=tuple(text(next(groups.patterns(int(g))), words) for g in found),
+        n_alike=groups.counts[found].sum(axis=1),
+        n_cases=np.diff(groups.start)[found].astype(float),
+        towards=tuple(towards[int(k)] for k in of),
+        median=median[of, found],
         low=low,
         high=high,
-        n_groups=part.fit.n_groups,
-        n_patterns=part.fit.n_patterns,
-        sigma=np.exp(np.median(part.fit.draws.pooled("log_sigma"), axis=0)),
+        n_groups=fit.n_groups,
+        n_patterns=fit.n_patterns,
+        sigma=unit * np.exp(np.median(fit.draws.pooled("log_sigma"), axis=0)),
     )
 
 
@@ -124,13 +154,14 @@ _Words = list[tuple[str, list[str], int]]
 """The name of each column of patterns, the texts of its levels, and its place in the table."""
 
 
-def _words(part: InteractionPart, names: tuple[str, ...]) -> _Words:
-    """Return the names of columns and levels."""
-    first = len(names) - part.order if part.suffixes else 0
-    columns = zip(names, part.levels.values, part.selection.columns, strict=True)
+def _words(
+    fit: InteractionFit, codes: Codes, names: tuple[str, ...], places: tuple[int, ...]
+) -> _Words:
+    """Return the names of columns and levels, and where columns stand."""
+    first = len(names) - fit.order if fit.suffixes else 0
     return [
         (name, [*(level_word(value) for value in values.tolist()), _MISSING], place)
-        for name, values, place in columns
+        for name, values, place in zip(names, codes.levels.values, places, strict=True)
     ][first:]
 
 
@@ -150,15 +181,15 @@ def feature_table(
     part: InteractionPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
 ) -> CategoricalFeatureTable:
     """Summarise what each column says by itself: how often each level occurs in each class."""
-    most = part.levels.n_levels + part.missing_is_level
+    most = part.codes.n_levels
     ends = np.cumsum(most)
     tables = [part.counts[:, end - size : end] for size, end in zip(most, ends, strict=True)]
     levels = [
         (
             *(level_word(value) for value in values.tolist()),
-            *([_MISSING] if part.missing_is_level else []),
+            *([_MISSING] if part.codes.missing_is_level else []),
         )
-        for values in part.levels.values
+        for values in part.codes.levels.values
     ]
     return CategoricalFeatureTable(
         name=names,
