@@ -1,6 +1,11 @@
 """Data: simulators of the published models, a bundled real table, and a loader."""
 
 from honestbayes.datasets.expression import Dataset, load_colon, load_leukemia
+from honestbayes.datasets.interactions import (
+    simulate_cauchy_model,
+    simulate_hidden_markov,
+    vowels_and_consonants,
+)
 from honestbayes.datasets.kdd98 import (
     Donations,
     load_kdd98,
@@ -20,6 +25,9 @@ __all__ = [
     "load_kdd98_categorical",
     "load_kdd98_sample",
     "load_leukemia",
+    "simulate_cauchy_model",
+    "simulate_hidden_markov",
     "simulate_mixture",
     "simulate_naive_bayes",
+    "vowels_and_consonants",
 ]
