@@ -29,7 +29,12 @@ from honestbayes.datasets.interactions import (
     vowels_and_consonants,
 )
 from honestbayes.metrics import log_score
-from honestbayes.models.interactions import InteractionClassifier, SequenceClassifier, windows
+from honestbayes.models.interactions import (
+    InteractionClassifier,
+    SequenceClassifier,
+    find_groups,
+    windows,
+)
 from honestbayes.plots.drawing import import_pyplot, look
 from honestbayes.types import AnyArray, FloatArray
 
@@ -166,8 +171,6 @@ def of_cauchy_model(*, quick: bool) -> Iterator[Result]:
 
 def sizes(*, quick: bool) -> list[dict[str, Any]]:
     """Return numbers of parameters with and without compression, 200 cases (3.5.2)."""
-    from honestbayes.models.interactions.fit import find_groups
-
     studies = {
         "levels": [(7, k, 4) for k in (2, 3, 4, 5, 7, 10)],
         "features": [(p, 4, 3) for p in (3, 5, 7, 10, 15, 20)],
