@@ -2,8 +2,10 @@
 
 from honestbayes.datasets.expression import Dataset, load_colon, load_leukemia
 from honestbayes.datasets.interactions import (
+    load_genesis,
     simulate_cauchy_model,
     simulate_hidden_markov,
+    tic_tac_toe,
     vowels_and_consonants,
 )
 from honestbayes.datasets.kdd98 import (
@@ -21,6 +23,7 @@ __all__ = [
     "MixtureData",
     "SimulatedData",
     "load_colon",
+    "load_genesis",
     "load_kdd98",
     "load_kdd98_categorical",
     "load_kdd98_sample",
@@ -29,5 +32,6 @@ __all__ = [
     "simulate_hidden_markov",
     "simulate_mixture",
     "simulate_naive_bayes",
+    "tic_tac_toe",
     "vowels_and_consonants",
 ]

@@ -1,8 +1,9 @@
-"""Data of the thesis's third chapter: a hidden Markov model, a Cauchy model, letters as classes."""
+"""Data for models with interactions: those of the thesis, a text, and tic-tac-toe."""
 
 from __future__ import annotations
 
 import re
+from importlib import resources
 from itertools import combinations
 from typing import Any
 
@@ -15,6 +16,15 @@ STEPS = {2: 3, 3: 8, 8: 6, 6: 4, 4: 2, 1: 7, 7: 5, 5: 1}
 """The likely steps of the hidden states. The text names two of them, 2 to 3 and 3 to 8, and says
 that the first is the only one from an even to an odd state; the others, which stand in figure 3.6
 alone, are chosen so that this holds."""
+
+
+LINES = (
+    *((3 * row, 3 * row + 1, 3 * row + 2) for row in range(3)),
+    *((column, column + 3, column + 6) for column in range(3)),
+    (0, 4, 8),
+    (2, 4, 6),
+)
+"""Squares of tic-tac-toe that make a line."""
 
 
 def simulate_hidden_markov(n: int, length: int = 21, *, random_state: Any = None) -> IntArray:
@@ -80,6 +90,40 @@ def simulate_cauchy_model(
             code = np.ravel_multi_index(tuple(X[:, list(columns)].T), (n_levels,) * o)
             f += (rng.standard_cauchy(n_levels**o) / o)[code]
     return X + 1, (rng.random(n) < expit(f)).astype(np.int64)
+
+
+def load_genesis() -> str:
+    """Return the beginning of the Book of Genesis, King James Version: 8,000 characters."""
+    place = resources.files("honestbayes.datasets").joinpath("data", "genesis.txt")
+    return place.read_text(encoding="utf-8")
+
+
+def tic_tac_toe() -> tuple[AnyArray, AnyArray]:
+    """Return all 958 boards on which a game of tic-tac-toe that "x" began can end.
+
+    Returns
+    -------
+    X : ndarray of shape (958, 9)
+        Squares row by row: "x", "o" or "b" (blank).
+    y : ndarray of shape (958,)
+        "x won", or "not won".
+    """
+    ends: dict[str, bool] = {}
+
+    def play(board: str, player: str) -> None:
+        other = "o" if player == "x" else "x"
+        won = any(all(board[square] == other for square in line) for line in LINES)
+        if won or "b" not in board:
+            ends[board] = won and other == "x"
+            return
+        for square, cell in enumerate(board):
+            if cell == "b":
+                play(board[:square] + player + board[square + 1 :], other)
+
+    play("b" * 9, "x")
+    boards = sorted(ends)
+    X = np.array([list(board) for board in boards])
+    return X, np.array(["x won" if ends[board] else "not won" for board in boards])
 
 
 def vowels_and_consonants(text: str) -> AnyArray:

@@ -2,14 +2,13 @@
 
     python -m honestbayes.experiments.interactions FOLDER [--only text] [--quick]
 
-Writes a JSON file and a picture of each experiment into FOLDER. The text is in the folder that
-HONESTBAYES_DATA names; the thesis used another one.
+Writes a JSON file and a picture of each experiment into FOLDER. The text is the beginning of the
+Book of Genesis; the thesis used another one, of the same length.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import sys
 import time
@@ -22,8 +21,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from honestbayes.datasets.folder import data_folder
 from honestbayes.datasets.interactions import (
+    load_genesis,
     simulate_cauchy_model,
     simulate_hidden_markov,
     vowels_and_consonants,
@@ -142,9 +141,7 @@ def of_sequences(name: str, *, quick: bool) -> Iterator[Result]:
         data = simulate_hidden_markov(5500, random_state=0)
         X, y, n_train = data[:, :20], data[:, 20], 500
     else:
-        path = data_folder(None, "sequences") / "sequences" / "kjv_bible.txt.gz"
-        text = gzip.decompress(path.read_bytes()).decode("utf-8")
-        X, y = windows(vowels_and_consonants(text)[:3930], 20)
+        X, y = windows(vowels_and_consonants(load_genesis())[:3930], 20)
         n_train = 1000
     for order in ORDERS[name][:4] if quick else ORDERS[name]:
         for prior in ("cauchy", "gaussian"):
