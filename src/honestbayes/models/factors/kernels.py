@@ -22,6 +22,10 @@ import numpy as np
 from honestbayes.compiled import kernel
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
+ALL_GROUPS, FIRST_GROUP = np.int64(-1), np.int64(0)
+"""Groups of columns. As numbers of NumPy they have one type, as literals each would have its own.
+"""
+
 
 class Design(NamedTuple):
     """What does not change while chains run.
@@ -267,7 +271,7 @@ def regress(shared, columns, moments, loading, a, g, j, fitted):  # type: ignore
 
 
 @kernel()
-def log_marginals(design, columns, moments, loading, only=-1):  # type: ignore[no-untyped-def]
+def log_marginals(design, columns, moments, loading, only=ALL_GROUPS):  # type: ignore[no-untyped-def]
     """Return log P(column | Z, w, v) of each ratio and column, up to a constant, shape (A, k).
 
     With ``only``, columns of other groups are left at 0.
