@@ -26,7 +26,7 @@ import numpy as np
 
 from honestbayes.compiled import kernel
 from honestbayes.models.factors.discarded import log_selection_of
-from honestbayes.models.factors.kernels import FIRST_GROUP
+from honestbayes.models.factors.kernels import FIRST_GROUP, copy_into
 from honestbayes.models.factors.parameters import HIGHEST, LOWEST, log_prior_of_ratio
 from honestbayes.models.factors.whitened import factorise, hold, log_density, move_scores
 from honestbayes.sampling.slicing import (
@@ -111,7 +111,7 @@ def _draw_loadings(rng, value, design, event, shift, node, held, columns, log_lo
     angle = 2.0 * np.pi * rng.random()
     low, high = angle - 2.0 * np.pi, angle
     for _ in range(_MOST_SHRINKAGE):
-        columns.loadings[:] = np.cos(angle) * before + np.sin(angle) * other
+        copy_into(columns.loadings, np.cos(angle) * before + np.sin(angle) * other)
         proposed = _log_target(design, event, shift, node, held, columns, log_loading, 0.0, level)
         if proposed > level:
             return proposed
@@ -120,7 +120,7 @@ def _draw_loadings(rng, value, design, event, shift, node, held, columns, log_lo
         else:
             high = angle
         angle = low + (high - low) * rng.random()
-    columns.loadings[:] = before
+    copy_into(columns.loadings, before)
     return value
 
 
@@ -178,7 +178,8 @@ def _turn(rng, j, does_offset, value, design, event, shift, node, held, columns,
             low = angle
         else:
             high = angle
-    columns.loadings[:], columns.variance[j], log_loading[0] = before, s2, start
+    copy_into(columns.loadings, before)
+    columns.variance[j], log_loading[0] = s2, start
     return value
 
 

@@ -106,6 +106,26 @@ class Shared(NamedTuple):
 
 
 @kernel()
+def copy_into(target, values):  # type: ignore[no-untyped-def]
+    """Overwrite a matrix by another; a slice would take longer to compile wherever it stands."""
+    for i in range(target.shape[0]):
+        for j in range(target.shape[1]):
+            target[i, j] = values[i, j]
+
+
+@kernel()
+def add_along(target, basis, change):  # type: ignore[no-untyped-def]
+    """Add U times a change of U' Z to Z."""
+    target += basis @ change
+
+
+@kernel()
+def keep_along(proposed, scores, basis):  # type: ignore[no-untyped-def]
+    """Give proposed scores the U' Z of others."""
+    proposed += basis @ (basis.T @ (scores - proposed))
+
+
+@kernel()
 def with_noise(design, log_noise):  # type: ignore[no-untyped-def]
     """Return the design in terms of s2: ratios over the share of noise, scales times it."""
     scale = design.scale.copy()

@@ -37,7 +37,10 @@ from honestbayes.models.factors.following import follow
 from honestbayes.models.factors.kernels import (
     ALL_GROUPS,
     FIRST_GROUP,
+    add_along,
     column_moments,
+    copy_into,
+    keep_along,
     log_marginals,
     mixed,
     score_moments,
@@ -221,9 +224,10 @@ def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # t
     low, high = angle - 2.0 * np.pi, angle
     for evaluation in range(_MOST_SHRINKAGE):
         new = np.cos(angle) * along + np.sin(angle) * other
-        proposed = scores + event.basis @ (new - along)
+        proposed = scores.copy()
+        add_along(proposed, event.basis, new - along)
         if _collapsed(design, event, columns, proposed, node, loading, level) > level:
-            scores[:] = proposed
+            copy_into(scores, proposed)
             return evaluation + 1
         if angle < 0:
             low = angle
@@ -244,7 +248,8 @@ def _log_density_of_stretch(  # type: ignore[no-untyped-def]
     result += along.size * x
     loading = np.exp(log_loading)
     loading[0] *= np.exp(-2.0 * x)
-    stretched = scores + event.basis @ (np.expm1(x) * along)
+    stretched = scores.copy()
+    add_along(stretched, event.basis, np.expm1(x) * along)
     return result + _collapsed(design, event, columns, stretched, node, loading, level - result)
 
 
@@ -269,7 +274,7 @@ def _stretch(rng, design, event, columns, scores, node, log_loading, log_shift):
         )
         slice_tell(rng, update, log_f)
     x = update[X]
-    scores += event.basis @ (np.expm1(x) * along)
+    add_along(scores, event.basis, np.expm1(x) * along)
     log_loading[0] -= 2.0 * x
     return log_shift + 2.0 * x
 
@@ -299,20 +304,20 @@ def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type
     if event.n_discarded.size == 0:
         proposed = _propose(rng, mean, root, scores - mean, 0.0)
         if event.has_shifts:
-            proposed += event.basis @ (event.basis.T @ (scores - proposed))
-        scores[:] = proposed
+            keep_along(proposed, scores, event.basis)
+        copy_into(scores, proposed)
         return 1.0
     now = log_selection_at(event, design, node, scores, loading)
     accepted = 0
     for r in range(event.kept_share.size):
         proposed = _propose(rng, mean, root, scores - mean, event.kept_share[r])
         # U' Z stays: given the parameters it is independent of the rest.
-        proposed += event.basis @ (event.basis.T @ (scores - proposed))
+        keep_along(proposed, scores, event.basis)
         value = log_selection_at(event, design, node, proposed, loading)
         # The proposal keeps the normal distribution given the parameters, so only P(S) is left of
         # the Metropolis-Hastings ratio.
         if np.log(rng.random()) < value - now:
-            scores[:] = proposed
+            copy_into(scores, proposed)
             now = value
             accepted += 1
     return accepted / event.kept_share.size
