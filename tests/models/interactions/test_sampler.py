@@ -4,10 +4,20 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from interaction_problem import ONES, SIZE, WIDTH_PRIOR, exact_moments
+from interaction_problem import (
+    ONES,
+    SIZE,
+    TABLE,
+    WIDTH_PRIOR,
+    draw_data,
+    draw_from_prior,
+    exact_moments,
+    model,
+    uniforms_of,
+)
 from oracles_interactions import agreement_kernel, patterns_of
 from scipy import integrate, stats
-from scipy.special import expit, softmax
+from scipy.special import expit
 
 from honestbayes.models.interactions.chains import (
     InteractionKernel,
@@ -15,7 +25,7 @@ from honestbayes.models.interactions.chains import (
     starting_states,
 )
 from honestbayes.models.interactions.fit import find_groups
-from honestbayes.models.interactions.likelihood import predictors, widths_of
+from honestbayes.models.interactions.likelihood import predictors
 from honestbayes.models.interactions.settings import INTERCEPT_WIDTHS, ModelSettings
 from honestbayes.models.interactions.splitting import split_cauchy
 from honestbayes.sampling.draws import diagnose
@@ -56,70 +66,6 @@ def test_the_posterior_is_exact(prior):
     exact = exact_moments(prior, INTERCEPT_WIDTHS[prior])
     draws = {"log_sigma": log_sigma[:, 1], "p_0": expit(f[:, 0, 0]), "p_1": expit(f[:, 0, 1])}
     check_means(draws, dict(zip(draws, exact, strict=True)))
-
-
-TABLE = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 0], [1, 1, 1]])
-
-
-SHAPE, MODE = 3.0, 0.4
-
-
-def draw_from_prior(rng, groups, settings, k):
-    """Draw a state from the prior; the intercept has width 1."""
-    order = groups.order
-    rate = (SHAPE + 1) * MODE / np.arange(1, order + 1)
-    log_sigma = np.concatenate([[0.0], np.log(rate / rng.gamma(SHAPE, size=order))])
-    width = widths_of(groups.counts, log_sigma, settings.is_cauchy)
-    unit = rng.standard_cauchy if settings.is_cauchy else rng.standard_normal
-    shape, scale = settings.noise_prior if settings.noise_prior[0] else (1.0, 1.0)
-    return {
-        "s": width * unit((k, width.size)),
-        "log_sigma": log_sigma,
-        "noise": np.array(scale / rng.gamma(shape)),
-    }
-
-
-def draw_data(rng, state, groups, n, n_classes):
-    """Draw two cases of each row: their sums by class or of the response, and their spread."""
-    f = predictors(state["s"], groups.start, groups.cases, n)
-    if n_classes == 0:
-        y = f + np.sqrt(state["noise"]) * rng.standard_normal((2, n))
-        return y.sum(axis=0)[None], float(((y - y.mean(axis=0)) ** 2).sum())
-    if n_classes == 2:
-        return rng.binomial(2, expit(f[0]))[None].astype(float), 0.0
-    return rng.multinomial(2, softmax(f.T, axis=1)).T.astype(float), 0.0
-
-
-def uniforms_of(states, groups, settings):
-    """Return what is uniform under the prior, by name."""
-    log_sigma = np.array([state["log_sigma"] for state in states])
-    of = stats.cauchy if settings.is_cauchy else stats.norm
-    chosen = [0, 1, -1]
-    ratio = np.array(
-        [
-            state["s"][-1][chosen]
-            / widths_of(groups.counts, state["log_sigma"], settings.is_cauchy)[chosen]
-            for state in states
-        ]
-    )
-    rate = (SHAPE + 1) * MODE
-    uniforms = {
-        "sigma_1": stats.invgamma.cdf(np.exp(log_sigma[:, 1]), SHAPE, scale=rate),
-        "sigma_2": stats.invgamma.cdf(np.exp(log_sigma[:, 2]), SHAPE, scale=rate / 2),
-        **{f"s_{j}": of.cdf(ratio[:, j]) for j in range(3)},
-    }
-    if settings.noise_prior[0]:
-        a, b = settings.noise_prior
-        noise = [float(state["noise"]) for state in states]
-        uniforms["noise"] = stats.invgamma.cdf(noise, a, scale=b)
-    return uniforms
-
-
-def model(prior, n_classes):
-    settings = ModelSettings(order=2, prior=prior, width_prior=(SHAPE, MODE), n_width_updates=1)
-    settings = settings if n_classes else settings.of_response(0.0)
-    _, groups, _ = find_groups(TABLE, 2, suffixes=False)
-    return settings, groups, {2: 1, 3: 3, 0: 1}[n_classes]
 
 
 @pytest.mark.parametrize("prior", ["cauchy", "gaussian"])

@@ -166,7 +166,7 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
             trial[:] = f
             for g in range(n_groups):
                 if share[g] > 0.0:
-                    ratio = math.sqrt(1.0 + share[g] * change)
+                    ratio = _ratio(share[g], change, is_cauchy)
                     for k in range(n_classes):
                         value = s[k, g] * (ratio - 1.0)
                         for i in cases[start[g] : start[g + 1]]:
@@ -178,8 +178,7 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
         slice_tell(rng, update, value)
     change = math.expm1(power * update[X])
     for g in range(n_groups):
-        ratio = 1.0 + share[g] * change
-        ratio = ratio if is_cauchy else math.sqrt(ratio)
+        ratio = _ratio(share[g], change, is_cauchy)
         for k in range(n_classes):
             s[k, g] *= ratio
     for o in range(log_sigma.size):
@@ -189,12 +188,18 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
 
 
 @kernel()
+def _ratio(share, change, is_cauchy):  # type: ignore[no-untyped-def]
+    """Return by what a width is multiplied when its share that moves has changed."""
+    ratio = max(1.0 + share * change, 0.0)  # rounding may leave a share above 1
+    return ratio if is_cauchy else math.sqrt(ratio)
+
+
+@kernel()
 def _largest(s, share, change, is_cauchy):  # type: ignore[no-untyped-def]
     """Return the largest coefficient after the shares that move have changed."""
     largest = 0.0
     for g in range(share.size):
-        ratio = 1.0 + share[g] * change
-        ratio = ratio if is_cauchy else math.sqrt(ratio)
+        ratio = _ratio(share[g], change, is_cauchy)
         for k in range(s.shape[0]):
             largest = max(largest, abs(s[k, g]) * ratio)
     return largest
