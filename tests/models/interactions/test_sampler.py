@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from grids import few
 from interaction_problem import (
     ONES,
     SIZE,
@@ -62,12 +63,13 @@ def test_the_posterior_is_exact(prior):
     settings = ModelSettings(order=1, prior=prior, width_prior=WIDTH_PRIOR)
     _, groups, _ = find_groups(np.array([[0], [1]]), 1, suffixes=False)
     problem = make_problem(groups, ONES[None], SIZE, settings)
-    f, log_sigma = run(problem, 20_000, seed=1)
+    f, log_sigma = run(problem, 8000, seed=1)
     exact = exact_moments(prior, INTERCEPT_WIDTHS[prior])
     draws = {"log_sigma": log_sigma[:, 1], "p_0": expit(f[:, 0, 0]), "p_1": expit(f[:, 0, 1])}
     check_means(draws, dict(zip(draws, exact, strict=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", ["cauchy", "gaussian"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_parameters_and_data_drawn_in_turn_follow_the_prior(prior, n_classes):
@@ -95,7 +97,7 @@ def test_exact_draws_stay_exact(prior, n_classes):
     n = len(TABLE)
     rng = np.random.default_rng([11, n_classes])
     states, change = [], []
-    for _ in range(4000):
+    for _ in range(2500):
         first = draw_from_prior(rng, groups, settings, k)
         target, spread = draw_data(rng, first, groups, n, n_classes)
         own = settings if n_classes else settings.of_response(spread)
@@ -113,23 +115,33 @@ def test_exact_draws_stay_exact(prior, n_classes):
     assert abs(np.mean(change)) < MOST * np.std(change) / np.sqrt(len(change))
 
 
-@pytest.mark.parametrize("prior", ["cauchy", "gaussian"])
-def test_compression_does_not_change_the_posterior(prior):
+COMPRESSED = {
+    "few cases": ("cauchy", 14, 5, 2, 4, 5000),
+    "50 cases": ("cauchy", 50, 5, 3, 5, 8000),
+    "50 cases, normal": ("gaussian", 50, 5, 3, 5, 8000),
+}
+"""Prior, cases, columns, levels, order and draws."""
+
+
+@few("name", COMPRESSED, ["few cases"])
+def test_compression_does_not_change_the_posterior(name):
+    prior, n, p, n_levels, order, n_draws = COMPRESSED[name]
     rng = np.random.default_rng(8)
-    cells = rng.integers(0, 2, (14, 5))
-    codes = rng.integers(0, 2, 14)
-    settings = ModelSettings(order=4, prior=prior, width_prior=(2.0, 0.3))
+    cells = rng.integers(0, n_levels, (n, p))
+    codes = rng.integers(0, 2, n)
+    settings = ModelSettings(order=order, prior=prior, width_prior=(2.0, 0.3))
     found = []
     for compress in (True, False):
-        rows, groups, which = find_groups(cells, 4, suffixes=False, compress=compress)
+        rows, groups, which = find_groups(cells, order, suffixes=False, compress=compress)
         target = np.bincount(which, codes, minlength=len(rows))[None]
         problem = make_problem(groups, target, np.bincount(which), settings)
-        found.append((groups, run(problem, 8000, seed=2)))
+        found.append((groups, run(problem, n_draws, seed=2)))
     assert found[0][0].counts.shape[0] < found[1][0].counts.shape[0]
     moments = []
     for _, (f, log_sigma) in found:
         values = {f"p_{i}": expit(f[:, 0, i]) for i in range(f.shape[2])}
-        values |= {f"log_sigma_{o}": log_sigma[:, o] for o in (1, 2, 3, 4)}
+        values |= {f"p_{i}, squared": value**2 for i, value in enumerate(values.values())}
+        values |= {f"log_sigma_{o}": log_sigma[:, o] for o in range(1, order + 1)}
         moments.append(diagnose({name: v.reshape(4, -1) for name, v in values.items()}))
     together, apart = moments
     assert min(together.ess_bulk.min(), apart.ess_bulk.min()) > 100
@@ -148,7 +160,7 @@ def test_normal_coefficients_are_a_gaussian_process():
     # Shapes of 0 fix the widths, and a sharp prior the noise.
     fixed = np.column_stack([np.zeros(3), sigma])
     problem = problem._replace(priors=fixed, noise=np.array([1e7, 1e7 * noise]))
-    f, log_sigma = run(problem, 8000, seed=5, noise=noise)
+    f, log_sigma = run(problem, 5000, seed=5, noise=noise)
     assert np.allclose(log_sigma, np.log(sigma))
     K = agreement_kernel(rows, rows, sigma**2, patterns_of)
     exact = K @ np.linalg.solve(K + noise * np.eye(len(rows)), y)
