@@ -39,7 +39,7 @@ BUGS = {
         [("        unit = sigma if is_cauchy else sigma * sigma\n", "        unit = sigma\n")],
     ),
     "rescaling leaves coefficients where they are": (
-        "cauchy, more sweeps",
+        "gaussian",
         [("            s[k, g] *= ratio\n", "            pass\n")],
     ),
     "rescaling knows nothing of the data": (
