@@ -7,7 +7,7 @@ WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1
 export PYTHON
 
-.PHONY: help demo test lint slow docs bench clean runtime dev docs-environment
+.PHONY: help demo test ordinary lint slow docs bench clean runtime dev docs-environment
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -16,7 +16,10 @@ help: ## list the targets
 demo: runtime ## compare claims with what happened, and write a report
 	@$(RUN) -m honestbayes demo
 
-test: lint ## lint, types and the ordinary tests
+test: dev ## lint, types and the ordinary tests, side by side
+	@$(MAKE) --no-print-directory -j 2 lint ordinary
+
+ordinary: dev
 	$(ONE_THREAD) $(RUN) -m pytest -n $(WORKERS)
 
 lint: dev ## ruff and mypy

@@ -21,6 +21,7 @@ from honestbayes import (
     DiscreteNB,
     ForwardProbabilitySelector,
     InteractionClassifier,
+    InteractionRegressor,
     SelectiveBernoulliNB,
     SelectiveCategoricalNB,
     SelectiveFactorClassifier,
@@ -279,6 +280,12 @@ CHAINS = {
         InteractionClassifier(order=1, prior="gaussian", compress=False, n_doublings=0, **FEW),
         MIXED[["flag0", "flag3"]].astype(int),
         TWO_CLASSES,
+    ),
+    "response, interactions": _sampled(
+        InteractionRegressor(thin=1, n_doublings=0, missing="level", **FEW),
+        WORDS,
+        RESPONSE,
+        mutations=60,
     ),
     "sequences": _sampled(
         SequenceClassifier(order=2, class_prior=[0.2, 0.3, 0.5], thin=1, n_doublings=0, **FEW),

@@ -1,15 +1,19 @@
-"""Small problems with interactions, and their posteriors by integration.
+"""Small problems with interactions: a posterior by integration, and exact draws from the prior.
 
-Nothing of the sampler is used: a problem is one column of two levels, so that its patterns are the
-intercept and the two levels. Given the intercept and the width, the two coefficients are
-independent, and everything is a sum of products of one-dimensional integrals.
+The posterior is that of one column of two levels, so that its patterns are the intercept and the
+two levels. Given the intercept and the width, the two coefficients are independent, and everything
+is a sum of products of one-dimensional integrals; nothing of the sampler is used.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import stats
-from scipy.special import expit
+from scipy.special import expit, softmax
+
+from honestbayes.models.interactions.fit import find_groups
+from honestbayes.models.interactions.likelihood import predictors, widths_of
+from honestbayes.models.interactions.settings import ModelSettings
 
 WIDTH_PRIOR = (2.0, 0.5)
 SIZE, ONES = np.array([4.0, 3.0]), np.array([3.0, 0.0])
@@ -46,3 +50,68 @@ def exact_moments(prior, intercept_width):
         both = one * two @ w0
         totals += weight * np.array([both, theta * both, p_one * two @ w0, one * p_two @ w0])
     return totals[1:] / totals[0]
+
+
+TABLE = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 0], [1, 1, 1]])
+
+
+SHAPE, MODE = 3.0, 0.4
+
+
+def draw_from_prior(rng, groups, settings, k):
+    """Draw a state from the prior; the intercept has width 1."""
+    order = groups.order
+    rate = (SHAPE + 1) * MODE / np.arange(1, order + 1)
+    log_sigma = np.concatenate([[0.0], np.log(rate / rng.gamma(SHAPE, size=order))])
+    width = widths_of(groups.counts, log_sigma, settings.is_cauchy)
+    unit = rng.standard_cauchy if settings.is_cauchy else rng.standard_normal
+    shape, scale = settings.noise_prior if settings.noise_prior[0] else (1.0, 1.0)
+    return {
+        "s": width * unit((k, width.size)),
+        "log_sigma": log_sigma,
+        "noise": np.array(scale / rng.gamma(shape)),
+    }
+
+
+def draw_data(rng, state, groups, n, n_classes):
+    """Draw two cases of each row: their sums by class or of the response, and their spread."""
+    f = predictors(state["s"], groups.start, groups.cases, n)
+    if n_classes == 0:
+        y = f + np.sqrt(state["noise"]) * rng.standard_normal((2, n))
+        return y.sum(axis=0)[None], float(((y - y.mean(axis=0)) ** 2).sum())
+    if n_classes == 2:
+        return rng.binomial(2, expit(f[0]))[None].astype(float), 0.0
+    return rng.multinomial(2, softmax(f.T, axis=1)).T.astype(float), 0.0
+
+
+def uniforms_of(states, groups, settings):
+    """Return what is uniform under the prior, by name."""
+    log_sigma = np.array([state["log_sigma"] for state in states])
+    of = stats.cauchy if settings.is_cauchy else stats.norm
+    chosen = [0, 1, -1]
+    ratio = np.array(
+        [
+            state["s"][-1][chosen]
+            / widths_of(groups.counts, state["log_sigma"], settings.is_cauchy)[chosen]
+            for state in states
+        ]
+    )
+    rate = (SHAPE + 1) * MODE
+    uniforms = {
+        "sigma_1": stats.invgamma.cdf(np.exp(log_sigma[:, 1]), SHAPE, scale=rate),
+        "sigma_2": stats.invgamma.cdf(np.exp(log_sigma[:, 2]), SHAPE, scale=rate / 2),
+        **{f"s_{j}": of.cdf(ratio[:, j]) for j in range(3)},
+    }
+    if settings.noise_prior[0]:
+        a, b = settings.noise_prior
+        noise = [float(state["noise"]) for state in states]
+        uniforms["noise"] = stats.invgamma.cdf(noise, a, scale=b)
+    return uniforms
+
+
+def model(prior, n_classes, table=TABLE):
+    """Return settings, groups of patterns, and the number of linear predictors."""
+    settings = ModelSettings(order=2, prior=prior, width_prior=(SHAPE, MODE), n_width_updates=1)
+    settings = settings if n_classes else settings.of_response(0.0)
+    _, groups, _ = find_groups(table, 2, suffixes=False)
+    return settings, groups, {2: 1, 3: 3, 0: 1}[n_classes]

@@ -16,7 +16,12 @@ from honestbayes.loading import load
 from honestbayes.models.binary import SelectiveBernoulliNB
 from honestbayes.models.categorical import SelectiveCategoricalNB
 from honestbayes.models.factors import SelectiveFactorClassifier, SelectiveFactorRegressor
-from honestbayes.models.interactions import InteractionClassifier, SequenceClassifier, windows
+from honestbayes.models.interactions import (
+    InteractionClassifier,
+    InteractionRegressor,
+    SequenceClassifier,
+    windows,
+)
 from honestbayes.models.mixed import SelectiveMixedNB
 from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.models.plain import DiscreteNB
@@ -35,6 +40,7 @@ __all__ = [
     "DiscreteNB",
     "ForwardProbabilitySelector",
     "InteractionClassifier",
+    "InteractionRegressor",
     "ModelFileError",
     "Screening",
     "Selection",

@@ -19,6 +19,10 @@ from numba import njit
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function on its first call, without Python's lock.
 
+    With a kernel numba compiles once more all that it calls, so that a tower of kernels takes long.
+    ``inline="always"`` puts a kernel into those that call it, and it is not compiled by itself; it
+    cannot be called with ``*arguments`` there.
+
     Parameters
     ----------
     **options

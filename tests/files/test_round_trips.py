@@ -27,7 +27,9 @@ def said(model, X):
         reduced = pd.DataFrame(model.transform(X))
         return result | {"path": str(model.path_), "reduced": reduced.to_csv()}
     if hasattr(model, "predict_quantiles"):
-        result["mean and sd"] = model.predict(X, return_std=True)
+        result["prediction"] = model.predict(X)
+        if hasattr(model, "selection_"):
+            result["mean and sd"] = model.predict(X, return_std=True)
         return result | {"quantiles": model.predict_quantiles(X, [0.1, 0.9])}
     result |= {"predict": model.predict(X), "proba": model.predict_proba(X)}
     words = {"n_draws": 50} if hasattr(model, "slope_") else {}

@@ -170,12 +170,19 @@ CARD = dedent(
     '''
 )
 
-COMMAND = """
-import sys
+COMMANDS = """
+import json, sys
 from honestbayes import models
-models.__path__.append(sys.argv.pop(1))
+models.__path__.append(sys.argv[1])
 from honestbayes.__main__ import main
-main()
+for words in json.loads(sys.argv[2]):
+    sys.argv = ["honestbayes", *words]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+    print(end="\\0", flush=True)
 """
 
 
@@ -209,10 +216,11 @@ def table(n=60, p=12, seed=0):
     return frame
 
 
-def command(folder, *words, cwd):
-    """Run the command line in a process whose models include the toy."""
+def commands(folder, *several, cwd):
+    """Run command lines, one after the other, in a process whose models include the toy."""
+    words = json.dumps([[str(word) for word in line] for line in several])
     found = subprocess.run(
-        [sys.executable, "-c", COMMAND, str(folder), *map(str, words)],
+        [sys.executable, "-c", COMMANDS, str(folder), words],
         cwd=cwd,
         env=os.environ | BLAS_THREADS | {"PYTHONPATH": str(Path(honestbayes.__file__).parents[1])},
         capture_output=True,
@@ -221,7 +229,9 @@ def command(folder, *words, cwd):
         check=False,
     )
     assert found.returncode == 0, found.stderr
-    return found.stdout
+    *printed, rest = found.stdout.split("\0")
+    assert (len(printed), rest) == (len(several), "")
+    return printed
 
 
 def test_without_its_folder_nobody_knows_the_toy():
@@ -252,20 +262,25 @@ def test_a_report_in_a_notebook_is_about_the_toy():
 def test_the_command_line_offers_reports_on_and_inspects_the_toy(folder, tmp_path):
     table().to_csv(tmp_path / "t.csv", index=False)
     table(seed=1).to_csv(tmp_path / "new.csv", index=False)
-    assert "toy: numbers around a centre" in " ".join(
-        command(folder, "report", "--help", cwd=tmp_path).split()
-    )
     words = ("--target", "state", "--model", "toy", "-k", 4, "--folds", 3, "--repeats", 1)
-    printed = command(folder, "report", "t.csv", *words, "--no-path", "--out", "r", cwd=tmp_path)
+    model = "r/model.honestbayes"
+    offered, printed, shown, listed, told, judged = commands(
+        folder,
+        ("report", "--help"),
+        ("report", "t.csv", *words, "--no-path", "--out", "r"),
+        ("inspect", model),
+        ("inspect", model, "--json"),
+        ("predict", model, "t.csv"),
+        ("evaluate", model, "new.csv"),
+        cwd=tmp_path,
+    )
+    assert "toy: numbers around a centre" in " ".join(offered.split())
     assert "4 of 12 real-valued" in printed
     page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
     assert "toy: numbers around centres" in page
-    shown = command(folder, "inspect", "r/model.honestbayes", cwd=tmp_path)
     assert "P(state = well), toy after selection" in shown
     assert "4 of 12" in shown
-    held = json.loads(command(folder, "inspect", "r/model.honestbayes", "--json", cwd=tmp_path))
+    held = json.loads(listed)
     assert len(held["features"]["name"]) == 4
-    told = command(folder, "predict", "r/model.honestbayes", "t.csv", cwd=tmp_path)
     assert told.count("\n") == 61
-    judged = command(folder, "evaluate", "r/model.honestbayes", "new.csv", cwd=tmp_path)
     assert "On this table" in judged

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from honestbayes.screening import Screening, screen
-from honestbayes.screening.counting import sum_by_class
+from honestbayes.screening import Screening
+from honestbayes.screening.counting import screen_source, sum_by_class
 from honestbayes.sources.binarization import (
     Binarization,
     BinarizeOption,
@@ -68,15 +68,13 @@ def _from_scratch(
 ) -> Screening:
     """Screen the other rows: always right, and what the fast ways must equal."""
     others = np.setdiff1d(np.arange(is_class_1.size), rows)
-    labels = whole.classes[is_class_1[others].astype(int)]
-    return screen(RowsOf(source, others), labels, binarize=option, classes=whole.classes)
+    return screen_source(RowsOf(source, others), whole.classes, is_class_1[others], option)
 
 
 def _subtract(source: Source, is_class_1: BoolArray, rows: IntArray, whole: Screening) -> Screening:
     """Take the rows' own counts away; the cuts do not depend on them."""
-    labels = whole.classes[is_class_1[rows].astype(int)]
     part = RowsOf(source, rows)
-    return whole.without(screen(part, labels, binarize=whole.binarization, classes=whole.classes))
+    return whole.without(screen_source(part, whole.classes, is_class_1[rows], whole.binarization))
 
 
 def _without(

@@ -138,7 +138,7 @@ class NaiveBayesScorers:
     def on_others(self, training: BoolArray, judged: BoolArray) -> Scorer:
         """Return a scorer that is trained on some rows and scores others."""
         counts = self.cases.only(training).counts(self.n_jobs)
-        fold = np.zeros(self.cases.labels.size, dtype=np.int16)
+        fold = np.zeros(self.cases.labels.size, dtype=np.int32)
         return self._scorer(self.cases.only(judged), [counts], fold)
 
     def by_fold(self, fold: AnyArray) -> Scorer:

@@ -7,11 +7,14 @@ from grids import each_once, few
 from honestbayes import SelectiveBernoulliNB
 
 NAN = np.nan
+PLAIN = {"recalibrate": None}
+"""The layer is the same whatever lies below it, so that not every model has to learn one."""
+
 MODELS = {
     "learned": {},
     "learned, none": {"correction": None},
-    "uniform, none": {"feature_prior": "uniform", "correction": None},
-    "uniform, selection": {"feature_prior": "uniform", "correction": "selection"},
+    "uniform, none": {"feature_prior": "uniform", "correction": None, **PLAIN},
+    "uniform, selection": {"feature_prior": "uniform", "correction": "selection", **PLAIN},
     "uniform, counts": {"feature_prior": "uniform", "correction": "counts"},
 }
 every_model = pytest.mark.parametrize("how", MODELS.values(), ids=MODELS.keys())

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from honestbayes import InteractionClassifier, SequenceClassifier
+from honestbayes import InteractionClassifier, InteractionRegressor, SequenceClassifier
 
 SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 10, "n_doublings": 0, "thin": 2}
 
@@ -19,6 +19,7 @@ OF_SEQUENCES = {"check_classifiers_train": "with order 1 only the last column is
 @parametrize_with_checks(
     [
         InteractionClassifier(order=1, random_state=0, **SHORT),
+        InteractionRegressor(order=1, random_state=0, **SHORT),
         SequenceClassifier(order=1, random_state=0, **SHORT),
     ],
     expected_failed_checks=lambda estimator: (

@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 import honestbayes
-from honestbayes import InteractionClassifier, SequenceClassifier, windows
+from honestbayes import InteractionClassifier, InteractionRegressor, SequenceClassifier, windows
 from honestbayes.models.interactions import patterns
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -134,6 +134,27 @@ def test_a_checkpoint_goes_on_to_the_same_draws(tmp_path, fitted):
     short = clone(model).set_params(n_samples=20, checkpoint=tmp_path / "chains").fit(X, y)
     longer = clone(short).set_params(n_samples=60).fit(X, y)
     assert np.array_equal(longer.draws_["s"], model.draws_["s"])
+
+
+def test_a_response():
+    X, _ = same_or_not(200)
+    rng = np.random.default_rng(1)
+    same = (X["outlook"] == "sunny") == (X["humidity"] == "low")
+    y = 100.0 + 50.0 * same + 5.0 * rng.standard_normal(200)
+    model = InteractionRegressor(random_state=0, **SHORT).fit(X[:150], y[:150])
+    assert np.abs(model.predict(X[150:]) - y[150:]).mean() < 6.0
+    low, high = model.predict_quantiles(X[150:], [0.05, 0.95]).T
+    assert 0.75 < np.mean((low < y[150:]) & (y[150:] < high)) <= 1.0
+    assert model.predict_quantiles(X[:2], 0.5).shape == (2,)
+    assert np.array_equal(model.predict(X)[:3], model.predict(X[:3]))
+    found = model.interactions(4)
+    assert any("outlook" in name and "humidity" in name for name in found.pattern)
+    assert set(found.towards) == {"response"}
+    # The units of the response are the user's: coefficients are changes of it.
+    other = clone(model).fit(X[:150], 1000.0 * y[:150])
+    assert np.allclose(other.predict(X[:5]), 1000.0 * model.predict(X[:5]), rtol=1e-6)
+    with pytest.raises(ValueError, match="probabilities between 0 and 1"):
+        model.predict_quantiles(X[:2], 1.5)
 
 
 def test_sequences():

@@ -4,18 +4,29 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from interaction_problem import ONES, SIZE, WIDTH_PRIOR, exact_moments
+from grids import few
+from interaction_problem import (
+    ONES,
+    SIZE,
+    TABLE,
+    WIDTH_PRIOR,
+    draw_data,
+    draw_from_prior,
+    exact_moments,
+    model,
+    uniforms_of,
+)
 from oracles_interactions import agreement_kernel, patterns_of
 from scipy import integrate, stats
-from scipy.special import expit, softmax
+from scipy.special import expit
 
-from honestbayes.models.interactions.fit import (
+from honestbayes.models.interactions.chains import (
     InteractionKernel,
-    find_groups,
     make_problem,
     starting_states,
 )
-from honestbayes.models.interactions.likelihood import predictors, widths_of
+from honestbayes.models.interactions.fit import find_groups
+from honestbayes.models.interactions.likelihood import predictors
 from honestbayes.models.interactions.settings import INTERCEPT_WIDTHS, ModelSettings
 from honestbayes.models.interactions.splitting import split_cauchy
 from honestbayes.sampling.draws import diagnose
@@ -52,76 +63,13 @@ def test_the_posterior_is_exact(prior):
     settings = ModelSettings(order=1, prior=prior, width_prior=WIDTH_PRIOR)
     _, groups, _ = find_groups(np.array([[0], [1]]), 1, suffixes=False)
     problem = make_problem(groups, ONES[None], SIZE, settings)
-    f, log_sigma = run(problem, 20_000, seed=1)
+    f, log_sigma = run(problem, 8000, seed=1)
     exact = exact_moments(prior, INTERCEPT_WIDTHS[prior])
     draws = {"log_sigma": log_sigma[:, 1], "p_0": expit(f[:, 0, 0]), "p_1": expit(f[:, 0, 1])}
     check_means(draws, dict(zip(draws, exact, strict=True)))
 
 
-TABLE = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 0], [1, 1, 1]])
-
-
-SHAPE, MODE = 3.0, 0.4
-
-
-def draw_from_prior(rng, groups, settings, k):
-    """Draw a state from the prior; the intercept has width 1."""
-    order = groups.order
-    rate = (SHAPE + 1) * MODE / np.arange(1, order + 1)
-    log_sigma = np.concatenate([[0.0], np.log(rate / rng.gamma(SHAPE, size=order))])
-    width = widths_of(groups.counts, log_sigma, settings.is_cauchy)
-    unit = rng.standard_cauchy if settings.is_cauchy else rng.standard_normal
-    shape, scale = settings.noise_prior if settings.noise_prior[0] else (1.0, 1.0)
-    return {
-        "s": width * unit((k, width.size)),
-        "log_sigma": log_sigma,
-        "noise": np.array(scale / rng.gamma(shape)),
-    }
-
-
-def draw_data(rng, state, groups, n, n_classes):
-    """Draw two cases of each row: their sums by class or of the response, and their spread."""
-    f = predictors(state["s"], groups.start, groups.cases, n)
-    if n_classes == 0:
-        y = f + np.sqrt(state["noise"]) * rng.standard_normal((2, n))
-        return y.sum(axis=0)[None], float(((y - y.mean(axis=0)) ** 2).sum())
-    if n_classes == 2:
-        return rng.binomial(2, expit(f[0]))[None].astype(float), 0.0
-    return rng.multinomial(2, softmax(f.T, axis=1)).T.astype(float), 0.0
-
-
-def uniforms_of(states, groups, settings):
-    """Return what is uniform under the prior, by name."""
-    log_sigma = np.array([state["log_sigma"] for state in states])
-    of = stats.cauchy if settings.is_cauchy else stats.norm
-    chosen = [0, 1, -1]
-    ratio = np.array(
-        [
-            state["s"][-1][chosen]
-            / widths_of(groups.counts, state["log_sigma"], settings.is_cauchy)[chosen]
-            for state in states
-        ]
-    )
-    rate = (SHAPE + 1) * MODE
-    uniforms = {
-        "sigma_1": stats.invgamma.cdf(np.exp(log_sigma[:, 1]), SHAPE, scale=rate),
-        "sigma_2": stats.invgamma.cdf(np.exp(log_sigma[:, 2]), SHAPE, scale=rate / 2),
-        **{f"s_{j}": of.cdf(ratio[:, j]) for j in range(3)},
-    }
-    if settings.noise_prior[0]:
-        a, b = settings.noise_prior
-        noise = [float(state["noise"]) for state in states]
-        uniforms["noise"] = stats.invgamma.cdf(noise, a, scale=b)
-    return uniforms
-
-
-def model(prior, n_classes):
-    settings = ModelSettings(order=2, prior=prior, width_prior=(SHAPE, MODE), n_width_updates=1)
-    settings = settings if n_classes else settings.of_response(0.0)
-    _, groups, _ = find_groups(TABLE, 2, suffixes=False)
-    return settings, groups, {2: 1, 3: 3, 0: 1}[n_classes]
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", ["cauchy", "gaussian"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_parameters_and_data_drawn_in_turn_follow_the_prior(prior, n_classes):
@@ -149,7 +97,7 @@ def test_exact_draws_stay_exact(prior, n_classes):
     n = len(TABLE)
     rng = np.random.default_rng([11, n_classes])
     states, change = [], []
-    for _ in range(4000):
+    for _ in range(2500):
         first = draw_from_prior(rng, groups, settings, k)
         target, spread = draw_data(rng, first, groups, n, n_classes)
         own = settings if n_classes else settings.of_response(spread)
@@ -167,23 +115,33 @@ def test_exact_draws_stay_exact(prior, n_classes):
     assert abs(np.mean(change)) < MOST * np.std(change) / np.sqrt(len(change))
 
 
-@pytest.mark.parametrize("prior", ["cauchy", "gaussian"])
-def test_compression_does_not_change_the_posterior(prior):
+COMPRESSED = {
+    "few cases": ("cauchy", 14, 5, 2, 4, 5000),
+    "50 cases": ("cauchy", 50, 5, 3, 5, 8000),
+    "50 cases, normal": ("gaussian", 50, 5, 3, 5, 8000),
+}
+"""Prior, cases, columns, levels, order and draws."""
+
+
+@few("name", COMPRESSED, ["few cases"])
+def test_compression_does_not_change_the_posterior(name):
+    prior, n, p, n_levels, order, n_draws = COMPRESSED[name]
     rng = np.random.default_rng(8)
-    cells = rng.integers(0, 2, (14, 5))
-    codes = rng.integers(0, 2, 14)
-    settings = ModelSettings(order=4, prior=prior, width_prior=(2.0, 0.3))
+    cells = rng.integers(0, n_levels, (n, p))
+    codes = rng.integers(0, 2, n)
+    settings = ModelSettings(order=order, prior=prior, width_prior=(2.0, 0.3))
     found = []
     for compress in (True, False):
-        rows, groups, which = find_groups(cells, 4, suffixes=False, compress=compress)
+        rows, groups, which = find_groups(cells, order, suffixes=False, compress=compress)
         target = np.bincount(which, codes, minlength=len(rows))[None]
         problem = make_problem(groups, target, np.bincount(which), settings)
-        found.append((groups, run(problem, 8000, seed=2)))
+        found.append((groups, run(problem, n_draws, seed=2)))
     assert found[0][0].counts.shape[0] < found[1][0].counts.shape[0]
     moments = []
     for _, (f, log_sigma) in found:
         values = {f"p_{i}": expit(f[:, 0, i]) for i in range(f.shape[2])}
-        values |= {f"log_sigma_{o}": log_sigma[:, o] for o in (1, 2, 3, 4)}
+        values |= {f"p_{i}, squared": value**2 for i, value in enumerate(values.values())}
+        values |= {f"log_sigma_{o}": log_sigma[:, o] for o in range(1, order + 1)}
         moments.append(diagnose({name: v.reshape(4, -1) for name, v in values.items()}))
     together, apart = moments
     assert min(together.ess_bulk.min(), apart.ess_bulk.min()) > 100
@@ -202,7 +160,7 @@ def test_normal_coefficients_are_a_gaussian_process():
     # Shapes of 0 fix the widths, and a sharp prior the noise.
     fixed = np.column_stack([np.zeros(3), sigma])
     problem = problem._replace(priors=fixed, noise=np.array([1e7, 1e7 * noise]))
-    f, log_sigma = run(problem, 8000, seed=5, noise=noise)
+    f, log_sigma = run(problem, 5000, seed=5, noise=noise)
     assert np.allclose(log_sigma, np.log(sigma))
     K = agreement_kernel(rows, rows, sigma**2, patterns_of)
     exact = K @ np.linalg.solve(K + noise * np.eye(len(rows)), y)

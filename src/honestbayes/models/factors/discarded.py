@@ -69,7 +69,7 @@ def log_selection(event, ratio, weights, used, along, rest, loading):  # type: i
     return result
 
 
-@kernel()
+@kernel(inline="always")
 def _prob_kept(event, along, rest, ratio, loading, share):  # type: ignore[no-untyped-def]
     """Return P(kept) at each ratio of a feature that has seen this share of the cases."""
     n_cases = np.round(share * event.basis.shape[0])
@@ -81,7 +81,7 @@ def _prob_kept(event, along, rest, ratio, loading, share):  # type: ignore[no-un
     )
 
 
-@kernel()
+@kernel(inline="always")
 def log_selection_of(event, design, node, along, rest, loading):  # type: ignore[no-untyped-def]
     """Return log P(S | Z, w_lambda) at one node, of what `project` returns."""
     if event.n_discarded.size == 0:
@@ -90,7 +90,7 @@ def log_selection_of(event, design, node, along, rest, loading):  # type: ignore
     return log_selection(event, design.ratio, one, event.used[node], along, rest, loading)[0]
 
 
-@kernel()
+@kernel(inline="always")
 def log_selection_at(event, design, node, scores, loading):  # type: ignore[no-untyped-def]
     """Return log P(S | Z, w_lambda) at one node."""
     if event.n_discarded.size == 0:

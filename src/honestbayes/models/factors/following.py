@@ -26,6 +26,7 @@ import numpy as np
 
 from honestbayes.compiled import kernel
 from honestbayes.models.factors.discarded import log_selection_of
+from honestbayes.models.factors.kernels import FIRST_GROUP, copy_into
 from honestbayes.models.factors.parameters import HIGHEST, LOWEST, log_prior_of_ratio
 from honestbayes.models.factors.whitened import factorise, hold, log_density, move_scores
 from honestbayes.sampling.slicing import (
@@ -45,7 +46,7 @@ _TURNED = 1
 """Columns that are turned in a sweep, at most; which, is drawn."""
 
 
-@kernel()
+@kernel(inline="always")
 def _log_target(design, event, shift, node, held, columns, log_loading, log_prior, level):  # type: ignore[no-untyped-def]
     """Return the log prior and density of columns times P(S) of the scores that follow.
 
@@ -67,7 +68,7 @@ def _rescale_group(g, design, columns, before, change):  # type: ignore[no-untyp
             columns.loadings[j] = before[j] * np.exp(0.5 * change)
 
 
-@kernel()
+@kernel(inline="always")
 def _draw_scale(rng, g, value, design, event, shift, node, held, columns, log_loading):  # type: ignore[no-untyped-def]
     """Draw a log loading ratio, loadings in units of it held; overwrites it and the loadings.
 
@@ -99,7 +100,7 @@ def _draw_scale(rng, g, value, design, event, shift, node, held, columns, log_lo
     return update[LOG_F] - log_prior_of_ratio(update[X])
 
 
-@kernel()
+@kernel(inline="always")
 def _draw_loadings(rng, value, design, event, shift, node, held, columns, log_loading):  # type: ignore[no-untyped-def]
     """Draw all loadings by elliptical slice sampling; overwrites them."""
     before = columns.loadings.copy()
@@ -110,7 +111,7 @@ def _draw_loadings(rng, value, design, event, shift, node, held, columns, log_lo
     angle = 2.0 * np.pi * rng.random()
     low, high = angle - 2.0 * np.pi, angle
     for _ in range(_MOST_SHRINKAGE):
-        columns.loadings[:] = np.cos(angle) * before + np.sin(angle) * other
+        copy_into(columns.loadings, np.cos(angle) * before + np.sin(angle) * other)
         proposed = _log_target(design, event, shift, node, held, columns, log_loading, 0.0, level)
         if proposed > level:
             return proposed
@@ -119,7 +120,7 @@ def _draw_loadings(rng, value, design, event, shift, node, held, columns, log_lo
         else:
             high = angle
         angle = low + (high - low) * rng.random()
-    columns.loadings[:] = before
+    copy_into(columns.loadings, before)
     return value
 
 
@@ -136,7 +137,7 @@ def log_prior_of_angle(angle, length, d, shape, scale, loading):  # type: ignore
     return volume - (shape + 0.5 * (d + 1.0)) * np.log(s2) - scale / s2 - 0.5 * ratio / loading
 
 
-@kernel()
+@kernel(inline="always")
 def _turn(rng, j, does_offset, value, design, event, shift, node, held, columns, log_loading):  # type: ignore[no-untyped-def]
     """Draw the angle between a column's loadings and the root of its variance.
 
@@ -163,7 +164,7 @@ def _turn(rng, j, does_offset, value, design, event, shift, node, held, columns,
         change = np.log1p(reach * np.cos(now) ** 2) - np.log1p(reach * np.cos(angle) ** 2)
         log_loading[0] = start + change
         if does_offset:
-            _rescale_group(0, design, columns, before, change)
+            _rescale_group(FIRST_GROUP, design, columns, before, change)
         columns.loadings[j] = before[j] * (length * np.cos(angle) / size)
         columns.variance[j] = max((length * np.sin(angle)) ** 2, 1e-300)
         log_prior = log_prior_of_angle(angle, *given) + log_prior_of_ratio(log_loading[0])
@@ -177,7 +178,8 @@ def _turn(rng, j, does_offset, value, design, event, shift, node, held, columns,
             low = angle
         else:
             high = angle
-    columns.loadings[:], columns.variance[j], log_loading[0] = before, s2, start
+    copy_into(columns.loadings, before)
+    columns.variance[j], log_loading[0] = s2, start
     return value
 
 
@@ -202,7 +204,7 @@ def _draw_ratio(rng, g, design, columns, log_loading):  # type: ignore[no-untype
     log_loading[g] = update[X]
 
 
-@kernel()
+@kernel(inline="always")
 def follow(rng, design, event, shift, node, left, contrasts, columns, scores, log_loading):  # type: ignore[no-untyped-def]
     """Move loadings, variances and loading ratios; overwrites them and the scores.
 
@@ -230,21 +232,23 @@ def follow(rng, design, event, shift, node, left, contrasts, columns, scores, lo
     held = hold(event, shift, columns, rest_of_columns, contrasts, scores)
     first, first_weighted = np.zeros((d, d)), np.empty((d, k))
     factorise(columns.loadings, columns.variance, 1.0, first, first_weighted)
-    given = (design, event, shift, node, held, columns, log_loading)
     value = _log_target(design, event, shift, node, held, columns, log_loading, 0.0, -np.inf)
     for g in range(log_loading.size):
-        value = _draw_scale(rng, g, value, *given)
-    value = _draw_loadings(rng, value, *given)
-    first_turned = rng.integers(0, k)
-    for step in range(min(k, _TURNED)):
-        j = (first_turned + step) % k
-        if design.group[j] == 0:
-            value = _turn(rng, j, False, value, *given)
-    for j in range(k):
-        for does_offset in (False, True):
-            if design.group[j] > 0:
-                value = _turn(rng, j, does_offset, value, *given)
-                _draw_ratio(rng, design.group[j], design, columns, log_loading)
+        value = _draw_scale(rng, g, value, design, event, shift, node, held, columns, log_loading)
+    value = _draw_loadings(rng, value, design, event, shift, node, held, columns, log_loading)
+    first_turned, n_turned = rng.integers(0, k), min(k, _TURNED)
+    # Some columns of the first group, then each of the others, without an offset and with one.
+    for step in range(n_turned + 2 * k):
+        is_first, later = step < n_turned, step - n_turned
+        j = (first_turned + step) % k if is_first else later // 2
+        does_offset = not is_first and later % 2 == 1
+        if is_first != (design.group[j] == 0):
+            continue
+        value = _turn(
+            rng, j, does_offset, value, design, event, shift, node, held, columns, log_loading
+        )
+        if not is_first:
+            _draw_ratio(rng, design.group[j], design, columns, log_loading)
     along, rest = np.zeros((event.signal.size, d)), np.zeros((d, d))
     log_density(event, shift, held, columns, along, rest)
     move_scores(event, columns, rest_of_columns, first, first_weighted, along, scores)

@@ -22,6 +22,10 @@ import numpy as np
 from honestbayes.compiled import kernel
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
+ALL_GROUPS, FIRST_GROUP = np.int64(-1), np.int64(0)
+"""Groups of columns. As numbers of NumPy they have one type, as literals each would have its own.
+"""
+
 
 class Design(NamedTuple):
     """What does not change while chains run.
@@ -99,6 +103,26 @@ class Shared(NamedTuple):
     apart: FloatArray
     root: FloatArray
     log_constant: FloatArray
+
+
+@kernel()
+def copy_into(target, values):  # type: ignore[no-untyped-def]
+    """Overwrite a matrix by another; a slice would take longer to compile wherever it stands."""
+    for i in range(target.shape[0]):
+        for j in range(target.shape[1]):
+            target[i, j] = values[i, j]
+
+
+@kernel()
+def add_along(target, basis, change):  # type: ignore[no-untyped-def]
+    """Add U times a change of U' Z to Z."""
+    target += basis @ change
+
+
+@kernel()
+def keep_along(proposed, scores, basis):  # type: ignore[no-untyped-def]
+    """Give proposed scores the U' Z of others."""
+    proposed += basis @ (basis.T @ (scores - proposed))
 
 
 @kernel()
@@ -267,7 +291,7 @@ def regress(shared, columns, moments, loading, a, g, j, fitted):  # type: ignore
 
 
 @kernel()
-def log_marginals(design, columns, moments, loading, only=-1):  # type: ignore[no-untyped-def]
+def log_marginals(design, columns, moments, loading, only=ALL_GROUPS):  # type: ignore[no-untyped-def]
     """Return log P(column | Z, w, v) of each ratio and column, up to a constant, shape (A, k).
 
     With ``only``, columns of other groups are left at 0.

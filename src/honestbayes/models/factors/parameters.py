@@ -13,6 +13,7 @@ import numpy as np
 from honestbayes.compiled import kernel
 from honestbayes.correction.factor_event import project
 from honestbayes.models.factors.kernels import (
+    ALL_GROUPS,
     cholesky,
     log_marginals,
     regress,
@@ -46,7 +47,7 @@ def draw_columns(rng, design, columns, moments, loading, weights):  # type: igno
         Mean of nu + mu_c given all of the above, and s2 plus its variance: what a new case of the
         class is like, scores apart.
     """
-    table = log_marginals(design, columns, moments, loading, -1)
+    table = log_marginals(design, columns, moments, loading, ALL_GROUPS)
     shared = share(design.ratio, design.counts, moments, loading)
     n_classes, k, d = design.counts.size, design.group.size, moments.within.shape[0]
     position = np.empty(k, dtype=np.int64)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.files.entries import Entries, Plain, joined
@@ -29,7 +28,7 @@ from honestbayes.models.factors.response import (
 )
 from honestbayes.models.real.part import real_source, real_values
 from honestbayes.models.shared.kept_columns import Described, KeptColumns
-from honestbayes.models.shared.parameters import refuse_arguments
+from honestbayes.models.shared.parameters import check_response, refuse_arguments
 from honestbayes.models.shared.saving import SavedEstimator, check_number
 from honestbayes.selection import parse_always_keep
 from honestbayes.selection.response import ResponseSelection
@@ -37,9 +36,6 @@ from honestbayes.sources import check_as_many
 from honestbayes.sources.columns import as_table
 from honestbayes.sources.kinds import columns_of
 from honestbayes.types import AnyArray, FloatArray, IntArray
-
-LARGEST_RESPONSE = 1e150
-"""Responses beyond this have no variance that is a number."""
 
 
 class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, SavedEstimator):
@@ -183,7 +179,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         """
         refuse_arguments(refused)
         X = as_table(X)
-        response = _checked_response(y)
+        response = check_response(y)
         check_as_many(X.shape[0], response.size)
         sampling = self._sampling()
         validate_data(self, X, skip_check_array=True)
@@ -300,21 +296,3 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         self.n_features_in_ = fitted["width"]
         self._name_columns(fitted["feature_names"])
         return self._hold(fitted["fit"])
-
-
-def _checked_response(y: Any) -> FloatArray:
-    """Return the response as numbers, none of them missing."""
-    if y is None:
-        msg = "requires y to be passed, but the target y is None."
-        raise ValueError(msg)
-    values = column_or_1d(y, warn=True)
-    checked: FloatArray = check_array(
-        values, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=1
-    )
-    if checked.size < 2:
-        msg = f"n_samples={checked.size} is too few: a correlation needs two cases or more."
-        raise ValueError(msg)
-    if np.abs(checked).max() > LARGEST_RESPONSE:
-        msg = "y holds numbers too large to be squared: give it in a larger unit."
-        raise ValueError(msg)
-    return checked

@@ -35,7 +35,12 @@ from honestbayes.correction.factor_event import project
 from honestbayes.models.factors.discarded import log_selection, log_selection_at
 from honestbayes.models.factors.following import follow
 from honestbayes.models.factors.kernels import (
+    ALL_GROUPS,
+    FIRST_GROUP,
+    add_along,
     column_moments,
+    copy_into,
+    keep_along,
     log_marginals,
     mixed,
     score_moments,
@@ -66,7 +71,7 @@ _ALONG_UPDATES = 2
 """Updates of U' Z in each sweep, which is what moves slowest."""
 
 
-@kernel()
+@kernel(inline="always")
 def _rescale(rng, event, shift, scores, log_loading):  # type: ignore[no-untyped-def]
     """Move Z to g Z and v to v / g^2, which leaves the likelihood and P(S) as they are.
 
@@ -96,13 +101,13 @@ def _rescale(rng, event, shift, scores, log_loading):  # type: ignore[no-untyped
         scores[:, f] += rng.standard_normal() / np.sqrt(n) - scores[:, f].mean()
 
 
-@kernel()
+@kernel(inline="always")
 def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: ignore[no-untyped-def]
     """Draw the node of the signal's scale, ratios summed over; all nodes are alike a priori."""
     n_nodes = design.weights.shape[0]
     if n_nodes == 1:
         return 0
-    table = log_marginals(design, columns, moments, loading, -1)
+    table = log_marginals(design, columns, moments, loading, ALL_GROUPS)
     any_used = np.zeros(design.ratio.size, dtype=np.bool_)
     for t in range(n_nodes):
         any_used |= event.used[t]
@@ -121,7 +126,7 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
     return int(np.argmax(chance))
 
 
-@kernel()
+@kernel(inline="always")
 def _log_density_of_loading(  # type: ignore[no-untyped-def]
     x, level, g, design, event, columns, moments, scores, node, log_loading
 ):
@@ -138,14 +143,19 @@ def _log_density_of_loading(  # type: ignore[no-untyped-def]
     return result
 
 
-@kernel()
+@kernel(inline="always")
 def _draw_loading(rng, g, design, event, columns, moments, scores, node, log_loading):  # type: ignore[no-untyped-def]
     """Draw one log loading ratio by slice sampling; overwrites it."""
-    given = (g, design, event, columns, moments, scores, node, log_loading)
-    log_f = _log_density_of_loading(log_loading[g], -np.inf, *given)
+    log_f = _log_density_of_loading(
+        log_loading[g], -np.inf, g, design, event, columns, moments, scores, node, log_loading
+    )
     update = slice_start(rng, log_loading[g], log_f, _WIDTH, LOWEST, HIGHEST)
     while update[PHASE] != DONE:
-        slice_tell(rng, update, _log_density_of_loading(update[POINT], update[LEVEL], *given))
+        x, level = update[POINT], update[LEVEL]
+        log_f = _log_density_of_loading(
+            x, level, g, design, event, columns, moments, scores, node, log_loading
+        )
+        slice_tell(rng, update, log_f)
     log_loading[g] = update[X]
 
 
@@ -155,11 +165,11 @@ def log_prior_of_noise(log_noise):  # type: ignore[no-untyped-def]
     return log_noise - np.exp(log_noise)
 
 
-@kernel()
+@kernel(inline="always")
 def _log_density_of_noise(x, level, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
     """Return the log density of the log share of noise, columns' parameters integrated out."""
     current = with_noise(design, x)
-    table = log_marginals(current, columns, moments, loading, 0)
+    table = log_marginals(current, columns, moments, loading, FIRST_GROUP)
     result = log_prior_of_noise(x) + mixed(table, design.weights[node], design.drawn_from)
     for j in range(design.group.size):
         if design.group[j] == 0:
@@ -169,32 +179,37 @@ def _log_density_of_noise(x, level, design, event, columns, moments, scores, nod
     return result
 
 
-@kernel()
+@kernel(inline="always")
 def _draw_noise(rng, log_noise, design, event, columns, moments, scores, node, loading):  # type: ignore[no-untyped-def]
     """Draw the log share of noise by slice sampling."""
-    given = (design, event, columns, moments, scores, node, loading)
-    log_f = _log_density_of_noise(log_noise, -np.inf, *given)
+    log_f = _log_density_of_noise(
+        log_noise, -np.inf, design, event, columns, moments, scores, node, loading
+    )
     update = slice_start(rng, log_noise, log_f, _NOISE_WIDTH, LOWEST_NOISE, HIGHEST_NOISE)
     while update[PHASE] != DONE:
-        slice_tell(rng, update, _log_density_of_noise(update[POINT], update[LEVEL], *given))
+        x, level = update[POINT], update[LEVEL]
+        log_f = _log_density_of_noise(
+            x, level, design, event, columns, moments, scores, node, loading
+        )
+        slice_tell(rng, update, log_f)
     return update[X]
 
 
-@kernel()
+@kernel(inline="always")
 def _collapsed(design, event, columns, scores, node, loading, level):  # type: ignore[no-untyped-def]
     """Return the log likelihood of all columns given Z, times P(S).
 
     Where the likelihood alone is below the level, P(S) is not computed: it is at most 1.
     """
     moments = score_moments(scores, columns, design.codes, design.counts)
-    table = log_marginals(design, columns, moments, loading, -1)
+    table = log_marginals(design, columns, moments, loading, ALL_GROUPS)
     likelihood = mixed(table, design.weights[node], design.drawn_from)
     if likelihood <= level:
         return -np.inf
     return likelihood + log_selection_at(event, design, node, scores, loading[0])
 
 
-@kernel()
+@kernel(inline="always")
 def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # type: ignore[no-untyped-def]
     """Draw U' Z by elliptical slice sampling; overwrites the scores, returns evaluations."""
     along, _ = project(scores, event.basis)
@@ -209,9 +224,10 @@ def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # t
     low, high = angle - 2.0 * np.pi, angle
     for evaluation in range(_MOST_SHRINKAGE):
         new = np.cos(angle) * along + np.sin(angle) * other
-        proposed = scores + event.basis @ (new - along)
+        proposed = scores.copy()
+        add_along(proposed, event.basis, new - along)
         if _collapsed(design, event, columns, proposed, node, loading, level) > level:
-            scores[:] = proposed
+            copy_into(scores, proposed)
             return evaluation + 1
         if angle < 0:
             low = angle
@@ -221,7 +237,7 @@ def _draw_along(rng, design, event, shift, columns, scores, node, loading):  # t
     return _MOST_SHRINKAGE
 
 
-@kernel()
+@kernel(inline="always")
 def _log_density_of_stretch(  # type: ignore[no-untyped-def]
     x, level, design, event, columns, scores, along, node, log_loading, log_shift
 ):
@@ -232,11 +248,12 @@ def _log_density_of_stretch(  # type: ignore[no-untyped-def]
     result += along.size * x
     loading = np.exp(log_loading)
     loading[0] *= np.exp(-2.0 * x)
-    stretched = scores + event.basis @ (np.expm1(x) * along)
+    stretched = scores.copy()
+    add_along(stretched, event.basis, np.expm1(x) * along)
     return result + _collapsed(design, event, columns, stretched, node, loading, level - result)
 
 
-@kernel()
+@kernel(inline="always")
 def _stretch(rng, design, event, columns, scores, node, log_loading, log_shift):  # type: ignore[no-untyped-def]
     """Move U' Z to g U' Z, v to v / g^2 and the shift ratio to its g^2-fold.
 
@@ -244,15 +261,20 @@ def _stretch(rng, design, event, columns, scores, node, log_loading, log_shift):
     shift ratio; overwrites the scores and the log loading ratio.
     """
     along, _ = project(scores, event.basis)
-    given = (design, event, columns, scores, along, node, log_loading, log_shift)
     low = max(0.5 * (log_loading[0] - HIGHEST), 0.5 * (LOWEST - log_shift))
     high = min(0.5 * (log_loading[0] - LOWEST), 0.5 * (HIGHEST - log_shift))
-    log_f = _log_density_of_stretch(0.0, -np.inf, *given)
+    log_f = _log_density_of_stretch(
+        0.0, -np.inf, design, event, columns, scores, along, node, log_loading, log_shift
+    )
     update = slice_start(rng, 0.0, log_f, _WIDTH, low, high)
     while update[PHASE] != DONE:
-        slice_tell(rng, update, _log_density_of_stretch(update[POINT], update[LEVEL], *given))
+        x, level = update[POINT], update[LEVEL]
+        log_f = _log_density_of_stretch(
+            x, level, design, event, columns, scores, along, node, log_loading, log_shift
+        )
+        slice_tell(rng, update, log_f)
     x = update[X]
-    scores += event.basis @ (np.expm1(x) * along)
+    add_along(scores, event.basis, np.expm1(x) * along)
     log_loading[0] -= 2.0 * x
     return log_shift + 2.0 * x
 
@@ -273,7 +295,7 @@ def _propose(rng, mean, root, deviation, kept_share):  # type: ignore[no-untyped
     return proposed
 
 
-@kernel()
+@kernel(inline="always")
 def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type: ignore[no-untyped-def]
     """Draw the scores given the parameters; overwrites them, returns the share of acceptances.
 
@@ -282,20 +304,20 @@ def _draw_scores(rng, design, event, node, mean, root, scores, loading):  # type
     if event.n_discarded.size == 0:
         proposed = _propose(rng, mean, root, scores - mean, 0.0)
         if event.has_shifts:
-            proposed += event.basis @ (event.basis.T @ (scores - proposed))
-        scores[:] = proposed
+            keep_along(proposed, scores, event.basis)
+        copy_into(scores, proposed)
         return 1.0
     now = log_selection_at(event, design, node, scores, loading)
     accepted = 0
     for r in range(event.kept_share.size):
         proposed = _propose(rng, mean, root, scores - mean, event.kept_share[r])
         # U' Z stays: given the parameters it is independent of the rest.
-        proposed += event.basis @ (event.basis.T @ (scores - proposed))
+        keep_along(proposed, scores, event.basis)
         value = log_selection_at(event, design, node, proposed, loading)
         # The proposal keeps the normal distribution given the parameters, so only P(S) is left of
         # the Metropolis-Hastings ratio.
         if np.log(rng.random()) < value - now:
-            scores[:] = proposed
+            copy_into(scores, proposed)
             now = value
             accepted += 1
     return accepted / event.kept_share.size

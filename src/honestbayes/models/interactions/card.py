@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from honestbayes.models.interactions.estimator import InteractionClassifier
+from honestbayes.models.interactions.regressor import InteractionRegressor
 from honestbayes.models.interactions.sequence import SequenceClassifier
 from honestbayes.models.shared.card import Card
 
@@ -29,5 +30,6 @@ CARDS = (
         in_folds={"n_chains": 2, "n_samples": 150, "n_warmup": 50, "n_doublings": 0},
         final={"n_chains": 4, "n_samples": 250, "n_warmup": 100, "n_doublings": 2},
     ),
+    Card(estimator=InteractionRegressor, title="regression with interactions", sampled=True),
     Card(estimator=SequenceClassifier, title="model of sequences", sampled=True),
 )

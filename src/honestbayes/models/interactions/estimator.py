@@ -11,8 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.files.fields import Field, Known, Whole
+from honestbayes.models.interactions.codes import check_missing
 from honestbayes.models.interactions.explain import Interactions, feature_table, interactions_of
-from honestbayes.models.interactions.part import MOST_ORDER, InteractionPart, InteractionTraining
+from honestbayes.models.interactions.fit import MOST_ORDER
+from honestbayes.models.interactions.part import InteractionPart, InteractionTraining
 from honestbayes.models.interactions.settings import InteractionSettings, interaction_settings
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.held_out import held_out_folds
@@ -24,7 +26,7 @@ from honestbayes.sampling.draws import Diagnostics
 from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.kinds import Kind
-from honestbayes.sources.levels import MISSING, CategoryTable, category_table
+from honestbayes.sources.levels import category_table
 from honestbayes.types import BoolArray, FloatArray
 
 ORDERS = (1, 2, 3)
@@ -225,7 +227,7 @@ class InteractionClassifier(SelectiveNaiveBayes):
         table = category_table(X)
         always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
         settings = self._settings(always)
-        _check_missing(table, settings)
+        check_missing(table, missing_is_level=settings.missing == "level")
         if self.checkpoint is not None and not isinstance(self.random_state, int | np.integer):
             msg = (
                 "a checkpoint needs random_state, a whole number: else no fit could go on from it."
@@ -338,7 +340,7 @@ class InteractionClassifier(SelectiveNaiveBayes):
         layer = Layer.plugged_in(self.slope_)
         tails = [(1 - level) / 2, (1 + level) / 2]
         result = np.empty((n_rows, self.classes_.size, 2))
-        for rows, proba in part.fit.probabilities(part.used(cells), some):
+        for rows, proba in part.fit.probabilities(part.fit.used(cells), some):
             evidence = np.log(np.maximum(proba, 1e-300)) - self._log_prior
             flat = layer.log_proba(evidence.reshape(-1, proba.shape[2]), log_prior)
             drawn = np.exp(flat).reshape(proba.shape)
@@ -375,21 +377,3 @@ def _of_order(part: InteractionTraining, order: int) -> InteractionTraining:
     """Return the same part with patterns up to an order."""
     model = replace(part.settings.model, order=order)
     return replace(part, settings=replace(part.settings, model=model))
-
-
-def _check_missing(table: CategoryTable, settings: InteractionSettings) -> None:
-    """Refuse missing training cells, unless they are levels."""
-    if settings.missing == "level":
-        return
-    found = np.flatnonzero(np.any(table.codes == MISSING, axis=0)).tolist()
-    if found:
-        names = table.feature_names
-        shown = ", ".join(str(j) if names is None else repr(names[j]) for j in found[:5])
-        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-        what = "column" if len(found) == 1 else "columns"
-        msg = (
-            f"X contains NaN: cells are missing in {what} {shown}{more}. This model does not know "
-            "how features are distributed, so it cannot integrate them out; fill them in, or make "
-            "missing a level of its own by missing='level'."
-        )
-        raise ValueError(msg)

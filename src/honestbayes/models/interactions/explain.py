@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from honestbayes.models.categorical import CategoricalFeatureTable, level_word
+from honestbayes.models.interactions.codes import Codes
+from honestbayes.models.interactions.fit import InteractionFit
 from honestbayes.models.interactions.part import InteractionPart
 from honestbayes.models.shared.explanation import by_design
 from honestbayes.selection.association import equivalent_r_squared
@@ -110,35 +112,64 @@ class Interactions:
 def interactions_of(
     part: InteractionPart, names: tuple[str, ...], classes: tuple[str, ...], most: int
 ) -> Interactions:
-    """Find the largest coefficients of a fitted part; the intercept is not one of them."""
-    groups = part.fit.groups
-    s = part.fit.draws.pooled("s").astype(float)
-    if s.shape[0] > 2000:
-        s = s[np.linspace(0, s.shape[0] - 1, 2000).astype(int)]
+    """Find the largest coefficients of a fitted part; of two classes, those of the second."""
+    towards = classes[1:] if len(classes) == 2 else classes
+    places = part.selection.columns
+    return coefficients(part.fit, part.codes, names, places, towards, most)
+
+
+def coefficients(
+    fit: InteractionFit,
+    codes: Codes,
+    names: tuple[str, ...],
+    places: tuple[int, ...],
+    towards: tuple[str, ...],
+    most: int,
+    *,
+    unit: float = 1.0,
+) -> Interactions:
+    """Find the largest coefficients, by posterior median; the intercept is not one of them.
+
+    Parameters
+    ----------
+    fit : InteractionFit
+        The model.
+    codes : Codes
+        Of its columns.
+    names, places : tuple
+        What each column is called, and where it stands in the table.
+    towards : tuple of str
+        What each linear predictor is of.
+    most : int
+        How many.
+    unit : float, default=1.0
+        Of coefficients.
+    """
+    groups = fit.groups
+    s = unit * fit.draws.spread(2000).pooled("s")
     median = np.median(s, axis=0)
     # The group of all cases is the intercept, with all that every case has.
-    everyone = np.diff(groups.start) == np.diff(groups.start).max()
-    size = np.where(everyone & (groups.counts[:, 0] > 0), -1.0, np.abs(median))
+    size = np.where(groups.counts[:, 0] > 0, -1.0, np.abs(median))
     best = np.argsort(-size, axis=None, kind="stable")[:most]
-    classes_of, groups_of = np.unravel_index(best, median.shape)
-    there = size[classes_of, groups_of] >= 0
-    classes_of, groups_of = classes_of[there], groups_of[there]
-    low, high = np.quantile(s[:, classes_of, groups_of], [0.05, 0.95], axis=0)
-    shift = 1 if len(classes) == 2 else 0
-    cells = [_cells(next(groups.patterns(int(g))), _words(part, names)) for g in groups_of]
-    text = _states if part.suffixes else _joined
+    of, found = np.unravel_index(best, median.shape)
+    there = size[of, found] >= 0
+    of, found = of[there], found[there]
+    low, high = np.quantile(s[:, of, found], [0.05, 0.95], axis=0)
+    words = _words(fit, codes, names, places)
+    cells = [_cells(next(groups.patterns(int(g))), words) for g in found]
+    text = _states if fit.suffixes else _joined
     return Interactions(
         pattern=tuple(map(text, cells)),
         cells=tuple(cells),
-        n_alike=groups.counts[groups_of].sum(axis=1),
-        n_cases=np.diff(groups.start)[groups_of].astype(float),
-        towards=tuple(classes[int(k) + shift] for k in classes_of),
-        median=median[classes_of, groups_of],
+        n_alike=groups.counts[found].sum(axis=1),
+        n_cases=np.diff(groups.start)[found].astype(float),
+        towards=tuple(towards[int(k)] for k in of),
+        median=median[of, found],
         low=low,
         high=high,
-        n_groups=part.fit.n_groups,
-        n_patterns=part.fit.n_patterns,
-        sigma=np.exp(np.median(part.fit.draws.pooled("log_sigma"), axis=0)),
+        n_groups=fit.n_groups,
+        n_patterns=fit.n_patterns,
+        sigma=unit * np.exp(np.median(fit.draws.pooled("log_sigma"), axis=0)),
     )
 
 
@@ -148,13 +179,14 @@ _Words = list[tuple[str, list[str], int]]
 _Cells = tuple[tuple[str, str], ...]
 
 
-def _words(part: InteractionPart, names: tuple[str, ...]) -> _Words:
-    """Return the names of columns and levels."""
-    first = len(names) - part.order if part.suffixes else 0
-    columns = zip(names, part.levels.values, part.selection.columns, strict=True)
+def _words(
+    fit: InteractionFit, codes: Codes, names: tuple[str, ...], places: tuple[int, ...]
+) -> _Words:
+    """Return the names of columns and levels, and where columns stand."""
+    first = len(names) - fit.order if fit.suffixes else 0
     return [
         (name, [*(level_word(value) for value in values.tolist()), _MISSING], place)
-        for name, values, place in columns
+        for name, values, place in zip(names, codes.levels.values, places, strict=True)
     ][first:]
 
 
@@ -179,14 +211,14 @@ def feature_table(
     part: InteractionPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
 ) -> CategoricalFeatureTable:
     """Summarise what each column says by itself: how often each level occurs in each class."""
-    most = part.levels.n_levels + part.missing_is_level
+    most = part.codes.n_levels
     ends = np.cumsum(most)
     tables = [part.counts[:, end - size : end] for size, end in zip(most, ends, strict=True)]
-    if part.missing_is_level:  # it is shown where it occurs
+    if part.codes.missing_is_level:  # it is shown where it occurs
         tables = [table if table[:, -1].any() else table[:, :-1] for table in tables]
     levels = [
         (*(level_word(value) for value in values.tolist()), _MISSING)[: table.shape[1]]
-        for values, table in zip(part.levels.values, tables, strict=True)
+        for values, table in zip(part.codes.levels.values, tables, strict=True)
     ]
     return CategoricalFeatureTable(
         name=names,

@@ -1,17 +1,15 @@
-"""Chains over the coefficients of groups of patterns, and predictions from their draws."""
+"""Groups of patterns and draws of their coefficients: predictions, and files."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.exceptions import ConvergenceWarning
 
-from honestbayes.files.fields import Field, Floats
+from honestbayes.files.entries import Entries, Plain
+from honestbayes.files.fields import Counts, Field, Flag, Floats, Known, Whole
 from honestbayes.models.interactions.patterns import (
     Groups,
     SinglePatterns,
@@ -21,24 +19,22 @@ from honestbayes.models.interactions.patterns import (
     different_rows,
     sorted_suffixes,
 )
-from honestbayes.models.interactions.settings import ModelSettings
-from honestbayes.sampling.chains import Info, State
-from honestbayes.sampling.draws import Diagnostics, Draws
-from honestbayes.sampling.form import Form
-from honestbayes.sampling.runs import Sampling, sample
+from honestbayes.sampling.draws import Draws, draws_from_plain
 from honestbayes.types import AnyArray, FloatArray, IntArray
-
-MOST_DRAWN = 1 << 27
-"""Coefficients of all draws together: one gigabyte."""
 
 _CELLS = 1 << 21
 """Linear predictors that are held at a time."""
 
-_LARGEST = 1e15
+LARGEST_IN_FILES = 1e15
 """Bound of log densities and coefficients in files."""
 
+MOST_ORDER = 10_000
 
-@dataclass(frozen=True, slots=True, eq=False)
+SHOWN = ("log_sigma_1", "log_sigma_2", "log_sigma_3")
+"""Widths that chains are judged by."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class InteractionFit:
     """Groups of patterns, and draws of their coefficients.
 
@@ -46,6 +42,10 @@ class InteractionFit:
     ----------
     rows : ndarray of int of shape (m, k)
         The different training rows, as codes.
+    order : int
+        The most cells that a pattern fixes.
+    suffixes, is_compressed : bool
+        Whether patterns are suffixes of sequences, and share parameters.
     groups : Groups
         Of these rows.
     draws : Draws
@@ -60,6 +60,9 @@ class InteractionFit:
     """
 
     rows: AnyArray
+    order: int
+    suffixes: bool
+    is_compressed: bool
     groups: Groups
     draws: Draws
     is_cauchy: bool
@@ -75,6 +78,55 @@ class InteractionFit:
     def n_patterns(self) -> float:
         """Patterns of the training cases: the parameters without compression."""
         return float(self.groups.counts.sum())
+
+    def used(self, values: AnyArray) -> AnyArray:
+        """Return the columns that patterns are of: the last ones of sequences."""
+        return values[:, values.shape[1] - self.order :] if self.suffixes else values
+
+    def to_plain(self) -> Plain:
+        """Return training rows and draws as plain data; groups are found again."""
+        content = {
+            "order": self.order,
+            "suffixes": self.suffixes,
+            "is_compressed": self.is_compressed,
+            "is_cauchy": self.is_cauchy,
+            "seed": self.seed,
+        }
+        arrays = {"rows": self.rows.astype(np.int64)} | dict(self.draws.values)
+        return content, arrays
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> InteractionFit:
+        """Return the fit that `to_plain` described, given ``n_levels`` and ``n_predictors``.
+
+        A fit without classes, of 0 predictors, has one of a response.
+        """
+        most = known["n_levels"]
+        flags = ("suffixes", "is_compressed", "is_cauchy")
+        said = {name: Flag().read(entries, name, known) for name in flags}
+        order = Whole(0, MOST_ORDER).read(entries, "order", known)
+        seed = Whole(0, 2**32 - 1).read(entries, "seed", known)
+        good = not said["suffixes"] or order <= most.size
+        entries.check(good, "order", "is more than there are states")
+        width = order if said["suffixes"] else most.size
+        rows = Counts("n_rows", width).read(entries, "rows", {})
+        good = rows.shape[0] >= 1 and bool(np.all(rows < most[most.size - width :]))
+        entries.check(good, "rows", "holds a level that is not there")
+        try:
+            _, groups, which = find_groups(
+                rows, order, suffixes=said["suffixes"], compress=said["is_compressed"]
+            )
+        except (TooManyPatternsError, MemoryError) as error:
+            entries.refuse("order", f"is too high: {error}")
+        good = np.array_equal(which, np.arange(rows.shape[0]))
+        entries.check(good, "rows", "are not different and in order")
+        fields = draw_fields(
+            known["n_predictors"] or 1,
+            *groups.counts.shape,
+            has_noise=known["n_predictors"] == 0,
+        )
+        draws = draws_from_plain(fields, entries, {})
+        return cls(rows=rows, order=order, groups=groups, draws=draws, seed=seed, **said)
 
     def predictors(self, cells: AnyArray, draws: Draws) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield linear predictors of some rows at a time, shape (rows, draws, K).
@@ -143,218 +195,23 @@ def find_groups(
     return rows, (groups if compress else SinglePatterns.of(groups)), which
 
 
-def make_problem(groups: Groups, target: FloatArray, size: FloatArray, settings: Any) -> Any:
-    """Return data and priors as kernels take them.
-
-    Parameters
-    ----------
-    groups : Groups
-        Of n different rows.
-    target : ndarray of shape (K, n)
-        Cases of each class in each row, without the first of two; or sums of the response.
-    size : ndarray of shape (n,)
-        Cases of each row.
-    settings : ModelSettings
-        Priors, and how often widths are updated.
-    """
-    from honestbayes.models.interactions.likelihood import Problem
-
-    orders = [np.flatnonzero(column) for column in groups.counts.T]
-    return Problem(
-        start=groups.start,
-        cases=groups.cases,
-        counts=np.ascontiguousarray(groups.counts),
-        order_start=np.cumsum([0, *(found.size for found in orders)]),
-        order_groups=np.concatenate(orders),
-        target=np.ascontiguousarray(target, dtype=float),
-        size=np.asarray(size, dtype=float),
-        spread=settings.spread,
-        priors=settings.width_priors(groups.order),
-        noise=np.asarray(settings.noise_prior, dtype=float),
-        is_cauchy=settings.is_cauchy,
-        n_width_updates=settings.n_width_updates,
-    )
-
-
-class InteractionKernel:
-    """Some sweeps over coefficients and widths.
-
-    Parameters
-    ----------
-    problem : Problem
-        From `make_problem`.
-    n_sweeps : int, default=1
-        Sweeps of each step.
-    """
-
-    def __init__(self, problem: Any, n_sweeps: int = 1) -> None:
-        self.problem = problem
-        self.n_sweeps = n_sweeps
-
-    def step(self, rng: np.random.Generator, state: State) -> tuple[State, Info]:
-        """Return the state after a step, and what predictions and summaries need of it."""
-        from honestbayes.models.interactions import kernels
-        from honestbayes.models.interactions.likelihood import log_likelihood, predictors
-
-        s, log_sigma = state["s"].copy(), state["log_sigma"].copy()
-        noise = float(state["noise"])
-        for _ in range(self.n_sweeps):
-            noise = kernels.sweep(rng, s, log_sigma, noise, self.problem)
-        problem = self.problem
-        f = predictors(s, problem.start, problem.cases, problem.size.size)
-        info = {
-            "s": s,
-            "log_sigma": log_sigma,
-            "log_likelihood": log_likelihood(f, problem, noise),
-            **{f"log_sigma_{o}": log_sigma[o] for o in np.flatnonzero(problem.priors[:, 0])[:3]},
-        }
-        if self.has_noise:
-            info["noise"] = noise
-        return {"s": s, "log_sigma": log_sigma, "noise": np.array(noise)}, info
-
-    @property
-    def has_noise(self) -> bool:
-        """Whether there is a response with noise."""
-        return bool(self.problem.noise[0] > 0)
-
-    def form(self) -> Form:
-        """Return what states and draws can be."""
-        from honestbayes.models.interactions.likelihood import HIGHEST, LOWEST
-
-        problem = self.problem
-        n_classes, n_groups = problem.target.shape[0], problem.start.size - 1
-        n_orders = problem.counts.shape[1]
-        return Form(
-            state={
-                "s": Floats("n_chains", n_classes, n_groups, low=-_LARGEST, high=_LARGEST),
-                "log_sigma": Floats("n_chains", n_orders, low=LOWEST, high=HIGHEST),
-                "noise": Floats("n_chains", low=1e-300, high=1e300),
-            },
-            drawn=draw_fields(
-                n_classes,
-                n_groups,
-                n_orders,
-                names=tuple(f"log_sigma_{o}" for o in np.flatnonzero(problem.priors[:, 0])[:3]),
-                has_noise=self.has_noise,
-            ),
-            sizes={},
-        )
-
-
 def draw_fields(
-    n_classes: int | str,
-    n_groups: int | str,
-    n_orders: int | str,
+    n_predictors: int,
+    n_groups: int,
+    n_orders: int,
     *,
-    names: tuple[str, ...],
     has_noise: bool,
 ) -> dict[str, Field]:
     """Return how draws stand in files."""
     shape = ("n_chains", "n_draws")
     fields: dict[str, Field] = {
-        "s": Floats(*shape, n_classes, n_groups, low=-_LARGEST, high=_LARGEST),
+        "s": Floats(*shape, n_predictors, n_groups, low=-LARGEST_IN_FILES, high=LARGEST_IN_FILES),
         "log_sigma": Floats(*shape, n_orders, low=-20.0, high=40.0),
         **{
-            name: Floats(*shape, low=-_LARGEST, high=_LARGEST)
-            for name in ("log_likelihood", *names)
+            name: Floats(*shape, low=-LARGEST_IN_FILES, high=LARGEST_IN_FILES)
+            for name in ("log_likelihood", *SHOWN[: n_orders - 1])
         },
     }
     if has_noise:
         fields["noise"] = Floats(*shape, low=1e-300, high=1e300)
     return fields
-
-
-def starting_states(
-    problem: Any, n_chains: int, rng: np.random.Generator
-) -> list[dict[str, AnyArray]]:
-    """Return states far from each other: all coefficients 0, and different widths."""
-    n_classes, n_groups = problem.target.shape[0], problem.start.size - 1
-    fixed = problem.priors[:, 0] == 0
-    states = []
-    for _ in range(n_chains):
-        log_sigma = np.asarray(rng.uniform(-3.0, 1.0, problem.priors.shape[0]))
-        log_sigma[fixed] = np.log(problem.priors[fixed, 1])
-        states.append(
-            {
-                "s": np.zeros((n_classes, n_groups)),
-                "log_sigma": log_sigma,
-                "noise": np.array(rng.uniform(0.3, 1.0)),
-            }
-        )
-    return states
-
-
-def run_chains(
-    cells: AnyArray,
-    codes: Any,
-    n_classes: int,
-    settings: ModelSettings,
-    sampling: Sampling,
-    *,
-    suffixes: bool,
-) -> InteractionFit:
-    """Group patterns and run chains.
-
-    Parameters
-    ----------
-    cells : ndarray of int of shape (n, p)
-        Codes of the training rows, none of them missing.
-    codes : ndarray of shape (n,)
-        Classes, or the response in standard units.
-    n_classes : int
-        How many classes there are; 0 for a response.
-    settings : ModelSettings
-        Priors, order and sweeps.
-    sampling : Sampling
-        How chains are run.
-    suffixes : bool
-        Whether patterns are suffixes of sequences.
-    """
-    rows, groups, which = find_groups(
-        cells, settings.order, suffixes=suffixes, compress=settings.compress
-    )
-    n = int(which.max()) + 1
-    size = np.bincount(which, minlength=n).astype(float)
-    if n_classes:
-        counts = np.zeros((n_classes, n))
-        np.add.at(counts, (codes, which), 1.0)
-        target = counts[1:] if n_classes == 2 else counts
-    else:
-        target = np.asarray(np.bincount(which, codes, minlength=n), dtype=float)[None]
-        spread = float(((codes - (target[0] / size)[which]) ** 2).sum())
-        settings = settings.of_response(spread)
-    drawn = (
-        sampling.n_chains * sampling.schedule.n_samples * target.shape[0] * groups.counts.shape[0]
-    )
-    if drawn > MOST_DRAWN:
-        msg = (
-            f"draws of {groups.counts.shape[0]:,} coefficients of {target.shape[0]} classes would "
-            f"be {drawn:,} numbers; lower order, n_samples or n_chains."
-        )
-        raise TooManyPatternsError(msg)
-    problem = make_problem(groups, target, size, settings)
-    draws, interrupted = sample(
-        InteractionKernel(problem, settings.thin),
-        lambda seed: starting_states(problem, sampling.n_chains, np.random.default_rng(seed)),
-        sampling,
-        cells,
-        np.asarray(codes),
-        settings,
-        suffixes,
-        agree=lambda draws: draws.diagnostics().agree(),
-    )
-    seed = int(np.random.SeedSequence(sampling.seed.entropy, spawn_key=(7,)).generate_state(1)[0])
-    return InteractionFit(rows, groups, draws, settings.is_cauchy, seed, interrupted)
-
-
-def warn_of_problems(fit: InteractionFit, stacklevel: int) -> Diagnostics:
-    """Warn where chains are not to be trusted, and return what is known of them."""
-    diagnostics = fit.draws.diagnostics()
-    problems = diagnostics.problems()
-    if problems and not fit.interrupted:
-        warnings.warn(
-            f"{'; '.join(problems)}. Probabilities may be off: raise n_warmup or n_samples.",
-            ConvergenceWarning,
-            stacklevel=stacklevel + 1,
-        )
-    return diagnostics

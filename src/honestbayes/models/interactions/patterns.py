@@ -150,8 +150,7 @@ class TableGroups:
             most = MOST_NODES if found.problem == TOO_MANY_NODES else MOST_CELLS
             msg = (
                 f"interactions up to order {order} of {p:,} columns in {n:,} different cases are "
-                f"more than {most:,} {what}; lower the order, give fewer columns or merge levels, "
-                "or use prior='gaussian', which needs no list of patterns."
+                f"more than {most:,} {what}; lower the order, give fewer columns or merge levels."
             )
             raise TooManyPatternsError(msg)
         return cls(rows, order, found.start, found.cases, found.counts, found.tree)

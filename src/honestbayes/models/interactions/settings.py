@@ -28,7 +28,7 @@ keep noise away from 0."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """Priors and patterns.
+    """Priors and patterns (thesis, equations 3.3 and 3.38).
 
     Attributes
     ----------

@@ -22,6 +22,15 @@ from honestbayes.models.interactions.likelihood import (
 )
 from honestbayes.sampling.slicing import DONE, PHASE, POINT, X, slice_start, slice_tell
 
+TURNS = 2
+"""Orders of which coefficients are rescaled in each sweep."""
+
+STEP = 2.0
+"""First width of slices of log(sigma)."""
+
+# Products are kept between these; one factor is at most 1e16 and at least 1e-16 of a square.
+_SMALL, _LARGE = 1e-200, 1e200
+
 
 @kernel()
 def _log_hyperprior(log_sigma, shape, rate):  # type: ignore[no-untyped-def]
@@ -48,7 +57,7 @@ def update_widths(rng, s, log_sigma, problem):  # type: ignore[no-untyped-def]
             log_f = _log_hyperprior(log_sigma[o], shape, rate) + _log_of_widths(
                 log_sigma[o], s, groups, others, count, is_cauchy
             )
-            update = slice_start(rng, log_sigma[o], log_f, 1.0, LOWEST, HIGHEST)
+            update = slice_start(rng, log_sigma[o], log_f, STEP, LOWEST, HIGHEST)
             while update[PHASE] != DONE:
                 point = update[POINT]
                 value = _log_hyperprior(point, shape, rate) + _log_of_widths(
@@ -75,38 +84,42 @@ def _log_of_widths(log_sigma, s, groups, others, count, is_cauchy):  # type: ign
 
     Logarithms of products of many factors are taken at once.
     """
-    unit = math.exp(log_sigma)
-    unit = unit if is_cauchy else unit * unit
-    total, product = 0.0, 1.0
+    unit = math.exp(log_sigma if is_cauchy else 2.0 * log_sigma)
+    total, above, below = 0.0, 1.0, 1.0
     for k in range(s.shape[0]):
         for a in range(groups.size):
             width = others[a] + count[a] * unit
             value = s[k, groups[a]]
-            if is_cauchy:
-                # width / (width^2 + value^2)
-                product *= width / (width * width + value * value)
-                if product > 1e100 or product < 1e-100:
-                    total += math.log(product)
-                    product = 1.0
+            above *= width
+            if is_cauchy:  # width / (width^2 + value^2)
+                below *= width * width + value * value
             else:
-                product *= width
-                if product > 1e100 or product < 1e-100:
-                    total -= 0.5 * math.log(product)
-                    product = 1.0
-                total -= 0.5 * value * value / width
-    last = math.log(product)
-    return total + (last if is_cauchy else -0.5 * last)
+                total += value * value / width
+            if not (_SMALL < above < _LARGE and _SMALL < below < _LARGE):
+                total += _taken(above, below, is_cauchy)
+                above, below = 1.0, 1.0
+    total += _taken(above, below, is_cauchy)
+    return total if is_cauchy else -0.5 * total
+
+
+@kernel()
+def _taken(above, below, is_cauchy):  # type: ignore[no-untyped-def]
+    """Return the logarithm that the products of many factors stand for."""
+    return math.log(above) - math.log(below) if is_cauchy else math.log(above)
 
 
 @kernel()
 def rescale(rng, s, f, log_sigma, noise, problem):  # type: ignore[no-untyped-def]
-    """Update sigmas, all together and each, given coefficients in units of their widths.
+    """Update sigmas given coefficients in units of their widths: all together, and some of them.
 
-    ``s``, ``f`` and ``log_sigma`` are changed.
+    Which orders have their turn is drawn, so that a sweep does not grow with the square of the
+    order. ``s``, ``f`` and ``log_sigma`` are changed.
     """
     n_orders = log_sigma.size
     moves = np.empty(n_orders, np.bool_)
-    for o in range(n_orders):  # the place of sigma_0, which is fixed, stands for all others
+    for turn in range(min(n_orders, 1 + TURNS)):
+        # The place of sigma_0, which is fixed, stands for all others.
+        o = 0 if turn == 0 else 1 + int((n_orders - 1) * rng.random())
         for other in range(n_orders):
             moves[other] = problem.priors[other, 0] > 0.0 and (o == 0 or other == o)
         if moves.any():
@@ -142,7 +155,7 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
                         slope[k, i] += value
     trial = f.copy()
     log_f = _log_moved(0.0, log_sigma, moves, problem) + log_likelihood(f, problem, noise)
-    update = slice_start(rng, 0.0, log_f, 1.0, low, high)
+    update = slice_start(rng, 0.0, log_f, STEP, low, high)
     while update[PHASE] != DONE:
         change = math.expm1(power * update[POINT])
         if is_cauchy:
@@ -153,7 +166,7 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
             trial[:] = f
             for g in range(n_groups):
                 if share[g] > 0.0:
-                    ratio = math.sqrt(1.0 + share[g] * change)
+                    ratio = _ratio(share[g], change, is_cauchy)
                     for k in range(n_classes):
                         value = s[k, g] * (ratio - 1.0)
                         for i in cases[start[g] : start[g + 1]]:
@@ -165,8 +178,7 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
         slice_tell(rng, update, value)
     change = math.expm1(power * update[X])
     for g in range(n_groups):
-        ratio = 1.0 + share[g] * change
-        ratio = ratio if is_cauchy else math.sqrt(ratio)
+        ratio = _ratio(share[g], change, is_cauchy)
         for k in range(n_classes):
             s[k, g] *= ratio
     for o in range(log_sigma.size):
@@ -176,12 +188,18 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
 
 
 @kernel()
+def _ratio(share, change, is_cauchy):  # type: ignore[no-untyped-def]
+    """Return by what a width is multiplied when its share that moves has changed."""
+    ratio = max(1.0 + share * change, 0.0)  # rounding may leave a share above 1
+    return ratio if is_cauchy else math.sqrt(ratio)
+
+
+@kernel()
 def _largest(s, share, change, is_cauchy):  # type: ignore[no-untyped-def]
     """Return the largest coefficient after the shares that move have changed."""
     largest = 0.0
     for g in range(share.size):
-        ratio = 1.0 + share[g] * change
-        ratio = ratio if is_cauchy else math.sqrt(ratio)
+        ratio = _ratio(share[g], change, is_cauchy)
         for k in range(s.shape[0]):
             largest = max(largest, abs(s[k, g]) * ratio)
     return largest

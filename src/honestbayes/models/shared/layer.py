@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import log_softmax, softmax
 
 from honestbayes.files.fields import CLOSE, Floats
 from honestbayes.files.records import Check
@@ -115,7 +115,7 @@ class Layer:
             result = np.full(evidence.shape, np.log(self.mean_lapse())) + log_prior
             sound = np.log(self.weight @ (1 - self.lapse))
         for slope, log_weight in zip(self.slope, sound, strict=True):
-            part = log_softmax(log_prior + slope * evidence, axis=1)
+            part = _log_softmax(log_prior + slope * evidence)
             np.logaddexp(result, log_weight + part, out=result)
         return np.asarray(log_softmax(result if given is None else result + given - log_prior, 1))
 
@@ -178,7 +178,7 @@ def fit_slope(
     more, before = _margins(evidence, codes, log_prior)
 
     def loss(slope: float) -> float:
-        return float(np.sum(logsumexp(before + slope * more, axis=1)))
+        return float(np.sum(_log_sum(before + slope * more)))
 
     step = 0.05
     log_slope = np.arange(_LOG_SLOPES[0], _LOG_SLOPES[1] + step / 2, step)
@@ -212,7 +212,7 @@ def fit_layer(
 
     def log_posterior(slope: float) -> FloatArray:
         """Return the log posterior of a slope and each rate, before the prior of the slope."""
-        log_proba = -logsumexp(before + slope * more, axis=1)
+        log_proba = -_log_sum(before + slope * more)
         with_lapses = np.log((1 - LAPSES[1:, None]) * np.exp(log_proba) + lapses).sum(axis=1)
         return np.asarray(share * np.append(log_proba.sum(), with_lapses) + log_rate)
 
@@ -238,3 +238,15 @@ def _margins(
     """Return how much more each class has than the actual one, in evidence and before it."""
     more = evidence - evidence[np.arange(codes.size), codes][:, None]
     return more, log_prior - log_prior[codes][:, None]
+
+
+def _log_softmax(values: FloatArray) -> FloatArray:
+    """Do what SciPy's does for rows, several times faster where these are few."""
+    left = values - values.max(axis=1, keepdims=True)
+    return np.asarray(left - np.log(np.exp(left).sum(axis=1, keepdims=True)))
+
+
+def _log_sum(values: FloatArray) -> FloatArray:
+    """Return the logarithm of the sum of the exponentials of each row."""
+    top = values.max(axis=1)
+    return np.asarray(top + np.log(np.exp(values - top[:, None]).sum(axis=1)))

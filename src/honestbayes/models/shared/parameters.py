@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import _check_sample_weight
 
 from honestbayes.selection.criteria import Criterion, FeatureKind, as_criterion
@@ -15,6 +16,9 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _MOST = 2**53
 """Whole numbers from here on are no counts."""
+
+LARGEST_RESPONSE = 1e150
+"""Numbers up to which squares are finite."""
 
 Correction = Literal["counts", "selection"] | None
 """What a model is conditioned on of the discarded features."""
@@ -243,6 +247,24 @@ def pseudocounts(given: Any, n_classes: int) -> FloatArray:
         msg = f"class_pseudocounts={given} must be {what}."
         raise ValueError(msg)
     return np.array(values)
+
+
+def check_response(y: Any) -> FloatArray:
+    """Return the response as numbers, none of them missing."""
+    if y is None:
+        msg = "requires y to be passed, but the target y is None."
+        raise ValueError(msg)
+    values = column_or_1d(y, warn=True)
+    checked: FloatArray = check_array(
+        values, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=1
+    )
+    if checked.size < 2:
+        msg = f"n_samples={checked.size} is too few: a correlation needs two cases or more."
+        raise ValueError(msg)
+    if np.abs(checked).max() > LARGEST_RESPONSE:
+        msg = "y holds numbers too large to be squared: give it in a larger unit."
+        raise ValueError(msg)
+    return checked
 
 
 def group_codes(groups: Any, n_cases: int) -> IntArray | None:
