@@ -51,7 +51,7 @@ ALL_REPORTS = REPORTS | MORE_REPORTS
 VARYING = ("versions",)
 """Parts of a report that another environment may change."""
 
-COMMANDS = ("report", "fit", "predict", "evaluate", "inspect", "select", "demo")
+COMMANDS = ("report", "fit", "predict", "evaluate", "inspect", "select", "sequence", "demo")
 
 
 def all_names() -> list[str]:

@@ -10,6 +10,7 @@ from honestbayes.cli.models import fit
 from honestbayes.cli.predictions import evaluate, predict
 from honestbayes.cli.report import report
 from honestbayes.cli.select import select
+from honestbayes.cli.sequence import sequence
 
 app = typer.Typer(
     name="honestbayes",
@@ -19,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (report, fit, predict, evaluate, inspect, select, demo):
+for command in (report, fit, predict, evaluate, inspect, select, sequence, demo):
     app.command()(command)
 
 

@@ -12,16 +12,21 @@ from honestbayes.cli import options as given
 from honestbayes.cli.messages import one_line_errors, say, word
 from honestbayes.cli.models import loaded
 from honestbayes.models.cards import card_of
+from honestbayes.models.interactions import Interactions
 from honestbayes.models.shared.explanation import KeptTable
 from honestbayes.report.described import KIND_WORDS
-from honestbayes.report.kept import level_texts, means_one
+from honestbayes.report.kept import interactions_in_words, level_texts, means_one
 from honestbayes.report.record import plain_data
 from honestbayes.tables.model import TableModel
 
 MOST_LEVELS = 12
 """Levels of a feature that are printed, as on the page of a report; JSON holds all."""
 
-_OPTIONAL = {"factors": "n_factors_", "prior of features": "feature_prior_"}
+_OPTIONAL = {
+    "factors": "n_factors_",
+    "prior of features": "feature_prior_",
+    "order": "order_",
+}
 """What some estimators know, and others do not."""
 
 _CORRECTIONS = {
@@ -43,6 +48,15 @@ def inspect(model: given.Model, as_json: given.AsJson = False) -> None:
     for line in (*_summary(fitted, labels), "", *ones, *([""] if ones else [])):
         say(line, wrap=False)
     say(_printable_table(fitted, labels), wrap=False)
+    found = _interactions(fitted)
+    if found is not None:
+        say("\nthe largest interactions, and what each adds to the log-odds of its class")
+        shown = found.with_cells(lambda column, level: (word(column), word(level)))
+        say(shown.renamed(str, {label: word(label) for label in fitted.labels}), wrap=False)
+
+
+def _interactions(fitted: TableModel) -> Interactions | None:
+    return interactions_in_words(fitted.estimator.sections().get("interactions"), fitted)
 
 
 def _contents(fitted: TableModel) -> dict[str, Any]:
@@ -50,7 +64,7 @@ def _contents(fitted: TableModel) -> dict[str, Any]:
     estimator = fitted.estimator
     chosen = {kind: selection.to_dict() for kind, selection in estimator.selections().items()}
     by_kind = card_of(estimator).by_kind
-    factors = estimator.sections().get("factors")
+    factors, interactions = estimator.sections().get("factors"), _interactions(fitted)
     two = len(fitted.labels) == 2
     return {
         "target": fitted.target,
@@ -60,6 +74,7 @@ def _contents(fitted: TableModel) -> dict[str, Any]:
         "features": _feature_table(fitted).to_dict(),
         "selection": chosen if by_kind else next(iter(chosen.values())),
         **({"factors": factors} if factors else {}),
+        **({"interactions": interactions} if interactions else {}),
         "slope": estimator.slope_,
         "parameters": estimator.get_params(),
     }
@@ -75,14 +90,15 @@ def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
     else:
         title, cases = f"P({target}), {len(labels):,} classes", f": {_by_class(labels, counts)}"
     lines = [
-        f"{title}, {card.title} after selection",
+        f"{title}, {card.title}{' after selection' if card.selects else ''}",
         f"trained on          {sum(counts):,} cases{cases}",
     ]
     for kind, selection in selections.items():
         of_kind = f" {KIND_WORDS[kind]}" if card.by_kind else ""
         n_kept = len(selection.columns)
         lines.append(f"features            {n_kept:,} of {selection.n_features_in:,}{of_kind}")
-    lines.append(f"correction          {_CORRECTIONS[estimator.correction_]}")
+    if card.selects:
+        lines.append(f"correction          {_CORRECTIONS[estimator.correction_]}")
     for what, attribute in _OPTIONAL.items():
         if hasattr(estimator, attribute):
             lines.append(f"{what:<20}{getattr(estimator, attribute)}")

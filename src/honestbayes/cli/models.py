@@ -27,6 +27,7 @@ def fit(
     features: given.Features = None,
     threshold: given.Threshold = None,
     model: given.ModelKind = given.DEFAULT_MODEL,
+    order: given.Order = None,
     positive: given.Positive = None,
     keep: given.Keep = None,
     ignore: given.Ignore = None,
@@ -39,6 +40,7 @@ def fit(
         typer.Option(help="Model file to write; by default named after the table.", readable=False),
     ] = None,
     missing: reading.Missing = None,
+    missing_as_level: reading.MissingAsLevel = False,
     categorical: reading.Categorical = None,
     measured: reading.Measured = None,
     flags: reading.Flags = None,
@@ -51,11 +53,11 @@ def fit(
 ) -> None:
     """Fit a model on all rows of a table and save it, without an evaluation."""
     given.check_selection(features, threshold)
-    given.check_model(model, features)
+    given.check_model(model, features, threshold, order, missing_as_level)
     shares = given.prevalence_of(prevalence)
     kinds = reading.kinds_of(categorical, measured, flags)
     place = Path(f"{stem(table)}.honestbayes") if out is None else out
-    _check_replaceable(place)
+    check_replaceable(place)
     file = reading.opened(table, delimiter, max_size, decimal, encoding, missing)
     chosen = Options(
         n_features=given.number_of_features(features),
@@ -64,6 +66,8 @@ def fit(
         recalibrate=recalibrate,
         seed=seed,
         model=model.value,
+        order=given.order_of_patterns(order),
+        missing_as_level=missing_as_level,
     )
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
@@ -88,16 +92,23 @@ def fit(
         for note in data.notes:
             say(f"Note: {note}")
         counts = tuple(np.bincount(data.y, minlength=len(data.labels)).tolist())
-        factors = fitted.estimator.sections().get("factors")
-        say(
-            f"{cases_in_words(data.labels, counts)}; "
-            f"{len(fitted.encoding.features):,} of {data.X.shape[1]:,} features kept; slope "
-            f"{fitted.estimator.slope_:.2f}{f'; {factors}' if factors else ''}"
-        )
+        say(f"{cases_in_words(data.labels, counts)}; {_fitted_in_words(fitted, data.X.shape[1])}")
         say(f"Model: {place}", wrap=False)
 
 
-def _check_replaceable(place: Path) -> None:
+def _fitted_in_words(fitted: TableModel, n_features: int) -> str:
+    """Say what the model is made of."""
+    sections = fitted.estimator.sections()
+    if "interactions" in sections:
+        return f"{n_features:,} columns; {sections['interactions'].in_words()}"
+    factors = sections.get("factors")
+    return (
+        f"{len(fitted.encoding.features):,} of {n_features:,} features kept; slope "
+        f"{fitted.estimator.slope_:.2f}{f'; {factors}' if factors else ''}"
+    )
+
+
+def check_replaceable(place: Path, option: str = "--out") -> None:
     """Refuse to replace what is not a model, so that nothing is lost by a slip."""
     given.check_file_place(place)
     if not place.exists():
@@ -105,7 +116,7 @@ def _check_replaceable(place: Path) -> None:
     try:
         read_archive(place)
     except ModelFileError:
-        msg = f"{place.name} exists and is not a model file; choose another --out."
+        msg = f"{place.name} exists and is not a model file; choose another {option}."
         raise InputError(msg) from None
 
 

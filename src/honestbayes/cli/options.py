@@ -14,7 +14,7 @@ import typer
 from honestbayes.models.cards import table_cards
 from honestbayes.report.fitting import largest_race
 from honestbayes.report.folder import check_parent
-from honestbayes.report.options import Options, refuse_choice_of_number
+from honestbayes.report.options import Options, refuse_choice_of_number, refuse_selection
 from honestbayes.tables import InputError, TrainingTable
 
 DEFAULT_MAX_SIZE = 4.0
@@ -68,6 +68,14 @@ ModelKind = Annotated[
     ),
 ]
 DEFAULT_MODEL = next(iter(ModelWord))
+Order = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N",
+        help="--model interactions: how many columns a pattern has at most, or 'cv' (1, 2 or 3, by "
+        "cross-validation). By default 2.",
+    ),
+]
 Keep = Annotated[
     list[str] | None,
     typer.Option(help="Column kept by design, outside the race, and meant as it is; repeatable."),
@@ -117,6 +125,18 @@ def number_of_features(word: str | None) -> int | Literal["all", "cv"] | None:
     return number
 
 
+def order_of_patterns(word: str | None) -> int | Literal["cv"] | None:
+    """Return what --order asks for."""
+    if word is None:
+        return None
+    if word in ("auto", "cv"):
+        return "cv"
+    if not word.isdecimal() or int(word) < 1:
+        msg = f"{word!r} is not a number of columns from 1 on, or 'cv'."
+        raise typer.BadParameter(msg, param_hint="--order")
+    return int(word)
+
+
 def check_selection(features: str | None, threshold: float | None) -> None:
     """Refuse options that contradict each other, or mean nothing."""
     if features is not None and threshold is not None:
@@ -158,14 +178,36 @@ def _share(text: str, word: str) -> float:
     return share
 
 
-def check_model(model: ModelWord, features: str | None) -> None:
+def check_model(
+    model: ModelWord,
+    features: str | None,
+    threshold: float | None = None,
+    order: str | None = None,
+    missing_as_level: bool = False,
+    path: bool | None = None,
+) -> None:
     """Refuse what the model cannot do."""
-    if number_of_features(features) != "cv":
-        return
-    try:
-        refuse_choice_of_number(table_cards()[model.value])
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--features") from None
+    card, number = table_cards()[model.value], number_of_features(features)
+    order_of_patterns(order)
+    refusals = (
+        ("--features", refuse_choice_of_number, number == "cv"),
+        ("--features", refuse_selection, number not in (None, "all")),
+        ("--threshold", refuse_selection, threshold is not None),
+        ("--path", refuse_selection, bool(path)),
+    )
+    for option, refuse, asked in refusals:
+        try:
+            if asked:
+                refuse(card)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint=option) from None
+    own = {"--order": ("order", order is not None)}
+    own["--missing-as-level"] = ("missing", missing_as_level)
+    for option, (word, asked) in own.items():
+        if asked and word not in card.words:
+            able = " or ".join(name for name, other in table_cards().items() if word in other.words)
+            msg = f"the {model.value} model does not know it; leave it out, or use --model {able}."
+            raise typer.BadParameter(msg, param_hint=option)
 
 
 def check_fits(options: Options, table: TrainingTable) -> None:

@@ -27,7 +27,8 @@ from honestbayes.report.analysis import SURE
 from honestbayes.report.certainty import as_shown, shown_bounds
 from honestbayes.report.folder import safe_cell
 from honestbayes.report.record import plain_data
-from honestbayes.report.verdict import class_counts, external_verdict
+from honestbayes.report.remaining import class_counts
+from honestbayes.report.verdict import external_verdict
 from honestbayes.tables import InputError, TableFile
 from honestbayes.tables.checks.groups import row_digests
 from honestbayes.tables.errors import listed, shown
@@ -267,7 +268,8 @@ def evaluate(
     _print_summary(summary, file.name, fitted.labels, absent)
     if not known:
         say()
-        say(external_verdict(summary, counted, fitted.labels, card_of(fitted.estimator).beyond))
+        card = card_of(fitted.estimator)
+        say(external_verdict(summary, counted, fitted.labels, card.beyond, card.joint))
 
 
 def _tell_lost(n_lost: int, absent: list[str], labels: tuple[str, ...]) -> None:

@@ -42,6 +42,13 @@ Missing = Annotated[
         "NULL, ? and . always are.",
     ),
 ]
+MissingAsLevel = Annotated[
+    bool,
+    typer.Option(
+        "--missing-as-level",
+        help="--model interactions: a missing cell is a level of its own; else it is refused.",
+    ),
+]
 Categorical = Annotated[
     list[str] | None, typer.Option(help="Column of codes or texts, not numbers; repeatable.")
 ]
@@ -62,15 +69,19 @@ def opened(
     missing: str | None = None,
 ) -> TableFile:
     """Open a table with the limits of the user."""
-    limit = int(max_size * GIGABYTE) if 0 < max_size < math.inf else None
     return open_table(
         path,
         delimiter=delimiter,
         decimal=None if decimal is None else decimal.value,
         encoding=encoding,
         missing=missing_words(missing),
-        max_bytes=limit,
+        max_bytes=size_limit(max_size),
     )
+
+
+def size_limit(max_size: float) -> int | None:
+    """Return what --max-size asks for, in bytes; None: no limit."""
+    return int(max_size * GIGABYTE) if 0 < max_size < math.inf else None
 
 
 def missing_words(text: str | None) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ def report(
     features: given.Features = None,
     threshold: given.Threshold = None,
     model: given.ModelKind = given.DEFAULT_MODEL,
+    order: given.Order = None,
     positive: given.Positive = None,
     keep: given.Keep = None,
     ignore: given.Ignore = None,
@@ -66,6 +67,7 @@ def report(
         typer.Option(help="Folder to write; by default named after the table.", readable=False),
     ] = None,
     missing: reading.Missing = None,
+    missing_as_level: reading.MissingAsLevel = False,
     categorical: reading.Categorical = None,
     measured: reading.Measured = None,
     flags: reading.Flags = None,
@@ -79,7 +81,7 @@ def report(
 ) -> None:
     """Evaluate honestly, fit, and write a folder with the report, predictions and the model."""
     given.check_selection(features, threshold)
-    given.check_model(model, features)
+    given.check_model(model, features, threshold, order, missing_as_level, path)
     shares = given.prevalence_of(prevalence)
     given.check_jobs(jobs)
     kinds = reading.kinds_of(categorical, measured, flags)
@@ -94,6 +96,8 @@ def report(
         seed=seed,
         n_jobs=jobs,
         model=model.value,
+        order=given.order_of_patterns(order),
+        missing_as_level=missing_as_level,
     )
     folder = Path(f"{stem(table)}-report") if out is None else out
     check_folder(folder)
@@ -144,11 +148,12 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     kept = found.race.n_kept + found.race.n_by_design
     by_kind = f" ({races_in_words(found.races)})" if found.races else ""
     factors = f", {found.factors}" if found.factors else ""
-    say(
-        f"{word(data.name)}: {cases_in_words(data.labels, data.class_counts)}; "
-        f"{data.n_features:,} feature{'' if data.n_features == 1 else 's'}, {kept:,} kept{by_kind}"
-        f"{factors}"
-    )
+    features = f"{data.n_features:,} feature{'' if data.n_features == 1 else 's'}"
+    if found.interactions is not None:
+        made_of = f"{features}, {found.interactions.in_words()}"
+    else:
+        made_of = f"{features}, {kept:,} kept{by_kind}{factors}"
+    say(f"{word(data.name)}: {cases_in_words(data.labels, data.class_counts)}; {made_of}")
     for note in (*data.notes, *found.warnings):
         say(f"Note: {note}")
     say()

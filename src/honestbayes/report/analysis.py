@@ -24,10 +24,7 @@ from honestbayes.metrics.per_case import top_class
 from honestbayes.models.binary import SelectiveBernoulliNB
 from honestbayes.models.cards import card_of
 from honestbayes.models.shared.number import number_grid
-from honestbayes.report.contenders import (
-    CORRECTED,
-    UNCORRECTED,
-)
+from honestbayes.report.contenders import CORRECTED, UNCORRECTED, own_names
 from honestbayes.report.described import all_races, data_summary, races
 from honestbayes.report.fitting import (
     estimators_of,
@@ -36,7 +33,7 @@ from honestbayes.report.fitting import (
     method_in_use,
 )
 from honestbayes.report.judging import other_numbers, verdict_of
-from honestbayes.report.kept import kept_features
+from honestbayes.report.kept import interactions_in_words, kept_features
 from honestbayes.report.options import Options
 from honestbayes.report.record import Cases, Densities, Method, NumberPath, Report
 from honestbayes.tables import TrainingTable
@@ -108,7 +105,7 @@ def analyse(
     size = (table.X.shape[0], table.X.shape[0] * table.X.shape[1])
     n_repeats = options.repeats(*size)
     in_use = method_in_use(options)
-    estimators = estimators_of(table, options, options.n_features)
+    estimators = estimators_of(table, options, options.number_to_keep)
     evaluations = {}
     n_folds = len(table.y) if options.n_folds == "loo" else options.n_folds * n_repeats
     if options.n_folds == "loo" and table.groups is not None:
@@ -125,6 +122,7 @@ def analyse(
     kept = kept_features(table, model, evaluations[in_use].selected_frequency)
     by_kind, sections = races(table, model), model.sections()
     methods = _methods(evaluations, in_use)
+    first = (UNCORRECTED,) if UNCORRECTED in evaluations else ()
     report = Report(
         data=data_summary(table, name),
         verdict=verdict_of(
@@ -143,11 +141,11 @@ def analyse(
                 evaluations[method].proba,
                 n_bins=10 if table.y.size >= MANY_CASES else 5,
             )
-            for method in dict.fromkeys((UNCORRECTED, CORRECTED, in_use))
+            for method in dict.fromkeys((*first, own_names(options.card)[0], in_use))
         },
         calibration={
             method: calibration_table(table.y, evaluations[method].proba)
-            for method in (UNCORRECTED, in_use)
+            for method in (*first, in_use)
         },
         race=all_races(model, by_kind),
         races=by_kind if options.coded else (),
@@ -156,9 +154,10 @@ def analyse(
         paths=paths,
         groups=sections.get("groups"),
         factors=sections.get("factors"),
+        interactions=interactions_in_words(sections.get("interactions"), table),
         thresholds=_thresholds(table, options, evaluations[in_use]),
         confusion=_confusion(evaluations[in_use]),
-        cases=_cases(table, model, evaluations[UNCORRECTED], evaluations[in_use]),
+        cases=_cases(table, model, evaluations.get(UNCORRECTED), evaluations[in_use]),
         settings=options.to_dict() | {"n_repeats": n_repeats},
         versions=_versions(),
         command=command,
@@ -238,7 +237,7 @@ def _paths(
     wanted = options.wants_path(table.X.shape[0], table.X.shape[0] * table.X.shape[1])
     if grid.size < 2 or not n_folds or not wanted:
         return {}, {}
-    names = (UNCORRECTED, in_use)
+    names = (UNCORRECTED, in_use) if options.card.selects else (in_use,)
     step = progress("Trying numbers of features", grid.size * len(names) * n_folds)
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
     by_number = {}
@@ -307,7 +306,7 @@ def _confusion(evaluation: Evaluation) -> FloatArray | None:
 
 
 def _cases(
-    table: TrainingTable, model: Estimator, uncorrected: Evaluation, in_use: Evaluation
+    table: TrainingTable, model: Estimator, uncorrected: Evaluation | None, in_use: Evaluation
 ) -> Cases:
     held_out = in_use.proba
     draws = int(np.clip(INTERVAL_DRAWS // table.y.size, *FEWEST_AND_MOST_DRAWS))
@@ -320,7 +319,7 @@ def _cases(
         held_out=held_out.mean(axis=0),
         held_out_low=held_out.min(axis=0),
         held_out_high=held_out.max(axis=0),
-        held_out_uncorrected=uncorrected.proba.mean(axis=0),
+        held_out_uncorrected=None if uncorrected is None else uncorrected.proba.mean(axis=0),
         fitted=fitted[:, 1] if len(table.labels) == 2 else fitted,
         fitted_low=interval[..., 0],
         fitted_high=interval[..., 1],

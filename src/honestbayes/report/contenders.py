@@ -2,14 +2,15 @@
 
 Four are honestbayes itself, with and without the correction and the slope; where there are not too
 many cases, so is a mixture that knows of hidden groups. Where the model in use is that mixture, or
-one with latent factors, naive Bayes is compared with it. The others are the peers of
+one with latent factors, naive Bayes is compared with it. A model that keeps all columns has no
+correction: it stands there once, under its own title. The others are the peers of
 ``evaluation/peers``: what a good practitioner would run instead, each tuned inside the folds, and
 the class frequencies, as the line that any method must pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from honestbayes.evaluation.peers import Task, peers_for
@@ -29,6 +30,13 @@ MOST_FOR_MIXTURE = 400
 """Cases up to which the mixture's correction is quick to prepare, so that it is always compared."""
 
 
+def own_names(card: Card) -> tuple[str, str]:
+    """Return what the model of a report is called in its comparison: without a slope, with it."""
+    if card.selects:
+        return CORRECTED, CORRECTED_SLOPE
+    return card.title, f"{card.title}, recalibrated"
+
+
 def contenders(
     card: Card,
     *,
@@ -39,6 +47,7 @@ def contenders(
     seed: int,
     kinds: Sequence[Kind] | None = None,
     mixture: bool = False,
+    more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the estimators by name, in the order of the report.
 
@@ -62,6 +71,8 @@ def contenders(
         into 0/1.
     mixture : bool, default=False
         Whether the two-component mixture is compared with a naive Bayes.
+    more : mapping, optional
+        Parameters that only the model in use has.
     """
     words = {
         "n_features_to_select": n_features,
@@ -69,15 +80,17 @@ def contenders(
         "always_keep": always_keep,
         "random_state": seed,
     }
-    ours = {
-        UNCORRECTED: card.make(words, kinds, recalibrate=None, **card.uncorrected),
-        CORRECTED: card.make(words, kinds, recalibrate=None),
-    }
+    own = words | dict(more or {})
+    plain, recalibrated = own_names(card)
     naive = card.beyond is None
+    ours = {}
+    if card.uncorrected is not None:
+        ours[UNCORRECTED] = card.make(own, kinds, recalibrate=None, **card.uncorrected)
+    ours[plain] = card.make(own, kinds, recalibrate=None)
     if card.has_slope:
-        ours[CORRECTED_SLOPE] = card.make(words, kinds, recalibrate="layer")
-    if card.has_slope and naive:
-        ours[UNCORRECTED_SLOPE] = card.make(words, kinds, recalibrate="layer", **card.uncorrected)
+        ours[recalibrated] = card.make(own, kinds, recalibrate="layer")
+    if card.has_slope and naive and card.uncorrected is not None:
+        ours[UNCORRECTED_SLOPE] = card.make(own, kinds, recalibrate="layer", **card.uncorrected)
     if not naive:
         ours[NAIVE_BAYES] = naive_bayes(kinds).make(words, kinds)
     elif mixture:

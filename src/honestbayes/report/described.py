@@ -177,6 +177,9 @@ def _rule_in_words(model: Estimator, by_kind: tuple[Race, ...]) -> str:
 
 def _kinds_in_words(model: Estimator, by_kind: tuple[Race, ...]) -> str:
     """Say the same where there may be several kinds, and how many of each were kept."""
+    if not card_of(model).selects:
+        number = sum(race.n_kept + race.n_by_design for race in by_kind)
+        return "the one column is kept" if number == 1 else f"all {number:,} columns are kept"
     counts = races_in_words(by_kind)
     if model.threshold is not None:
         return (

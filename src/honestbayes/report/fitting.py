@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from honestbayes.report.contenders import (
-    CORRECTED,
-    CORRECTED_SLOPE,
-    MOST_FOR_MIXTURE,
-    contenders,
-)
+from honestbayes.report.contenders import MOST_FOR_MIXTURE, contenders, own_names
 from honestbayes.report.options import PATH_UP_TO, Options
 from honestbayes.tables import InputError, TrainingTable
 from honestbayes.tables.errors import listed, shown
@@ -34,7 +29,7 @@ def with_room(options: Options, table: TrainingTable) -> tuple[Options, Training
 
 def method_in_use(options: Options) -> str:
     """Return the method whose model is saved."""
-    return CORRECTED_SLOPE if options.uses_slope else CORRECTED
+    return own_names(options.card)[options.uses_slope]
 
 
 def estimators_of(
@@ -64,6 +59,7 @@ def estimators_of(
         seed=options.seed,
         kinds=table.kinds if options.coded else None,
         mixture=len(table.labels) == 2 and quick and not flags_are_rare(table),
+        more=options.own_words,
     )
 
 
@@ -89,6 +85,10 @@ def _check_classes_and_columns(table: TrainingTable, options: Options) -> None:
     card = options.card
     if card.only_numbers:
         _check_measurements(table, card.title)
+    if card.only_categories:
+        _check_categories(table, card.title)
+    if not card.joint and not options.missing_as_level:
+        _check_complete(table, card.title)
     if card.only_two_classes and len(table.labels) > 2:
         msg = (
             f"the {options.model} model is for two classes, and column {shown(table.target)} has "
@@ -117,6 +117,51 @@ def _check_measurements(table: TrainingTable, title: str) -> None:
         msg = (
             f"the {title} is for measurements, and every column of this table has two values at "
             "most; use the mixed model."
+        )
+        raise InputError(msg)
+
+
+def _check_categories(table: TrainingTable, title: str) -> None:
+    """Refuse measurements, and flags of numbers that cannot be codes."""
+    names = [feature.column for feature in table.encoding.features]
+    real = [name for name, kind in zip(names, table.kinds, strict=True) if kind == "real"]
+    if real:
+        what, them = _columns_of_numbers(len(real))
+        msg = (
+            f"the {title} is for categories and flags, and the table has {what}: {listed(real)}; "
+            f"leave {them} out with --ignore, name codes with --categorical, or use the mixed "
+            "model."
+        )
+        raise InputError(msg)
+    values = table.X.to_numpy(dtype=float)
+    known = np.where(np.isnan(values), 0, values)
+    odd = np.any((known < 0) | (known != np.rint(known)), axis=0)
+    if odd.any():
+        first = int(np.argmax(odd))
+        msg = (
+            f"the {title} takes whole numbers from 0 on for flags, and column "
+            f"{shown(names[first])} holds others; name it with --categorical."
+        )
+        raise InputError(msg)
+
+
+def _columns_of_numbers(number: int) -> tuple[str, str]:
+    if number == 1:
+        return "a column of measurements", "it"
+    return f"{number:,} columns of measurements", "them"
+
+
+def _check_complete(table: TrainingTable, title: str) -> None:
+    """Refuse missing cells, naming their columns, where the model cannot integrate them out."""
+    features = np.array(table.encoding.features, dtype=object)
+    holes = np.any(table.X.isna().to_numpy(), axis=0)
+    names = list(dict.fromkeys(feature.column for feature in features[holes]))
+    if names:
+        what = "column" if len(names) == 1 else "columns"
+        msg = (
+            f"the {title} does not know how features are distributed, so it cannot integrate "
+            f"missing cells out, and there are some in {what} {listed(names)}; make missing a "
+            "level of its own with --missing-as-level, or leave columns out with --ignore."
         )
         raise InputError(msg)
 
@@ -150,5 +195,5 @@ def final_model(estimator: Estimator, table: TrainingTable, options: Options) ->
 
 def fit_model(table: TrainingTable, options: Options) -> Estimator:
     """Fit the model in use on all rows, without an evaluation."""
-    estimators = estimators_of(table, options, options.n_features)
+    estimators = estimators_of(table, options, options.number_to_keep)
     return final_model(estimators[method_in_use(options)], table, options)

@@ -106,7 +106,7 @@ def write_predictions(report: Report, path: Path) -> None:
     """
     cases, labels = report.cases, report.data.labels
     here, in_use = bounds_of_report(report)
-    numbers = {
+    every = {
         "held_out": cases.held_out,
         "held_out_low": cases.held_out_low,
         "held_out_high": cases.held_out_high,
@@ -117,7 +117,8 @@ def write_predictions(report: Report, path: Path) -> None:
     }
     numbers = {
         name: as_shown(column, in_use if name.startswith("fitted") else here)
-        for name, column in numbers.items()
+        for name, column in every.items()
+        if column is not None
     }
     if len(labels) > 2:
         numbers = {

@@ -19,7 +19,6 @@ from honestbayes.models.cards import table_cards
 from honestbayes.models.factors import Factors
 from honestbayes.report import wording
 from honestbayes.report.certainty import bounds_of_report, in_words
-from honestbayes.report.contenders import CORRECTED_SLOPE
 from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.kept import AnyFeature
 from honestbayes.report.pictures import MOST_DOTS, pictures
@@ -70,6 +69,7 @@ def render(report: Report) -> str:
         pictures=pictures(report),
         many_dots=report.data.n_cases > MOST_DOTS,
         two=report.data.positive is not None,
+        corrected=report.cases.held_out_uncorrected is not None,
         claimed_of=report.data.positive or "the most probable class",
         repeats=report.settings["n_repeats"],
         frequencies=FREQUENCIES,
@@ -142,9 +142,8 @@ def _case_table(report: Report) -> tuple[list[dict[str, Any]], list[tuple[Any, .
     """Return the columns of the page's table of cases, and its rows."""
     cases, data = report.cases, report.data
     shown = slice(min(cases.row.size, MOST_CASES))
-    actual, held_out, uncorrected = (
-        values[shown] for values in (cases.actual, cases.held_out, cases.held_out_uncorrected)
-    )
+    actual, held_out = cases.actual[shown], cases.held_out[shown]
+    others = () if cases.held_out_uncorrected is None else (cases.held_out_uncorrected[shown],)
     # Pairs, because a class may be called as a column is.
     texts: list[tuple[str, Iterable[Any]]] = [("row", cases.row[shown].tolist())]
     if cases.identifier is not None:
@@ -157,7 +156,7 @@ def _case_table(report: Report) -> tuple[list[dict[str, Any]], list[tuple[Any, .
         numbers = [
             ("its probability", held_out[every, top], here),
             ("P(actual class), held out", held_out[every, actual], here),
-            ("the same, uncorrected", uncorrected[every, actual], here),
+            *(("the same, uncorrected", proba[every, actual], here) for proba in others),
             *(
                 (f"P({label}), held out", held_out[:, c], here)
                 for c, label in enumerate(data.labels)
@@ -166,7 +165,7 @@ def _case_table(report: Report) -> tuple[list[dict[str, Any]], list[tuple[Any, .
     else:
         numbers = [
             (f"P({data.positive}), held out", held_out, here),
-            ("uncorrected, held out", uncorrected, here),
+            *(("uncorrected, held out", proba, here) for proba in others),
             (f"P({data.positive}), fitted", cases.fitted[shown], in_use),
             ("fitted, low", cases.fitted_low[shown], in_use),
             ("fitted, high", cases.fitted_high[shown], in_use),
@@ -202,17 +201,10 @@ def limits(report: Report) -> list[str]:
     """Say what the numbers of this report do not tell."""
     data = report.data
     result = []
-    beyond = " beyond what a few factors explain" if report.factors is not None else ""
-    result.append(
-        "The correction removes the luck of selection. It does not cure features that depend on "
-        f"each other{beyond}, or signal that only combinations of features show."
-    )
+    result.append(_limit_of_model(report))
     result += _limits_of_mixed(report) if report.races else _limits_of_binary(data)
     if data.n_missing:
-        result.append(
-            f"{data.n_missing:,} missing cells were integrated out, as if missing for reasons that "
-            "have nothing to do with their values."
-        )
+        result.append(_missing_in_words(report))
     result.append(
         "Intervals of scores are for the average over the models of the folds, on new cases; the "
         "final model has seen more cases, and may be better or worse than that."
@@ -241,6 +233,32 @@ def limits(report: Report) -> list[str]:
         "All of this holds for cases that come from where these came from, measured the same way."
     )
     return result
+
+
+def _limit_of_model(report: Report) -> str:
+    if report.interactions is not None:
+        most = report.interactions.order
+        cells = "one column" if most == 1 else f"up to {most} columns"
+        return (
+            f"The model looks at patterns of {cells}: what only more columns together would tell "
+            "is not seen."
+        )
+    beyond = " beyond what a few factors explain" if report.factors is not None else ""
+    return (
+        "The correction removes the luck of selection. It does not cure features that depend on "
+        f"each other{beyond}, or signal that only combinations of features show."
+    )
+
+
+def _missing_in_words(report: Report) -> str:
+    number = report.data.n_missing
+    if report.settings.get("missing_as_level"):
+        cells = "1 missing cell is" if number == 1 else f"{number:,} missing cells are"
+        return f"{cells} taken for a level: that a cell is missing may tell of the class."
+    return (
+        f"{number:,} missing cells were integrated out, as if missing for reasons that have "
+        "nothing to do with their values."
+    )
 
 
 def _limits_of_binary(data: DataSummary) -> list[str]:
@@ -304,6 +322,14 @@ def _chosen_in_words(factors: Factors) -> str:
     )
 
 
+def _interactions_in_words(report: Report) -> list[tuple[str, str]]:
+    if report.interactions is None:
+        return []
+    chosen = ", chosen on held-out training cases" if report.settings["order"] == "cv" else ""
+    missing = "a level of their own" if report.settings["missing_as_level"] else "refused"
+    return [("order", f"{report.interactions.order}{chosen}"), ("missing cells", missing)]
+
+
 def settings_in_words(report: Report) -> list[tuple[str, str]]:
     """Return the settings as pairs of words."""
     settings = report.settings
@@ -317,6 +343,8 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
     rule = number.get(settings["n_features"], settings["n_features"])
     if len(report.races) > 1:
         rule = f"{rule}, of each kind of column"
+    if report.interactions is not None:
+        rule = "all"
     if settings["threshold"] is not None:
         rule = f"all with an absolute correlation above {settings['threshold']:g}"
     prevalence = settings["prevalence"]
@@ -325,9 +353,10 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
     return [
         ("model", f"{model}: {table_cards()[model].page}"),
         *factors,
+        *_interactions_in_words(report),
         ("features to keep", str(rule)),
         ("cross-validation", folds),
-        ("recalibration", "slope" if report.in_use == CORRECTED_SLOPE else "none"),
+        ("recalibration", "slope" if settings["recalibrate"] else "none"),
         (
             "prevalence of use",
             "as in the table" if prevalence is None else prevalence_in_words(prevalence),

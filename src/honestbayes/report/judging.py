@@ -7,7 +7,7 @@ from dataclasses import replace
 from honestbayes.evaluation import Evaluation, compare
 from honestbayes.evaluation.peers import PEERS
 from honestbayes.report.advice import Other, OtherNumber
-from honestbayes.report.contenders import CORRECTED, CORRECTED_SLOPE, MIXTURE, UNCORRECTED
+from honestbayes.report.contenders import MIXTURE, UNCORRECTED, own_names
 from honestbayes.report.fitting import has_only_measurements, largest_race
 from honestbayes.report.options import Options
 from honestbayes.report.record import Method
@@ -25,7 +25,8 @@ def other_numbers(
     if options.threshold is not None or options.n_features == "cv":
         return ()
     racing = largest_race(table, options)
-    number = min(DEFAULT_NUMBER, racing) if options.n_features is None else options.n_features
+    asked = options.number_to_keep
+    number = min(DEFAULT_NUMBER, racing) if asked is None else asked
     number = racing if number == "all" else number
     first = replace(
         in_use,
@@ -61,11 +62,12 @@ def verdict_of(
         for method in methods
         if method.log_score_difference is not None
     )
+    plain, recalibrated = own_names(options.card)
     return verdict(
         table.labels,
-        judged[UNCORRECTED],
-        judged[CORRECTED],
-        judged.get(CORRECTED_SLOPE),
+        judged.get(UNCORRECTED),
+        judged[plain],
+        judged.get(recalibrated),
         others=others,
         numbers=numbers,
         n_repeats=n_repeats,
@@ -73,6 +75,7 @@ def verdict_of(
         n_kept=n_kept,
         recalibrate=options.uses_slope,
         beyond=options.card.beyond,
+        joint=options.card.joint,
         groups=judged[MIXTURE].summary if MIXTURE in judged else None,
         cut=options.coded and "real" in table.kinds,
         measurements=options.coded and has_only_measurements(table),

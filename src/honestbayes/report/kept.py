@@ -7,8 +7,9 @@ from typing import Literal
 
 import numpy as np
 
+from honestbayes.models.interactions import Interactions
 from honestbayes.tables import Encoding, Feature, TrainingTable
-from honestbayes.tables.model import Estimator
+from honestbayes.tables.model import Estimator, TableModel
 from honestbayes.types import FloatArray
 
 
@@ -154,6 +155,22 @@ def kept_features(
                 row["means_one"] = means_one(feature, row.pop("cut"), row.pop("high"))
             result.append(_RECORDS[found.kind](**row))
     return tuple(result)
+
+
+def interactions_in_words(
+    found: Interactions | None, table: TrainingTable | TableModel
+) -> Interactions | None:
+    """Return the same patterns in the words of the table: its columns, levels and classes."""
+    if found is None:
+        return None
+    of_name = {feature.name: feature for feature in table.encoding.features}
+
+    def words(name: str, level: str) -> tuple[str, str]:
+        feature = of_name[name]
+        return feature.column, level_texts(feature, table.encoding, (level,))[0]
+
+    labels = {str(place): label for place, label in enumerate(table.labels)}
+    return found.with_cells(words).renamed(str, labels)
 
 
 def level_texts(feature: Feature, encoding: Encoding, codes: tuple[str, ...]) -> tuple[str, ...]:

@@ -27,6 +27,16 @@ def refuse_choice_of_number(card: Card) -> None:
         raise ValueError(msg)
 
 
+def refuse_selection(card: Card) -> None:
+    """Refuse a number of features, or a threshold, where nothing would correct for it."""
+    if not card.selects:
+        msg = (
+            f"the {card.title} does not correct for a selection, and keeps all columns; leave "
+            "columns out with --ignore, or use another model."
+        )
+        raise ValueError(msg)
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How features are selected, how the result is evaluated, and where it will be used.
@@ -58,6 +68,13 @@ class Options:
         their median, and each level of a text column is a yes-or-no feature. "mixture": these
         features, explained by two hidden groups of cases; it has no slope. "factors": numbers
         that move together, by a few factors that all cases have; text columns are refused.
+        "interactions": categories and flags, and what several of them together tell; measurements
+        are refused, and all columns are kept.
+    order : int, "cv" or None
+        How many cells a pattern of the model with interactions has at most; "cv": chosen on
+        held-out cases. None: the estimator's default.
+    missing_as_level : bool
+        Whether a missing cell is a level of its own, in the model with interactions.
     """
 
     n_features: int | Literal["all", "cv"] | None = None
@@ -70,6 +87,8 @@ class Options:
     seed: int = 0
     n_jobs: int = 1
     model: str = "mixed"
+    order: int | Literal["cv"] | None = None
+    missing_as_level: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what means nothing before any work is done."""
@@ -88,6 +107,12 @@ class Options:
             raise ValueError(msg)
         if self.n_features == "cv":
             refuse_choice_of_number(self.card)
+        if self.n_features not in (None, "all") or self.threshold is not None or self.path:
+            refuse_selection(self.card)
+        for word, option in {"order": "order", "missing": "missing_as_level"}.items():
+            if word in self.own_words and word not in self.card.words:
+                msg = f"{option} is not for the {self.model} model."
+                raise ValueError(msg)
 
     @property
     def card(self) -> Card:
@@ -98,6 +123,17 @@ class Options:
     def coded(self) -> bool:
         """Whether text columns stay columns, as codes of their levels."""
         return self.card.coded
+
+    @property
+    def number_to_keep(self) -> int | Literal["all", "cv"] | None:
+        """How many features to keep: all, where the model selects none."""
+        return self.n_features if self.card.selects else "all"
+
+    @property
+    def own_words(self) -> dict[str, Any]:
+        """The constructor's parameters that not all models have, where they are given."""
+        order = {} if self.order is None else {"order": self.order}
+        return order | ({"missing": "level"} if self.missing_as_level else {})
 
     @property
     def uses_slope(self) -> bool:
@@ -125,4 +161,6 @@ class Options:
         result = asdict(self)
         result["recalibrate"] = self.uses_slope
         del result["n_jobs"]
+        if not self.card.words:
+            del result["order"], result["missing_as_level"]
         return result

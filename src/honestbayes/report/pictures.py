@@ -88,12 +88,10 @@ class Picture:
 
 def pictures(report: Report) -> dict[str, Picture]:
     """Draw all pictures of a report."""
-    drawings: dict[str, Callable[[Report], tuple[Figure, str]]] = {
-        "reliability-uncorrected": _reliability_uncorrected,
-        "reliability-in-use": _reliability_in_use,
-        "errors": _errors,
-        "scatter": _scatter,
-    }
+    drawings: dict[str, Callable[[Report], tuple[Figure, str]]] = {}
+    if report.cases.held_out_uncorrected is not None:
+        drawings |= {"reliability-uncorrected": _reliability_uncorrected, "scatter": _scatter}
+    drawings |= {"reliability-in-use": _reliability_in_use, "errors": _errors}
     if report.thresholds is not None:
         drawings["benefit"] = _benefit
     if report.posterior is not None:
@@ -232,6 +230,7 @@ def _scatter(report: Report) -> tuple[Figure, str]:
     figure, ax = _axes(5.0, 4.8)
     cases, labels = report.cases, report.data.labels
     uncorrected, in_use = cases.held_out_uncorrected, cases.held_out
+    assert uncorrected is not None  # else it is not drawn
     if len(labels) > 2:
         right = top_class(in_use) == cases.actual
         rows = np.arange(cases.row.size)

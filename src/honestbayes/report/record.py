@@ -17,6 +17,7 @@ from honestbayes.metrics import (
     ThresholdTable,
 )
 from honestbayes.models.factors import Factors
+from honestbayes.models.interactions import Interactions
 from honestbayes.models.mixture import Components
 from honestbayes.report.kept import AnyFeature
 from honestbayes.report.verdict import Verdict
@@ -194,8 +195,8 @@ class Cases:
         The actual class, as its place among the labels.
     held_out, held_out_low, held_out_high : ndarray
         By models that had not seen the case: mean, least and largest over repeats.
-    held_out_uncorrected : ndarray
-        The same without the correction: mean over repeats.
+    held_out_uncorrected : ndarray or None
+        The same without the correction: mean over repeats; None where the model has no correction.
     fitted, fitted_low, fitted_high : ndarray
         By the final model, which has seen the case, at the prevalence of use, with its 90%
         interval.
@@ -207,7 +208,7 @@ class Cases:
     held_out: FloatArray
     held_out_low: FloatArray
     held_out_high: FloatArray
-    held_out_uncorrected: FloatArray
+    held_out_uncorrected: FloatArray | None
     fitted: FloatArray
     fitted_low: FloatArray
     fitted_high: FloatArray
@@ -228,7 +229,7 @@ class Report:
     methods : tuple of Method
         The comparison, on the same folds.
     reliability, calibration : dict of name to record
-        Claims and facts of the uncorrected model and the one in use.
+        Claims and facts of the uncorrected model, where there is one, and of the one in use.
     race : Race
         What was kept and discarded.
     races : tuple of Race
@@ -243,6 +244,8 @@ class Report:
         The two groups of cases that a mixture found; None for other models.
     factors : Factors or None
         How many factors a factor model has; None for other models.
+    interactions : Interactions or None
+        The largest coefficients of a model with interactions; None for other models.
     thresholds : ThresholdTable or None
         What follows from acting above a threshold; None with more than two classes.
     confusion : ndarray of shape (C, C), or None
@@ -271,6 +274,7 @@ class Report:
     paths: dict[str, NumberPath]
     groups: Components | None
     factors: Factors | None
+    interactions: Interactions | None
     thresholds: ThresholdTable | None
     confusion: FloatArray | None
     cases: Cases

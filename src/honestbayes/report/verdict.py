@@ -7,17 +7,21 @@ honest probabilities; what to use; and last what the correction and the slope di
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
-
-from scipy.special import ndtri
+from typing import Any
 
 from honestbayes.evaluation.peers import FREQUENCIES
-from honestbayes.metrics import CalibrationFit, Claims, Summary
+from honestbayes.metrics import Claims, Summary
 from honestbayes.report import advice as words
 from honestbayes.report.advice import Other, OtherNumber
 from honestbayes.report.contenders import MIXTURE
+from honestbayes.report.remaining import (
+    Remaining,
+    class_counts,
+    remaining_of,
+    remains_in_words,
+    shift_in_words,
+)
 from honestbayes.report.wording import (
     count,
     count_small,
@@ -25,19 +29,7 @@ from honestbayes.report.wording import (
     number,
     percent,
     percent_with_interval,
-    slope_in_words,
 )
-
-Remaining = Literal[
-    "nothing", "honest", "overconfident", "underconfident", "shifted", "too few cases"
-]
-
-TWICE_TOO_SURE = 0.5
-"""A calibration slope at which the log-odds are twice what they should be.
-
-Where the interval of the slope holds both 1 and this, the cases cannot tell honest from twice too
-sure, and the verdict says so.
-"""
 
 CHANCE = 0.5
 """AUC of a method that knows nothing."""
@@ -93,7 +85,7 @@ class Verdict:
 
 def verdict(
     labels: tuple[str, ...],
-    uncorrected: Judged,
+    uncorrected: Judged | None,
     corrected: Judged,
     recalibrated: Judged | None,
     *,
@@ -104,6 +96,7 @@ def verdict(
     n_kept: int = 1,
     recalibrate: bool = True,
     beyond: str | None = None,
+    joint: bool = True,
     groups: Summary | None = None,
     cut: bool = False,
     measurements: bool = False,
@@ -115,7 +108,8 @@ def verdict(
     labels : tuple of str
         The classes.
     uncorrected, corrected, recalibrated : Judged
-        Without the correction; with it; with it and the slope.
+        Without the correction; with it; with it and the slope. The first is None of a model that
+        has no correction, and the second is then that model.
     others : tuple of Other
         All methods that the model in use was compared with.
     numbers : tuple of OtherNumber
@@ -130,6 +124,8 @@ def verdict(
         Whether the model in use is the recalibrated one.
     beyond : str, optional
         What explains dependence between features in the model in use, where it is no naive Bayes.
+    joint : bool, default=True
+        Whether the model in use says how features are distributed in each class.
     groups : Summary, optional
         Of the two-component mixture, where it was compared.
     cut : bool, default=False
@@ -142,7 +138,7 @@ def verdict(
     has_slope = recalibrate and recalibrated is not None
     used = recalibrated if has_slope and recalibrated is not None else corrected
     nothing = not used.summary.auc.interval[0] > CHANCE
-    remaining = "nothing" if nothing else _remaining(used.summary.calibration)
+    remaining = "nothing" if nothing else remaining_of(used.summary.calibration)
     best = words.best_other(others, used.summary, n_features)
     broken = used.claims.broken or remaining in ("overconfident", "shifted")
     what = _what_to_use(best, others, numbers, used.summary, n_features, cut, broken)
@@ -150,12 +146,14 @@ def verdict(
         remains, advised = _nothing_remains(used.summary, n_kept), _nothing_advice(what)
         headline = _nothing(used.summary, found_elsewhere=_finds_more(best))
     else:
-        remains = f"What remains: {_remains(remaining, used.summary, labels, beyond)}"
+        remains = (
+            f"What remains: {remains_in_words(remaining, used.summary, labels, beyond, joint)}"
+        )
         after = None if has_slope or recalibrated is None else recalibrated.summary
         what = [*what] if what else [words.no_better(len(others))] if others else []
         what += _what_may_help(remaining, after, groups, beyond, measurements)
         advised = f"Advice: {' '.join(what)}" if what else ""
-        headline = _headline(used.summary, has_slope)
+        headline = _headline(used.summary, uncorrected is not None, has_slope)
     return Verdict(
         headline=headline,
         claims=_claims_in_words("On held-out cases", used.claims, n_repeats),
@@ -211,9 +209,11 @@ def _what_may_help(
 
 
 def _without(
-    uncorrected: Judged, corrected: Judged, recalibrated: Judged | None, nothing: bool
+    uncorrected: Judged | None, corrected: Judged, recalibrated: Judged | None, nothing: bool
 ) -> str:
     """Say in short what the correction and the slope did."""
+    if uncorrected is None:
+        return "" if nothing or recalibrated is None else _without_slope(corrected, recalibrated)
     before = uncorrected.claims
     text = (
         f"Without the correction the model claimed {percent(before.at_least)} or more for "
@@ -233,16 +233,25 @@ def _without(
     return f"{text}, with the correction alone {slopes[1]}, with the slope too, as in use, {last}."
 
 
+def _without_slope(before: Judged, after: Judged) -> str:
+    first, last = (number(one.summary.calibration.slope) for one in (before, after))
+    return f"Before recalibration the calibration slope was {first}, with it, as in use, {last}."
+
+
 def external_verdict(
-    summary: Summary, claims: Claims, labels: tuple[str, ...], beyond: str | None = None
+    summary: Summary,
+    claims: Claims,
+    labels: tuple[str, ...],
+    beyond: str | None = None,
+    joint: bool = True,
 ) -> str:
     """Say what a model claimed of cases from elsewhere, and whether that was honest."""
     words = [_claims_in_words("On this table", claims, 1)]
     if sum(count > 0 for count in class_counts(summary)) > 1:
-        remaining = _remaining(summary.calibration)
-        text = _remains(remaining, summary, labels, beyond)
+        remaining = remaining_of(summary.calibration)
+        text = remains_in_words(remaining, summary, labels, beyond, joint)
         words.append(f"{text[0].upper()}{text[1:]}")
-        if _shift(summary, labels):
+        if shift_in_words(summary, labels):
             words.append(
                 "Where that is because the class is more or less frequent here than in training, "
                 "--prevalence moves the probabilities."
@@ -250,11 +259,12 @@ def external_verdict(
     return "\n".join(words)
 
 
-def _headline(summary: Summary, recalibrate: bool) -> str:
-    name = "corrected and recalibrated" if recalibrate else "corrected"
+def _headline(summary: Summary, corrected: bool, recalibrate: bool) -> str:
+    did = [word for word, done in (("corrected", corrected), ("recalibrated", recalibrate)) if done]
+    name = f"{' and '.join(did)} model" if did else "model"
     pairs = " over pairs of classes" if isinstance(summary.n_positive, tuple) else ""
     return (
-        f"The {name} model claims an error rate of {percent(summary.expected_error)}; "
+        f"The {name} claims an error rate of {percent(summary.expected_error)}; "
         f"{percent_with_interval(summary.actual_error)} happened. "
         f"AUC{pairs} {number(summary.auc.value)} ({interval(summary.auc.interval)})."
     )
@@ -311,89 +321,3 @@ def _claims_in_words(who: str, claims: Claims, n_repeats: int) -> str:
     if claims.wrong.interval[1] < claims.implied:
         return f"{text} That is less than it claimed."
     return f"{text} The interval includes the claim."
-
-
-def _remaining(fit: CalibrationFit) -> Remaining:
-    low, high = fit.slope_interval
-    if not low <= high:  # a slope that the data do not determine
-        return "too few cases"
-    if high < 1:
-        return "overconfident"
-    if low > 1:
-        return "underconfident"
-    if _is_shifted(fit):
-        return "shifted"
-    return "honest" if low >= TWICE_TOO_SURE else "too few cases"
-
-
-def class_counts(summary: Summary) -> tuple[int, ...]:
-    """Return the cases of each class."""
-    if isinstance(summary.n_positive, tuple):
-        return summary.n_positive
-    return (summary.n_cases - summary.n_positive, summary.n_positive)
-
-
-def _is_shifted(fit: CalibrationFit) -> bool:
-    """Whether a class is claimed more or less often than it happens, beyond chance.
-
-    With more than two classes there are several intervals, each wider than for one alone (after
-    Bonferroni), so that one of them misses 0 by chance no more often.
-    """
-    if not isinstance(fit.shift, tuple):
-        low, high = fit.shift_interval
-        return not low <= 0 <= high
-    tail = (1 - fit.level) / 2
-    wider = float(ndtri(tail / len(fit.shift)) / ndtri(tail))
-    return any(
-        not wider * (low - shift) <= -shift <= wider * (high - shift)
-        for shift, (low, high) in zip(fit.shift, fit.shift_interval, strict=True)
-        if math.isfinite(shift)
-    )
-
-
-def _shift(summary: Summary, labels: tuple[str, ...]) -> str:
-    """Say that probabilities are too high or too low on average, where they are."""
-    if not _is_shifted(summary.calibration):
-        return ""
-    if isinstance(summary.mean_probability, tuple):
-        claimed = summary.mean_probability
-        happened = [count / summary.n_cases for count in class_counts(summary)]
-        # In units of what chance alone does to a share.
-        place = max(
-            range(len(claimed)),
-            key=lambda c: (
-                abs(claimed[c] - happened[c])
-                / math.sqrt(max(happened[c] * (1 - happened[c]), 1 / summary.n_cases**2))
-            ),
-        )
-        share, fact, whose = claimed[place], happened[place], f" of {labels[place]}"
-    else:
-        share, fact, whose = summary.mean_probability, summary.n_positive / summary.n_cases, ""
-    return (
-        f"probabilities{whose} are too {'high' if share > fact else 'low'} on average, "
-        f"{percent(share)} claimed where {percent(fact)} happened"
-    )
-
-
-def _remains(
-    remaining: Remaining, summary: Summary, labels: tuple[str, ...], beyond: str | None
-) -> str:
-    slope = f"{slope_in_words(summary.calibration)}; 1 is honest, less is too sure"
-    shift = _shift(summary, labels)
-    if remaining == "shifted":
-        return f"{shift}; {slope}."
-    also = f" Also, {shift}." if shift else ""
-    if remaining == "overconfident":
-        how = f" beyond what {beyond} explain"
-        if beyond is None:
-            how = ", and naive Bayes counts shared evidence more than once"
-        because = f"most likely because features depend on each other{how}"
-        return f"still overconfident, {because}: {slope}.{also}"
-    if remaining == "underconfident":
-        return f"too careful rather than too sure: {slope}.{also}"
-    if remaining == "honest":
-        return f"consistent with honest probabilities: {slope}."
-    return (
-        f"too few cases to tell: {slope}, and the interval leaves room for honest probabilities "
-        "as well as for log-odds twice too large."
-    )

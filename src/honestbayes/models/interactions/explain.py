@@ -28,6 +28,8 @@ class Interactions:
     pattern : tuple of str
         What a case must have, such as "outlook=sunny & humidity=high"; of several patterns that the
         same training cases have, the shortest.
+    cells : tuple of tuple of (str, str)
+        The same in parts: the name of each column, and its level.
     n_alike : ndarray of shape (m,)
         How many patterns the same training cases have: it is the sum of their coefficients that is
         known.
@@ -44,6 +46,7 @@ class Interactions:
     """
 
     pattern: tuple[str, ...]
+    cells: tuple[tuple[tuple[str, str], ...], ...]
     n_alike: FloatArray
     n_cases: FloatArray
     towards: tuple[str, ...]
@@ -53,6 +56,24 @@ class Interactions:
     n_groups: int
     n_patterns: float
     sigma: FloatArray
+
+    @property
+    def order(self) -> int:
+        """The most cells that a pattern fixes."""
+        return self.sigma.size - 1
+
+    def in_words(self) -> str:
+        """Return the numbers of patterns and parameters, as part of a sentence."""
+        cells = "one cell" if self.order == 1 else f"up to {self.order} cells"
+        return (
+            f"{self.n_patterns:,.0f} patterns of {cells} (the empty one included), "
+            f"{self.n_groups:,} of them told apart by the training cases"
+        )
+
+    def with_cells(self, words: Callable[[str, str], tuple[str, str]]) -> Interactions:
+        """Return the record with other names of columns and levels, of a table's patterns."""
+        cells = tuple(tuple(words(*cell) for cell in pattern) for pattern in self.cells)
+        return replace(self, cells=cells, pattern=tuple(map(_joined, cells)))
 
     def renamed(self, word: Callable[[str], str], classes: dict[str, str]) -> Interactions:
         """Return the record with other names of patterns and classes."""
@@ -134,10 +155,12 @@ def coefficients(
     there = size[of, found] >= 0
     of, found = of[there], found[there]
     low, high = np.quantile(s[:, of, found], [0.05, 0.95], axis=0)
-    text = _sequence_text if fit.suffixes else _table_text
     words = _words(fit, codes, names, places)
+    cells = [_cells(next(groups.patterns(int(g))), words) for g in found]
+    text = _states if fit.suffixes else _joined
     return Interactions(
-        pattern=tuple(text(next(groups.patterns(int(g))), words) for g in found),
+        pattern=tuple(map(text, cells)),
+        cells=tuple(cells),
         n_alike=groups.counts[found].sum(axis=1),
         n_cases=np.diff(groups.start)[found].astype(float),
         towards=tuple(towards[int(k)] for k in of),
@@ -153,6 +176,8 @@ def coefficients(
 _Words = list[tuple[str, list[str], int]]
 """The name of each column of patterns, the texts of its levels, and its place in the table."""
 
+_Cells = tuple[tuple[str, str], ...]
+
 
 def _words(
     fit: InteractionFit, codes: Codes, names: tuple[str, ...], places: tuple[int, ...]
@@ -165,15 +190,20 @@ def _words(
     ][first:]
 
 
-def _table_text(cells: Any, words: _Words) -> str:
+def _cells(pattern: Any, words: _Words) -> _Cells:
+    """Return the names of columns and levels of one pattern, in the order of the table."""
+    named = sorted((words[column][2], column, code) for column, code in pattern)
+    return tuple((words[column][0], words[column][1][code]) for _, column, code in named)
+
+
+def _joined(cells: _Cells) -> str:
     """Return "outlook=sunny & humidity=high"."""
-    named = sorted((words[column][2], column, code) for column, code in cells)
-    return " & ".join(f"{words[column][0]}={words[column][1][code]}" for _, column, code in named)
+    return " & ".join(f"{name}={level}" for name, level in cells)
 
 
-def _sequence_text(cells: Any, words: _Words) -> str:
+def _states(cells: _Cells) -> str:
     """Return the last states, "ab" or "up down"."""
-    states = [words[column][1][code] for column, code in cells]
+    states = [state for _, state in cells]
     return ("" if all(len(state) == 1 for state in states) else " ").join(states)
 
 
@@ -184,12 +214,11 @@ def feature_table(
     most = part.codes.n_levels
     ends = np.cumsum(most)
     tables = [part.counts[:, end - size : end] for size, end in zip(most, ends, strict=True)]
+    if part.codes.missing_is_level:  # it is shown where it occurs
+        tables = [table if table[:, -1].any() else table[:, :-1] for table in tables]
     levels = [
-        (
-            *(level_word(value) for value in values.tolist()),
-            *([_MISSING] if part.codes.missing_is_level else []),
-        )
-        for values in part.codes.levels.values
+        (*(level_word(value) for value in values.tolist()), _MISSING)[: table.shape[1]]
+        for values, table in zip(part.codes.levels.values, tables, strict=True)
     ]
     return CategoricalFeatureTable(
         name=names,

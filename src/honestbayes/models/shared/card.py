@@ -33,6 +33,8 @@ class Card:
         its word ``kinds``.
     only_numbers : bool
         Whether it refuses text columns, and tables without a measurement.
+    only_categories : bool
+        Whether it refuses measurements.
     only_two_classes : bool
         Whether it refuses more than two classes.
     sampled : bool
@@ -43,8 +45,14 @@ class Card:
         Whether reports learn a slope for it.
     beyond : str or None
         What explains that its features depend on each other, in the plural; None for naive Bayes.
-    uncorrected : mapping
-        The constructor's parameters that take the correction away.
+    joint : bool
+        Whether it models how features are distributed in each class. Only then are missing cells
+        integrated out, and can features that depend on each other be what makes it too sure.
+    uncorrected : mapping or None
+        The constructor's parameters that take the correction away; None where there is none to take
+        away, because all columns are kept.
+    words : tuple of str
+        The constructor's parameters that options of reports set, beside those of all models.
     in_folds, final : dict
         Words for the fits of a cross-validation, and for the fit to all rows after them.
     """
@@ -58,12 +66,15 @@ class Card:
     coded: bool = True
     by_kind: bool = False
     only_numbers: bool = False
+    only_categories: bool = False
     only_two_classes: bool = False
     sampled: bool = False
     drawn_once: bool = False
     has_slope: bool = True
     beyond: str | None = None
-    uncorrected: Mapping[str, Any] = field(default_factory=lambda: {"correction": None})
+    joint: bool = True
+    uncorrected: Mapping[str, Any] | None = field(default_factory=lambda: {"correction": None})
+    words: tuple[str, ...] = ()
     in_folds: dict[str, Any] = field(default_factory=dict)
     final: dict[str, Any] = field(default_factory=dict)
 
@@ -72,6 +83,11 @@ class Card:
         """What files call the estimator."""
         kind: str = self.estimator._kind
         return kind
+
+    @property
+    def selects(self) -> bool:
+        """Whether it selects features and corrects for that; else all columns are kept."""
+        return self.uncorrected is not None
 
     def make(self, words: Mapping[str, Any], kinds: Any, **more: Any) -> Any:
         """Return an unfitted estimator for folds.
