@@ -107,6 +107,19 @@ def test_missing_training_cells_are_refused_or_a_level():
     assert model.predict_proba(X[:2]).shape == (2, 2)
 
 
+def test_a_level_that_one_fold_lacks_matches_nothing_there():
+    X, y = same_or_not(60)
+    X = X.assign(wind=np.where(np.arange(60) == 7, "storm", X["wind"]))
+    X.loc[11, "humidity"] = None
+    model = InteractionClassifier(
+        order=1, missing="level", recalibrate="slope", random_state=0, **{**SHORT, "n_chains": 1}
+    ).fit(X, y)
+    assert np.all(np.isfinite(model.predict_proba(X)))
+    # A cell may be missing at prediction in a column where none was in training.
+    X.loc[3, "outlook"] = None
+    assert np.all(np.isfinite(model.predict_proba(X)))
+
+
 def test_an_order_is_chosen_on_held_out_cases():
     X, y = same_or_not(120)
     short = {**SHORT, "n_chains": 1, "n_samples": 40}

@@ -44,7 +44,7 @@ def test_groups_of_tables(name):
     n, levels, constant = TABLES[name]
     rng = np.random.default_rng(len(name))
     rows, _ = different_rows(table(rng, n, levels, constant=constant))
-    new = table(rng, 40, [k + 1 for k in levels]) - 1  # with levels that training lacks
+    new = table(rng, 40, [k + 4 for k in levels]) - 1  # with levels that training lacks
     for order in range(len(levels) + 1):
         found = TableGroups.of(rows, order)
         assert found_groups(found) == group_counts(rows, order, patterns_of)
@@ -63,7 +63,7 @@ def test_groups_of_sequences(n, length, k):
     assert np.array_equal(rows[which], cells)
     found = SuffixGroups.of(rows, length)
     assert found_groups(found) == group_counts(rows, length, suffixes_of)
-    new = rng.integers(-1, k, (60, length))
+    new = rng.integers(-1, k + 2, (60, length))
     check_expressed(found, rows, new, length, suffixes_of)
     check_expressed(found, rows, rows[:5], length, suffixes_of)
 

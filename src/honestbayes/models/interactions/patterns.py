@@ -162,6 +162,8 @@ class TableGroups:
         n, p = cells.shape
         order, n_groups = self.order, self.counts.shape[0]
         choose = binomials(p, order)
+        # A level of other rows of the table: the tree knows none above those of its own.
+        cells = np.where(cells > self.rows.max(axis=0, initial=0), -1, cells)
         table = np.ascontiguousarray(self.rows.T.astype(np.int32))
         group_at = np.full(n_groups, -1, dtype=np.int64)
         counts, found = np.zeros((n_groups, order + 1)), np.empty(n_groups, dtype=np.int64)
