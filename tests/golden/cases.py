@@ -402,6 +402,40 @@ CHAINS = {
     ),
 }
 
+# ------------------------------------------------------------------------------- interactions
+
+
+def _states() -> tables.Table:
+    """Windows of a sequence, of which the last are new."""
+    X, y = hb.windows("abcabdacb" * 6, 4)
+    return tables.Table(X[:-6], y[:-6], X[-6:], y[-6:])
+
+
+def _response_of_levels() -> tables.Table:
+    """A response that goes with the class of a table of levels."""
+    levels = tables.levels(p=4)
+    y = (levels.y == levels.y[0]) + np.arange(len(levels.y)) / 40
+    return tables.Table(levels.X, y, levels.new, np.zeros(len(levels.new)))
+
+
+INTERACTIONS = {
+    "interactions": of(
+        tables.levels(p=4, n_classes=3),
+        hb.InteractionClassifier(missing="level", n_doublings=0, **SHORT),
+        sampled=True,
+        quick=False,
+    ),
+    "sequence": of(
+        _states(), hb.SequenceClassifier(order=3, n_doublings=0, **SHORT), sampled=True, quick=False
+    ),
+    "response_interactions": of(
+        _response_of_levels(),
+        hb.InteractionRegressor(missing="level", n_doublings=0, **SHORT),
+        sampled=True,
+        quick=False,
+    ),
+}
+
 # ----------------------------------------------------------------------- plain naive Bayes
 
 
@@ -473,7 +507,7 @@ TABLE_MODELS = {
 }
 
 MODELS: dict[str, Case] = (
-    BERNOULLI | CATEGORICAL | GAUSSIAN | MIXED | CHAINS | SEARCH | TABLE_MODELS
+    BERNOULLI | CATEGORICAL | GAUSSIAN | MIXED | CHAINS | INTERACTIONS | SEARCH | TABLE_MODELS
 )
 
 
@@ -510,8 +544,10 @@ def _predictions(model: Any, X: Any) -> dict[str, Any]:
         kept = model.transform(X)
         return {"path_text": str(model.path_), "transform": pd.DataFrame(kept).to_csv()}
     if hasattr(model, "predict_quantiles"):
-        mean, sd = model.predict(X, return_std=True)
         quantiles = model.predict_quantiles(X, [0.05, 0.5, 0.95])
+        if not hasattr(model, "selection_"):
+            return {"median": model.predict(X), "quantiles": quantiles}
+        mean, sd = model.predict(X, return_std=True)
         return {"mean": mean, "sd": sd, "quantiles": quantiles}
     result = {"predict": model.predict(X), "proba": model.predict_proba(X)}
     n_classes = result["proba"].shape[1]
