@@ -169,8 +169,12 @@ def sweeps():
         )
         sampling = Sampling(Schedule(50, 50), 1, np.random.SeedSequence(0))
         fit = run_chains(cells[:500], classes[:500], 2, settings, sampling, suffixes=suffixes)
-        fit.log_proba(cells[500:600])
-        seconds = best(lambda fit=fit, cells=cells: fit.log_proba(cells[500:]), 3)
+        half = np.array([0.5, 0.5])
+        fit.log_proba(cells[500:600], half)
+        seconds = best(
+            lambda fit=fit, cells=cells: fit.log_proba(cells[500:], half),  # noqa: B023
+            3,
+        )
         print(f"  prediction of 5,000 cases with 50 draws: {seconds:.2f} s")
 
 

@@ -309,9 +309,9 @@ class InteractionClassifier(SelectiveNaiveBayes):
         """Return intervals for P(class | x).
 
         An interval holds ``level`` of the distribution of P(class | x, coefficients) over the draws
-        of the chains; the mean of that distribution is `predict_proba`. With a slope or a layer the
-        evidence of each draw is multiplied by ``slope_``, and the mean is `predict_proba` only
-        roughly.
+        of the chains; the mean of that distribution is `predict_proba`, but for the one draw that
+        is counted there in addition. With a slope or a layer the evidence of each draw is
+        multiplied by ``slope_``, and the mean is `predict_proba` only roughly.
 
         Parameters
         ----------

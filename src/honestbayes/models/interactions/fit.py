@@ -175,14 +175,24 @@ class InteractionFit:
             else:
                 yield rows, softmax(f, axis=2)
 
-    def log_proba(self, cells: AnyArray) -> FloatArray:
-        """Return log P(class | x), averaged over draws, shape (n, C)."""
-        n_classes = self.draws["s"].shape[2]
-        result = np.empty((cells.shape[0], max(n_classes, 2)))
+    def log_proba(self, cells: AnyArray, prior: FloatArray) -> FloatArray:
+        """Return log P(class | x), averaged over draws, shape (n, C).
+
+        Where classes can be told apart the draws are surer than so many of them can be: none of a
+        thousand draws says that an event has probability 0. So one more draw is counted, which
+        knows nothing but the frequencies of the classes.
+
+        Parameters
+        ----------
+        cells : ndarray of int of shape (n, p)
+            Codes.
+        prior : ndarray of shape (C,)
+            Frequencies of the classes.
+        """
+        n_draws = self.draws.n_pooled
+        result = np.empty((cells.shape[0], prior.size))
         for rows, value in self.probabilities(cells, self.draws):
-            result[rows] = value.mean(axis=1)
-        # Draws may be surer than floating point is; no class is impossible.
-        result = np.maximum(result, 1e-300)
+            result[rows] = (value.sum(axis=1) + prior) / (n_draws + 1)
         return np.asarray(np.log(result / result.sum(axis=1, keepdims=True)))
 
 

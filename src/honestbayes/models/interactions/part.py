@@ -85,7 +85,8 @@ class InteractionPart:
 
     def log_likelihood(self, values: IntArray) -> FloatArray:
         """Return log P(class | x) - log P(class), which is log P(x | class) up to a constant."""
-        return self.fit.log_proba(self.fit.used(values)) - self.log_prior
+        prior = np.exp(self.log_prior)
+        return self.fit.log_proba(self.fit.used(values), prior) - self.log_prior
 
     def rows(self, values: IntArray, rows: slice) -> IntArray:
         """Return some rows of values that were read."""
