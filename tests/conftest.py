@@ -62,7 +62,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 TOGETHER = ("golden", "report", "cli", "files")
 """Folders whose tests share what takes long to make: reports, fitted models, a browser."""
 
-LAST = ("factors", "mixture", "categorical", "mixed", "slow")
+LAST = ("factors", "mixture", "interactions", "categorical", "mixed", "slow")
 """Folders that take the kernels that compile longest, and find them compiled if they come late."""
 
 
@@ -85,9 +85,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_turn)
 
 
+LONG_CASES = frozenset(
+    (Path(__file__).parent / "long_cases.txt").read_text(encoding="utf-8").splitlines()
+)
+"""Cases of grids that take long, and of which the ordinary run keeps the quickest."""
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """What lives in tests/slow is slow, whether its file says so or not."""
-    if "slow" in item.path.parent.parts:
+    """What lives in tests/slow is slow, whether its file says so or not; so are long cases."""
+    if "slow" in item.path.parent.parts or item.nodeid in LONG_CASES:
         item.add_marker(pytest.mark.slow)
 
 

@@ -423,7 +423,6 @@ INTERACTIONS = {
         tables.levels(p=4, n_classes=3),
         hb.InteractionClassifier(missing="level", n_doublings=0, **SHORT),
         sampled=True,
-        quick=False,
     ),
     "sequence": of(
         _states(), hb.SequenceClassifier(order=3, n_doublings=0, **SHORT), sampled=True, quick=False
