@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from honestbayes.models.factors.fit import FactorDraws, FactorSettings
 from honestbayes.models.real.settings import RatioPriorName
 from honestbayes.models.shared.parameters import (
     Correction,
+    check_checkpoint,
     prior_and_correction,
     selection_rule,
     whole_number,
@@ -88,11 +88,7 @@ class FactorEstimator(BaseEstimator):
         """Check the words about chains."""
         words = self.get_params(deep=False)
         schedule, n_chains = chain_words(words)
-        if self.checkpoint is not None and not isinstance(self.random_state, Integral):
-            msg = (
-                "a checkpoint needs random_state, a whole number: else no fit could go on from it."
-            )
-            raise ValueError(msg)
+        check_checkpoint(words)
         entropy = check_random_state(self.random_state).randint(2**31 - 1, size=4)
         seed = np.random.SeedSequence([int(word) for word in entropy])
         return Sampling(

@@ -13,12 +13,7 @@ import numpy as np
 
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Field, Floats, Known, Whole
-from honestbayes.files.records import (
-    Check,
-    Section,
-    record_from_plain,
-    record_to_plain,
-)
+from honestbayes.files.records import Check, Section, record_from_plain, record_to_plain
 from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.real.blocks import GaussianFit, Standard
 from honestbayes.models.real.settings import GaussianSettings, RatioPriorName

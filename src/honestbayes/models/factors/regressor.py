@@ -28,7 +28,11 @@ from honestbayes.models.factors.response import (
 )
 from honestbayes.models.real.part import real_source, real_values
 from honestbayes.models.shared.kept_columns import Described, KeptColumns
-from honestbayes.models.shared.parameters import check_response, refuse_arguments
+from honestbayes.models.shared.parameters import (
+    check_quantiles,
+    check_response,
+    refuse_arguments,
+)
 from honestbayes.models.shared.saving import SavedEstimator, check_number
 from honestbayes.selection import parse_always_keep
 from honestbayes.selection.response import ResponseSelection
@@ -243,10 +247,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         ndarray of shape (n,) or (n, m)
         """
         check_is_fitted(self)
-        levels = np.atleast_1d(np.asarray(q, dtype=float))
-        if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
-            msg = f"q={q} must be probabilities between 0 and 1."
-            raise ValueError(msg)
+        levels = check_quantiles(q)
         parts = [
             np.stack([part.quantile(float(level)) for level in levels], axis=1)
             for part in self._predictive(X)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from honestbayes.files.fields import Floats
 from honestbayes.models.interactions.fit import (
@@ -17,7 +19,8 @@ from honestbayes.models.interactions.fit import (
     find_groups,
 )
 from honestbayes.models.interactions.patterns import Groups, TooManyPatternsError
-from honestbayes.models.interactions.settings import ModelSettings
+from honestbayes.models.interactions.settings import InteractionSettings, ModelSettings
+from honestbayes.models.shared.parameters import check_checkpoint
 from honestbayes.sampling.chains import Info, State
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.sampling.form import Form
@@ -217,6 +220,20 @@ def run_chains(
         is_cauchy=settings.is_cauchy,
         seed=seed,
         interrupted=interrupted,
+    )
+
+
+def sampling_of(params: Mapping[str, Any], settings: InteractionSettings) -> Sampling:
+    """Return how chains are run, of the constructor's parameters."""
+    check_checkpoint(params)
+    return Sampling(
+        settings.schedule,
+        settings.n_chains,
+        np.random.SeedSequence(check_random_state(params["random_state"]).randint(2**31)),
+        params["n_jobs"],
+        params["checkpoint"],
+        bool(params["verbose"]),
+        settings.n_doublings,
     )
 
 

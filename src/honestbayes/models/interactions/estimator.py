@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.files.fields import Field, Known, Whole
+from honestbayes.models.interactions.chains import sampling_of
 from honestbayes.models.interactions.codes import check_missing
 from honestbayes.models.interactions.explain import Interactions, feature_table, interactions_of
 from honestbayes.models.interactions.fit import MOST_ORDER
@@ -23,7 +23,6 @@ from honestbayes.models.shared.number import NumberChoice
 from honestbayes.models.shared.parameters import check_level_and_draws
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.sampling.draws import Diagnostics
-from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.kinds import Kind
 from honestbayes.sources.levels import category_table
@@ -228,20 +227,7 @@ class InteractionClassifier(SelectiveNaiveBayes):
         always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
         settings = self._settings(always)
         check_missing(table, missing_is_level=settings.missing == "level")
-        if self.checkpoint is not None and not isinstance(self.random_state, int | np.integer):
-            msg = (
-                "a checkpoint needs random_state, a whole number: else no fit could go on from it."
-            )
-            raise ValueError(msg)
-        sampling = Sampling(
-            settings.schedule,
-            settings.n_chains,
-            np.random.SeedSequence(check_random_state(self.random_state).randint(2**31)),
-            self.n_jobs,
-            self.checkpoint,
-            bool(self.verbose),
-            settings.n_doublings,
-        )
+        sampling = sampling_of(self.get_params(deep=False), settings)
         return [
             InteractionTraining(
                 settings, table, labels, self.random_state, sampling, self._suffixes

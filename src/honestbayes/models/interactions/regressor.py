@@ -8,22 +8,24 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import ndtri
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import MOST_FEATURES, Known, Number, Texts, Whole
 from honestbayes.files.records import Section
-from honestbayes.models.interactions.chains import run_chains, warn_of_problems
+from honestbayes.models.interactions.chains import run_chains, sampling_of, warn_of_problems
 from honestbayes.models.interactions.codes import Codes, check_missing
 from honestbayes.models.interactions.explain import Interactions, coefficients
 from honestbayes.models.interactions.fit import InteractionFit
 from honestbayes.models.interactions.settings import interaction_settings
 from honestbayes.models.shared.kept_columns import Described
-from honestbayes.models.shared.parameters import check_response, refuse_arguments
+from honestbayes.models.shared.parameters import (
+    check_quantiles,
+    check_response,
+    refuse_arguments,
+)
 from honestbayes.models.shared.saving import SavedEstimator
 from honestbayes.sampling.draws import Diagnostics
-from honestbayes.sampling.runs import Sampling
 from honestbayes.sources import check_as_many
 from honestbayes.sources.columns import as_table
 from honestbayes.sources.levels import category_table
@@ -175,25 +177,12 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
         response = check_response(y)
         check_as_many(X.shape[0], response.size)
         settings = interaction_settings(self.get_params(deep=False), np.zeros(0, dtype=bool))
-        if self.checkpoint is not None and not isinstance(self.random_state, int | np.integer):
-            msg = (
-                "a checkpoint needs random_state, a whole number: else no fit could go on from it."
-            )
-            raise ValueError(msg)
         validate_data(self, X, skip_check_array=True)
         table = category_table(X)
         check_missing(table, missing_is_level=settings.missing == "level")
         codes = Codes(table.levels, settings.missing == "level")
         centre, scale = float(response.mean()), float(response.std()) or 1.0
-        sampling = Sampling(
-            settings.schedule,
-            settings.n_chains,
-            np.random.SeedSequence(check_random_state(self.random_state).randint(2**31)),
-            self.n_jobs,
-            self.checkpoint,
-            bool(self.verbose),
-            settings.n_doublings,
-        )
+        sampling = sampling_of(self.get_params(deep=False), settings)
         standard = (response - centre) / scale
         fit = run_chains(
             codes.of_training(table.codes), standard, 0, settings.model, sampling, suffixes=False
@@ -246,10 +235,7 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
         -------
         ndarray of shape (n,) or (n, m)
         """
-        levels = np.atleast_1d(np.asarray(q, dtype=float))
-        if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
-            msg = f"q={q} must be probabilities between 0 and 1."
-            raise ValueError(msg)
+        levels = check_quantiles(q)
         cells = self._read(X)
         some = self.draws_.spread(1000)
         noise = np.sqrt(some.pooled("noise"))[:, None] * _NOISE_NODES

@@ -19,7 +19,7 @@ from honestbayes.models.mixture.part import MixturePart, MixtureTraining
 from honestbayes.models.mixture.settings import mixture_settings
 from honestbayes.models.shared.estimator import TwoClassNaiveBayes
 from honestbayes.models.shared.intervals import ProbabilityDraws
-from honestbayes.models.shared.parameters import check_level_and_draws
+from honestbayes.models.shared.parameters import check_checkpoint, check_level_and_draws
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.sampling.runs import Sampling
@@ -206,11 +206,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
         source = as_source(X)
         mask = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
         chosen = mixture_settings(self.get_params(deep=False), mask)
-        if self.checkpoint is not None and not isinstance(self.random_state, int | np.integer):
-            msg = (
-                "a checkpoint needs random_state, a whole number: else no fit could go on from it."
-            )
-            raise ValueError(msg)
+        check_checkpoint(self.get_params(deep=False))
         self.correction_ = "selection" if chosen.model.correct else None
         both = (labels.classes, labels.codes == 1)
         rows = TrainingRows.screened(source, both, self.binarize, self.random_state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -211,6 +211,22 @@ def positive_pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
         msg = f"{name}={params[name]} must be two positive numbers."
         raise ValueError(msg)
     return first, second
+
+
+def check_checkpoint(params: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint that no other fit could go on from."""
+    if params["checkpoint"] is not None and not isinstance(params["random_state"], Integral):
+        msg = "a checkpoint needs random_state, a whole number: else no fit could go on from it."
+        raise ValueError(msg)
+
+
+def check_quantiles(q: Any) -> FloatArray:
+    """Return probabilities of quantiles as an array of one dimension."""
+    levels: FloatArray = np.atleast_1d(np.asarray(q, dtype=float))
+    if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
+        msg = f"q={q} must be probabilities between 0 and 1."
+        raise ValueError(msg)
+    return levels
 
 
 def check_recalibrate(recalibrate: Any) -> None:
