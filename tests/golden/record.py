@@ -106,7 +106,7 @@ def words_of(text: str) -> list[str]:
 
 
 def write(out: Path, chosen: Collection[str], *, stored: bool = False) -> None:
-    """Compute what was asked for, and write it."""
+    """Compute what was asked for, and write it; a stored record keeps its other cases."""
     for place in ("models", "reports", "help"):
         (out / place).mkdir(parents=True, exist_ok=True)
     found: figures.Figures = {}
@@ -115,13 +115,23 @@ def write(out: Path, chosen: Collection[str], *, stored: bool = False) -> None:
             found |= figures_of(name)
         if name in cases.MODELS and cases.MODELS[name].saved:
             cases.fitted(name).save(out / "models" / f"{name}{SUFFIX}")
-    figures.save(figures.condensed(found) if stored else found, out / "figures.npz")
+    if stored:
+        replace_figures(out / "figures.npz", chosen, figures.condensed(found))
+    else:
+        figures.save(found, out / "figures.npz")
     _write_reports(out, chosen, stored=stored)
     if "help" in chosen:
         for name, text in help_texts().items():
             (out / "help" / f"{name}.txt").write_text(text, encoding="utf-8")
     if stored:
         _pack_models(out)
+
+
+def replace_figures(path: Path, names: Collection[str], found: figures.Figures) -> None:
+    """Replace the figures of some cases in a file, which may not be there yet."""
+    old = figures.load(path) if path.exists() else {}
+    kept = {word: value for word, value in old.items() if word.partition(".")[0] not in names}
+    figures.save(dict(sorted((kept | found).items())), path)
 
 
 def _write_reports(out: Path, chosen: Collection[str], *, stored: bool) -> None:
@@ -137,7 +147,19 @@ def _write_reports(out: Path, chosen: Collection[str], *, stored: bool) -> None:
 
 
 def _pack_models(out: Path) -> None:
-    """Put the model files of the stored cases into one archive, always with the same bytes."""
+    """Put the model files of the stored cases into one archive, always with the same bytes.
+
+    Beside it stands what the new ones predict; those of other cases stay as they are.
+    """
+    new = [path.stem for path in (out / "models").iterdir()]
+    found: figures.Figures = {}
+    for name, model in _loaded(out / "models", [name for name in new if name in cases.MODELS]):
+        found |= dict(figures.flat(name, cases.predictions(name, model)))
+    replace_figures(out / "files.npz", new, figures.condensed(found))
+    if (out / ARCHIVE).exists():
+        with tarfile.open(out / ARCHIVE) as file:
+            old = [info for info in file if Path(info.name).stem not in new]
+            file.extractall(out / "models", old, filter="data")
     with tarfile.open(out / ARCHIVE, "w:xz") as file:
         for path in sorted((out / "models").iterdir()):
             if path.stem in cases.MODELS and cases.MODELS[path.stem].stored:
