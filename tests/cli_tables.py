@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pandas as pd
 
-SHORT = ("--folds", "2", "--repeats", "1", "--no-path")
+COMPARED = ("--folds", "2", "--repeats", "1", "--no-path")
+SHORT = (*COMPARED, "--no-compare")
 """Options that make a report quick."""
 
 

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from cli_tables import SHORT, patients, write
+from cli_tables import COMPARED, patients, write
 from commands import Commands, run_alone
 
 
@@ -35,7 +35,7 @@ def place(frame, run, tmp_path_factory):
     table = write(frame, folder / "patients.csv")
     elsewhere = tmp_path_factory.mktemp("hidden-work")
     ended = run(
-        "report", table, "--target", "status", *SHORT, "--out", folder / "base", cwd=elsewhere
+        "report", table, "--target", "status", *COMPARED, "--out", folder / "base", cwd=elsewhere
     )
     (folder / "printed.txt").write_text(ended.done(), encoding="utf-8")
     assert list(elsewhere.iterdir()) == []

@@ -189,7 +189,7 @@ def test_the_rows_of_the_training_are_recognised_in_any_order(run, folder):
 
 def test_eight_cases_have_as_many_folds_as_there_is_room_for(run, folder):
     write(plain(8, 3), folder / "eight.csv")
-    printed = run("report", "eight.csv", *TARGET, "--repeats", 1, "--no-path", cwd=folder).done()
+    printed = run("report", "eight.csv", *TARGET, *SHORT[2:], cwd=folder).done()
     assert "There are 4 folds instead of 5: class 'ill' has 4 cases." in printed
     assert report_json(folder / "eight-report")["settings"]["n_folds"] == 4
     assert (

@@ -4,7 +4,7 @@ import stat
 import sys
 
 import pytest
-from cli_tables import patients, write
+from cli_tables import SHORT, patients, write
 
 TARGET = ("--target", "status")
 
@@ -61,7 +61,7 @@ def test_the_mode_of_a_file_stays_and_a_file_to_read_only_is_refused(folder, run
 
 
 def test_a_folder_of_the_users_inside_a_report_s_is_not_deleted(folder, run):
-    words = ("report", "t.csv", *TARGET, "--folds", "2", "--repeats", "1", "--no-path", "-q")
+    words = ("report", "t.csv", *TARGET, *SHORT, "-q")
     run(*words, "--out", "r", cwd=folder).done()
     (folder / "r" / "report.html").unlink()
     (folder / "r" / "report.html").mkdir()

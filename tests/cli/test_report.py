@@ -121,8 +121,8 @@ def test_threshold_no_recalibrate_keep_and_ignore(place, run):
 
 def test_numbers_of_features_the_path_and_leave_one_out(tmp_path, run):
     cases = {
-        "all": (6, "-k", "all", "--leave-one-out"),
-        "2": (10, "-k", 2, "--path", "--folds", 2, "--repeats", 2),
+        "all": (6, "-k", "all", "--leave-one-out", "--no-compare"),
+        "2": (10, "-k", 2, "--path", "--folds", 2, "--repeats", 2, "--no-compare"),
     }
     found = {}
     for name, (n, *more) in cases.items():
@@ -226,7 +226,7 @@ def test_what_a_table_is_too_small_for_is_said_in_words_of_the_options(run, tmp_
     ):
         assert words in run("report", table, *TARGET, *more, cwd=tmp_path).refused()
     # Two cases of a class, one feature that is kept by design, no race: still a report.
-    more = ("--folds", 2, "--repeats", 1, "-k", 0, "--keep", "g0", "--out", "r", "--json")
+    more = (*SHORT, "-k", 0, "--keep", "g0", "--out", "r", "--json")
     printed = run("report", "two.csv", *TARGET, *more, cwd=tmp_path).done()
     assert [f["name"] for f in json.loads(printed)["features"]] == ["g0"]
 
@@ -235,6 +235,6 @@ def test_features_that_never_vary_predict_nothing(tmp_path, run):
     frame = patients(20, 4)
     frame.loc[:, "g0":] = 3.5
     write(frame, tmp_path / "same.csv")
-    more = ("--folds", 2, "--repeats", 1, "--no-path", "--json")
+    more = (*SHORT, "--json")
     printed = run("report", "same.csv", *TARGET, *more, cwd=tmp_path).done()
     assert json.loads(printed)["verdict"]["remaining"] == "nothing"

@@ -161,7 +161,7 @@ def test_missing_cells_are_integrated_out_in_training_and_prediction(frame, tmp_
     holes.loc[[3, 4], "status"] = ""
     holes["nothing"] = ""
     write(holes, tmp_path / "holes.csv")
-    more = ("--folds", 2, "--repeats", 1, "--no-path")
+    more = SHORT
     printed = run("report", "holes.csv", *TARGET, *more, cwd=tmp_path).done()
     assert "2 rows have no class in column 'status' and took no part" in printed
     assert "Column 'nothing' is left out: no values" in printed

@@ -25,7 +25,17 @@ def place(tmp_path_factory):
     table.insert(0, "state", np.array(["ill", "well"])[y])
     table.to_csv(folder / "t.csv", index=False)
     table.assign(**{name: 3 * table[name] for name in "abcdef"}).to_csv(folder / "n.csv")
-    words = ("--target", "state", "--folds", "2", "--repeats", "1", "--no-path", "--no-recalibrate")
+    words = (
+        "--target",
+        "state",
+        "--folds",
+        "2",
+        "--repeats",
+        "1",
+        "--no-path",
+        "--no-compare",
+        "--no-recalibrate",
+    )
     run_alone("report", "t.csv", *words, "--out", "r", cwd=folder).done()
     return folder
 

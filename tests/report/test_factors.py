@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from honestbayes.tables.model import TableModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-OPTIONS = Options(n_features=4, n_folds=2, model="factors")
+OPTIONS = Options(n_features=4, n_folds=2, compare=False, model="factors")
 THREE = ("<i>ant", "bee", "cat")
 
 
@@ -52,7 +53,7 @@ def analysis(table):
 @pytest.fixture(scope="module")
 def of_three():
     frame = genes(30, 4, labels=THREE, seed=1).assign(flag=np.arange(30) % 2)
-    options = Options(n_features="all", n_folds=2, model="factors", recalibrate=False)
+    options = replace(OPTIONS, n_features="all", recalibrate=False)
     return analyse(read(frame, keep=["flag"]), options, name="t")
 
 
@@ -115,7 +116,7 @@ def test_the_page_says_how_many_factors_and_which_numbers_were_tried(analysis):
 
 
 def test_a_model_that_kept_no_feature_says_so(table):
-    report = analyse(table, Options(threshold=0.99, n_folds=2, model="factors"), name="t").report
+    report = analyse(table, replace(OPTIONS, n_features=None, threshold=0.99), name="t").report
     assert report.features == ()
     assert "no feature passed the selection" in report.verdict.remains
     assert 'id="factors"' in render(report)

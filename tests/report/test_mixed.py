@@ -153,7 +153,7 @@ def test_a_table_of_codes_is_refused_by_the_binary_model():
 def test_every_way_to_select_gives_a_report(words, tmp_path):
     n = 14 if "n_folds" in words else 60
     table = read(clinic(n), keep=["answer", "ward"])
-    options = Options(**{"n_folds": 2, "n_repeats": 1, "path": False} | words)
+    options = Options(**{"n_folds": 2, "n_repeats": 1, "path": False, "compare": False} | words)
     found = analyse(table, options, name="t")
     assert render(found.report)
     by_design = {f.column for f in found.report.features if f.by_design}

@@ -60,6 +60,12 @@ def report(
         bool | None,
         typer.Option(help="Try other numbers of features too; by the table's size."),
     ] = None,
+    compare: Annotated[
+        bool,
+        typer.Option(
+            help="Run methods of others on the same folds; without, a report takes half the time."
+        ),
+    ] = True,
     seed: given.Seed = 0,
     jobs: Annotated[int, typer.Option(help="Processes at work; -1 for one on each processor.")] = 1,
     out: Annotated[
@@ -93,6 +99,7 @@ def report(
         prevalence=shares,
         recalibrate=recalibrate,
         path=path,
+        compare=compare,
         seed=seed,
         n_jobs=jobs,
         model=model.value,

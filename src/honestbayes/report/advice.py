@@ -31,6 +31,11 @@ _OPTIONS = {
     MIXTURE: " (--model mixture)",
 }
 
+NOT_COMPARED = (
+    "Methods of others were not run on these folds (--no-compare), so it is not known whether one "
+    "of them is better."
+)
+
 _TRY_FACTORS = (
     "For measurements that move together there is --model factors: it is slower, and on expression "
     "data its calibration slopes were nearer 1 before recalibration, not always after it."

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from honestbayes.evaluation.peers import Task, peers_for
+from honestbayes.evaluation.peers import FREQUENCIES, Task, peers_for
 from honestbayes.models.cards import table_cards
 from honestbayes.models.shared.card import Card
 from honestbayes.report.level_flags import LevelsAsFlags
@@ -47,6 +47,7 @@ def contenders(
     seed: int,
     kinds: Sequence[Kind] | None = None,
     mixture: bool = False,
+    compare: bool = True,
     more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the estimators by name, in the order of the report.
@@ -71,6 +72,8 @@ def contenders(
         into 0/1.
     mixture : bool, default=False
         Whether the two-component mixture is compared with a naive Bayes.
+    compare : bool, default=True
+        Whether methods of others are there too; class frequencies alone always are.
     more : mapping, optional
         Parameters that only the model in use has.
     """
@@ -98,7 +101,8 @@ def contenders(
     task = Task(
         n_features=n_features, threshold=threshold, n_racing=n_racing, seed=seed, kinds=kinds
     )
-    return ours | peers_for(task)
+    peers = peers_for(task)
+    return ours | (peers if compare else {FREQUENCIES: peers[FREQUENCIES]})
 
 
 def naive_bayes(kinds: Sequence[Kind] | None) -> Card:

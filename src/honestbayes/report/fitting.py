@@ -49,7 +49,6 @@ def estimators_of(
         Another bound than that of the options.
     """
     _check_classes_and_columns(table, options)
-    quick = len(table.y) <= MOST_FOR_MIXTURE and table.X.size <= PATH_UP_TO
     return contenders(
         options.card,
         n_features=n_features,
@@ -58,9 +57,16 @@ def estimators_of(
         n_racing=largest_race(table, options),
         seed=options.seed,
         kinds=table.kinds if options.coded else None,
-        mixture=len(table.labels) == 2 and quick and not flags_are_rare(table),
+        mixture=options.compare and _suits_the_mixture(table),
+        compare=options.compare,
         more=options.own_words,
     )
+
+
+def _suits_the_mixture(table: TrainingTable) -> bool:
+    """Whether the two-component mixture can be run, and soon enough."""
+    quick = len(table.y) <= MOST_FOR_MIXTURE and table.X.size <= PATH_UP_TO
+    return len(table.labels) == 2 and quick and not flags_are_rare(table)
 
 
 def flags_are_rare(table: TrainingTable) -> bool:

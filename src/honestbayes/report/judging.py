@@ -78,5 +78,6 @@ def verdict_of(
         joint=options.card.joint,
         groups=judged[MIXTURE].summary if MIXTURE in judged else None,
         cut=options.coded and "real" in table.kinds,
+        compared=options.compare,
         measurements=options.coded and has_only_measurements(table),
     )

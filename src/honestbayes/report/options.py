@@ -59,6 +59,9 @@ class Options:
         Whether the model multiplies the evidence by a slope learned from held-out cases.
     path : bool or None
         Whether the performance by number of features is found; None: unless the table is large.
+    compare : bool
+        Whether methods of others, and the mixture, are run on the same folds: without them a
+        report is made in half the time, and cannot say whether something else is better.
     seed : int
         Draws folds and breaks ties.
     n_jobs : int
@@ -84,6 +87,7 @@ class Options:
     prevalence: float | dict[str, float] | None = None
     recalibrate: bool = True
     path: bool | None = None
+    compare: bool = True
     seed: int = 0
     n_jobs: int = 1
     model: str = "mixed"

@@ -100,6 +100,7 @@ def verdict(
     groups: Summary | None = None,
     cut: bool = False,
     measurements: bool = False,
+    compared: bool = True,
 ) -> Verdict:
     """Put the results of three methods into words.
 
@@ -134,6 +135,8 @@ def verdict(
     measurements : bool, default=False
         Whether all features are measurements and taken for these, so that the factor model could
         take them too.
+    compared : bool, default=True
+        Whether methods of others are among the others.
     """
     has_slope = recalibrate and recalibrated is not None
     used = recalibrated if has_slope and recalibrated is not None else corrected
@@ -150,10 +153,13 @@ def verdict(
             f"What remains: {remains_in_words(remaining, used.summary, labels, beyond, joint)}"
         )
         after = None if has_slope or recalibrated is None else recalibrated.summary
-        what = [*what] if what else [words.no_better(len(others))] if others else []
+        if compared:
+            what = [*what] if what else [words.no_better(len(others))] if others else []
         what += _what_may_help(remaining, after, groups, beyond, measurements)
         advised = f"Advice: {' '.join(what)}" if what else ""
         headline = _headline(used.summary, uncorrected is not None, has_slope)
+    if not compared:
+        advised = f"{advised} {words.NOT_COMPARED}".lstrip()
     return Verdict(
         headline=headline,
         claims=_claims_in_words("On held-out cases", used.claims, n_repeats),
