@@ -26,8 +26,13 @@ from honestbayes.models.mixed import SelectiveMixedNB
 from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.models.plain import DiscreteNB
 from honestbayes.models.real import SelectiveGaussianNB
+from honestbayes.models.subsets import AveragedNB
 from honestbayes.screening import Screening, screen
-from honestbayes.search import BoostedProbabilitySelector, ForwardProbabilitySelector
+from honestbayes.search import (
+    BoostedProbabilitySelector,
+    ForwardProbabilitySelector,
+    SubsetSampler,
+)
 from honestbayes.selection import Selection
 
 try:
@@ -36,6 +41,7 @@ except PackageNotFoundError:  # imported from a source tree that was not install
     __version__ = "0+unknown"
 
 __all__ = [
+    "AveragedNB",
     "BoostedProbabilitySelector",
     "DiscreteNB",
     "ForwardProbabilitySelector",
@@ -52,6 +58,7 @@ __all__ = [
     "SelectiveMixedNB",
     "SelectiveMixture",
     "SequenceClassifier",
+    "SubsetSampler",
     "__version__",
     "decide",
     "expected_benefit",

@@ -166,6 +166,11 @@ class Entries:
         self.check(array.size == 0 or array.max() <= 1, name, "holds something else than 0 and 1")
         return array
 
+    def packed(self, name: str, shape: tuple[int | None, ...]) -> AnyArray:
+        """Return an array of bytes, each of eight truth values."""
+        array: AnyArray = self._array(name, "u", shape)
+        return array
+
     def texts(self, name: str) -> tuple[str, ...]:
         """Return the texts that `texts_as_arrays` stored."""
         data: AnyArray = self._array(f"{name}.text", "u", (None,))

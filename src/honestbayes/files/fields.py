@@ -195,6 +195,15 @@ class Bits(Array):
         return entries.bits(name, shape)
 
 
+class Packed(Array):
+    """Bytes, each of eight truth values."""
+
+    __slots__ = ()
+
+    def _taken(self, entries: Entries, name: str, shape: tuple[int | None, ...]) -> AnyArray:
+        return entries.packed(name, shape)
+
+
 @dataclass(frozen=True, slots=True)
 class Maybe(Field):
     """An array that need not be there."""

@@ -93,8 +93,8 @@ class Jobs(Parameter):
         return value
 
 
-class ProbabilitySelector(SelectorMixin, KnowsTable):
-    """Base of selectors that optimise the probabilities of naive Bayes."""
+class TableSelector(SelectorMixin, KnowsTable):
+    """Base of selectors that fit naive Bayes on codes of a table of any kind."""
 
     held_out: Any
     smoothing: Any
@@ -102,9 +102,6 @@ class ProbabilitySelector(SelectorMixin, KnowsTable):
     kinds: Any
     n_jobs: Any
     random_state: Any
-    path_: SelectionPath
-    _takes_again: ClassVar[bool]
-    """Whether a feature may be taken again, as boosting does."""
 
     _parameter_fields: ClassVar[Mapping[str, Field]] = {
         "held_out": HeldOutParameter(),
@@ -123,43 +120,6 @@ class ProbabilitySelector(SelectorMixin, KnowsTable):
         tags.input_tags.categorical = True
         tags.input_tags.sparse = True
         return tags
-
-    def _get_support_mask(self) -> BoolArray:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.path_.kept] = True
-        return mask
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted selector to a file of plain data, whole or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-            Any name; ``.honestbayes`` is the usual suffix. `honestbayes.load` reads it.
-
-        Notes
-        -----
-        A selector with an ``estimator``, or a function as ``scoring``, is refused: without these a
-        new fit would take other features. Folds that are given as a splitter, and a
-        ``RandomState``, are stored as None; they are not needed to transform.
-        """
-        super().save(path)
-
-    def _found_to_plain(self) -> Plain:
-        return nested("path", record_to_plain(self.path_))
-
-    @classmethod
-    def _fitted_from_plain(cls, entries: Entries) -> Known:
-        known = super()._fitted_from_plain(entries)
-        known["boosted"] = cls._takes_again
-        known["path"] = Section(kind=SelectionPath).read(entries, "path", known)
-        return known
-
-    def _load_fitted(self, fitted: Known) -> Self:
-        super()._load_fitted(fitted)
-        self.path_ = fitted["path"]
-        return self
 
     def transform(self, X: Any) -> Any:
         """Return the kept columns, in the order of the table; of a frame, a frame.
@@ -234,6 +194,51 @@ class ProbabilitySelector(SelectorMixin, KnowsTable):
         training = np.where(held_out.training, weight, 0.0)
         coding = learn_coding(X, training, kinds=self.kinds, n_bins=n_bins)
         return CodedCases(coding.encode(X), labels, self.classes_, weight)
+
+
+class ProbabilitySelector(TableSelector):
+    """Base of selectors that optimise the probabilities of naive Bayes, feature by feature."""
+
+    path_: SelectionPath
+    _takes_again: ClassVar[bool]
+    """Whether a feature may be taken again, as boosting does."""
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.path_.kept] = True
+        return mask
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted selector to a file of plain data, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; ``.honestbayes`` is the usual suffix. `honestbayes.load` reads it.
+
+        Notes
+        -----
+        A selector with an ``estimator``, or a function as ``scoring``, is refused: without these a
+        new fit would take other features. Folds that are given as a splitter, and a
+        ``RandomState``, are stored as None; they are not needed to transform.
+        """
+        super().save(path)
+
+    def _found_to_plain(self) -> Plain:
+        return nested("path", record_to_plain(self.path_))
+
+    @classmethod
+    def _fitted_from_plain(cls, entries: Entries) -> Known:
+        known = super()._fitted_from_plain(entries)
+        known["boosted"] = cls._takes_again
+        known["path"] = Section(kind=SelectionPath).read(entries, "path", known)
+        return known
+
+    def _load_fitted(self, fitted: Known) -> Self:
+        super()._load_fitted(fitted)
+        self.path_ = fitted["path"]
+        return self
 
 
 def _with_weight(held_out: HeldOut, weight: FloatArray) -> HeldOut:

@@ -87,6 +87,22 @@ class LevelCounts:
         result[self.is_open[column] & ~seen] = 0.0
         return np.asarray(result)
 
+    def drawn(self, rng: np.random.Generator, columns: IntArray, smoothing: float) -> FloatArray:
+        """Return a draw of log P(level | class) of some columns, shape (L, C).
+
+        Each column has its Dirichlet distribution given the training rows; slots of other columns,
+        of missing cells and of levels that training has not seen say nothing.
+        """
+        result = np.zeros_like(self.slots)
+        for j in columns:
+            own = slice(self.first[j] + 1, self.first[j] + 1 + self.n_levels[j])
+            seen = self.slots[own].any(axis=1) | (not self.is_open[j])
+            log_gamma = np.log(rng.standard_gamma(self.slots[own][seen] + smoothing))
+            top = log_gamma.max(axis=0)
+            whole = top + np.log(np.exp(log_gamma - top).sum(axis=0))
+            result[own][seen] = log_gamma - whole
+        return result
+
 
 def slots_of(n_levels: IntArray) -> IntArray:
     """Return the slot of each column's missing cells."""

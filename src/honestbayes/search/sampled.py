@@ -1,0 +1,251 @@
+"""Which features matter, and how sure that is: subsets drawn from their posterior distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from honestbayes.files.entries import Entries, Plain
+from honestbayes.files.fields import Field, Floats, Known
+from honestbayes.models.shared.parameters import selection_rule
+from honestbayes.models.subsets import (
+    NoFunction,
+    Score,
+    SubsetDraws,
+    subset_settings,
+    warn_of_problems,
+)
+from honestbayes.sampling.draws import Diagnostics
+from honestbayes.search.scorers import counts_by_fold
+from honestbayes.search.selector import TableSelector
+from honestbayes.types import BoolArray
+
+
+class SubsetSampler(TableSelector):
+    """Draws subsets of features, each as often as it is likely, and keeps what most of them hold.
+
+    Parameters
+    ----------
+    objective : {"marginal_likelihood", "conditional_likelihood", "accuracy", "brier", \
+"bhattacharyya"} or callable, default="marginal_likelihood"
+        What a subset is worth. "marginal_likelihood" integrates the parameters of naive Bayes out,
+        and so does not take luck for signal. The next three look at rows: at those that parameters
+        are learned from, unless ``held_out`` says otherwise. "bhattacharyya" is a distance between
+        the classes. A function of yours is given the columns of a subset, sorted, and returns a
+        number from 0 on; with ``log_score`` any number, the log of what counts.
+    prior : {"sizes", "subsets"}, ("poisson", mean) or callable, default="sizes"
+        Of subsets: every size as likely as any other, every subset, a Poisson distribution of the
+        size, or a function of it.
+    max_features : int, optional
+        The largest subset.
+    proposal : {"two_step", "uniform"}, default="two_step"
+        Add or delete with probability 1/2 each (scheme 2 of the paper), or uniformly over all such
+        changes (scheme 1). The acceptance follows from it, so the posterior does not.
+    swap : float, default=0.5
+        Share of proposals that exchange one feature for another.
+    temperature : float, default=1.0
+        The log score is divided by it. Of a share, such as the accuracy, the target is the share
+        to the power of one over it; 1 is the paper's.
+    log_score : bool, default=False
+        Whether a function of yours returns logarithms.
+    threshold : float, default=0.5
+        Keep the features with at least this inclusion probability.
+    n_features_to_select : int, optional
+        Instead, keep so many with the highest.
+    held_out : int or splitter, optional
+        Folds: a row is then scored by parameters that have not seen it.
+    smoothing : float, default=1.0
+        Dirichlet parameter of each level of a feature, in each class.
+    n_bins : int, default=10
+        Bins of a real-valued column, at most.
+    kinds : mapping or sequence, optional
+        Kinds of columns ("binary", "categorical", "real") that are not what they look like.
+    n_chains, n_samples, n_warmup : int, default=4, 2500, 500
+        Chains; draws that are kept of each, and draws before these. The first chain starts with
+        the smallest subset, the second with the largest, others anywhere.
+    thin : int, optional
+        Proposals for each draw; by default as many as there are features where the score is a sum
+        over features, else a tenth of that.
+    n_jobs : int, optional
+        Chains at work at once.
+    checkpoint : path-like, optional
+        Where chains are written now and then, and from where `fit` goes on when it finds them.
+    verbose : bool, default=False
+        Whether to show how far the chains are.
+    random_state : int, RandomState or None, default=None
+        Seeds the chains.
+
+    Attributes
+    ----------
+    inclusion_probabilities_, inclusion_errors_ : ndarray of shape (n_features,)
+        Share of the subsets with each feature, and its Monte Carlo standard error.
+    draws_ : SubsetDraws
+        All draws, with ``most_visited(number)``; not of a selector that was loaded.
+    diagnostics_ : Diagnostics
+        Of sizes, scores, and the features whose inclusion is known least well.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features, where X has them.
+
+    References
+    ----------
+    Egmont-Petersen, M. Feature selection by Markov chain Monte Carlo sampling: a Bayesian approach.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes import SubsetSampler
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 200)
+    >>> X = rng.integers(0, 2, (200, 30))
+    >>> X[:, 7] = np.where(rng.random(200) < 0.8, y, 1 - y)
+    >>> sampler = SubsetSampler(random_state=0).fit(X, y)
+    >>> sampler.get_support(indices=True).tolist()
+    [7]
+    """
+
+    _kind: ClassVar[str] = "SubsetSampler"
+    _parameter_fields: ClassVar[Mapping[str, Field]] = {
+        **TableSelector._parameter_fields,
+        "objective": NoFunction(),
+        "prior": NoFunction(),
+    }
+
+    def __init__(
+        self,
+        *,
+        objective: Score | Any = "marginal_likelihood",
+        prior: Any = "sizes",
+        max_features: int | None = None,
+        proposal: Literal["two_step", "uniform"] = "two_step",
+        swap: float = 0.5,
+        temperature: float = 1.0,
+        log_score: bool = False,
+        threshold: float = 0.5,
+        n_features_to_select: int | None = None,
+        held_out: Any = None,
+        smoothing: float = 1.0,
+        n_bins: int = 10,
+        kinds: Any = None,
+        n_chains: int = 4,
+        n_samples: int = 2500,
+        n_warmup: int = 500,
+        thin: int | None = None,
+        n_jobs: int | None = None,
+        checkpoint: Any = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.objective = objective
+        self.prior = prior
+        self.max_features = max_features
+        self.proposal = proposal
+        self.swap = swap
+        self.temperature = temperature
+        self.log_score = log_score
+        self.threshold = threshold
+        self.n_features_to_select = n_features_to_select
+        self.held_out = held_out
+        self.smoothing = smoothing
+        self.n_bins = n_bins
+        self.kinds = kinds
+        self.n_chains = n_chains
+        self.n_samples = n_samples
+        self.n_warmup = n_warmup
+        self.thin = thin
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:
+        """Draw subsets.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Array, sparse matrix, pandas or polars frame; NaN and None are missing.
+        y : array-like of shape (n,)
+            Class labels of two or more kinds.
+        groups : array-like of shape (n,), optional
+            Rows of one group are held out together, in folds.
+        """
+        if isinstance(self.held_out, float | np.floating):
+            msg = "held_out is a share; give a number of folds, so that every row is scored."
+            raise ValueError(msg)
+        X, labels, weight = self._training(X, y, None)
+        params = self.get_params(deep=False)
+        settings = subset_settings(params, self.n_features_in_)
+        self._check_what_to_keep()
+        held_out = self._hold_out(labels, weight, groups)
+        cases = self._cases(X, labels, weight, held_out)
+        fold = np.maximum(held_out.fold, 0).astype(np.int64)
+        counts = [cases.counts()]
+        if held_out.is_any:
+            counts += counts_by_fold(cases, held_out.fold, None)
+        found = settings.run(cases.coded, labels, fold, counts)
+        if found.draws.n_draws == 0:  # interrupted before anything was kept
+            raise KeyboardInterrupt
+        self.draws_: SubsetDraws = found
+        self.inclusion_probabilities_, self.inclusion_errors_ = found.inclusion()
+        names = self._names(np.arange(self.n_features_in_))
+        self.diagnostics_: Diagnostics = found.diagnostics(names)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        warn_of_problems(self.diagnostics_, stacklevel=2)
+        return self
+
+    def _check_what_to_keep(self) -> None:
+        """Refuse a threshold or a number that keeps nothing sensible."""
+        threshold: Any = self.threshold
+        if not (isinstance(threshold, float | int | np.number) and 0 < threshold <= 1):
+            msg = f"threshold={threshold!r} is not a probability above 0."
+            raise ValueError(msg)
+        if self.n_features_to_select is not None:
+            given = {"n_features_to_select": self.n_features_to_select, "threshold": None}
+            selection_rule(given, int(self.n_features_in_))
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self)
+        probability = self.inclusion_probabilities_
+        if self.n_features_to_select is None:
+            return np.asarray(probability >= self.threshold)
+        mask = np.zeros(probability.size, dtype=bool)
+        number = int(self.n_features_to_select)
+        mask[np.lexsort((np.arange(probability.size), -probability))[:number]] = True
+        return mask
+
+    # ------------------------------------------------------------------------------- files
+
+    def _found_to_plain(self) -> Plain:
+        return {}, {
+            "inclusion": self.inclusion_probabilities_,
+            "inclusion_error": self.inclusion_errors_,
+        }
+
+    @classmethod
+    def _fitted_from_plain(cls, entries: Entries) -> Known:
+        known = super()._fitted_from_plain(entries)
+        for word in ("inclusion", "inclusion_error"):
+            field = Floats(known["n_features_in"], low=0.0, high=1.0)
+            known[word] = field.read(entries, word, known)
+        return known
+
+    @classmethod
+    def _check_parameters(cls, parameters: Known, fitted: Known) -> None:
+        subset_settings(parameters, fitted["n_features_in"])
+        selector = cls(**parameters)
+        selector.n_features_in_ = fitted["n_features_in"]
+        selector._check_what_to_keep()
+
+    def _load_fitted(self, fitted: Known) -> Self:
+        super()._load_fitted(fitted)
+        self.inclusion_probabilities_ = fitted["inclusion"]
+        self.inclusion_errors_ = fitted["inclusion_error"]
+        return self
