@@ -472,6 +472,18 @@ SEARCH = {
         hb.BoostedProbabilitySelector(n_rounds=5, held_out=3),
         sample_weight=_weights(60),
     ),
+    "averaged": of(
+        tables.mixed(n=60, n_classes=3),
+        hb.AveragedNB(**SHORT | {"n_samples": 400}),
+        sampled=True,
+        quick=False,
+    ),
+    "sampled": of(
+        tables.mixed(n=60),
+        hb.SubsetSampler(n_features_to_select=3, **SHORT | {"n_samples": 400}),
+        sampled=True,
+        quick=False,
+    ),
 }
 
 # --------------------------------------------------------------------------- the command line
@@ -544,6 +556,8 @@ def _predictions(model: Any, X: Any) -> dict[str, Any]:
     if hasattr(model, "path_"):
         kept = model.transform(X)
         return {"path_text": str(model.path_), "transform": pd.DataFrame(kept).to_csv()}
+    if not hasattr(model, "predict"):
+        return {"transform": pd.DataFrame(model.transform(X)).to_csv()}
     if hasattr(model, "predict_quantiles"):
         quantiles = model.predict_quantiles(X, [0.05, 0.5, 0.95])
         if not hasattr(model, "selection_"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,9 +22,11 @@ from honestbayes.cli.selection_choices import (
     fitted_selector,
 )
 from honestbayes.cli.selection_folder import check_selection_folder, write_selection
-from honestbayes.cli.selection_words import print_selection
+from honestbayes.cli.selection_inclusion import inclusion_contents
+from honestbayes.cli.selection_words import kept_names, print_selection
 from honestbayes.report.record import plain_data
-from honestbayes.search.selector import ProbabilitySelector
+from honestbayes.search.sampled import SubsetSampler
+from honestbayes.search.selector import ProbabilitySelector, TableSelector
 from honestbayes.tables import InputError, TableFile, TrainingTable, read_training
 from honestbayes.tables.conversion import to_numbers
 from honestbayes.tables.errors import shown
@@ -35,6 +38,7 @@ class Method(StrEnum):
 
     forward = "forward"
     boosted = "boosted"
+    sampled = "sampled"
 
 
 class Rows(StrEnum):
@@ -60,7 +64,8 @@ def select(
         Method,
         typer.Option(
             help="forward: add the best column at each step. boosted: one column a round, by "
-            "boosting."
+            "boosting. sampled: draw sets of columns, each as often as it is likely, and keep "
+            "those that most of them hold."
         ),
     ] = Method.forward,
     features: Annotated[
@@ -70,7 +75,15 @@ def select(
             "-k",
             metavar="N",
             help="How many columns to take, or 'all'; rounds of boosting (10). By default as "
-            "many as --patience lets.",
+            "many as --patience lets; sampled: those with a probability of one half or more.",
+        ),
+    ] = None,
+    expected: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="--method sampled: a Poisson prior of the number of columns, with this mean; by "
+            "default every number is as likely as any other.",
         ),
     ] = None,
     patience: Annotated[
@@ -82,12 +95,12 @@ def select(
         ),
     ] = None,
     held_out: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="FOLDS or SHARE",
-            help="Folds (5), a share of the rows (0.3), or 'none'.",
+            help=f"Folds ({DEFAULT_FOLDS} by default), a share of the rows (0.3), or 'none'.",
         ),
-    ] = str(DEFAULT_FOLDS),
+    ] = None,
     score_on: Annotated[
         Rows, typer.Option(help="Rows on which candidates are compared.")
     ] = Rows.train,
@@ -129,9 +142,15 @@ def select(
 ) -> None:
     """Select the columns with which the probabilities of naive Bayes are best."""
     given.check_jobs(jobs, "threads")
+    if method == Method.sampled and weights is not None:
+        msg = "the sampled method counts rows whole; leave out --weights."
+        raise InputError(msg)
+    if expected is not None and not 0 < expected < math.inf:
+        raise typer.BadParameter(f"{expected:g} is not a number above 0.", param_hint="--expected")
     chosen = Choices.of(
         method=method.value,
         features=features,
+        expected=expected,
         patience=patience,
         held_out=held_out,
         score_on=score_on.name,
@@ -217,18 +236,23 @@ def row_weights(file: TableFile, name: str, row_numbers: IntArray) -> FloatArray
 
 
 def contents(
-    selector: ProbabilitySelector, data: TrainingTable, name: str, command: str
+    selector: TableSelector, data: TrainingTable, name: str, command: str
 ) -> dict[str, Any]:
     """Return all that is known of a selection as data."""
-    path = selector.path_
     counts = np.bincount(data.y, minlength=len(data.labels))
-    return {
+    found = {
         "table": name,
         "command": command,
         "n_cases": data.y.size,
         "class_counts": dict(zip(data.labels, counts.tolist(), strict=True)),
         "n_columns": selector.n_features_in_,
-        "kept": [str(selector.feature_names_in_[column]) for column in path.kept],
+        "kept": [str(name) for name in kept_names(selector)],
+    }
+    if isinstance(selector, SubsetSampler):
+        return found | inclusion_contents(selector) | {"notes": data.notes}
+    assert isinstance(selector, ProbabilitySelector)
+    path = selector.path_
+    return found | {
         "without_columns": {
             "train_score": path.train_score[0],
             "held_out_score": path.held_out_score[0],

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 import typer
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from honestbayes.cli.options import check_folds
 from honestbayes.search.boosted import BoostedProbabilitySelector
 from honestbayes.search.forward import ForwardProbabilitySelector
-from honestbayes.search.selector import ProbabilitySelector
+from honestbayes.search.sampled import SubsetSampler
+from honestbayes.search.selector import TableSelector
 from honestbayes.tables import InputError, TrainingTable
 from honestbayes.types import FloatArray
 
@@ -28,10 +31,12 @@ class Choices:
 
     Attributes
     ----------
-    method : {"forward", "boosted"}
+    method : {"forward", "boosted", "sampled"}
         Which selector.
     features : int, "all" or None
         Columns, or rounds of boosting.
+    expected : float or None
+        Of the sampled method, the mean of a Poisson prior of the number of columns.
     patience : int or None
         Steps without improvement.
     held_out : int, float or None
@@ -52,6 +57,7 @@ class Choices:
 
     method: str
     features: int | Literal["all"] | None
+    expected: float | None
     patience: int | None
     held_out: int | float | None
     score_on: Any
@@ -67,15 +73,20 @@ class Choices:
         *,
         method: str,
         features: str | None,
+        expected: float | None,
         patience: int | None,
-        held_out: str,
+        held_out: str | None,
         score_on: str,
         loss: str,
         grouped: bool,
         **more: Any,
     ) -> Self:
         """Read the options; refuse what contradicts itself, or means nothing."""
-        rows = _held_out(held_out)
+        if method == "sampled":
+            _refuse_for_sampling(held_out, patience, score_on, loss)
+        elif expected is not None:
+            _refuse("only the sampled method has a prior of the number.", "--expected")
+        rows = None if method == "sampled" else _held_out(held_out or str(DEFAULT_FOLDS))
         number = _features(features, method)
         if method == "boosted":
             _refuse_for_boosting(patience, score_on, loss)
@@ -85,13 +96,14 @@ class Choices:
             _refuse("patience needs rows that are held out; give folds.", "--held-out")
         if rows is None and score_on == "held_out":
             _refuse("candidates cannot be compared on rows that are not there.", "--held-out")
-        if grouped and not isinstance(rows, int):
+        if grouped and method != "sampled" and not isinstance(rows, int):
             _refuse("groups stay together in folds; give a number of folds.", "--held-out")
         if method == "forward" and number is None and patience is None and rows is not None:
             patience = DEFAULT_PATIENCE
         return cls(
             method=method,
             features=number,
+            expected=expected,
             patience=patience,
             held_out=rows,
             score_on=score_on,
@@ -102,12 +114,14 @@ class Choices:
     def check_table(self, data: TrainingTable) -> None:
         """Refuse what this table is too small for, in the words of the options."""
         columns = len(data.encoding.columns)
-        if self.method == "forward" and isinstance(self.features, int) and self.features > columns:
+        counts_columns = self.method != "boosted"
+        if counts_columns and isinstance(self.features, int) and self.features > columns:
             most = f"{columns:,} or fewer" if columns > 1 else "1"
             words = "column" if columns == 1 else "columns"
+            other = ", or 'all'" if self.method == "forward" else ""
             msg = (
                 f"--features {self.features:,} is more than the {columns:,} {words} to select "
-                f"from; give {most}, or 'all'."
+                f"from; give {most}{other}."
             )
             raise InputError(msg)
         if isinstance(self.held_out, int):
@@ -139,6 +153,21 @@ def _refuse_for_boosting(patience: int | None, score_on: str, loss: str) -> None
         _refuse("boosting has a loss of its own, judged by squared error.", "--loss")
 
 
+def _refuse_for_sampling(
+    held_out: str | None, patience: int | None, score_on: str, loss: str
+) -> None:
+    """Refuse what belongs to selectors that take one column after the other."""
+    why = "the sampled method integrates parameters out, and holds no rows out."
+    for option, is_given in (
+        ("--held-out", held_out is not None),
+        ("--patience", patience is not None),
+        ("--score-on", score_on == "held_out"),
+        ("--loss", loss == "log_loss"),
+    ):
+        if is_given:
+            _refuse(why, option)
+
+
 def _held_out(word: str) -> int | float | None:
     """Return folds, a share, or None.
 
@@ -167,15 +196,17 @@ def _features(word: str | None, method: str) -> int | Literal["all"] | None:
     if word == "all" and method == "forward":
         return "all"
     if not word.isdecimal() or int(word) < 1:
-        other = ", or 'all'" if method == "forward" else " of rounds"
+        other = {"forward": ", or 'all'", "boosted": " of rounds"}.get(method, "")
         _refuse(f"{word!r} is not a number from 1 on{other}.", "--features")
     return int(word)
 
 
 def fitted_selector(
     chosen: Choices, data: TrainingTable, weight: FloatArray | None
-) -> ProbabilitySelector:
+) -> TableSelector:
     """Select, by a table whose columns are those of the file."""
+    if chosen.method == "sampled":
+        return _fitted_sampler(chosen, data)
     held_out: Any = chosen.held_out
     if isinstance(held_out, int):
         kind = StratifiedKFold if data.groups is None else StratifiedGroupKFold
@@ -204,6 +235,25 @@ def fitted_selector(
     # How many threads there were says nothing of the result.
     selector.set_params(n_jobs=None)
     return selector
+
+
+def _fitted_sampler(chosen: Choices, data: TrainingTable) -> SubsetSampler:
+    """Draw subsets of the columns; what chains lack is said with the result."""
+    number: Any = chosen.features
+    sampler = SubsetSampler(
+        prior="sizes" if chosen.expected is None else ("poisson", chosen.expected),
+        n_features_to_select=number,
+        smoothing=chosen.smoothing,
+        n_bins=chosen.n_bins,
+        n_jobs=chosen.n_jobs,
+        random_state=chosen.seed,
+    )
+    y = np.array(data.labels, dtype=np.str_)[data.y]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        sampler.fit(candidates(data), y)
+    sampler.set_params(n_jobs=None)
+    return sampler
 
 
 def candidates(data: TrainingTable) -> Any:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import csv
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from honestbayes.cli.selection_inclusion import INCLUSION, INCLUSION_PICTURE, inclusion_table
 from honestbayes.files import ModelFileError, read_archive, whole_folder
-from honestbayes.plots import SelectionPathDisplay
+from honestbayes.plots import InclusionDisplay, SelectionPathDisplay
 from honestbayes.report.folder import check_parent, safe_cell
-from honestbayes.search import SELECTORS, ProbabilitySelector
-from honestbayes.search.path import SelectionPath
+from honestbayes.search import SELECTORS, ProbabilitySelector, SubsetSampler, TableSelector
 from honestbayes.tables import InputError, TableFile
 from honestbayes.tables.conversion import to_text
 
@@ -24,6 +24,7 @@ PICTURE = "path.png"
 REDUCED = "reduced.csv"
 SELECTOR = "selector.honestbayes"
 FILES = (PATH, PICTURE, REDUCED, SELECTOR)
+SAMPLED_FILES = (INCLUSION, INCLUSION_PICTURE, REDUCED, SELECTOR)
 
 _NAMED_STEPS = 30
 _WIDTH, _HEIGHT = 7.4, 4.6
@@ -46,7 +47,7 @@ def check_selection_folder(folder: Path, table: Path) -> None:
     strange = [
         entry.name
         for entry in entries
-        if entry.name not in FILES or not entry.is_file() or entry.is_symlink()
+        if entry.name not in {*FILES, *SAMPLED_FILES} or not entry.is_file() or entry.is_symlink()
     ]
     if not strange and not _is_selection(folder / SELECTOR):
         strange = present
@@ -67,7 +68,7 @@ def _is_selection(path: Path) -> bool:
 
 
 def write_selection(
-    selector: ProbabilitySelector, file: TableFile, columns: Sequence[str], folder: Path
+    selector: TableSelector, file: TableFile, columns: Sequence[str], folder: Path
 ) -> None:
     """Write all files, together or not at all.
 
@@ -83,15 +84,24 @@ def write_selection(
         Where; an earlier selection in this place is replaced as a whole.
     """
     with whole_folder(folder) as place:
-        write_path(selector.path_, place / PATH)
-        draw_path(selector, place / PICTURE)
+        if isinstance(selector, SubsetSampler):
+            write_columns(inclusion_table(selector), place / INCLUSION)
+            draw(InclusionDisplay, selector, place / INCLUSION_PICTURE, None)
+        else:
+            assert isinstance(selector, ProbabilitySelector)
+            write_columns(selector.path_.table(), place / PATH)
+            draw_path(selector, place / PICTURE)
         write_reduced(file, columns, place / REDUCED)
         selector.save(place / SELECTOR)
 
 
-def write_path(path: SelectionPath, place: Path) -> None:
-    """Write the path as CSV, one row a step; numbers with all their digits."""
-    table = path.table()
+def files_of(selector: TableSelector) -> tuple[str, ...]:
+    """Return the names of the files that a selection has."""
+    return SAMPLED_FILES if isinstance(selector, SubsetSampler) else FILES
+
+
+def write_columns(table: Mapping[str, Any], place: Path) -> None:
+    """Write columns as CSV, such as a path with one row a step; numbers with all their digits."""
     with place.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(table)
@@ -112,11 +122,20 @@ def draw_path(selector: ProbabilitySelector, place: Path) -> None:
     """Draw the path as a picture, wider where more features are named below it."""
     steps = selector.path_.feature.size
     width = _WIDTH if steps > _NAMED_STEPS else max(2.4 + 0.34 * steps, 5.6)
-    figure = Figure(figsize=(width, _HEIGHT), layout="constrained")
+    draw(SelectionPathDisplay, selector, place, (width, _HEIGHT))
+
+
+def draw(
+    display: Any, selector: TableSelector, place: Path, size: tuple[float, float] | None
+) -> None:
+    """Draw a display as a picture, as large as it needs where no size is given."""
+    if size is None:
+        size = 6.4, 1.4 + 0.26 * min(30, selector.n_features_in_)
+    figure = Figure(figsize=size, layout="constrained")
     with warnings.catch_warnings():
         # A letter that the font lacks is drawn as a box; the name stands in the CSV file as well.
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
-        SelectionPathDisplay.from_estimator(selector, ax=figure.add_subplot())
+        display.from_estimator(selector, ax=figure.add_subplot())
         figure.savefig(place, format="png", dpi=_DOTS_PER_INCH, metadata={"Software": None})
 
 

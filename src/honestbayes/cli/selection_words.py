@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from honestbayes.cli.messages import say, word
 from honestbayes.cli.report import cases_in_words
-from honestbayes.cli.selection_folder import FILES, PATH, REDUCED
+from honestbayes.cli.selection_folder import PATH, REDUCED, files_of
+from honestbayes.cli.selection_inclusion import table_of_inclusion, words_of_inclusion
 from honestbayes.search.path import SelectionPath
-from honestbayes.search.selector import ProbabilitySelector
+from honestbayes.search.sampled import SubsetSampler
+from honestbayes.search.selector import ProbabilitySelector, TableSelector
 from honestbayes.tables import TrainingTable
 
 MOST_LINES = 40
@@ -20,28 +23,31 @@ MOST_LINES = 40
 MOST_NAMES = 30
 
 
-def print_selection(
-    selector: ProbabilitySelector, data: TrainingTable, name: str, folder: Path
-) -> None:
-    """Print the path, what was kept, how far its scores can be believed, and where files are."""
-    path = selector.path_
+def print_selection(selector: TableSelector, data: TrainingTable, name: str, folder: Path) -> None:
+    """Print what was found, what was kept, how far that can be believed, and where files are."""
     counts = tuple(np.bincount(data.y, minlength=len(data.labels)).tolist())
-    candidates, kept = selector.n_features_in_, path.kept
+    candidates, kept = selector.n_features_in_, kept_names(selector)
     say(
         f"{word(name)}: {cases_in_words(data.labels, counts)}; {candidates:,} "
-        f"column{'' if candidates == 1 else 's'}, {kept.size:,} kept"
+        f"column{'' if candidates == 1 else 's'}, {len(kept):,} kept"
     )
     for note in data.notes:
         say(f"Note: {note}")
     say()
-    say(table_of(path), wrap=False)
+    if isinstance(selector, SubsetSampler):
+        say(table_of_inclusion(selector), wrap=False)
+        told = words_of_inclusion(selector)
+    else:
+        assert isinstance(selector, ProbabilitySelector)
+        say(table_of(selector.path_), wrap=False)
+        told = honest_words(selector)
     say()
-    say(f"Kept: {_names(selector)}.")
+    say(f"Kept: {_names(kept)}.")
     say()
-    say(honest_words(selector))
+    say(told)
     say(f"Rows of this table chose the columns: judge a model of {REDUCED} on rows from elsewhere.")
     say()
-    say(f"Written to {folder}: {', '.join(FILES)}", wrap=False)
+    say(f"Written to {folder}: {', '.join(files_of(selector))}", wrap=False)
 
 
 def table_of(path: SelectionPath) -> str:
@@ -53,11 +59,17 @@ def table_of(path: SelectionPath) -> str:
     return "\n".join(lines)
 
 
-def _names(selector: ProbabilitySelector) -> str:
-    kept = selector.path_.kept.tolist()
+def kept_names(selector: TableSelector) -> list[Any]:
+    """Return the columns that are kept: in the order of a path, or of the table."""
+    if isinstance(selector, ProbabilitySelector):
+        return [selector.feature_names_in_[column] for column in selector.path_.kept.tolist()]
+    return list(selector.get_feature_names_out())
+
+
+def _names(kept: list[Any]) -> str:
     if not kept:
         return "none"
-    words = [word(selector.feature_names_in_[column]) for column in kept[:MOST_NAMES]]
+    words = [word(name) for name in kept[:MOST_NAMES]]
     more = len(kept) - MOST_NAMES
     return ", ".join(words) + (f" and {more:,} more" if more > 0 else "")
 

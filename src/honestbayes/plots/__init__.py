@@ -2,6 +2,7 @@
 
 from honestbayes.plots.alpha_posterior import AlphaPosteriorDisplay
 from honestbayes.plots.feature_path import FeaturePathDisplay
+from honestbayes.plots.inclusion import InclusionDisplay
 from honestbayes.plots.probability_scatter import ProbabilityScatterDisplay
 from honestbayes.plots.profit import ProfitDisplay
 from honestbayes.plots.reliability import ReliabilityDisplay
@@ -12,6 +13,7 @@ from honestbayes.plots.trace import TraceDisplay
 __all__ = [
     "AlphaPosteriorDisplay",
     "FeaturePathDisplay",
+    "InclusionDisplay",
     "ProbabilityScatterDisplay",
     "ProfitDisplay",
     "ReliabilityDisplay",
