@@ -206,7 +206,7 @@ def test_class_labels_of_every_type_come_back(tmp_path, labels):
     labels = np.asarray(labels)
     if labels.dtype.kind == "f":  # fractions are not taken as classes
         labels = np.floor(labels * 10)
-    model = fitted(y=labels[Y])
+    model = fitted({"recalibrate": None}, y=labels[Y])
     loaded = saved_and_loaded(model, tmp_path)
     assert loaded.classes_.dtype.kind == model.classes_.dtype.kind
     assert loaded.classes_.dtype.itemsize == model.classes_.dtype.itemsize
