@@ -191,6 +191,9 @@ NAIVE_BAYES = {
 FEW = {"n_chains": 2, "n_warmup": 10, "n_samples": 10, "random_state": 0}
 """Chains too short to converge, which a file does not mind."""
 
+ONCE = {**FEW, "n_doublings": 0}
+"""And which do not go on until they have."""
+
 RNG = np.random.default_rng(0)
 CODES = np.arange(45) % 3
 MEASURED = RNG.normal(size=(45, 12)) + RNG.normal(size=(45, 1))
@@ -206,8 +209,8 @@ def _sampled(model: Any, X: Any, y: Any, mutations: int = 0) -> Fit:
 
     def make():
         with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-            patch.setattr(factor_estimator, "FOLD_WARMUP", 5)
-            patch.setattr(factor_estimator, "FOLD_SAMPLES", 5)
+            patch.setattr(factor_estimator, "FOLD_WARMUP", 1)
+            patch.setattr(factor_estimator, "FOLD_SAMPLES", 2)
             warnings.simplefilter("ignore", ConvergenceWarning)
             return model.fit(X, y)
 
@@ -216,7 +219,7 @@ def _sampled(model: Any, X: Any, y: Any, mutations: int = 0) -> Fit:
 
 CHAINS = {
     "factors": _sampled(
-        SelectiveFactorClassifier(n_features_to_select=4, **FEW),
+        SelectiveFactorClassifier(n_features_to_select=4, **ONCE),
         MEASURED_FRAME,
         MEASURED_LABELS,
         mutations=60,
@@ -231,14 +234,14 @@ CHAINS = {
             recalibrate=None,
             class_prior=[0.2, 0.8],
             factor_shifts=False,
-            **FEW,
+            **ONCE,
         ),
         MEASURED_FRAME,
         CODES == 0,
         mutations=60,
     ),
     "factors, none": _sampled(
-        SelectiveFactorClassifier(n_factors=0, threshold=0.3, recalibrate=None, **FEW),
+        SelectiveFactorClassifier(n_factors=0, threshold=0.3, recalibrate=None, **ONCE),
         MEASURED,
         MEASURED_LABELS,
         mutations=60,
@@ -251,7 +254,7 @@ CHAINS = {
         CODES == 0,
     ),
     "response": _sampled(
-        SelectiveFactorRegressor(n_features_to_select=4, always_keep=[7], **FEW),
+        SelectiveFactorRegressor(n_features_to_select=4, always_keep=[7], **ONCE),
         MEASURED_FRAME,
         RESPONSE,
         mutations=60,
@@ -271,24 +274,24 @@ CHAINS = {
         mutations=60,
     ),
     "interactions": _sampled(
-        InteractionClassifier(missing="level", thin=1, n_doublings=0, **FEW),
+        InteractionClassifier(missing="level", thin=1, **ONCE),
         WORDS,
         MIXED_LABELS,
         mutations=60,
     ),
     "interactions, apart": _sampled(
-        InteractionClassifier(order=1, prior="gaussian", compress=False, n_doublings=0, **FEW),
+        InteractionClassifier(order=1, prior="gaussian", compress=False, **ONCE),
         MIXED[["flag0", "flag3"]].astype(int),
         TWO_CLASSES,
     ),
     "response, interactions": _sampled(
-        InteractionRegressor(thin=1, n_doublings=0, missing="level", **FEW),
+        InteractionRegressor(thin=1, missing="level", **ONCE),
         WORDS,
         RESPONSE,
         mutations=60,
     ),
     "sequences": _sampled(
-        SequenceClassifier(order=2, class_prior=[0.2, 0.3, 0.5], thin=1, n_doublings=0, **FEW),
+        SequenceClassifier(order=2, class_prior=[0.2, 0.3, 0.5], thin=1, **ONCE),
         *windows("abcabcabcacb", 3),
         mutations=60,
     ),

@@ -5,12 +5,16 @@ import io
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from honestbayes import demo
+from honestbayes.evaluation.peers import FREQUENCIES, Task, peers_for
+from honestbayes.report import contenders
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -20,13 +24,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("demo")
 
 
+def without_peers(task: Task) -> dict[str, Any]:
+    """Other models than ours: the frequencies alone."""
+    return {FREQUENCIES: peers_for(task)[FREQUENCIES]}
+
+
 @pytest.fixture(scope="module")
 def printed(folder: Path) -> str:
-    """What is printed, with folds drawn once."""
-    shown = io.StringIO()
+    """What is printed, with folds drawn once, of some of the genes and without peers."""
+    shown, whole = io.StringIO(), demo.load_leukemia()
+    some = replace(whole, X=whole.X[:, :400], feature_names=whole.feature_names[:400])
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(shown):
         patch.chdir(folder)
         patch.setattr(demo, "REPEATS", 1)
+        patch.setattr(demo, "load_leukemia", lambda: some)
+        patch.setattr(contenders, "peers_for", without_peers)
         demo.main(Path("honestbayes-demo"))
     return shown.getvalue()
 

@@ -312,7 +312,7 @@ def separating_sign(z, y):
     return 0
 
 
-@few("seed", range(60), range(20))
+@few("seed", range(60), range(12))
 def test_slope_is_infinite_exactly_where_a_linear_program_finds_separation(seed):
     rng = np.random.default_rng(seed)
     n_classes, n = int(rng.integers(2, 5)), int(rng.integers(5, 12))
@@ -400,7 +400,7 @@ rows_of_three = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(rows_of_three)
 def test_summary_never_warns_nor_raises_and_bounds_enclose_the_values(rows):
     table = np.array(rows)

@@ -53,20 +53,20 @@ def penalised_loss(X, y, penalty, coefficients, intercepts):
 
 
 def test_the_path_ends_where_a_solver_of_all_columns_with_bounds_ends():
-    X, y = wide(p=8)
+    X, y = wide(p=4)
     is_class = indicators(y, np.arange(3))
     penalties = strongest_penalty(X, is_class) / np.array([2.0, 10.0, 100.0])
     for penalty, found in zip(penalties, l1_path(X, is_class, penalties), strict=True):
 
         def loss(z, penalty=penalty):
             # Coefficients as differences of parts that are 0 or more: smooth, with bounds.
-            up, down, intercepts = z[:24].reshape(3, 8), z[24:48].reshape(3, 8), z[48:]
+            up, down, intercepts = z[:12].reshape(3, 4), z[12:24].reshape(3, 4), z[24:]
             logs = log_softmax(X @ (up - down).T + intercepts, axis=1)
-            return -logs[np.arange(y.size), y].mean() + penalty * z[:48].sum()
+            return -logs[np.arange(y.size), y].mean() + penalty * z[:24].sum()
 
-        bounds = [(0, None)] * 48 + [(None, None)] * 3
+        bounds = [(0, None)] * 24 + [(None, None)] * 3
         best = minimize(
-            loss, np.zeros(51), bounds=bounds, options={"maxiter": 500, "maxfun": 10**6}
+            loss, np.zeros(27), bounds=bounds, options={"maxiter": 500, "maxfun": 10**6}
         )
         ours = penalised_loss(X, y, penalty, found.coefficients, found.intercepts)
         assert ours == pytest.approx(best.fun, abs=2e-5)

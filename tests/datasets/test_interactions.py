@@ -48,7 +48,10 @@ def test_cases_of_a_cauchy_model():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_experiments_run(tmp_path, capsys, monkeypatch):
+    quick = interactions._settings(quick=True)
     monkeypatch.setattr(interactions, "ORDERS", {"hmm": (1, 3), "text": (1,)})
+    shorter = {**quick, "n_warmup": 10, "n_samples": 40}
+    monkeypatch.setattr(interactions, "_settings", lambda _: shorter)
     for name in ("sizes", "text"):
         interactions.main([str(tmp_path), "--only", name, "--quick"])
         assert (tmp_path / f"{name}.png").stat().st_size > 1000

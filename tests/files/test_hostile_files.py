@@ -12,6 +12,7 @@ import pytest
 from checkpoints import predictions
 from fits import FITS, fitted
 from fuzzed_files import rows_for
+from grids import each_once
 from model_files import changed, mutated, taken_apart
 
 import honestbayes
@@ -139,11 +140,10 @@ LARGE = {"class_pseudocounts", "binarize", "tol", "smoothing"}
 """Numbers that may be large."""
 
 
-@pytest.mark.parametrize(
-    "name", ["mixed", "real", "binary, learned", "mixture", "factors", "plain"]
-)
-@pytest.mark.parametrize(
-    "nasty", [[[1]], 10**30, -(10**30), 10**400, [10**30], {"a": [1]}], ids=str
+@each_once(
+    "name, nasty",
+    ["mixed", "real", "binary, learned", "mixture", "factors", "plain"],
+    [[[1]], 10**30, -(10**30), 10**400, [10**30], {"a": [1]}],
 )
 def test_a_list_or_a_number_beyond_64_bits_anywhere_is_refused(name, nasty, tmp_path):
     fitted(name).save(tmp_path / "good")

@@ -32,7 +32,7 @@ SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 10, "thin": 2}
             **FEW_SWEEPS,
         ),
         SelectiveGaussianNB(recalibrate=None),
-        SelectiveMixedNB(recalibrate=None, random_state=0),
+        SelectiveMixedNB(random_state=0),
         SelectiveMixture(correction=None, n_features_to_select=1, n_alpha=10, **SHORT),
     ]
 )

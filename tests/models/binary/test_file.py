@@ -87,7 +87,27 @@ TELLING = (
 )
 """Configurations that files of models of tables with missing cells tell apart."""
 
+OF_THEIR_OWN = (
+    "default",
+    "uniform, counts",
+    "threshold",
+    "all",
+    "none kept",
+    "by negative index",
+    "by mask",
+    "by design only",
+    "prevalence",
+    "pseudocounts",
+    "median",
+    "NumPy scalars",
+    "a generator",
+    "a NumPy seed",
+    "chosen number",
+)
+"""Configurations that kept columns and parameters tell apart."""
+
 every_configuration = pytest.mark.parametrize("how", CONFIGURATIONS)
+many_configurations = few("how", CONFIGURATIONS, OF_THEIR_OWN)
 with_missing_cells = few("how", CONFIGURATIONS, TELLING)
 
 
@@ -181,7 +201,7 @@ def test_missing_values_change_nothing_about_that(tmp_path, how):
 
 @pytest.mark.parametrize("how", [{}, UNIFORM, {"binarize": "median"}, {"binarize": 0.25}], ids=str)
 def test_cuts_of_real_values_come_back(tmp_path, how):
-    model = fitted(how, REAL)
+    model = fitted({"recalibrate": None, **how}, REAL)
     assert_same(model, saved_and_loaded(model, tmp_path), REAL)
 
 
@@ -206,7 +226,7 @@ def test_class_labels_of_every_type_come_back(tmp_path, labels):
     labels = np.asarray(labels)
     if labels.dtype.kind == "f":  # fractions are not taken as classes
         labels = np.floor(labels * 10)
-    model = fitted(y=labels[Y])
+    model = fitted({"recalibrate": None}, y=labels[Y])
     loaded = saved_and_loaded(model, tmp_path)
     assert loaded.classes_.dtype.kind == model.classes_.dtype.kind
     assert loaded.classes_.dtype.itemsize == model.classes_.dtype.itemsize
@@ -218,9 +238,8 @@ def test_class_labels_of_every_type_come_back(tmp_path, labels):
 @pytest.mark.parametrize("how", [{}, {**UNIFORM, "correction": "selection"}], ids=str)
 def test_names_come_back(tmp_path, names, how):
     frame = pd.DataFrame(X, columns=np.array(names, dtype=object))
-    model = SelectiveBernoulliNB(
-        random_state=0, n_features_to_select=8, always_keep=[names[2], names[9]], **how
-    ).fit(frame, Y)
+    words = {"n_features_to_select": 8, "always_keep": [names[2], names[9]], "recalibrate": None}
+    model = fitted({**words, **how}, frame)
     loaded = saved_and_loaded(model, tmp_path)
     assert loaded.feature_names_in_.tolist() == names
     assert loaded.always_keep == [names[2], names[9]]
@@ -267,7 +286,7 @@ def test_a_model_from_counts_comes_back(tmp_path, frame):
     assert same(outputs(model, table), outputs(loaded, table))
 
 
-@every_configuration
+@many_configurations
 def test_parameters_come_back_and_can_be_cloned_and_fitted_again(tmp_path, how):
     model = configured(how)
     loaded = saved_and_loaded(model, tmp_path)
@@ -340,7 +359,7 @@ def test_numpy_alone_reads_what_a_file_holds(tmp_path):
 # ------------------------------------------------------------------------- kept columns only
 
 
-@every_configuration
+@many_configurations
 def test_a_model_on_kept_columns_has_the_same_probabilities(tmp_path, how):
     has_the_same_probabilities_on_kept_columns(configured(how), tmp_path)
 

@@ -10,8 +10,8 @@ from honestbayes.models.factors.regressor import SelectiveFactorRegressor
 FEW = {
     "n_factors": 1,
     "n_chains": 2,
-    "n_warmup": 30,
-    "n_samples": 30,
+    "n_warmup": 10,
+    "n_samples": 10,
     "n_doublings": 0,
     "random_state": 0,
 }

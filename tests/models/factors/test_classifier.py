@@ -2,10 +2,10 @@
 
 import os
 import signal
-import threading
 
 import numpy as np
 import pytest
+from grids import slow
 from scipy.special import softmax
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from honestbayes import SelectiveGaussianNB
 from honestbayes.models.factors import estimator as factor_estimator
 from honestbayes.models.factors import part as factor_part
+from honestbayes.models.factors.chains import FactorKernel
 from honestbayes.models.factors.classifier import SelectiveFactorClassifier
 from honestbayes.models.factors.predict import log_density_of_classes, log_density_of_draws
 from honestbayes.models.shared import intervals
@@ -24,8 +25,8 @@ SHORT = {**CHAINS, "recalibrate": None}
 
 @pytest.fixture
 def short_folds(monkeypatch):
-    monkeypatch.setattr(factor_estimator, "FOLD_WARMUP", 20)
-    monkeypatch.setattr(factor_estimator, "FOLD_SAMPLES", 20)
+    monkeypatch.setattr(factor_estimator, "FOLD_WARMUP", 10)
+    monkeypatch.setattr(factor_estimator, "FOLD_SAMPLES", 10)
 
 
 few_sweeps = pytest.mark.filterwarnings("ignore:the chains have not converged")
@@ -144,21 +145,27 @@ def test_each_column_times_its_own_power_of_two_gives_the_same_bits(n_factors):
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X * factor))
 
 
+# Rounding leads chains apart after some dozens of sweeps: then what is left is Monte Carlo error.
+FEW_SWEEPS = ({"n_warmup": 2, "n_samples": 6}, 1e-5)
+MANY_SWEEPS = ({"n_warmup": 100, "n_samples": 1000}, 0.06)
+
+
 @few_sweeps
-@pytest.mark.parametrize("seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (2, 3, 4))])
-def test_other_units_and_origins_give_the_same_probabilities(seed):
+@pytest.mark.parametrize(
+    ("seed", "length", "most"), [(1, *FEW_SWEEPS), *(slow(s, *MANY_SWEEPS) for s in (1, 2, 3, 4))]
+)
+def test_other_units_and_origins_give_the_same_probabilities(seed, length, most):
     X, y = table()
     rng = np.random.default_rng(seed)
     factor = 10.0 ** rng.uniform(-12, 12, X.shape[1])
     origin = rng.uniform(-1000, 1000, X.shape[1]) * X.std(axis=0)
-    words = {**SHORT, "n_factors": 1, "n_warmup": 100, "n_samples": 1000}
+    words = {**SHORT, "n_factors": 1, **length}
     one = SelectiveFactorClassifier(**words).fit(X, y)
     two = SelectiveFactorClassifier(**words).fit((X + origin) * factor, y)
     assert one.selection_.columns == two.selection_.columns
     new = table(seed=9)[0]
     apart = one.predict_proba(new) - two.predict_proba((new + origin) * factor)
-    # Rounding leads chains apart after some dozens of sweeps: what is left is Monte Carlo error.
-    assert np.abs(apart).max() < 0.06
+    assert np.abs(apart).max() < most
 
 
 # ----------------------------------------------------------------------------------- intervals
@@ -169,7 +176,8 @@ def test_other_units_and_origins_give_the_same_probabilities(seed):
 def test_intervals_are_of_the_draws_given_the_row_itself(n_classes, monkeypatch):
     X, y = table(n_classes=n_classes)
     prior = np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
-    model = SelectiveFactorClassifier(n_factors=1, class_prior=prior, **SHORT).fit(X, y)
+    words = {**SHORT, "n_warmup": 10, "n_samples": 20}
+    model = SelectiveFactorClassifier(n_factors=1, class_prior=prior, **words).fit(X, y)
     new = table(seed=6, n=9, n_classes=n_classes, missing=0.1)[0]
     # By hand: the draws' probabilities, weighted by what each draw says of the row.
     given = model._parts[0].drawn.pooled("location", "spread", "loadings")
@@ -247,15 +255,20 @@ def test_a_stopped_fit_goes_on_from_its_checkpoint_to_the_same_draws(tmp_path):
         SelectiveFactorClassifier(**words).fit(X + 1, y[::-1])
 
 
-def test_an_interrupted_fit_is_a_model_of_the_draws_so_far():
+def test_an_interrupted_fit_is_a_model_of_the_draws_so_far(monkeypatch):
     X, y = table()
-    # Compiled before the clock starts.
     model = SelectiveFactorClassifier(n_factors=1, **{**SHORT, "n_samples": 1_000_000})
-    timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    steps, step = [], FactorKernel.step
+
+    def interrupted(self, rng, state):
+        steps.append(1)
+        if len(steps) == 200:
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self, rng, state)
+
+    monkeypatch.setattr(FactorKernel, "step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    timer.cancel()
     assert 0 < model.draws_.n_draws < 1_000_000
     assert np.isfinite(model.predict_log_proba(X)).all()
 
@@ -263,29 +276,16 @@ def test_an_interrupted_fit_is_a_model_of_the_draws_so_far():
 @few_sweeps
 def test_chains_go_on_to_twice_their_length_until_they_agree(tmp_path):
     X, y = table()
-    words = {**SHORT, "n_factors": 1, "n_doublings": 2}
+    short = {**SHORT, "n_factors": 1, "n_warmup": 20, "n_samples": 20}
+    words = {**short, "n_doublings": 2}
     model = SelectiveFactorClassifier(**words).fit(X, y)
-    assert model.draws_.n_draws == 40
+    assert model.draws_.n_draws == 20
     assert np.all(model.diagnostics_.rhat > 0)
     # Chains so short do not agree at once: these have run four times as long, or agree.
-    longest = SelectiveFactorClassifier(
-        n_factors=1,
-        n_chains=2,
-        n_warmup=160,
-        n_samples=160,
-        n_doublings=0,
-        random_state=0,
-        recalibrate=None,
-    ).fit(X, y)
-    halfway = SelectiveFactorClassifier(
-        n_factors=1,
-        n_chains=2,
-        n_warmup=80,
-        n_samples=80,
-        n_doublings=0,
-        random_state=0,
-        recalibrate=None,
-    ).fit(X, y)
+    halfway, longest = (
+        SelectiveFactorClassifier(**{**short, "n_warmup": n, "n_samples": n}).fit(X, y)
+        for n in (40, 80)
+    )
     ends = [longest.draws_["location"][:, 3::4], halfway.draws_["location"][:, 1::2]]
     assert any(np.array_equal(model.draws_["location"], end) for end in ends)
     again = SelectiveFactorClassifier(**words, n_jobs=2, checkpoint=tmp_path / "c").fit(X, y)

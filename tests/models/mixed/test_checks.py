@@ -5,6 +5,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from honestbayes import SelectiveMixedNB
 
 
-@parametrize_with_checks([SelectiveMixedNB(random_state=0)])
+@parametrize_with_checks([SelectiveMixedNB(recalibrate=None, random_state=0)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -103,16 +103,17 @@ def frame():
 
 def test_kinds_come_from_dtypes_and_values():
     table, y = frame()
+    plain = {"recalibrate": None, "random_state": 0}
     expected = ["binary"] * 10 + ["real"] * 10 + ["categorical"] * 11 + ["binary"]
     for other in (table, pl.from_pandas(table)):
-        model = SelectiveMixedNB(n_features_to_select=2, random_state=0).fit(other, y)
+        model = SelectiveMixedNB(n_features_to_select=2, **plain).fit(other, y)
         assert list(model.kinds_) == expected
         assert np.isfinite(model.predict_log_proba(other)).all()
-    first = SelectiveMixedNB(random_state=0).fit(table, y).predict_proba(table)
-    second = SelectiveMixedNB(random_state=0).fit(pl.from_pandas(table), y)
+    first = SelectiveMixedNB(**plain).fit(table, y).predict_proba(table)
+    second = SelectiveMixedNB(**plain).fit(pl.from_pandas(table), y)
     np.testing.assert_allclose(second.predict_proba(pl.from_pandas(table)), first, atol=1e-12)
     objects = table.astype(object).where(table.notna(), None).to_numpy(dtype=object)
-    third = SelectiveMixedNB(random_state=0).fit(objects, y)
+    third = SelectiveMixedNB(**plain).fit(objects, y)
     np.testing.assert_allclose(third.predict_proba(objects), first, atol=1e-12)
 
 

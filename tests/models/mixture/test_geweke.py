@@ -5,6 +5,8 @@ the American Statistical Association 99, 799-804.
 """
 
 import numpy as np
+import pytest
+from grids import slow
 from mixture_problem import PRIOR, settings
 from scipy import stats
 
@@ -13,7 +15,7 @@ from honestbayes.sampling.draws import diagnose
 from honestbayes.selection import Selection
 
 N, K = 8, 2
-N_DRAWS, N_CHAINS = 2500, 3
+N_CHAINS = 3
 
 
 def draw_cells(rng, state):
@@ -25,7 +27,7 @@ def draw_cells(rng, state):
     return (rng.random((N, K + 1)) < phi[state["z"]]).astype(np.int8)
 
 
-def chain(seed):
+def chain(seed, n_draws):
     rng = np.random.default_rng([41, seed])
     everything = Selection("all", 0, tuple(range(K)), (), K, (4, 4), (), 0)
     state = {
@@ -35,7 +37,7 @@ def chain(seed):
     }
     problem = make_problem(np.zeros((N, K + 1), np.int8), everything, settings(False, None))
     record = []
-    for _ in range(N_DRAWS):
+    for _ in range(n_draws):
         for _ in range(2):
             cells = draw_cells(rng, state)
             state, _ = MixtureKernel(problem._replace(cells=cells)).step(rng, state)
@@ -43,8 +45,9 @@ def chain(seed):
     return record
 
 
-def test_parameters_and_data_drawn_in_turn_follow_the_prior():
-    draws = np.array([chain(seed) for seed in range(N_CHAINS)])
+@pytest.mark.parametrize("n_draws", [1000, slow(2500)])
+def test_parameters_and_data_drawn_in_turn_follow_the_prior(n_draws):
+    draws = np.array([chain(seed, n_draws) for seed in range(N_CHAINS)])
     uniforms = {
         "log_alpha_0": PRIOR.distribution(np.exp(draws[..., 0])),
         "log_alpha": PRIOR.distribution(np.exp(draws[..., 1])),

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from grids import each_once, few
+from grids import slow
 from oracles_gaussian import log_column
 from scipy.special import logsumexp
 
@@ -91,15 +91,19 @@ def optimism_over_the_prior(words, n_classes, repeats):
     return np.mean(found), np.std(found, ddof=1) / np.sqrt(repeats)
 
 
-@each_once("correction, n_classes", ["counts", "selection"], [2, 3])
-def test_the_corrected_model_is_honest_over_its_prior(correction, n_classes):
-    mean, error = optimism_over_the_prior({"correction": correction}, n_classes, 150)
+LONG = [slow(correction, k, 150) for correction in ("counts", "selection") for k in (2, 3)]
+
+
+@pytest.mark.parametrize(("correction", "n_classes", "repeats"), [("counts", 2, 60), *LONG])
+def test_the_corrected_model_is_honest_over_its_prior(correction, n_classes, repeats):
+    mean, error = optimism_over_the_prior({"correction": correction}, n_classes, repeats)
     # One false alarm in ten thousand, and an effect of 0.01.
     assert abs(mean) < 0.01 + 3.9 * error
     assert error < 0.01
 
 
-@few("n_classes", [2, 3], [2])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_uncorrected_model_is_not(n_classes):
     mean, error = optimism_over_the_prior({"correction": None}, n_classes, 150)
     assert mean > 0.05

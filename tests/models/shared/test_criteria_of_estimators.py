@@ -52,7 +52,7 @@ def test_monotone_functions_of_the_correlation_are_the_same_race(criterion):
 
 
 def test_a_users_function_is_corrected_as_well_as_the_formula():
-    X, y = real(1)
+    X, y = real(1, p=50)
     exact = SelectiveGaussianNB(n_features_to_select=5, **EVENT).fit(X, y)
     simulated = SelectiveGaussianNB(n_features_to_select=5, criterion=my_t, **EVENT).fit(X, y)
     assert simulated.selection_.criterion == "my_t"
@@ -77,7 +77,7 @@ def test_chi_square_orders_features_of_as_many_levels_alike(criterion):
 
 
 def test_mutual_information_is_its_own_race_and_can_be_corrected():
-    X, y = levels(2, n_classes=3)
+    X, y = levels(2, n=24, p=20, n_classes=3)
     model = SelectiveCategoricalNB(
         n_features_to_select=5, criterion="mutual_information", random_state=0, **EVENT
     ).fit(X, y)

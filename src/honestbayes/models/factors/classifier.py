@@ -154,10 +154,10 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
     >>> from honestbayes.models.factors.classifier import SelectiveFactorClassifier
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(40) % 2
-    >>> X = rng.normal(size=(40, 300)) + rng.normal(size=(40, 1))
+    >>> X = rng.normal(size=(40, 100)) + rng.normal(size=(40, 1))
     >>> X[:, :3] += y[:, None]
     >>> model = SelectiveFactorClassifier(
-    ...     n_features_to_select=5, n_factors=1, n_warmup=300, n_samples=300, random_state=0
+    ...     n_features_to_select=3, n_factors=1, n_warmup=200, n_samples=200, random_state=0
     ... )
     >>> model.fit(X, y).predict_proba(X[:2]).shape
     (2, 2)

@@ -124,10 +124,12 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
     >>> from honestbayes.models.factors.regressor import SelectiveFactorRegressor
     >>> rng = np.random.default_rng(0)
     >>> z = rng.normal(size=(40, 1))
-    >>> X = rng.normal(size=(40, 300))
-    >>> X[:, :30] += z
+    >>> X = rng.normal(size=(40, 100))
+    >>> X[:, :10] += z
     >>> y = z[:, 0] + 0.5 * rng.normal(size=40)
-    >>> model = SelectiveFactorRegressor(n_factors=1, n_warmup=300, n_samples=300, random_state=0)
+    >>> model = SelectiveFactorRegressor(
+    ...     n_features_to_select=5, n_factors=1, n_warmup=100, n_samples=200, random_state=0
+    ... )
     >>> mean, std = model.fit(X, y).predict(X[:2], return_std=True)
     >>> mean.shape, std.shape
     ((2,), (2,))

@@ -124,11 +124,11 @@ class InteractionClassifier(SelectiveNaiveBayes):
     >>> import numpy as np
     >>> from honestbayes import InteractionClassifier
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.choice(["a", "b"], size=(200, 4))
+    >>> X = rng.choice(["a", "b"], size=(100, 3))
     >>> y = np.where(X[:, 0] == X[:, 1], "same", "other")
     >>> model = InteractionClassifier(order=2, random_state=0).fit(X, y)
     >>> model.n_groups_, model.predict(X[:3]).tolist() == y[:3].tolist()
-    (33, True)
+    (19, True)
     """
 
     _kind: ClassVar[str] = "InteractionClassifier"

@@ -107,10 +107,10 @@ class SequenceClassifier(InteractionClassifier):
     Examples
     --------
     >>> from honestbayes import SequenceClassifier, windows
-    >>> X, y = windows("abcabcabdabcabcabd" * 5, order=6)
-    >>> model = SequenceClassifier(order=6, random_state=0).fit(X, y)
-    >>> model.predict([list("abcabc")]).tolist()
-    ['a']
+    >>> X, y = windows("abcabd" * 10, order=3)
+    >>> model = SequenceClassifier(order=3, random_state=0).fit(X, y)
+    >>> model.predict([list("cab"), list("dab")]).tolist()
+    ['d', 'c']
     """
 
     _kind: ClassVar[str] = "SequenceClassifier"

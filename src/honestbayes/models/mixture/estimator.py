@@ -112,8 +112,8 @@ class SelectiveMixture(TwoClassNaiveBayes):
     --------
     >>> from honestbayes import SelectiveMixture
     >>> from honestbayes.datasets import simulate_naive_bayes
-    >>> data = simulate_naive_bayes(n_train=60, n_test=4, n_features=500, random_state=0)
-    >>> model = SelectiveMixture(n_features_to_select=5, random_state=0)
+    >>> data = simulate_naive_bayes(n_train=40, n_test=4, n_features=200, random_state=0)
+    >>> model = SelectiveMixture(n_features_to_select=5, n_samples=300, random_state=0)
     >>> model.fit(data.X_train, data.y_train).predict_proba(data.X_test).shape
     (4, 2)
     """
