@@ -109,8 +109,12 @@ def tic_tac_toe() -> tuple[AnyArray, AnyArray]:
         "x won", or "not won".
     """
     ends: dict[str, bool] = {}
+    seen: set[str] = set()  # the same board comes about in many ways
 
     def play(board: str, player: str) -> None:
+        if board in seen:
+            return
+        seen.add(board)
         other = "o" if player == "x" else "x"
         won = any(all(board[square] == other for square in line) for line in LINES)
         if won or "b" not in board:
