@@ -256,7 +256,7 @@ def run_subsets(
     depends_on : tuple
         What else the draws depend on, for checkpoints.
     """
-    moves = Moves(log_prior, scheme, float(swap), score.kind, float(temperature))
+    moves = Moves(log_prior, scheme, float(swap), score.kind, float(temperature), score.base)
     wanted = sampling.schedule
     block = min(BLOCK, wanted.n_samples)
     blocks = Schedule(-(-wanted.n_warmup // block), -(-wanted.n_samples // block))

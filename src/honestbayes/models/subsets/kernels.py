@@ -126,7 +126,7 @@ def walk_sums(rng, order, size, moves, values, thin, bits, sizes, scores):  # ty
     Returns the size; overwrites the permutation.
     """
     p = order.size
-    score = 0.0
+    score = moves.base
     for j in order[:size]:
         score += values[j]
     now = moves.log_prior[size] + log_weight(score, moves)

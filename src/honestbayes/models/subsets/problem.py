@@ -33,6 +33,8 @@ class Moves(NamedTuple):
         ``LOG``, ``SHARE`` or ``DISTANCE``.
     temperature : float
         Divides the log of the target's score.
+    base : float
+        Score of the empty subset, where scores are sums.
     """
 
     log_prior: FloatArray
@@ -40,6 +42,7 @@ class Moves(NamedTuple):
     swap: float
     kind: int
     temperature: float
+    base: float = 0.0
 
 
 class Rows(NamedTuple):

@@ -72,6 +72,8 @@ class SubsetScore:
         Cases, where the score looks at them.
     function : callable, optional
         Of the user: given the columns of a subset, its score.
+    base : float
+        Score of the empty subset, where the score is a sum.
     """
 
     name: str
@@ -79,6 +81,7 @@ class SubsetScore:
     values: FloatArray | None = None
     rows: Rows | None = None
     function: Any = None
+    base: float = 0.0
 
     def of(self, columns: IntArray) -> float:
         """Return the score of one subset, directly."""
@@ -87,7 +90,7 @@ class SubsetScore:
         if self.function is not None:
             return float(self.function(columns))
         if self.values is not None:
-            return float(np.sum(self.values[columns]))
+            return self.base + float(np.sum(self.values[columns]))
         assert self.rows is not None
         margin = self.rows.margin.copy()
         for j in columns:
