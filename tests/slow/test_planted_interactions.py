@@ -28,7 +28,7 @@ BUGS = {
     ),
     "sigma lacks its Jacobian": (
         "cauchy",
-        [("return -shape * log_sigma - rate", "return -(shape + 1.0) * log_sigma - rate")],
+        [("return -shape * log_x - rate", "return -(shape + 1.0) * log_x - rate")],
     ),
     "sigma sees other orders only": (
         "cauchy, more sweeps",

@@ -18,7 +18,7 @@ from honestbayes.models.interactions.fit import (
     draw_fields,
     find_groups,
 )
-from honestbayes.models.interactions.patterns import Groups, TooManyPatternsError
+from honestbayes.models.interactions.patterns import Groups, TooManyPatternsError, binomials
 from honestbayes.models.interactions.settings import InteractionSettings, ModelSettings
 from honestbayes.models.shared.parameters import check_checkpoint
 from honestbayes.sampling.chains import Info, State
@@ -27,11 +27,16 @@ from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.types import AnyArray, FloatArray
 
+MOST_TOGETHER = 3000
+"""Equations by which all coefficients are drawn at once."""
+
 MOST_DRAWN = 1 << 27
 """Coefficients of all draws together: one gigabyte."""
 
 
-def make_problem(groups: Groups, target: FloatArray, size: FloatArray, settings: Any) -> Any:
+def make_problem(
+    groups: Groups, target: FloatArray, size: FloatArray, settings: Any, way: int | None = None
+) -> Any:
     """Return data and priors as kernels take them.
 
     Parameters
@@ -44,9 +49,22 @@ def make_problem(groups: Groups, target: FloatArray, size: FloatArray, settings:
         Cases of each row.
     settings : ModelSettings
         Priors, and how often widths are updated.
+    way : int, optional
+        How all coefficients are drawn at once, of `joint`; by default what is fastest.
     """
+    from honestbayes.models.interactions.joint import ROWS, TREE, agreement, nested
     from honestbayes.models.interactions.likelihood import Problem
 
+    n = np.asarray(size).size
+    down, parent, within = nested(groups.start, groups.cases, n)
+    if way is None:
+        way = fastest_way(settings, n, groups.counts.shape[0], is_nested=down.size > 0)
+    elif way == TREE and down.size == 0:
+        msg = "groups overlap, so they are no tree."
+        raise ValueError(msg)
+    agree = np.zeros((0, 0), dtype=np.uint16)
+    if way == ROWS and not settings.is_cauchy:
+        agree = agreement(groups.start, groups.cases, groups.counts, n)
     orders = [np.flatnonzero(column) for column in groups.counts.T]
     return Problem(
         start=groups.start,
@@ -61,7 +79,26 @@ def make_problem(groups: Groups, target: FloatArray, size: FloatArray, settings:
         noise=np.asarray(settings.noise_prior, dtype=float),
         is_cauchy=settings.is_cauchy,
         n_width_updates=settings.n_width_updates,
+        way=way,
+        down=down,
+        parent=parent,
+        within=within,
+        agree=agree,
+        choose=binomials(int(agree.max(initial=0)), groups.order),
     )
+
+
+def fastest_way(settings: Any, n: int, n_groups: int, *, is_nested: bool) -> int:
+    """Return how all coefficients are drawn at once, or that they are not."""
+    from honestbayes.models.interactions.joint import GROUPS, ROWS, SLICES, TREE
+
+    if settings.is_cauchy:
+        return SLICES
+    if is_nested:
+        return TREE
+    if min(n, n_groups) > MOST_TOGETHER:
+        return SLICES
+    return ROWS if n <= n_groups else GROUPS
 
 
 class InteractionKernel:
@@ -81,14 +118,18 @@ class InteractionKernel:
 
     def step(self, rng: np.random.Generator, state: State) -> tuple[State, Info]:
         """Return the state after a step, and what predictions and summaries need of it."""
-        from honestbayes.models.interactions import kernels
+        from honestbayes.models.interactions import kernels, normal
+        from honestbayes.models.interactions.joint import SLICES
         from honestbayes.models.interactions.likelihood import log_likelihood, predictors
 
         s, log_sigma = state["s"].copy(), state["log_sigma"].copy()
         noise = float(state["noise"])
-        for _ in range(self.n_sweeps):
-            noise = kernels.sweep(rng, s, log_sigma, noise, self.problem)
         problem = self.problem
+        for _ in range(self.n_sweeps):
+            if problem.way == SLICES or problem.is_cauchy:
+                noise = kernels.sweep(rng, s, log_sigma, noise, problem)
+            if problem.way != SLICES:
+                noise = normal.sweep_together(rng, s, log_sigma, noise, problem)
         f = predictors(s, problem.start, problem.cases, problem.size.size)
         info = {
             "s": s,
