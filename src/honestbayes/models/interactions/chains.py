@@ -27,8 +27,9 @@ from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.types import AnyArray, FloatArray
 
-MOST_TOGETHER = 3000
-"""Equations by which all coefficients are drawn at once."""
+MOST_TOGETHER = 400
+"""Equations by which all coefficients are drawn at once: with 500 slices have as many independent
+draws of widths per second, and with 800 several times as many."""
 
 MOST_DRAWN = 1 << 27
 """Coefficients of all draws together: one gigabyte."""
@@ -119,16 +120,18 @@ class InteractionKernel:
     def step(self, rng: np.random.Generator, state: State) -> tuple[State, Info]:
         """Return the state after a step, and what predictions and summaries need of it."""
         from honestbayes.models.interactions import kernels, normal
-        from honestbayes.models.interactions.joint import SLICES
+        from honestbayes.models.interactions.joint import SLICES, TREE
         from honestbayes.models.interactions.likelihood import log_likelihood, predictors
 
         s, log_sigma = state["s"].copy(), state["log_sigma"].copy()
         noise = float(state["noise"])
         problem = self.problem
-        for _ in range(self.n_sweeps):
-            if problem.way == SLICES or problem.is_cauchy:
+        for sweep in range(self.n_sweeps):
+            # Systems of equations take longer than slices, so the others of a step are slices.
+            together = problem.way == TREE or (problem.way != SLICES and sweep == 0)
+            if problem.is_cauchy or not together:
                 noise = kernels.sweep(rng, s, log_sigma, noise, problem)
-            if problem.way != SLICES:
+            if together:
                 noise = normal.sweep_together(rng, s, log_sigma, noise, problem)
         f = predictors(s, problem.start, problem.cases, problem.size.size)
         info = {

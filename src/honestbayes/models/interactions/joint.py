@@ -66,7 +66,7 @@ def agreement(start, cases, counts, n):  # type: ignore[no-untyped-def]
 
 @kernel()
 def row_covariance(log_sigma, variance, problem):  # type: ignore[no-untyped-def]
-    """Return K = Z diag(variance) Z', shape (n, n).
+    """Return K = Z diag(variance) Z', shape (n, n), the lower triangle only.
 
     The variances of normal coefficients are those of the widths, so that K is a function of the
     agreement of rows; those of Cauchy coefficients, as mixtures of normal ones, are any.
@@ -76,9 +76,9 @@ def row_covariance(log_sigma, variance, problem):  # type: ignore[no-untyped-def
     if problem.is_cauchy:
         for g in range(variance.size):
             members = problem.cases[problem.start[g] : problem.start[g + 1]]
-            for i in members:
-                for j in members:
-                    result[i, j] += variance[g]
+            for a in range(members.size):
+                for b in range(a + 1):  # rows stand in their order
+                    result[members[a], members[b]] += variance[g]
         return result
     table = np.zeros(problem.choose.shape[0])
     for o in range(log_sigma.size):
@@ -86,14 +86,14 @@ def row_covariance(log_sigma, variance, problem):  # type: ignore[no-untyped-def
         for m in range(table.size):
             table[m] += unit * problem.choose[m, o]
     for i in range(n):
-        for j in range(n):
+        for j in range(i + 1):
             result[i, j] = table[problem.agree[i, j]]
     return result
 
 
 @kernel()
 def group_gram(weight, problem):  # type: ignore[no-untyped-def]
-    """Return Z' diag(weight) Z, shape (G, G)."""
+    """Return Z' diag(weight) Z, shape (G, G), the lower triangle only."""
     start, cases, n = problem.start, problem.cases, problem.size.size
     n_groups = start.size - 1
     first = np.zeros(n + 1, np.int64)
@@ -107,9 +107,10 @@ def group_gram(weight, problem):  # type: ignore[no-untyped-def]
             place[i] += 1
     result = np.zeros((n_groups, n_groups))
     for i in range(n):
-        for a in groups[first[i] : first[i + 1]]:
-            for b in groups[first[i] : first[i + 1]]:
-                result[a, b] += weight[i]
+        own = groups[first[i] : first[i + 1]]  # in their order
+        for a in range(own.size):
+            for b in range(a + 1):
+                result[own[a], own[b]] += weight[i]
     return result
 
 
@@ -126,11 +127,11 @@ def sums_of_groups(values, problem):  # type: ignore[no-untyped-def]
 
 @kernel()
 def _scaled(gram, scale):  # type: ignore[no-untyped-def]
-    """Return I + diag(scale) gram diag(scale)."""
+    """Return I + diag(scale) gram diag(scale), the lower triangle only."""
     n = scale.size
-    result = np.empty((n, n))
+    result = np.zeros((n, n))
     for i in range(n):
-        for j in range(n):
+        for j in range(i + 1):
             result[i, j] = gram[i, j] * (scale[i] * scale[j])
         result[i, i] += 1.0
     return result
@@ -139,6 +140,8 @@ def _scaled(gram, scale):  # type: ignore[no-untyped-def]
 @kernel()
 def factor_of(matrix):  # type: ignore[no-untyped-def]
     """Return the upper triangular U with U'U the matrix; of size 0 where rounding hides it.
+
+    Only the lower triangle of the matrix is looked at.
 
     That can be only where a variance is some 10^15 times that of the noise, while some combination
     of rows has none. The density there counts as 0.
@@ -203,7 +206,7 @@ def up_the_tree(h, weight, variance, problem):  # type: ignore[no-untyped-def]
 
 @kernel()
 def log_evidence(h, weight, log_sigma, variance, gram, problem):  # type: ignore[no-untyped-def]
-    """Return log N(z; 0, K + diag(1 / w)) + n log(2 pi) / 2, given h = w z.
+    """Return log N(z; 0, K + diag(1 / w)) - log N(z; 0, diag(1 / w)), given h = w z.
 
     Parameters
     ----------
@@ -218,25 +221,22 @@ def log_evidence(h, weight, log_sigma, variance, gram, problem):  # type: ignore
     problem : Problem
         The groups.
     """
-    total = 0.0
-    for i in range(h.size):
-        total += 0.5 * math.log(weight[i]) - 0.5 * h[i] * h[i] / weight[i]
     if problem.way == TREE:
-        return total + up_the_tree(h, weight, variance, problem)[0]
+        return up_the_tree(h, weight, variance, problem)[0]
     if problem.way == ROWS:
         scale = np.sqrt(weight)
         right = h / scale
-        total += 0.5 * np.sum(right * right)
+        total, sign = 0.5 * np.sum(right * right), -0.5
         gram = row_covariance(log_sigma, variance, problem)
     else:
         scale = np.sqrt(variance)
         right = scale * sums_of_groups(h, problem)
+        total, sign = 0.0, 0.5
     upper = factor_of(_scaled(gram, scale))
     if upper.size == 0:
         return -np.inf
     solved = _forward(upper, right)
-    square = np.sum(solved * solved)
-    total += -0.5 * square if problem.way == ROWS else 0.5 * square
+    total += sign * np.sum(solved * solved)
     for i in range(right.size):
         total -= math.log(upper[i, i])
     return total

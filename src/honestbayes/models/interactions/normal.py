@@ -25,9 +25,10 @@ as it was:
    as frequent as the step back. Such steps leave a distribution that is conditioned on a set as it
    is, if those that would leave the set are not made.
 
-More than one class has its widths updated given all coefficients too (`update_widths`), and the
-widths of classes are updated given coefficients in units of their widths (`rescale`), which no
-Polya-Gamma variable holds back where classes can be told apart without error.
+With more than two classes widths are also updated given all coefficients (`update_widths`), and the
+means of coefficients over classes are drawn anew (`_shift_classes`). Widths of classes are updated
+given coefficients in units of their widths too (`rescale`), which no Polya-Gamma variable holds
+back where classes can be told apart without error.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ LOG_NOISE = 600.0
 """Bound of the logarithm of the variance of noise, either way: the prior's probability of less is 0
 to any precision, and of more exp(-600)."""
 
-WIDTH_STEP, NOISE_STEP = 2.0, 0.5
-"""First widths of slices."""
+WIDTH_STEP, NOISE_STEP = 5.0, 1.5
+"""Widths of slices, which are not stepped out: each evaluation costs as much as a draw of all
+coefficients."""
 
 
 @kernel()
@@ -84,9 +86,33 @@ def sweep_together(rng, s, log_sigma, noise, problem):  # type: ignore[no-untype
         f[k] = predictors(s[k : k + 1], problem.start, problem.cases, n)[0]
     if not has_noise:
         if n_classes > 1:
+            if not problem.is_cauchy:
+                _shift_classes(rng, s, f, log_sigma, problem)
             update_widths(rng, s, log_sigma, problem)
         rescale(rng, s, f, log_sigma, noise, problem)
     return noise
+
+
+@kernel()
+def _shift_classes(rng, s, f, log_sigma, problem):  # type: ignore[no-untyped-def]
+    """Draw the mean over classes of each coefficient, of which the data know nothing.
+
+    The likelihood is that of differences between classes, and the mean of K normal variables is
+    independent of their differences, with the variance of one divided by K.
+    """
+    n_classes, n_groups = s.shape
+    width = widths_of(problem.counts, log_sigma, False)
+    for g in range(n_groups):
+        shift = rng.standard_normal() * width[g] / math.sqrt(n_classes)
+        largest = 0.0
+        for k in range(n_classes):
+            shift -= s[k, g] / n_classes
+        for k in range(n_classes):
+            largest = max(largest, abs(s[k, g] + shift))
+        if largest <= LARGEST:
+            for k in range(n_classes):
+                s[k, g] += shift
+    f[:] = predictors(s, problem.start, problem.cases, problem.size.size)
 
 
 @kernel()
@@ -113,13 +139,14 @@ def _log_marginal(theta, s, k, h, weight, gram, scale, problem):  # type: ignore
         if j != k:
             for g in range(variance.size):
                 total -= 0.5 * (math.log(variance[g]) + s[j, g] * s[j, g] / variance[g])
-    unit = 1.0
-    if problem.noise[0] > 0:
-        # The prior of noise, and the spread of cases about the means of their rows.
-        shape, rate = problem.noise
-        within = 0.5 * (np.sum(problem.size) - problem.size.size)
-        total += log_inverse_gamma(theta[-1], shape + within, rate + 0.5 * problem.spread)
-        unit = math.exp(-theta[-1])
+    if problem.noise[0] == 0:
+        return total + log_evidence(h, weight, log_sigma, variance, gram, problem)
+    # The prior of noise, and all cases if every coefficient were 0.
+    shape, rate = problem.noise
+    shape += 0.5 * np.sum(problem.size)
+    rate += 0.5 * (problem.spread + np.sum(h * h / weight))
+    unit = math.exp(-theta[-1])
+    total += log_inverse_gamma(theta[-1], shape, rate)
     return total + log_evidence(h * unit, weight * unit, log_sigma, variance, gram * unit, problem)
 
 
@@ -150,7 +177,7 @@ def _update_class(rng, s, k, h, weight, log_sigma, noise, has_turn, problem):  #
             low, high, step = LOWEST, HIGHEST, WIDTH_STEP
             if is_noise:
                 low, high, step = -LOG_NOISE, LOG_NOISE, NOISE_STEP
-            update = slice_start(rng, theta[place], log_f, step, low, high)
+            update = slice_start(rng, theta[place], log_f, step, low, high, 1)
             while update[PHASE] != DONE:
                 theta[place] = update[POINT]
                 log_f = _log_marginal(theta, s, k, h, weight, gram, scale, problem)
