@@ -7,22 +7,27 @@ import numpy as np
 from interaction_problem import draw_data, draw_from_prior, model, uniforms_of
 from scipy import stats
 
-from honestbayes.models.interactions import kernels, likelihood, widths
+from honestbayes.models.interactions import joint, kernels, likelihood, normal, widths
 from honestbayes.models.interactions.chains import InteractionKernel, make_problem
+from honestbayes.models.interactions.fit import find_groups
+from honestbayes.models.interactions.joint import GROUPS, ROWS, SLICES, TREE
 from honestbayes.models.interactions.likelihood import predictors
+from honestbayes.sampling import polya_gamma
 
 TABLE = np.array([[0, 0], [0, 1], [1, 1]])
-OWN = "from honestbayes.models.interactions."
+OWN = ("from honestbayes.models.interactions.", "from honestbayes.sampling.polya_gamma ")
+BOUND = 2.0
+"""Of coefficients, in the check that has a low one."""
 
 
 def plain_python(changes=()):
-    """The kernels of all three modules without compilation, with some of their text changed."""
+    """The kernels of all modules without compilation, with some of their text changed."""
     parts = []
-    for module in (likelihood, widths, kernels):
+    for module in (polya_gamma, likelihood, widths, kernels, joint, normal):
         text = Path(module.__file__).read_text(encoding="utf-8")
         text = text.split("from __future__ import annotations\n")[1].replace("@kernel()\n", "")
-        while OWN in text:  # names of the others are in the same module here
-            first = text.index(OWN)
+        while any(own in text for own in OWN):  # names of the others are in the same module here
+            first = min(text.index(own) for own in OWN if own in text)
             line = text[first : text.index("\n", first)]
             last = text.index(")\n", first) + 2 if line.endswith("(") else first + len(line) + 1
             text = text[:first] + text[last:]
@@ -36,29 +41,57 @@ def plain_python(changes=()):
     return module
 
 
-def invariance(prior, n_classes, n_draws=1200, n_sweeps=2):
+def invariance(prior, n_classes, way=SLICES, n_draws=1200, n_sweeps=2, *, suffixes=False):
     """Least P value of parameters after sweeps from exact draws of parameters and data."""
     settings, groups, k = model(prior, n_classes, TABLE)
-    n = len(TABLE)
+    if suffixes:
+        _, groups, _ = find_groups(TABLE, 2, suffixes=True)
     rng = np.random.default_rng([5, n_classes])
-    states, change = [], []
+    pairs, change = [], []
     for _ in range(n_draws):
         first = draw_from_prior(rng, groups, settings, k)
-        target, spread = draw_data(rng, first, groups, n, n_classes)
-        own = settings if n_classes else settings.of_response(spread)
-        problem = make_problem(groups, target, np.full(n, 2.0), own)
-        state, _ = InteractionKernel(problem, n_sweeps).step(rng, first)
-        states.append(state)
+        last, target = swept(rng, first, groups, settings, n_classes, way, n_sweeps)
+        pairs.append(last)
         before, after = (
-            np.mean(np.arctan(predictors(at["s"], groups.start, groups.cases, n) * (target - 1)))
-            for at in (first, state)
+            np.mean(np.arctan(predictors(at["s"], groups.start, groups.cases, 3) * (target - 1)))
+            for at in (first, last)
         )
         change.append(after - before)
     found = [
         stats.kstest(values, "uniform").pvalue
-        for values in uniforms_of(states, groups, settings).values()
+        for values in uniforms_of(pairs, groups, settings).values()
     ]
     return min(*found, stats.ttest_1samp(change, 0.0).pvalue)
+
+
+def swept(rng, first, groups, settings, n_classes, way, n_sweeps):
+    """Return a state after sweeps with data drawn given the first one, and the data."""
+    n = len(TABLE)
+    target, spread = draw_data(rng, first, groups, n, n_classes)
+    own = settings if n_classes else settings.of_response(spread)
+    problem = make_problem(groups, target, np.full(n, 2.0), own, way)
+    state = first
+    for _ in range(n_sweeps):
+        state, _ = InteractionKernel(problem).step(rng, state)
+    return state, target
+
+
+def bounded(n_classes, way, n_draws=1500):
+    """Least P value of a change from exact draws without coefficients beyond `BOUND`."""
+    settings, groups, k = model("gaussian", n_classes, TABLE)
+    rng = np.random.default_rng([6, n_classes])
+    changes = []
+    for _ in range(n_draws):
+        first = draw_from_prior(rng, groups, settings, k)
+        while np.abs(first["s"]).max() > BOUND:
+            first = draw_from_prior(rng, groups, settings, k)
+        last, _ = swept(rng, first, groups, settings, n_classes, way, 2)
+        values = [
+            [*at["log_sigma"][1:], np.abs(at["s"]).mean(), np.abs(at["s"][-1, 0])]
+            for at in (first, last)
+        ]
+        changes.append(np.subtract(*values))
+    return stats.ttest_1samp(changes, 0.0).pvalue.min()
 
 
 CHECKS = {
@@ -68,4 +101,14 @@ CHECKS = {
     "three classes": lambda: invariance("cauchy", 3),
     "response": lambda: invariance("cauchy", 0),
     "normal response": lambda: invariance("gaussian", 0),
+    "together, rows": lambda: invariance("gaussian", 2, ROWS),
+    "together, tree": lambda: invariance("gaussian", 2, TREE, suffixes=True),
+    "together, three classes": lambda: invariance("gaussian", 3, GROUPS),
+    "together, response": lambda: invariance("gaussian", 0, GROUPS),
+    "together, response, rows": lambda: invariance("gaussian", 0, ROWS),
+    "together, Cauchy response": lambda: invariance("cauchy", 0, ROWS),
+    "together, bounded": lambda: bounded(0, GROUPS),
 }
+
+ALWAYS = {"together, bounded": [("LARGEST = 1e8\n", f"LARGEST = {BOUND}\n")]}
+"""Changes of the text that a check is made for."""

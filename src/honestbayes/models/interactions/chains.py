@@ -93,7 +93,7 @@ def fastest_way(settings: Any, n: int, n_groups: int, *, is_nested: bool) -> int
     """Return how all coefficients are drawn at once, or that they are not."""
     from honestbayes.models.interactions.joint import GROUPS, ROWS, SLICES, TREE
 
-    if settings.is_cauchy:
+    if settings.is_cauchy and not settings.noise_prior[0]:
         return SLICES
     if is_nested:
         return TREE
