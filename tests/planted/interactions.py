@@ -7,11 +7,12 @@ import numpy as np
 from interaction_problem import draw_data, draw_from_prior, model, uniforms_of
 from scipy import stats
 
+from honestbayes.models import interactions
 from honestbayes.models.interactions import joint, kernels, likelihood, normal, widths
 from honestbayes.models.interactions.chains import InteractionKernel, make_problem
 from honestbayes.models.interactions.fit import find_groups
 from honestbayes.models.interactions.joint import GROUPS, ROWS, SLICES, TREE
-from honestbayes.models.interactions.likelihood import predictors
+from honestbayes.models.interactions.likelihood import predictors, widths_of
 from honestbayes.sampling import polya_gamma
 
 TABLE = np.array([[0, 0], [0, 1], [1, 1]])
@@ -47,11 +48,11 @@ def invariance(prior, n_classes, way=SLICES, n_draws=1200, n_sweeps=2, *, suffix
     if suffixes:
         _, groups, _ = find_groups(TABLE, 2, suffixes=True)
     rng = np.random.default_rng([5, n_classes])
-    pairs, change = [], []
+    states, change = [], []
     for _ in range(n_draws):
         first = draw_from_prior(rng, groups, settings, k)
         last, target = swept(rng, first, groups, settings, n_classes, way, n_sweeps)
-        pairs.append(last)
+        states.append(last)
         before, after = (
             np.mean(np.arctan(predictors(at["s"], groups.start, groups.cases, 3) * (target - 1)))
             for at in (first, last)
@@ -59,8 +60,14 @@ def invariance(prior, n_classes, way=SLICES, n_draws=1200, n_sweeps=2, *, suffix
         change.append(after - before)
     found = [
         stats.kstest(values, "uniform").pvalue
-        for values in uniforms_of(pairs, groups, settings).values()
+        for values in uniforms_of(states, groups, settings).values()
     ]
+    if not settings.is_cauchy:  # all coefficients in units of their widths
+        squares = [
+            np.sum((at["s"] / widths_of(groups.counts, at["log_sigma"], False)) ** 2)
+            for at in states
+        ]
+        found.append(stats.kstest(squares, stats.chi2(states[0]["s"].size).cdf).pvalue)
     return min(*found, stats.ttest_1samp(change, 0.0).pvalue)
 
 
@@ -94,6 +101,58 @@ def bounded(n_classes, way, n_draws=1500):
     return stats.ttest_1samp(changes, 0.0).pvalue.min()
 
 
+def normal_problem(way, suffixes):
+    """Return what joint draws take, and the exact mean and covariance of coefficients."""
+    settings, groups, _ = model("gaussian", 2, TABLE)
+    if suffixes:
+        _, groups, _ = find_groups(TABLE, 2, suffixes=True)
+    n, log_sigma = len(TABLE), np.array([0.5, -0.2, 0.1])
+    problem = make_problem(groups, np.zeros((1, n)), np.ones(n), settings, way)
+    weight, z = np.array([0.5, 2.0, 1.0]), np.array([1.0, -2.0, 0.5])
+    variance = groups.counts @ np.exp(2.0 * log_sigma)
+    Z = predictors(np.eye(variance.size), groups.start, groups.cases, n).T
+    gram = Z.T @ (weight[:, None] * Z) if way == GROUPS else np.zeros((0, 0))
+    covariance = np.linalg.inv(np.diag(1 / variance) + Z.T @ (weight[:, None] * Z))
+    exact = covariance @ Z.T @ (weight * z), covariance, (Z * variance) @ Z.T, np.diag(1 / weight)
+    return (weight * z, weight, log_sigma, variance, gram, problem), exact, z
+
+
+WAYS = ((TREE, True), (GROUPS, False), (ROWS, False))
+
+
+def densities():
+    """1 if densities without coefficients are exact, else 0."""
+    good = True
+    for way, suffixes in WAYS:
+        arguments, (_, _, prior, noise), z = normal_problem(way, suffixes)
+        log_density = stats.multivariate_normal.logpdf
+        exact = log_density(z, cov=prior + noise) - log_density(z, cov=noise)
+        good &= bool(np.isclose(interactions.normal.log_evidence(*arguments), exact))
+    return float(good)
+
+
+def joint_draws(n_draws=1500):
+    """Least P value of means and squares of joint draws."""
+    rng, found = np.random.default_rng(7), []
+    for way, suffixes in WAYS:
+        arguments, (mean, covariance, *_), _ = normal_problem(way, suffixes)
+        draws = [interactions.normal.draw_jointly(rng, *arguments) for _ in range(n_draws)]
+        unit = np.linalg.solve(np.linalg.cholesky(covariance), (np.array(draws) - mean).T)
+        of_means = stats.chi2(mean.size).sf(n_draws * np.sum(unit.mean(axis=1) ** 2))
+        below = stats.chi2(n_draws * mean.size).cdf(np.sum(unit**2))
+        found += [of_means, 2 * min(below, 1 - below)]
+    return min(found)
+
+
+def polya_gamma_means(n_draws=2000):
+    """Least P value of means of Polya-Gamma variables."""
+    rng, found = np.random.default_rng(8), []
+    for f in (0.5, -3.0, 8.0):
+        draws = interactions.normal.polya_gammas(rng, np.full(n_draws, f), np.full(n_draws, 2.0))
+        found.append(stats.ttest_1samp(draws, np.tanh(f / 2) / f).pvalue)
+    return min(found)
+
+
 CHECKS = {
     "cauchy": lambda: invariance("cauchy", 2),
     "cauchy, more sweeps": lambda: invariance("cauchy", 2, n_draws=2000, n_sweeps=8),
@@ -107,6 +166,9 @@ CHECKS = {
     "together, response": lambda: invariance("gaussian", 0, GROUPS),
     "together, response, rows": lambda: invariance("gaussian", 0, ROWS),
     "together, Cauchy response": lambda: invariance("cauchy", 0, ROWS),
+    "densities": densities,
+    "joint draws": joint_draws,
+    "Polya-Gamma means": polya_gamma_means,
     "together, bounded": lambda: bounded(0, GROUPS),
 }
 

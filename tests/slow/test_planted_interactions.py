@@ -72,7 +72,7 @@ BUGS = {
         [("        for _ in range(int(size[i])):\n", "        for _ in range(1):\n")],
     ),
     "Polya-Gamma variables do not know the predictor": (
-        "together, tree",
+        "Polya-Gamma means",
         [("    z = 0.5 * abs(f)\n", "    z = 0.0\n")],
     ),
     "pseudo-observations forget the other classes": (
@@ -97,15 +97,15 @@ BUGS = {
         [("_variances(theta[:-1], scale, problem)", "_variances(log_sigma, scale, problem)")],
     ),
     "the determinant is forgotten": (
-        "together, response",
+        "densities",
         [("        total -= math.log(upper[i, i])\n", "        pass\n")],
     ),
     "the determinant of a tree is forgotten": (
-        "together, tree",
+        "densities",
         [("return total - 0.5 * math.log(product), slope, bend", "return total, slope, bend")],
     ),
     "a tree forgets the groups around": (
-        "together, tree",
+        "joint draws",
         [("s[g] = less * (slope[g] - bend[g] * around)", "s[g] = less * slope[g]")],
     ),
     "noise forgets the spread, all at once": (
@@ -113,7 +113,7 @@ BUGS = {
         [("0.5 * (problem.spread + np.sum(h * h / weight))", "0.5 * np.sum(h * h / weight)")],
     ),
     "draws by rows have no noise of their own": (
-        "together, response, rows",
+        "joint draws",
         [("        away[i] -= rng.standard_normal()\n", "        pass\n")],
     ),
     "scales of Cauchy coefficients are too small": (
@@ -123,10 +123,6 @@ BUGS = {
     "coefficients may be beyond their bound": (
         "together, bounded",
         [("drawn.size == 0 or np.max(np.abs(drawn)) > LARGEST", "drawn.size == 0")],
-    ),
-    "widths move without their coefficients at the bound": (
-        "together, bounded",
-        [("> LARGEST:\n        return noise\n", "> LARGEST:\n        drawn = s[k].copy()\n")],
     ),
 }
 

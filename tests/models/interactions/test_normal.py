@@ -19,7 +19,6 @@ from scipy.special import expit
 
 from honestbayes.models.interactions.chains import (
     InteractionKernel,
-    fastest_way,
     make_problem,
     starting_states,
 )
@@ -119,14 +118,24 @@ def test_joint_draws_have_the_exact_mean_and_covariance(name):
 def test_overlapping_groups_are_no_tree():
     with pytest.raises(ValueError, match="no tree"):
         few_rows(TREE, suffixes=False)
-    _, groups, _ = find_groups(TABLE, 2, suffixes=False)
-    n_groups = groups.counts.shape[0]
+
+
+def test_the_way_goes_by_prior_kind_and_number_of_equations():
     gaussian, cauchy = (ModelSettings(order=2, prior=prior) for prior in ("gaussian", "cauchy"))
-    assert fastest_way(gaussian, 6, n_groups, is_nested=False) == ROWS
-    assert fastest_way(gaussian, n_groups + 1, n_groups, is_nested=False) == GROUPS
-    assert fastest_way(gaussian, 10**6, 10**6, is_nested=False) == SLICES
-    assert fastest_way(gaussian, 10**6, 10**6, is_nested=True) == TREE
-    assert fastest_way(cauchy, 6, n_groups, is_nested=False) == SLICES
+    rng = np.random.default_rng(9)
+
+    def way_of(settings, cells, order=2, *, suffixes=False):
+        rows, groups, which = find_groups(cells, order, suffixes=suffixes)
+        target = np.zeros((1, len(rows)))
+        return make_problem(groups, target, np.bincount(which), settings).way
+
+    few, many = rng.integers(0, 3, (20, 4)), rng.integers(0, 9, (1500, 8))
+    assert way_of(gaussian, few) == way_of(gaussian.of_response(0.0), few) == ROWS
+    assert way_of(gaussian, few, 1) == GROUPS
+    assert way_of(gaussian, many) == SLICES
+    assert way_of(gaussian, many, 8, suffixes=True) == TREE
+    assert way_of(cauchy, few) == way_of(cauchy, few, 4, suffixes=True) == SLICES
+    assert way_of(cauchy.of_response(0.0), few) == ROWS
 
 
 @pytest.mark.parametrize("f", [0.0, 0.3, -2.0, 3.3, 12.0, -300.0, 1e6])
@@ -243,9 +252,10 @@ def test_exact_draws_stay_exact(name):
     stay_exact(prior, n_classes, way, TABLE, suffixes=False)
 
 
+@pytest.mark.parametrize("prior", ["gaussian", "cauchy"])
 @pytest.mark.parametrize("n_classes", [2, 3, 0])
-def test_exact_draws_of_sequences_stay_exact(n_classes):
-    stay_exact("gaussian", n_classes, TREE, TABLE[:, 1:], suffixes=True)
+def test_exact_draws_of_sequences_stay_exact(prior, n_classes):
+    stay_exact(prior, n_classes, TREE, TABLE[:, 1:], suffixes=True)
 
 
 def stay_exact(prior, n_classes, way, table, *, suffixes):

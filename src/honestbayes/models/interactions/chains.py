@@ -53,16 +53,21 @@ def make_problem(
     way : int, optional
         How all coefficients are drawn at once, of `joint`; by default what is fastest.
     """
-    from honestbayes.models.interactions.joint import ROWS, TREE, agreement, nested
+    from honestbayes.models.interactions.joint import ROWS, SLICES, TREE, agreement, nest
     from honestbayes.models.interactions.likelihood import Problem
 
-    n = np.asarray(size).size
-    down, parent, within = nested(groups.start, groups.cases, n)
-    if way is None:
-        way = fastest_way(settings, n, groups.counts.shape[0], is_nested=down.size > 0)
-    elif way == TREE and down.size == 0:
-        msg = "groups overlap, so they are no tree."
-        raise ValueError(msg)
+    n, n_groups = np.asarray(size).size, groups.counts.shape[0]
+    down = np.argsort(-np.diff(groups.start), kind="stable")
+    parent, within = np.full(n_groups, -1), np.full(n, -1)
+    if way is None and settings.is_cauchy and not settings.noise_prior[0]:
+        way = SLICES
+    if way is None or way == TREE:
+        is_nested = nest(down, groups.start, groups.cases, parent, within)
+        if way is None:
+            way = fastest_way(n, n_groups, is_nested=is_nested)
+        elif not is_nested:
+            msg = "groups overlap, so they are no tree."
+            raise ValueError(msg)
     agree = np.zeros((0, 0), dtype=np.uint16)
     if way == ROWS and not settings.is_cauchy:
         agree = agreement(groups.start, groups.cases, groups.counts, n)
@@ -89,12 +94,10 @@ def make_problem(
     )
 
 
-def fastest_way(settings: Any, n: int, n_groups: int, *, is_nested: bool) -> int:
-    """Return how all coefficients are drawn at once, or that they are not."""
+def fastest_way(n: int, n_groups: int, *, is_nested: bool) -> int:
+    """Return how normal coefficients, or those of a response, are drawn at once, if they are."""
     from honestbayes.models.interactions.joint import GROUPS, ROWS, SLICES, TREE
 
-    if settings.is_cauchy and not settings.noise_prior[0]:
-        return SLICES
     if is_nested:
         return TREE
     if min(n, n_groups) > MOST_TOGETHER:

@@ -28,26 +28,25 @@ SLICES, TREE, GROUPS, ROWS = 0, 1, 2, 3
 
 
 @kernel()
-def nested(start, cases, n):  # type: ignore[no-untyped-def]
-    """Return how groups are nested, if any two are nested or share no row.
+def nest(down, start, cases, parent, within):  # type: ignore[no-untyped-def]
+    """Find how groups are nested; return whether any two are nested or share no row.
 
-    Returns
-    -------
-    down, parent, within : ndarray of int
-        Groups with larger ones first, the smallest group around each group (-1: none) and the
-        smallest around each row; ``down`` is empty where groups overlap.
+    Parameters
+    ----------
+    down : ndarray of int of shape (G,)
+        Groups, with larger ones first.
+    start, cases : ndarray of int
+        The rows of groups.
+    parent, within : ndarray of int of shapes (G,) and (n,)
+        All -1; filled with the smallest group around each group, and around each row.
     """
-    n_groups = start.size - 1
-    down = np.argsort(-(start[1:] - start[:-1]), kind="mergesort")
-    parent = np.full(n_groups, -1)
-    within = np.full(n, -1)
     for g in down:
         parent[g] = within[cases[start[g]]]
         for i in cases[start[g] : start[g + 1]]:
             if within[i] != parent[g]:
-                return down[:0], parent, within
+                return False
             within[i] = g
-    return down, parent, within
+    return True
 
 
 @kernel()
