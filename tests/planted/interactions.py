@@ -131,6 +131,29 @@ def densities():
     return float(good)
 
 
+def density_of_widths():
+    """1 if the density of widths given the coefficients of two other classes is exact, else 0."""
+    (h, weight, log_sigma, variance, gram, problem), (*_, noise), z = normal_problem(GROUPS, False)
+    s = np.random.default_rng(9).standard_normal((3, variance.size))
+    found, exact = [], []
+    for shift in (0.0, 0.7):
+        own = log_sigma + shift * np.array([0.0, 1.0, -1.0])
+        variance = problem.counts @ np.exp(2.0 * own)
+        Z = predictors(np.eye(variance.size), problem.start, problem.cases, z.size).T
+        total = stats.multivariate_normal.logpdf(z, cov=(Z * variance) @ Z.T + noise)
+        total += stats.norm.logpdf(s[[0, 2]], 0, np.sqrt(variance)).sum()
+        for o in (1, 2):
+            shape, rate = problem.priors[o]
+            total += stats.invgamma.logpdf(np.exp(own[o]), shape, scale=rate) + own[o]
+        exact.append(total)
+        theta = np.append(own, 0.0)
+        scale = np.ones(variance.size)
+        found.append(
+            interactions.normal._log_marginal(theta, s, 1, h, weight, gram, scale, problem)
+        )
+    return float(np.isclose(found[1] - found[0], exact[1] - exact[0]))
+
+
 def joint_draws(n_draws=1500):
     """Least P value of means and squares of joint draws."""
     rng, found = np.random.default_rng(7), []
@@ -167,6 +190,7 @@ CHECKS = {
     "together, response, rows": lambda: invariance("gaussian", 0, ROWS),
     "together, Cauchy response": lambda: invariance("cauchy", 0, ROWS),
     "densities": densities,
+    "density of widths": density_of_widths,
     "joint draws": joint_draws,
     "Polya-Gamma means": polya_gamma_means,
     "together, bounded": lambda: bounded(0, GROUPS),

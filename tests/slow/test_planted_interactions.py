@@ -80,7 +80,7 @@ BUGS = {
         [("0.5 * problem.size + weight * rest\n", "0.5 * problem.size\n")],
     ),
     "widths forget the coefficients of the other classes": (
-        "together, three classes",
+        "density of widths",
         [
             (
                 "total -= 0.5 * (math.log(variance[g]) + s[j, g] * s[j, g] / variance[g])",

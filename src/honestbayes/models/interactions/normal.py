@@ -138,7 +138,11 @@ def _log_marginal(theta, s, k, h, weight, gram, scale, problem):  # type: ignore
     for j in range(s.shape[0]):
         if j != k:
             for g in range(variance.size):
-                total -= 0.5 * (math.log(variance[g]) + s[j, g] * s[j, g] / variance[g])
+                if problem.is_cauchy:  # the scales are those of class k only
+                    square = variance[g] * scale[g]
+                    total += 0.5 * math.log(square) - math.log(square + s[j, g] * s[j, g])
+                else:
+                    total -= 0.5 * (math.log(variance[g]) + s[j, g] * s[j, g] / variance[g])
     if problem.noise[0] == 0:
         return total + log_evidence(h, weight, log_sigma, variance, gram, problem)
     # The prior of noise, and all cases if every coefficient were 0.
