@@ -1,6 +1,6 @@
 """Slice sampling, Polya-Gamma augmentation and Hamiltonian Monte Carlo for compressed interactions.
 
-    HONESTBAYES_DATA=... python benchmarks/interactions_samplers.py [--sweeps 1000]
+    HONESTBAYES_DATA=... python benchmarks/interactions_samplers.py [--sweeps 1000] [--together]
 
 The same posterior (Cauchy coefficients, two classes) by three samplers, on sequences of a hidden
 Markov model (order 20), a table drawn from a Cauchy model (order 4) and tic-tac-toe (order 2).
@@ -11,6 +11,9 @@ the probabilities of training cases. The other two samplers live here only:
   coefficients are mixtures, all coefficients are drawn at once through a system of n equations.
 * Hamiltonian Monte Carlo on coefficients in units of their widths, each a function of a standard
   normal variable, with a step size that is adapted in warm-up and a random number of steps.
+
+With ``--together`` it is slices against the package's joint draws, of normal coefficients and of
+responses, with chains as they are by default: four of 250 draws, four sweeps for each, after 100.
 """
 
 import argparse
@@ -27,12 +30,18 @@ from numba import njit
 from scipy.special import expit
 
 from honestbayes.datasets import simulate_cauchy_model, simulate_hidden_markov
-from honestbayes.models.interactions.chains import make_problem, starting_states
+from honestbayes.models.interactions.chains import (
+    InteractionKernel,
+    make_problem,
+    starting_states,
+)
 from honestbayes.models.interactions.fit import find_groups
+from honestbayes.models.interactions.joint import GROUPS, ROWS, SLICES, TREE
 from honestbayes.models.interactions.kernels import sweep
 from honestbayes.models.interactions.likelihood import log_likelihood, predictors, widths_of
 from honestbayes.models.interactions.settings import ModelSettings
 from honestbayes.models.interactions.widths import rescale, update_widths
+from honestbayes.sampling.polya_gamma import polya_gammas
 
 SEEDS = (0, 1)
 
@@ -57,73 +66,6 @@ def problems():
 
 
 # ----------------------------------------------------------------------------- Polya-Gamma
-
-
-@njit(cache=True)
-def _term(n, x):
-    k = (n + 0.5) * math.pi
-    if x > 0.64:
-        return k * math.exp(-0.5 * k * k * x)
-    return k * math.exp(-1.5 * math.log(0.5 * math.pi * x) - 2.0 * (n + 0.5) ** 2 / x)
-
-
-@njit(cache=True)
-def _normal_cdf(x):
-    return 0.5 * math.erfc(-x / math.sqrt(2.0))
-
-
-@njit(cache=True)
-def polya_gamma(rng, z):
-    """Draw from PG(1, z), by Devroye's method of alternating series."""
-    z, t = abs(z) * 0.5, 0.64
-    rate = 0.125 * math.pi**2 + 0.5 * z * z
-    start = math.log(rate) + rate * t
-    root = math.sqrt(1.0 / t)
-    mass = 0.0
-    for end, sign in ((root * (t * z - 1), -1.0), (-root * (t * z + 1), 1.0)):
-        below = _normal_cdf(end)
-        if below > 0:
-            mass += math.exp(start + sign * z + math.log(below))
-    share = 1.0 / (1.0 + 4.0 / math.pi * mass)
-    while True:
-        if rng.random() < share:
-            x = t + rng.standard_exponential() / rate
-        elif 1.0 / t > z:
-            while True:
-                a, b = rng.standard_exponential(), rng.standard_exponential()
-                while a * a > 2 * b / t:
-                    a, b = rng.standard_exponential(), rng.standard_exponential()
-                x = t / (1 + t * a) ** 2
-                if rng.random() <= math.exp(-0.5 * z * z * x):
-                    break
-        else:
-            mean, x = 1.0 / z, t + 1.0
-            while x > t:
-                square = mean * rng.standard_normal() ** 2
-                x = mean + 0.5 * mean * (square - math.sqrt(4 * square + square * square))
-                if rng.random() > mean / (mean + x):
-                    x = mean * mean / x
-        total = _term(0, x)
-        level, n = rng.random() * total, 0
-        while True:
-            n += 1
-            if n % 2:
-                total -= _term(n, x)
-                if level <= total:
-                    return 0.25 * x
-            else:
-                total += _term(n, x)
-                if level > total:
-                    break
-
-
-@njit(cache=True)
-def _polya_gammas(rng, f, size):
-    result = np.zeros(f.size)
-    for i in range(f.size):
-        for _ in range(int(size[i])):
-            result[i] += polya_gamma(rng, f[i])
-    return result
 
 
 @njit(cache=True)
@@ -152,7 +94,7 @@ def polya_gamma_sweep(rng, s, log_sigma, problem):
     width = widths_of(problem.counts, log_sigma, True)
     f = predictors(s, problem.start, problem.cases, n)
     scale = rng.standard_exponential(width.size) / (0.5 * (1 + (s[0] / width) ** 2))
-    omega = _polya_gammas(rng, f[0], problem.size)
+    omega = polya_gammas(rng, f[0], problem.size)
     root, variance = np.sqrt(omega), width**2 / scale
     matrix = _gram(problem.start, problem.cases, variance, n) * np.outer(root, root)
     matrix[np.diag_indices(n)] += 1.0
@@ -282,11 +224,117 @@ def judge(values):
     return np.median(ess), np.min(ess), np.nanmax(rhat)
 
 
+# ------------------------------------------------------------------------- joint draws
+
+
+def response(n, p, noise):
+    """Return levels and a standardised response of one column and of whether two agree."""
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 3, (n, p))
+    y = 1.0 * (cells[:, 0] == 0) + (cells[:, 1] == cells[:, 2]) + noise * rng.standard_normal(n)
+    return cells, (y - y.mean()) / y.std()
+
+
+def noisy_classes(n, p, n_classes):
+    """Return levels and classes that nothing tells apart without error."""
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 3, (n, p))
+    about = (cells[:, 0] == 0) + 1.0 * (cells[:, 1] == cells[:, 2]) - 1.0
+    f = about[:, None] * np.arange(n_classes)
+    gumbel = rng.gumbel(size=f.shape)
+    return cells, np.argmax(f + gumbel, axis=1)
+
+
+def problems_together():
+    """Yield name, cells, classes or response, number of classes, order, suffixes and prior."""
+    data = simulate_hidden_markov(500, random_state=0) - 1
+    folder = Path(os.environ["HONESTBAYES_DATA"]) / "discrete"
+    table = pd.read_csv(folder / "tic_tac_toe.csv.gz", dtype=str)
+    codes = np.stack([pd.factorize(table[column])[0] for column in table], axis=1)
+    normal = "gaussian"
+    yield "hidden Markov, order 10", data[:, 10:20], data[:, 20], 2, 10, True, normal
+    yield "hidden Markov, order 20", data[:, :20], data[:, 20], 2, 20, True, normal
+    yield "tic-tac-toe, order 2", codes[:, :-1], codes[:, -1], 2, 2, False, normal
+    yield "2 noisy classes, order 3", *noisy_classes(200, 7, 2), 2, 3, False, normal
+    yield "3 noisy classes, order 2", *noisy_classes(200, 5, 3), 3, 2, False, normal
+    for prior in (normal, "cauchy"):
+        for p, order, noise in ((5, 2, 0.5), (8, 3, 0.5), (5, 2, 0.05), (8, 2, 0.05)):
+            name = f"response, {p} columns, noise {noise}, order {order}"
+            yield name, *response(200, p, noise), 0, order, False, prior
+    yield "500 cases, response, order 2", *response(500, 8, 0.5), 0, 2, False, normal
+    yield "500 cases, response, order 3", *response(500, 8, 0.5), 0, 3, False, normal
+
+
+def problem_of(cells, y, n_classes, order, suffixes, prior, way):
+    """Return a problem that is sampled in one of the ways; by default as the package does."""
+    rows, groups, which = find_groups(cells, order, suffixes=suffixes)
+    size = np.bincount(which).astype(float)
+    settings = ModelSettings(order=order, prior=prior)
+    if n_classes:
+        target = np.zeros((n_classes, len(rows)))
+        np.add.at(target, (y, which), 1.0)
+        target = target[1:] if n_classes == 2 else target
+    else:
+        target = np.bincount(which, y, minlength=len(rows))[None]
+        spread = float(((y - (target[0] / size)[which]) ** 2).sum())
+        settings = settings.of_response(spread)
+    return make_problem(groups, target, size, settings, way)
+
+
+def default_chains(problem, n_draws=250, n_warmup=100):
+    """Return draws of widths and noise, and of predictors, and the processor time."""
+    kernel, n = InteractionKernel(problem, 4), problem.size.size
+    some = slice(None, None, max(1, n // 50))
+    every, seconds = ([], []), 0.0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        (state,) = starting_states(problem, 1, rng)
+        state, _ = kernel.step(rng, state)  # compiles
+        kept = ([], [])
+        begin = time.process_time()
+        for draw in range(n_warmup + n_draws):
+            state, _ = kernel.step(rng, state)
+            if draw >= n_warmup:
+                f = predictors(state["s"], problem.start, problem.cases, n)[:, some]
+                f = f - f.mean(axis=0) if f.shape[0] > 1 else f
+                kept[0].append([*state["log_sigma"][1:], np.log(state["noise"])])
+                kept[1].append(np.arctan(f.ravel()))
+        seconds += (time.process_time() - begin) * n_draws / (n_warmup + n_draws)
+        for all_kept, own in zip(every, kept, strict=True):
+            all_kept.append(own)
+    return np.array(every[0]), np.array(every[1]), seconds
+
+
+def weigh_together():
+    """Print slices and joint draws of all problems."""
+    names = {SLICES: "slices", TREE: "tree", GROUPS: "groups", ROWS: "rows"}
+    for name, cells, y, n_classes, order, suffixes, prior in problems_together():
+        problem = problem_of(cells, y, n_classes, order, suffixes, prior, None)
+        n, n_groups = problem.size.size, problem.start.size - 1
+        print(f"{name}, {prior}: {n_groups:,} coefficients, {n} rows")
+        smaller = ROWS if n <= n_groups else GROUPS
+        for way in (SLICES, problem.way if problem.way != SLICES else smaller):
+            problem = problem_of(cells, y, n_classes, order, suffixes, prior, way)
+            log_sigma, f, seconds = default_chains(problem)
+            words = [f"  {names[way]:<6} {seconds:6.2f} ms a draw"]  # a thousand draws
+            for what, values in (("widths", log_sigma), ("predictors", f)):
+                median, least, rhat = judge(values)
+                words.append(
+                    f"{what}: {median / seconds:7.2f} draws/s (least {least / seconds:.2f}), "
+                    f"R-hat {rhat:.3f}"
+                )
+            print("; ".join(words), flush=True)
+
+
 def main():
     """Run all samplers on all problems."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--sweeps", type=int, default=1000)
+    parser.add_argument("--together", action="store_true")
     given = parser.parse_args()
+    if given.together:
+        weigh_together()
+        return
     for name, problem in problems():
         print(f"{name}: {problem.start.size - 1:,} coefficients, {problem.size.size} rows")
         for kind in ("slice", "Polya-Gamma", "Hamiltonian"):

@@ -34,7 +34,7 @@ DONE = 3.0
 
 
 @kernel()
-def slice_start(rng, x, log_f, width, low, high):  # type: ignore[no-untyped-def]
+def slice_start(rng, x, log_f, width, low, high, most_steps=MOST_STEPS):  # type: ignore[no-untyped-def]
     """Begin the update of a value, so that its density stays what it was.
 
     Parameters
@@ -47,6 +47,8 @@ def slice_start(rng, x, log_f, width, low, high):  # type: ignore[no-untyped-def
         By which the interval is stepped out.
     low, high : float
         Bounds of the values.
+    most_steps : int, default=50
+        Widths that the interval may have in the end; with 1 it is not stepped out.
 
     Returns
     -------
@@ -59,8 +61,8 @@ def slice_start(rng, x, log_f, width, low, high):  # type: ignore[no-untyped-def
     update[_LEFT] = x - width * rng.random()
     update[_RIGHT] = update[_LEFT] + width
     update[_WIDTH], update[_LOW], update[_HIGH] = width, low, high
-    update[_STEPS_LEFT] = np.floor(MOST_STEPS * rng.random())
-    update[_STEPS_RIGHT] = MOST_STEPS - 1 - update[_STEPS_LEFT]
+    update[_STEPS_LEFT] = np.floor(most_steps * rng.random())
+    update[_STEPS_RIGHT] = most_steps - 1 - update[_STEPS_LEFT]
     update[PHASE] = _STEP_LEFT
     _ask(rng, update)
     return update

@@ -1,4 +1,4 @@
-"""The sampler of interactions: exact posteriors, the prior from data drawn in turn, and splits."""
+"""Slices of interactions: exact posteriors, the prior from data drawn in turn, and splits."""
 
 from itertools import pairwise
 
@@ -26,6 +26,7 @@ from honestbayes.models.interactions.chains import (
     starting_states,
 )
 from honestbayes.models.interactions.fit import find_groups
+from honestbayes.models.interactions.joint import SLICES
 from honestbayes.models.interactions.likelihood import predictors
 from honestbayes.models.interactions.settings import INTERCEPT_WIDTHS, ModelSettings
 from honestbayes.models.interactions.splitting import split_cauchy
@@ -64,7 +65,7 @@ def check_means(draws, exact):
 def test_the_posterior_is_exact(prior, n_draws):
     settings = ModelSettings(order=1, prior=prior, width_prior=WIDTH_PRIOR)
     _, groups, _ = find_groups(np.array([[0], [1]]), 1, suffixes=False)
-    problem = make_problem(groups, ONES[None], SIZE, settings)
+    problem = make_problem(groups, ONES[None], SIZE, settings, SLICES)
     f, log_sigma = run(problem, n_draws, seed=1)
     exact = exact_moments(prior, INTERCEPT_WIDTHS[prior])
     draws = {"log_sigma": log_sigma[:, 1], "p_0": expit(f[:, 0, 0]), "p_1": expit(f[:, 0, 1])}
@@ -83,7 +84,7 @@ def test_parameters_and_data_drawn_in_turn_follow_the_prior(prior, n_classes):
     states = []
     for _ in range(6000):
         target, _ = draw_data(rng, state, groups, n, n_classes)
-        problem = make_problem(groups, target, np.full(n, 2.0), settings)
+        problem = make_problem(groups, target, np.full(n, 2.0), settings, SLICES)
         state, _ = InteractionKernel(problem).step(rng, state)
         states.append(state)
     uniforms = uniforms_of(states, groups, settings)
@@ -103,7 +104,7 @@ def test_exact_draws_stay_exact(prior, n_classes):
         first = draw_from_prior(rng, groups, settings, k)
         target, spread = draw_data(rng, first, groups, n, n_classes)
         own = settings if n_classes else settings.of_response(spread)
-        problem = make_problem(groups, target, np.full(n, 2.0), own)
+        problem = make_problem(groups, target, np.full(n, 2.0), own, SLICES)
         state, _ = InteractionKernel(problem, 3).step(rng, first)
         states.append(state)
         # How predictors go with the data, before and after.
@@ -136,7 +137,7 @@ def test_compression_does_not_change_the_posterior(name):
     for compress in (True, False):
         rows, groups, which = find_groups(cells, order, suffixes=False, compress=compress)
         target = np.bincount(which, codes, minlength=len(rows))[None]
-        problem = make_problem(groups, target, np.bincount(which), settings)
+        problem = make_problem(groups, target, np.bincount(which), settings, SLICES)
         found.append((groups, run(problem, n_draws, seed=2)))
     assert found[0][0].counts.shape[0] < found[1][0].counts.shape[0]
     moments = []
@@ -158,7 +159,7 @@ def test_normal_coefficients_are_a_gaussian_process():
     settings = ModelSettings(order=2, prior="gaussian").of_response(0.0)
     rows, groups, _ = find_groups(TABLE, 2, suffixes=False)
     y = rng.standard_normal(len(rows))
-    problem = make_problem(groups, y[None], np.ones(len(rows)), settings)
+    problem = make_problem(groups, y[None], np.ones(len(rows)), settings, SLICES)
     # Shapes of 0 fix the widths, and a sharp prior the noise.
     fixed = np.column_stack([np.zeros(3), sigma])
     problem = problem._replace(priors=fixed, noise=np.array([1e7, 1e7 * noise]))

@@ -18,7 +18,7 @@ from honestbayes.models.interactions.fit import (
     draw_fields,
     find_groups,
 )
-from honestbayes.models.interactions.patterns import Groups, TooManyPatternsError
+from honestbayes.models.interactions.patterns import Groups, TooManyPatternsError, binomials
 from honestbayes.models.interactions.settings import InteractionSettings, ModelSettings
 from honestbayes.models.shared.parameters import check_checkpoint
 from honestbayes.sampling.chains import Info, State
@@ -27,11 +27,17 @@ from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.types import AnyArray, FloatArray
 
+MOST_TOGETHER = 400
+"""Equations by which all coefficients are drawn at once: with 500 slices have as many independent
+draws of widths per second, and with 800 several times as many."""
+
 MOST_DRAWN = 1 << 27
 """Coefficients of all draws together: one gigabyte."""
 
 
-def make_problem(groups: Groups, target: FloatArray, size: FloatArray, settings: Any) -> Any:
+def make_problem(
+    groups: Groups, target: FloatArray, size: FloatArray, settings: Any, way: int | None = None
+) -> Any:
     """Return data and priors as kernels take them.
 
     Parameters
@@ -44,9 +50,27 @@ def make_problem(groups: Groups, target: FloatArray, size: FloatArray, settings:
         Cases of each row.
     settings : ModelSettings
         Priors, and how often widths are updated.
+    way : int, optional
+        How all coefficients are drawn at once, of `joint`; by default what is fastest.
     """
+    from honestbayes.models.interactions.joint import ROWS, SLICES, TREE, agreement, nest
     from honestbayes.models.interactions.likelihood import Problem
 
+    n, n_groups = np.asarray(size).size, groups.counts.shape[0]
+    down = np.argsort(-np.diff(groups.start), kind="stable")
+    parent, within = np.full(n_groups, -1), np.full(n, -1)
+    if way is None or way == TREE:
+        is_nested = nest(down, groups.start, groups.cases, parent, within)
+        if way is None:
+            # Of tables, Cauchy coefficients of classes were drawn faster by slices alone.
+            by_slices = settings.is_cauchy and not settings.noise_prior[0] and not is_nested
+            way = SLICES if by_slices else fastest_way(n, n_groups, is_nested=is_nested)
+        elif not is_nested:
+            msg = "groups overlap, so they are no tree."
+            raise ValueError(msg)
+    agree = np.zeros((0, 0), dtype=np.uint16)
+    if way == ROWS and not settings.is_cauchy:
+        agree = agreement(groups.start, groups.cases, groups.counts, n)
     orders = [np.flatnonzero(column) for column in groups.counts.T]
     return Problem(
         start=groups.start,
@@ -61,7 +85,24 @@ def make_problem(groups: Groups, target: FloatArray, size: FloatArray, settings:
         noise=np.asarray(settings.noise_prior, dtype=float),
         is_cauchy=settings.is_cauchy,
         n_width_updates=settings.n_width_updates,
+        way=way,
+        down=down,
+        parent=parent,
+        within=within,
+        agree=agree,
+        choose=binomials(int(agree.max(initial=0)), groups.order),
     )
+
+
+def fastest_way(n: int, n_groups: int, *, is_nested: bool) -> int:
+    """Return how normal coefficients, or those of a response, are drawn at once, if they are."""
+    from honestbayes.models.interactions.joint import GROUPS, ROWS, SLICES, TREE
+
+    if is_nested:
+        return TREE
+    if min(n, n_groups) > MOST_TOGETHER:
+        return SLICES
+    return ROWS if n <= n_groups else GROUPS
 
 
 class InteractionKernel:
@@ -81,14 +122,20 @@ class InteractionKernel:
 
     def step(self, rng: np.random.Generator, state: State) -> tuple[State, Info]:
         """Return the state after a step, and what predictions and summaries need of it."""
-        from honestbayes.models.interactions import kernels
+        from honestbayes.models.interactions import kernels, normal
+        from honestbayes.models.interactions.joint import SLICES, TREE
         from honestbayes.models.interactions.likelihood import log_likelihood, predictors
 
         s, log_sigma = state["s"].copy(), state["log_sigma"].copy()
         noise = float(state["noise"])
-        for _ in range(self.n_sweeps):
-            noise = kernels.sweep(rng, s, log_sigma, noise, self.problem)
         problem = self.problem
+        for sweep in range(self.n_sweeps):
+            # Systems of equations take longer than slices, so the others of a step are slices.
+            together = problem.way == TREE or (problem.way != SLICES and sweep == 0)
+            if problem.is_cauchy or not together:
+                noise = kernels.sweep(rng, s, log_sigma, noise, problem)
+            if together:
+                noise = normal.sweep_together(rng, s, log_sigma, noise, problem)
         f = predictors(s, problem.start, problem.cases, problem.size.size)
         info = {
             "s": s,

@@ -41,7 +41,7 @@ def _log_prior(s, width, is_cauchy):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _log_rest(f, k, n):  # type: ignore[no-untyped-def]
+def log_rest(f, k, n):  # type: ignore[no-untyped-def]
     """Return log(sum over the other classes of exp(f)); 0 for two classes."""
     rest = np.zeros(n)
     if f.shape[0] > 1:
@@ -102,7 +102,7 @@ def update_coefficients(rng, s, f, log_sigma, problem):  # type: ignore[no-untyp
         longest = max(longest, start[g + 1] - start[g])
     own_u, own_v, own_size = np.empty(longest), np.empty(longest), np.empty(longest)
     for k in range(s.shape[0]):
-        rest = _log_rest(f, k, n)
+        rest = log_rest(f, k, n)
         u = f[k] - rest
         for g in range(n_groups):
             m = start[g + 1] - start[g]

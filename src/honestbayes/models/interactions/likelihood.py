@@ -44,6 +44,14 @@ class Problem(NamedTuple):
         Whether coefficients are Cauchy, else normal.
     n_width_updates : int
         Updates of each sigma in a sweep.
+    way : int
+        How all coefficients are drawn at once, of `joint`; 0 where they are not.
+    down, parent, within : ndarray of int
+        How groups are nested, where they are (`joint.nested`).
+    agree : ndarray of int of shape (n, n)
+        Cells in which rows agree, where these are needed; else of size 0.
+    choose : ndarray of shape (p + 1, order + 1)
+        Binomial coefficients.
     """
 
     start: IntArray
@@ -58,6 +66,12 @@ class Problem(NamedTuple):
     noise: FloatArray
     is_cauchy: bool
     n_width_updates: int
+    way: int
+    down: IntArray
+    parent: IntArray
+    within: IntArray
+    agree: AnyArray
+    choose: FloatArray
 
 
 @kernel()

@@ -33,9 +33,9 @@ _SMALL, _LARGE = 1e-200, 1e200
 
 
 @kernel()
-def _log_hyperprior(log_sigma, shape, rate):  # type: ignore[no-untyped-def]
-    """Return the log density of log(sigma), sigma inverse gamma, up to a constant."""
-    return -shape * log_sigma - rate * math.exp(-log_sigma)
+def log_inverse_gamma(log_x, shape, rate):  # type: ignore[no-untyped-def]
+    """Return the log density of log(x), x inverse gamma, up to a constant."""
+    return -shape * log_x - rate * math.exp(-log_x)
 
 
 @kernel()
@@ -54,13 +54,13 @@ def update_widths(rng, s, log_sigma, problem):  # type: ignore[no-untyped-def]
             for a in range(groups.size):
                 count[a] = problem.counts[groups[a], o]
                 others[a] = _other_widths(problem.counts[groups[a]], units, o)
-            log_f = _log_hyperprior(log_sigma[o], shape, rate) + _log_of_widths(
+            log_f = log_inverse_gamma(log_sigma[o], shape, rate) + _log_of_widths(
                 log_sigma[o], s, groups, others, count, is_cauchy
             )
             update = slice_start(rng, log_sigma[o], log_f, STEP, LOWEST, HIGHEST)
             while update[PHASE] != DONE:
                 point = update[POINT]
-                value = _log_hyperprior(point, shape, rate) + _log_of_widths(
+                value = log_inverse_gamma(point, shape, rate) + _log_of_widths(
                     point, s, groups, others, count, is_cauchy
                 )
                 slice_tell(rng, update, value)
@@ -212,5 +212,5 @@ def _log_moved(shift, log_sigma, moves, problem):  # type: ignore[no-untyped-def
     for o in range(log_sigma.size):
         if moves[o]:
             shape, rate = problem.priors[o]
-            total += _log_hyperprior(log_sigma[o] + shift, shape, rate)
+            total += log_inverse_gamma(log_sigma[o] + shift, shape, rate)
     return total
