@@ -26,8 +26,8 @@ InclusionDisplay.from_estimator(sampler)
 plt.show()
 
 # %%
-# The third feature is weak: the data cannot decide on it, and its probability says so; feature 90 is
-# noise and has, by luck, a higher one. The subsets that were drawn most often:
+# The third feature is weak: the data cannot decide on it, and its probability says so; feature 90
+# is noise and has, by luck, a higher one. The subsets that were drawn most often:
 
 for columns, share in sampler.draws_.most_visited(5):
     print(f"{share:.3f}  {columns}")
