@@ -17,6 +17,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes import (
+    AveragedNB,
     BoostedProbabilitySelector,
     DiscreteNB,
     ForwardProbabilitySelector,
@@ -30,6 +31,7 @@ from honestbayes import (
     SelectiveMixedNB,
     SelectiveMixture,
     SequenceClassifier,
+    SubsetSampler,
     windows,
 )
 from honestbayes.models.factors import estimator as factor_estimator
@@ -324,6 +326,7 @@ def _weighted(model: Any, X: Any, y: Any, mutations: int = 0) -> Fit:
     return Fit(type(model), lambda: model.fit(X, y, WEIGHT), X, y, mutations, passing=45 / 80)
 
 
+FEW_DRAWS = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "random_state": 0}
 SELECTORS = {
     "forward": _weighted(
         ForwardProbabilitySelector(held_out=3, patience=2), FRAME, THREE_LABELS, mutations=80
@@ -364,6 +367,20 @@ PLAIN = {
         DiscreteNB(smoothing=2, class_prior=np.array([0.3, 0.7])), ARRAY, THREE == 0, mutations=80
     ),
     "plain, bytes": _weighted(DiscreteNB(), (ARRAY > 0).astype(np.int8), THREE),
+}
+SUBSETS = {
+    "subsets, averaged": _sampled(
+        AveragedNB(prior=("poisson", 2.0), class_prior=[0.2, 0.3, 0.5], **FEW_DRAWS),
+        FRAME,
+        THREE_LABELS,
+        mutations=80,
+    ),
+    "subsets, sampled": _sampled(
+        SubsetSampler(objective="brier", held_out=3, n_features_to_select=2, **FEW_DRAWS),
+        ARRAY,
+        THREE,
+        mutations=80,
+    ),
 }
 
 
@@ -409,4 +426,4 @@ TABLES = {
     for model in ("mixed", "binary")
 }
 
-FITS: dict[str, Fit] = BINARY | NAIVE_BAYES | CHAINS | SELECTORS | PLAIN | TABLES
+FITS: dict[str, Fit] = BINARY | NAIVE_BAYES | CHAINS | SELECTORS | PLAIN | SUBSETS | TABLES

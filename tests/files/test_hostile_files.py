@@ -90,9 +90,9 @@ def judge(model, X):
     rows = rows_for(model, X)
     if rows is None:
         return
-    if hasattr(model, "path_"):
+    if not hasattr(model, "predict"):
         assert model.transform(rows).shape[0] == len(rows)
-        assert str(model.path_)
+        assert str(getattr(model, "path_", model))
     elif hasattr(model, "predict_proba"):
         try:
             p = model.predict_proba(rows)

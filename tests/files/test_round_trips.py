@@ -12,7 +12,7 @@ import honestbayes
 from honestbayes.tables.model import TableModel
 
 ESTIMATORS = [name for name in FITS if name not in TABLES]
-NOT_NARROWED = ("binary, kept", "response", "plain", *SELECTORS)
+NOT_NARROWED = ("binary, kept", "response", "plain", "subsets", *SELECTORS)
 NARROWED = [name for name in ESTIMATORS if not name.startswith(NOT_NARROWED)]
 """Models of classes, which can be cut down to the kept columns."""
 
@@ -26,6 +26,8 @@ def said(model, X):
     if hasattr(model, "path_"):
         reduced = pd.DataFrame(model.transform(X))
         return result | {"path": str(model.path_), "reduced": reduced.to_csv()}
+    if not hasattr(model, "predict"):
+        return result | {"reduced": pd.DataFrame(model.transform(X)).to_csv()}
     if hasattr(model, "predict_quantiles"):
         result["prediction"] = model.predict(X)
         if hasattr(model, "selection_"):

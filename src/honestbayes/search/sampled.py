@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.files.entries import Entries, Plain
-from honestbayes.files.fields import Field, Floats, Known
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Field, Known
+from honestbayes.files.records import Section
 from honestbayes.models.shared.parameters import selection_rule
 from honestbayes.models.subsets import (
     NoFunction,
@@ -83,7 +84,7 @@ class SubsetSampler(TableSelector):
     inclusion_probabilities_, inclusion_errors_ : ndarray of shape (n_features,)
         Share of the subsets with each feature, and its Monte Carlo standard error.
     draws_ : SubsetDraws
-        All draws, with ``most_visited(number)``; not of a selector that was loaded.
+        All draws, with ``most_visited(number)``.
     diagnostics_ : Diagnostics
         Of sizes, scores, and the features whose inclusion is known least well.
     classes_ : ndarray of shape (n_classes,)
@@ -192,14 +193,18 @@ class SubsetSampler(TableSelector):
         found = settings.run(cases.coded, labels, fold, counts)
         if found.draws.n_draws == 0:  # interrupted before anything was kept
             raise KeyboardInterrupt
-        self.draws_: SubsetDraws = found
-        self.inclusion_probabilities_, self.inclusion_errors_ = found.inclusion()
-        names = self._names(np.arange(self.n_features_in_))
-        self.diagnostics_: Diagnostics = found.diagnostics(names)
+        self._store(found)
         if found.interrupted:
             raise KeyboardInterrupt
         warn_of_problems(self.diagnostics_, stacklevel=2)
         return self
+
+    def _store(self, found: SubsetDraws) -> None:
+        """Keep the draws, and what is known of each feature."""
+        self.draws_ = found
+        self.inclusion_probabilities_, self.inclusion_errors_ = found.inclusion()
+        names = self._names(np.arange(self.n_features_in_))
+        self.diagnostics_: Diagnostics = found.diagnostics(names)
 
     def _check_what_to_keep(self) -> None:
         """Refuse a threshold or a number that keeps nothing sensible."""
@@ -224,17 +229,12 @@ class SubsetSampler(TableSelector):
     # ------------------------------------------------------------------------------- files
 
     def _found_to_plain(self) -> Plain:
-        return {}, {
-            "inclusion": self.inclusion_probabilities_,
-            "inclusion_error": self.inclusion_errors_,
-        }
+        return joined(draws=self.draws_.to_plain())
 
     @classmethod
     def _fitted_from_plain(cls, entries: Entries) -> Known:
         known = super()._fitted_from_plain(entries)
-        for word in ("inclusion", "inclusion_error"):
-            field = Floats(known["n_features_in"], low=0.0, high=1.0)
-            known[word] = field.read(entries, word, known)
+        known["draws"] = Section(kind=SubsetDraws).read(entries, "draws", known)
         return known
 
     @classmethod
@@ -246,6 +246,5 @@ class SubsetSampler(TableSelector):
 
     def _load_fitted(self, fitted: Known) -> Self:
         super()._load_fitted(fitted)
-        self.inclusion_probabilities_ = fitted["inclusion"]
-        self.inclusion_errors_ = fitted["inclusion_error"]
+        self._store(fitted["draws"])
         return self

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from honestbayes.files.fields import Counts, Floats, Known, Packed
+from honestbayes.files.entries import Entries, Plain
+from honestbayes.files.fields import Counts, Field, Floats, Known, Packed
 from honestbayes.files.records import Check
 from honestbayes.models.subsets.problem import LOG, Moves
 from honestbayes.models.subsets.scores import SubsetScore
 from honestbayes.sampling.chains import Info, Schedule, State
-from honestbayes.sampling.draws import Diagnostics, Draws, diagnose
+from honestbayes.sampling.draws import Diagnostics, Draws, diagnose, draws_from_plain
 from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.types import AnyArray, BoolArray, FloatArray
@@ -174,6 +175,25 @@ class SubsetDraws:
     draws: Draws
     p: int
     interrupted: bool = False
+
+    def to_plain(self) -> Plain:
+        """Return all draws as plain data."""
+        return {}, dict(self.draws.values)
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> SubsetDraws:
+        """Return the draws in a file, of subsets of ``n_features_in`` features."""
+        p = known["n_features_in"]
+        shape = ("n_chains", "n_draws")
+        fields: dict[str, Field] = {
+            "bits": Packed(*shape, -(-p // 8)),
+            "size": Counts(*shape, high=p),
+            "score": Floats(*shape),
+        }
+        draws = draws_from_plain(fields, entries, {})
+        sizes = np.unpackbits(draws["bits"], axis=2, count=p).sum(axis=2)
+        entries.check(np.array_equal(sizes, draws["size"]), "size", "is not that of the subsets")
+        return cls(draws, p)
 
     def masks(self, draws: Draws | None = None) -> BoolArray:
         """Return which features each draw holds, shape (all draws, p)."""

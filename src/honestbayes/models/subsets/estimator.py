@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Field, Floats, Known, Packed
+from honestbayes.files.fields import Field, Known
 from honestbayes.files.records import Section
 from honestbayes.models.plain import (
     KindsInTable,
@@ -93,6 +93,8 @@ class AveragedNB(ClassifierMixin, KnowsTable):
     ----------
     inclusion_probabilities_, inclusion_errors_ : ndarray of shape (n_features,)
         Share of the subsets with each feature, and its Monte Carlo standard error.
+    draws_ : SubsetDraws
+        All draws, with ``most_visited(number)``.
     diagnostics_ : Diagnostics
         Of sizes, scores, and the features whose inclusion is known least well.
     coding_ : Coding
@@ -225,9 +227,10 @@ class AveragedNB(ClassifierMixin, KnowsTable):
         return self
 
     def _store(self, found: SubsetDraws) -> None:
-        """Keep what predictions need, and what is known of each feature."""
-        names = getattr(self, "feature_names_in_", None)
-        called = tuple(map(str, names)) if names is not None else tuple(map(str, range(found.p)))
+        """Keep the draws, what predictions need of them, and what is known of each feature."""
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(found.p)])
+        called = tuple(map(str, names))
+        self.draws_ = found
         self.inclusion_probabilities_, self.inclusion_errors_ = found.inclusion()
         self.diagnostics_: Diagnostics = found.diagnostics(called)
         self._subsets = found.draws.spread(MOST_AVERAGED).pooled("bits")
@@ -326,22 +329,16 @@ class AveragedNB(ClassifierMixin, KnowsTable):
         arrays = {
             "slots": self.counts_.slots,
             "class_count": self.counts_.classes,
-            "subsets": self._subsets,
-            "inclusion": self.inclusion_probabilities_,
-            "inclusion_error": self.inclusion_errors_,
         }
-        return joined(({}, arrays), coding=self.coding_.to_plain())
+        sections = {"coding": self.coding_.to_plain(), "draws": self.draws_.to_plain()}
+        return joined(({}, arrays), **sections)
 
     @classmethod
     def _fitted_from_plain(cls, entries: Entries) -> Known:
         known = super()._fitted_from_plain(entries)
-        p = known["n_features_in"]
         known["coding"] = Section(kind=Coding).read(entries, "coding", known)
         known["counts"] = LevelCounts.from_plain(entries, known)
-        known["subsets"] = Packed("n_subsets", -(-p // 8)).read(entries, "subsets", known)
-        entries.check(len(known["subsets"]) >= 1, "subsets", "hold no draw")
-        for word in ("inclusion", "inclusion_error"):
-            known[word] = Floats(p, low=0.0, high=1.0).read(entries, word, known)
+        known["draws"] = Section(kind=SubsetDraws).read(entries, "draws", known)
         return known
 
     @classmethod
@@ -352,7 +349,5 @@ class AveragedNB(ClassifierMixin, KnowsTable):
         super()._load_fitted(fitted)
         self.coding_, self.counts_ = fitted["coding"], fitted["counts"]
         self.class_count_ = self.counts_.classes
-        self._subsets = fitted["subsets"]
-        self.inclusion_probabilities_ = fitted["inclusion"]
-        self.inclusion_errors_ = fitted["inclusion_error"]
+        self._store(fitted["draws"])
         return self
