@@ -3,6 +3,7 @@
 from honestbayes.plots.alpha_posterior import AlphaPosteriorDisplay
 from honestbayes.plots.feature_path import FeaturePathDisplay
 from honestbayes.plots.inclusion import InclusionDisplay
+from honestbayes.plots.network import NetworkDisplay
 from honestbayes.plots.probability_scatter import ProbabilityScatterDisplay
 from honestbayes.plots.profit import ProfitDisplay
 from honestbayes.plots.reliability import ReliabilityDisplay
@@ -14,6 +15,7 @@ __all__ = [
     "AlphaPosteriorDisplay",
     "FeaturePathDisplay",
     "InclusionDisplay",
+    "NetworkDisplay",
     "ProbabilityScatterDisplay",
     "ProfitDisplay",
     "ReliabilityDisplay",

@@ -97,3 +97,12 @@ def unit_square(ax: Axes) -> None:
     ax.set_xticks(ticks)
     ax.set_yticks(ticks)
     tidy(ax)
+
+
+LONGEST_NAME = 24
+
+
+def short(name: str) -> str:
+    """Return a name that fits into a small place."""
+    line = " ".join(name.split())
+    return plain(line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from honestbayes.plots.drawing import GREY, look, new_axes, plain, tidy
+from honestbayes.plots.drawing import GREY, look, new_axes, plain, short, tidy
 from honestbayes.search.path import SelectionPath
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 _MOST_NAMES = 30
 """Steps whose features are named on the axis, at most."""
-
-_LONGEST_NAME = 24
 
 
 class SelectionPathDisplay:
@@ -98,7 +96,7 @@ class SelectionPathDisplay:
         path = self.path
         n_steps = path.feature.size
         is_named = n_steps <= _MOST_NAMES
-        names = ["(none)", *(_short(name) for name in path.name)] if is_named else []
+        names = ["(none)", *(short(name) for name in path.name)] if is_named else []
         longest = max([len(name) for name in names], default=0)
         size = max(2.0 + 0.34 * len(names), 5.6), 3.6 + 0.06 * longest
         self.ax_ = new_axes(ax, size)
@@ -134,9 +132,3 @@ class SelectionPathDisplay:
             label=label,
             zorder=2,
         )
-
-
-def _short(name: str) -> str:
-    """Return a name that fits under an axis."""
-    line = " ".join(name.split())
-    return plain(line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…")
