@@ -1,0 +1,1 @@
+"""Bayesian network classifiers, drawn from their posterior distribution."""

@@ -1,0 +1,58 @@
+"""Prior distributions of graphs, by their number of arcs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from honestbayes.types import FloatArray
+
+
+def most_arcs(k: int) -> int:
+    """Return how many arcs a graph of k features and the class can have: one for each pair."""
+    return k * (k + 1) // 2
+
+
+def check_prior(prior: Any) -> None:
+    """Refuse what is no prior."""
+    if isinstance(prior, str) and prior in ("sparse", "arcs", "uniform"):
+        return
+    if isinstance(prior, tuple | list) and len(prior) == 2 and prior[0] == "arcs":
+        factor = prior[1]
+        is_number = isinstance(factor, float | int | np.number) and not isinstance(factor, bool)
+        if is_number and 0 < factor < math.inf:
+            return
+    msg = (
+        f"prior={prior!r} is not 'sparse', 'arcs', 'uniform', or ('arcs', factor) with a factor "
+        "above 0."
+    )
+    raise ValueError(msg)
+
+
+def log_prior_of_arcs(prior: Any, k: int, n_columns: int) -> FloatArray:
+    """Return the log prior of a graph with 0, 1, ... arcs, up to a constant.
+
+    Parameters
+    ----------
+    prior : {"sparse", "arcs", "uniform"} or ("arcs", factor)
+        "uniform": every graph is as likely as any other. ("arcs", factor): each arc multiplies the
+        probability by a factor. "sparse": that factor is one over the number of columns, those that
+        were screened out included, so that however many columns are looked at, about one arc that
+        is none is expected from chance. "arcs": one over the number of ways to choose so many arcs.
+    k : int
+        Features.
+    n_columns : int
+        Columns of the table before screening.
+    """
+    check_prior(prior)
+    most = most_arcs(k)
+    arcs = np.arange(most + 1)
+    if prior == "uniform":
+        return np.zeros(most + 1)
+    if prior == "arcs":
+        return np.asarray(gammaln(arcs + 1) + gammaln(most - arcs + 1) - gammaln(most + 1))
+    factor = 1.0 / (n_columns + 1) if isinstance(prior, str) else float(prior[1])
+    return np.asarray(arcs * math.log(factor))

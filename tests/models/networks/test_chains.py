@@ -1,0 +1,226 @@
+"""Chains over graphs have the target that was asked for: exact checks on three features."""
+
+from functools import cache
+
+import numpy as np
+import oracles_networks as oracle
+import pytest
+
+from honestbayes.models.networks.kernels import walk
+from honestbayes.models.networks.moves import change, options, relate
+from honestbayes.models.networks.priors import log_prior_of_arcs
+from honestbayes.models.networks.problem import (
+    ADD_ARC,
+    ADD_FEATURE,
+    BACK,
+    BDEU,
+    DELETE_ARC,
+    DELETE_FEATURE,
+    K2,
+    REVERSE,
+    make_memory,
+    make_problem,
+)
+from honestbayes.models.networks.scores import family_score, remembered_score
+
+KINDS = {
+    ADD_FEATURE: "add feature",
+    DELETE_FEATURE: "delete feature",
+    ADD_ARC: "add arc",
+    DELETE_ARC: "delete arc",
+    REVERSE: "turn",
+}
+SCORES = {"k2": K2, "bdeu": BDEU}
+LEVELS = {0: 2, 1: 3, 2: 2, oracle.CLASS: 2}
+
+
+@cache
+def cases():
+    """Twelve cases in which features depend on the class and on each other."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 12)
+    a = np.where(rng.random(12) < 0.8, y, 1 - y)
+    b = np.where(rng.random(12) < 0.6, a, rng.integers(0, 3, 12))
+    c = rng.integers(0, 2, 12)
+    return np.column_stack([a, b, c]), y
+
+
+def small_problem(score, prior, most, reversal, size=2.0, n_columns=3):
+    rows, y = cases()
+    return make_problem(
+        rows,
+        y,
+        np.array([2, 3, 2]),
+        2,
+        log_prior_of_arcs(prior, 3, n_columns),
+        max_parents=most,
+        score=SCORES[score],
+        size=size,
+        reversal=reversal,
+    )
+
+
+@cache
+def space(most):
+    return oracle.all_graphs(3, most)
+
+
+def related(graph, k):
+    parents = np.array(oracle.masks(graph, k), dtype=np.int64)
+    children, below, sets = np.zeros_like(parents), np.zeros_like(parents), np.zeros(4, np.int64)
+    relate(parents, children, below, sets)
+    return parents, children, below, sets
+
+
+def moves_of(graph, k, most, kind):
+    """All graphs that the package proposes, and their number as it counts them."""
+    state = related(graph, k)
+    number, _, _ = options(*state, most, kind, -1)
+    found = []
+    for chosen in range(number):
+        _, source, target = options(*state, most, kind, chosen)
+        parents = state[0].copy()
+        change(parents, kind, source, target)
+        found.append(oracle.from_masks(parents, k))
+    return found
+
+
+def test_the_space_of_three_features_has_153_graphs():
+    assert len(space(99)) == 153
+
+
+@pytest.mark.parametrize("most", [99, 3, 2, 1])
+def test_moves_are_those_of_the_words_and_can_be_undone(most):
+    reached = set()
+    for graph in space(most):
+        expected = oracle.neighbours(graph, 3, most)
+        for kind, word in KINDS.items():
+            found = moves_of(graph, 3, most, kind)
+            assert len(found) == len(set(found))
+            assert set(found) == set(expected[word])
+            for new in found:
+                assert graph in moves_of(new, 3, most, BACK[kind])
+            reached |= set(found)
+    assert reached | {frozenset()} == set(space(most))
+
+
+def test_moves_of_four_features_are_those_of_the_words():
+    rng = np.random.default_rng(0)
+    graph = frozenset()
+    for _ in range(300):
+        expected = oracle.neighbours(graph, 4, 3)
+        for kind, word in KINDS.items():
+            assert sorted(map(sorted_arcs, moves_of(graph, 4, 3, kind))) == sorted(
+                map(sorted_arcs, expected[word])
+            )
+        steps = [new for found in expected.values() for new in found]
+        graph = steps[rng.integers(len(steps))]
+
+
+def sorted_arcs(graph):
+    return sorted(map(str, graph))
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_scores_are_products_of_predictions(score):
+    rows, y = cases()
+    problem = small_problem(score, "uniform", 99, 0.2)
+    memory = make_memory(problem)
+    for graph in space(99)[::7]:
+        values = oracle.masks(graph, 3)
+        total = sum(family_score(problem, memory, j, values[j]) for j in range(4))
+        expected = oracle.log_score(graph, rows.tolist(), y.tolist(), LEVELS, score, 2.0)
+        assert total == pytest.approx(expected, abs=1e-9)
+
+
+def test_scores_of_many_combinations_are_the_same():
+    """So many levels that combinations are numbered anew."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.integers(0, 9, (60, 4)), rng.integers(0, 2, 60)
+    words = {"max_parents": 9, "size": 3.0, "reversal": 0.1}
+    prior = log_prior_of_arcs("uniform", 4, 4)
+    levels = {0: 9, 1: 9, 2: 9, 3: 9, oracle.CLASS: 2}
+    for name, score in SCORES.items():
+        problem = make_problem(rows, y, np.full(4, 9), 2, prior, score=score, **words)
+        graph = frozenset({(j, 3) for j in range(3)} | {(oracle.CLASS, 3)})
+        total = sum(
+            family_score(problem, make_memory(problem), j, m)
+            for j, m in enumerate(oracle.masks(graph, 4))
+        )
+        expected = oracle.log_score(graph, rows.tolist(), y.tolist(), levels, name, 3.0)
+        assert total == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_is_remembered_is_what_is_computed():
+    problem = small_problem("bdeu", "uniform", 99, 0.2)
+    memory = make_memory(problem, 4)  # so small that places are taken again and again
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        node = int(rng.integers(0, 4))
+        given = int(rng.integers(0, 16)) & ~(1 << node)
+        fresh = family_score(problem, make_memory(problem, 4), node, given)
+        assert remembered_score(problem, memory, node, given) == fresh
+
+
+def run(problem, n_draws, thin, seed, cache_size=256):
+    parents = np.zeros(4, dtype=np.int64)
+    graphs = np.zeros((n_draws, 4), dtype=np.int64)
+    arcs, sizes = np.zeros(n_draws, dtype=np.int64), np.zeros(n_draws, dtype=np.int64)
+    scores = np.zeros(n_draws)
+    rng = np.random.default_rng(seed)
+    memory = make_memory(problem, cache_size)
+    walk(rng, parents, problem, memory, thin, graphs, arcs, sizes, scores)
+    return graphs, arcs, sizes, scores
+
+
+def shares_and_gaps(problem, graphs, pi, most, reversal, n_draws=150_000, thin=3, seed=0):
+    """Shares of graphs in a long run, in standard errors from the target."""
+    found, *_ = run(problem, n_draws, thin, seed)
+    masks, count = np.unique(found, axis=0, return_counts=True)
+    place = {g: i for i, g in enumerate(graphs)}
+    share = np.zeros(len(graphs))
+    share[[place[oracle.from_masks(m, 3)] for m in masks]] = count / n_draws
+    matrix = np.linalg.matrix_power(
+        oracle.transition_matrix(graphs, pi, 3, most, reversal), thin
+    )
+    fundamental = np.linalg.inv(np.eye(pi.size) - matrix + pi[None])
+    error = np.sqrt(pi * (2 * np.diag(fundamental) - 1 - pi) / n_draws)
+    return share, (share - pi) / error
+
+
+@pytest.mark.parametrize(
+    ("score", "prior", "most", "reversal"),
+    [
+        ("k2", "uniform", 99, 0.2),
+        ("bdeu", "uniform", 99, 0.0),
+        ("k2", "arcs", 2, 0.3),
+        ("bdeu", ("arcs", 0.7), 3, 0.1),
+        ("k2", "sparse", 1, 0.2),
+    ],
+)
+def test_long_runs_visit_all_graphs_as_often_as_the_target_says(score, prior, most, reversal):
+    rows, y = cases()
+    graphs = space(most)
+    pi = oracle.target(graphs, rows.tolist(), y.tolist(), LEVELS, score, 2.0, prior, 3)
+    problem = small_problem(score, prior, most, reversal)
+    share, gap = shares_and_gaps(problem, graphs, pi, most, reversal)
+    often = pi * 150_000 > 50
+    assert share[~often].sum() < 0.02
+    # One false alarm in ten thousand, with Bonferroni.
+    assert np.max(np.abs(gap[often])) < 5.0
+    assert np.mean(gap[often] ** 2) < 2.0
+
+
+def test_draws_say_what_they_are_and_do_not_depend_on_what_is_remembered():
+    problem = small_problem("k2", "arcs", 99, 0.2)
+    rows, y = cases()
+    graphs, arcs, sizes, scores = run(problem, 200, 2, 5)
+    small = run(problem, 200, 2, 5, cache_size=1)
+    for one, two in zip((graphs, arcs, sizes, scores), small, strict=True):
+        assert np.array_equal(one, two)
+    for masks, a, s, value in list(zip(graphs, arcs, sizes, scores, strict=True))[::20]:
+        graph = oracle.from_masks(masks, 3)
+        assert len(graph) == a
+        assert len(oracle.blanket(graph)) == s
+        expected = oracle.log_score(graph, rows.tolist(), y.tolist(), LEVELS, "k2")
+        assert value == pytest.approx(expected, abs=1e-9)

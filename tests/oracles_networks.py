@@ -1,0 +1,194 @@
+"""Networks by brute force: all graphs, their scores, targets and transition matrices.
+
+A graph is a frozenset of arcs (source, target); features are 0, 1, ..., the class is "c". Shares no
+code with the package.
+"""
+
+from itertools import combinations, permutations, product
+from math import comb, log
+
+import numpy as np
+
+CLASS = "c"
+
+
+def has_cycle(arcs, nodes):
+    """Whether there is a directed cycle: no order of the nodes fits all arcs."""
+    left, arcs = set(nodes), set(arcs)
+    while left:
+        free = {v for v in left if not any(t == v and s in left for s, t in arcs)}
+        if not free:
+            return True
+        left -= free
+    return False
+
+
+def parents(graph, node):
+    return {s for s, t in graph if t == node}
+
+
+def children(graph, node):
+    return {t for s, t in graph if s == node}
+
+
+def is_valid(graph, k, most):
+    """Whether every arc enters the class or a child of it, without cycles and with few parents."""
+    nodes = [*range(k), CLASS]
+    good = all(t == CLASS or (CLASS, t) in graph for _, t in graph)
+    good = good and all(len(parents(graph, v)) <= most for v in nodes)
+    return good and not has_cycle(graph, nodes)
+
+
+def all_graphs(k, most=99):
+    """All graphs of the space, by going through every set of arcs."""
+    nodes = [*range(k), CLASS]
+    pairs = list(combinations(nodes, 2))
+    found = []
+    for choice in product((0, 1, 2), repeat=len(pairs)):
+        arcs = frozenset(
+            pair if c == 1 else pair[::-1] for pair, c in zip(pairs, choice, strict=True) if c
+        )
+        if is_valid(arcs, k, most):
+            found.append(arcs)
+    return found
+
+
+def blanket(graph):
+    """Parents and children of the class, and the children's other parents."""
+    own = parents(graph, CLASS) | children(graph, CLASS)
+    for child in children(graph, CLASS):
+        own |= parents(graph, child)
+    return own - {CLASS}
+
+
+def neighbours(graph, k, most):
+    """Graphs one move away, by kind, from the words of the rules."""
+    nodes = [*range(k), CLASS]
+    kinds = {"add feature": [], "delete feature": [], "add arc": [], "delete arc": [], "turn": []}
+    before = blanket(graph)
+    for arc in permutations(nodes, 2):
+        if arc in graph:
+            new = graph - {arc}
+            if is_valid(new, k, most):
+                kind = "delete arc" if blanket(new) == before else "delete feature"
+                kinds[kind].append(new)
+            new = new | {arc[::-1]}
+            if is_valid(new, k, most):
+                kinds["turn"].append(new)
+        elif arc[::-1] not in graph:
+            new = graph | {arc}
+            if is_valid(new, k, most):
+                kinds["add arc" if blanket(new) == before else "add feature"].append(new)
+    return kinds
+
+
+def proposals(graphs, k, most, reversal):
+    """The matrix of proposals; what cannot be proposed stays."""
+    place = {g: i for i, g in enumerate(graphs)}
+    q = np.zeros((len(graphs), len(graphs)))
+    for g, i in place.items():
+        for kind, found in neighbours(g, k, most).items():
+            share = reversal if kind == "turn" else (1 - reversal) / 4
+            for new in found:
+                q[i, place[new]] += share / len(found)
+    return q
+
+
+def transition_matrix(graphs, pi, k, most, reversal):
+    """The matrix of Metropolis and Hastings."""
+    q = proposals(graphs, k, most, reversal)
+    ratio = np.divide(pi[None] * q.T, pi[:, None] * q, out=np.zeros_like(q), where=q > 0)
+    matrix = q * np.minimum(1, ratio)
+    matrix[np.diag_indices(len(pi))] += 1 - matrix.sum(axis=1)
+    return matrix
+
+
+def cell(row, y, node):
+    return y if node == CLASS else row[node]
+
+
+def cell_weight(node, given, n_levels, score, size):
+    """The Dirichlet parameter of each cell."""
+    if score == "k2":
+        return 1.0
+    number = n_levels[node]
+    for parent in given:
+        number *= n_levels[parent]
+    return size / number
+
+
+def predictive(rows, labels, row, y, node, given, n_levels, score, size):
+    """P(cell of the node | its parents' cells, earlier cases)."""
+    a = cell_weight(node, given, n_levels, score, size)
+    same = [
+        i
+        for i in range(len(rows))
+        if all(cell(rows[i], labels[i], p) == cell(row, y, p) for p in given)
+    ]
+    own = sum(cell(rows[i], labels[i], node) == cell(row, y, node) for i in same)
+    return (own + a) / (len(same) + a * n_levels[node])
+
+
+def log_score(graph, rows, labels, n_levels, score, size=1.0):
+    """Log marginal likelihood: the product of predictions of one case after the other."""
+    total = 0.0
+    for node in n_levels:
+        given = sorted(parents(graph, node), key=str)
+        for i in range(len(rows)):
+            total += log(
+                predictive(
+                    rows[:i], labels[:i], rows[i], labels[i], node, given, n_levels, score, size
+                )
+            )
+    return total
+
+
+def prior_weight(graph, prior, k, n_columns):
+    arcs = len(graph)
+    if prior == "uniform":
+        return 1.0
+    if prior == "arcs":
+        return 1 / comb(k * (k + 1) // 2, arcs)
+    factor = 1 / (n_columns + 1) if prior == "sparse" else prior[1]
+    return factor**arcs
+
+
+def target(graphs, rows, labels, n_levels, score, size, prior, n_columns):
+    """Posterior probability of each graph."""
+    k = len(n_levels) - 1
+    logs = np.array([log_score(g, rows, labels, n_levels, score, size) for g in graphs])
+    weight = np.exp(logs - logs.max())
+    weight *= [prior_weight(g, prior, k, n_columns) for g in graphs]
+    return weight / weight.sum()
+
+
+def class_probabilities(graph, rows, labels, n_levels, score, size, row):
+    """P(class | row) of one graph from its joint table; None is a missing cell."""
+    k = len(n_levels) - 1
+    total = np.zeros(n_levels[CLASS])
+    choices = [range(n_levels[j]) if row[j] is None else [row[j]] for j in range(k)]
+    for cells in product(*choices):
+        for y in range(n_levels[CLASS]):
+            p = 1.0
+            for node in n_levels:
+                given = sorted(parents(graph, node), key=str)
+                p *= predictive(rows, labels, cells, y, node, given, n_levels, score, size)
+            total[y] += p
+    return total / total.sum()
+
+
+def masks(graph, k):
+    """Parents of each node as bits, the class last."""
+    number = {**{j: j for j in range(k)}, CLASS: k}
+    result = [0] * (k + 1)
+    for s, t in graph:
+        result[number[t]] |= 1 << number[s]
+    return result
+
+
+def from_masks(values, k):
+    """The graph of `masks`."""
+    name = {**{j: j for j in range(k)}, k: CLASS}
+    return frozenset(
+        (name[i], name[j]) for j in range(k + 1) for i in range(k + 1) if int(values[j]) >> i & 1
+    )
