@@ -143,22 +143,20 @@ def log_score(graph, rows, labels, n_levels, score, size=1.0):
     return total
 
 
-def prior_weight(graph, prior, k, n_columns):
+def prior_weight(graph, prior, n_columns):
     arcs = len(graph)
     if prior == "uniform":
         return 1.0
     if prior == "arcs":
-        return 1 / comb(k * (k + 1) // 2, arcs)
-    factor = 1 / (n_columns + 1) if prior == "sparse" else prior[1]
-    return factor**arcs
+        return 1 / comb(n_columns * (n_columns + 1), arcs)
+    return prior[1] ** arcs
 
 
 def target(graphs, rows, labels, n_levels, score, size, prior, n_columns):
     """Posterior probability of each graph."""
-    k = len(n_levels) - 1
     logs = np.array([log_score(g, rows, labels, n_levels, score, size) for g in graphs])
     weight = np.exp(logs - logs.max())
-    weight *= [prior_weight(g, prior, k, n_columns) for g in graphs]
+    weight *= [prior_weight(g, prior, n_columns) for g in graphs]
     return weight / weight.sum()
 
 

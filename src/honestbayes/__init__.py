@@ -24,6 +24,7 @@ from honestbayes.models.interactions import (
 )
 from honestbayes.models.mixed import SelectiveMixedNB
 from honestbayes.models.mixture import SelectiveMixture
+from honestbayes.models.networks import AveragedNetworkClassifier
 from honestbayes.models.plain import DiscreteNB
 from honestbayes.models.real import SelectiveGaussianNB
 from honestbayes.models.subsets import AveragedNB
@@ -42,6 +43,7 @@ except PackageNotFoundError:  # imported from a source tree that was not install
 
 __all__ = [
     "AveragedNB",
+    "AveragedNetworkClassifier",
     "BoostedProbabilitySelector",
     "DiscreteNB",
     "ForwardProbabilitySelector",

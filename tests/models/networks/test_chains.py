@@ -195,7 +195,7 @@ def shares_and_gaps(problem, graphs, pi, most, reversal, n_draws=150_000, thin=3
         ("bdeu", "uniform", 99, 0.0),
         ("k2", "arcs", 2, 0.3),
         ("bdeu", ("arcs", 0.7), 3, 0.1),
-        ("k2", "sparse", 1, 0.2),
+        ("k2", "arcs", 99, 0.2),
     ],
 )
 def test_long_runs_visit_all_graphs_as_often_as_the_target_says(score, prior, most, reversal):

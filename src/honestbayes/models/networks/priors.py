@@ -18,17 +18,14 @@ def most_arcs(k: int) -> int:
 
 def check_prior(prior: Any) -> None:
     """Refuse what is no prior."""
-    if isinstance(prior, str) and prior in ("sparse", "arcs", "uniform"):
+    if isinstance(prior, str) and prior in ("arcs", "uniform"):
         return
     if isinstance(prior, tuple | list) and len(prior) == 2 and prior[0] == "arcs":
         factor = prior[1]
         is_number = isinstance(factor, float | int | np.number) and not isinstance(factor, bool)
         if is_number and 0 < factor < math.inf:
             return
-    msg = (
-        f"prior={prior!r} is not 'sparse', 'arcs', 'uniform', or ('arcs', factor) with a factor "
-        "above 0."
-    )
+    msg = f"prior={prior!r} is not 'arcs', 'uniform', or ('arcs', factor) with a factor above 0."
     raise ValueError(msg)
 
 
@@ -37,22 +34,22 @@ def log_prior_of_arcs(prior: Any, k: int, n_columns: int) -> FloatArray:
 
     Parameters
     ----------
-    prior : {"sparse", "arcs", "uniform"} or ("arcs", factor)
-        "uniform": every graph is as likely as any other. ("arcs", factor): each arc multiplies the
-        probability by a factor. "sparse": that factor is one over the number of columns, those that
-        were screened out included, so that however many columns are looked at, about one arc that
-        is none is expected from chance. "arcs": one over the number of ways to choose so many arcs.
+    prior : {"arcs", "uniform"} or ("arcs", factor)
+        "arcs": one over the number of ways to choose so many of the p (p + 1) arcs that p columns
+        and the class could have; columns that were screened out count. So the more columns are
+        looked at, the stronger the first arcs have to be, and where there are many already, more
+        are expected. ("arcs", factor): each arc multiplies the probability by a factor.
+        "uniform": every graph is as likely as any other.
     k : int
         Features.
     n_columns : int
         Columns of the table before screening.
     """
     check_prior(prior)
-    most = most_arcs(k)
-    arcs = np.arange(most + 1)
-    if prior == "uniform":
-        return np.zeros(most + 1)
-    if prior == "arcs":
-        return np.asarray(gammaln(arcs + 1) + gammaln(most - arcs + 1) - gammaln(most + 1))
-    factor = 1.0 / (n_columns + 1) if isinstance(prior, str) else float(prior[1])
-    return np.asarray(arcs * math.log(factor))
+    arcs = np.arange(most_arcs(k) + 1)
+    if isinstance(prior, str):
+        if prior == "uniform":
+            return np.zeros(arcs.size)
+        whole = n_columns * (n_columns + 1)
+        return np.asarray(gammaln(arcs + 1) + gammaln(whole - arcs + 1) - gammaln(whole + 1))
+    return np.asarray(arcs * math.log(prior[1]))

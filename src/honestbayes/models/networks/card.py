@@ -1,0 +1,30 @@
+"""The card of network classifiers."""
+
+from __future__ import annotations
+
+from honestbayes.models.networks.estimator import AveragedNetworkClassifier
+from honestbayes.models.shared.card import Card
+
+CARDS = (
+    Card(
+        estimator=AveragedNetworkClassifier,
+        name="networks",
+        title="average over networks",
+        place=5,
+        summary="categories and flags that depend on each other, averaged over Bayesian networks; "
+        "of more than 30 columns those that tell most of the class; slower",
+        page="categories and flags that depend on each other, averaged over Bayesian networks",
+        only_categories=True,
+        sampled=True,
+        drawn_once=True,
+        # A slope would need the chains of twenty more fits inside each.
+        has_slope=False,
+        beyond="arcs between features",
+        uncorrected=None,
+        words=("missing",),
+        # In folds the cases that are held out tell less than chains do; the final chains are those
+        # of the estimator's own defaults.
+        in_folds={"n_chains": 2, "n_samples": 300, "n_warmup": 100, "n_doublings": 0},
+        final={"n_chains": 4, "n_samples": 500, "n_warmup": 200, "n_doublings": 2},
+    ),
+)

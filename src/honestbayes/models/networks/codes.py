@@ -1,0 +1,93 @@
+"""How the cells of columns become codes: levels, and what a missing cell is."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Flag, Known
+from honestbayes.files.records import Section
+from honestbayes.models.shared.parts import Describe
+from honestbayes.sources.columns import as_columns, column_cells, number_text
+from honestbayes.sources.levels import MISSING, CategoryTable, Levels, encode_columns
+from honestbayes.types import AnyArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Codes:
+    """The codes of some columns.
+
+    Attributes
+    ----------
+    levels : Levels
+        Levels of the columns.
+    missing_is_level : bool
+        Whether a missing cell is a level of its own, the one after all others.
+    """
+
+    levels: Levels
+    missing_is_level: bool
+
+    @property
+    def n_levels(self) -> IntArray:
+        """Number of codes of each column."""
+        return np.asarray(self.levels.n_levels + self.missing_is_level)
+
+    def of_training(self, codes: AnyArray) -> AnyArray:
+        """Return codes of training cells, of which missing ones are -1."""
+        if self.missing_is_level:
+            return np.where(codes == MISSING, self.levels.n_levels, codes)
+        return codes
+
+    def read(self, X: Any, describe: Describe) -> IntArray:
+        """Return codes of a table; unknown levels are missing, with a warning."""
+        codes, unknown = encode_columns(X, self.levels, describe)
+        if unknown:
+            position, value, _ = unknown[0]
+            total = sum(number for _, _, number in unknown)
+            cells = "1 cell is" if total == 1 else f"{total} cells are"
+            shown = repr(value) if isinstance(value, str) else number_text(value)
+            warnings.warn(
+                f"{cells} taken for missing: levels not seen in fit, such as {shown} in "
+                f"{describe(position)}.",
+                UserWarning,
+                stacklevel=6,
+            )
+        if self.missing_is_level:
+            is_missing, columns = codes == MISSING, as_columns(X)
+            for place, _, _ in unknown:  # a level that fit has not seen is not a missing cell
+                cells_of = columns.get(place), columns.name(place)
+                is_missing[:, place] &= column_cells(*cells_of, any_number=True)[1]
+            codes = np.where(is_missing, self.levels.n_levels, codes)
+        return codes
+
+    def to_plain(self) -> Plain:
+        """Return levels, and what a missing cell is."""
+        content = {"missing_is_level": self.missing_is_level}
+        return joined((content, {}), levels=self.levels.to_plain())
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> Codes:
+        """Return the codes of ``known["n_columns"]`` columns."""
+        levels = Section(kind=Levels).read(entries, "levels", known)
+        return cls(levels, Flag().read(entries, "missing_is_level", known))
+
+
+def check_missing(table: CategoryTable, *, missing_is_level: bool) -> None:
+    """Refuse missing training cells, unless they are levels."""
+    found = np.flatnonzero(np.any(table.codes == MISSING, axis=0)).tolist()
+    if found and not missing_is_level:
+        names = table.feature_names
+        shown = ", ".join(str(j) if names is None else repr(names[j]) for j in found[:5])
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        what = "column" if len(found) == 1 else "columns"
+        msg = (
+            f"X contains NaN: cells are missing in {what} {shown}{more}. The score of a graph "
+            "needs complete training cases; fill them in, or make missing a level of its own by "
+            "missing='level'. Missing cells of rows to predict are summed over."
+        )
+        raise ValueError(msg)

@@ -1,0 +1,325 @@
+"""Bayesian network classifiers, averaged over the posterior distribution of their graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from honestbayes.files.fields import Field, Known
+from honestbayes.models.networks.codes import check_missing
+from honestbayes.models.networks.explain import Edges, edges_of, feature_table
+from honestbayes.models.networks.part import NetworkPart, NetworkTraining
+from honestbayes.models.networks.settings import NetworkSettings, network_settings, sampling_of
+from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.layer import Layer
+from honestbayes.models.shared.parameters import check_level_and_draws
+from honestbayes.models.shared.parts import FittedPart, TrainingLabels
+from honestbayes.sampling.draws import Diagnostics, Draws
+from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.sources.kinds import Kind
+from honestbayes.sources.levels import category_table
+from honestbayes.types import BoolArray, FloatArray
+
+_CLASS = "(class)"
+
+
+class AveragedNetworkClassifier(SelectiveNaiveBayes):
+    """Bayesian network classifier of categorical features, averaged over graphs.
+
+    A graph says which features tell something of the class, and which of them depend on each other
+    given the class; naive Bayes is one of many. Markov chains draw graphs from their posterior
+    distribution, and a prediction is the mean over the draws, so that a dependence that the data
+    cannot decide about is there in some of them.
+
+    Parameters
+    ----------
+    score : {"k2", "bdeu"}, default="k2"
+        Prior of the probabilities in each table, which are integrated out: 1 for each cell, or
+        ``equivalent_sample_size`` shared by all cells of a table.
+    equivalent_sample_size : float, default=1.0
+        Of "bdeu".
+    prior : {"arcs", "uniform"} or ("arcs", factor), default="arcs"
+        Of graphs. "arcs": one over the number of ways to choose as many of all possible arcs, so
+        that the more columns there are, the stronger the first arcs have to be. ("arcs", factor):
+        each arc multiplies the probability by a factor. "uniform": all graphs alike; with many
+        columns luck is then taken for signal.
+    max_parents : int, default=4
+        The most parents of a node, the class counted.
+    max_features : int, default=30
+        Of a wider table the columns with the most mutual information with the class are kept, at
+        most 62. The prior "arcs" counts the others too. With ``recalibrate="layer"`` they are
+        chosen again in every fold that is held out.
+    missing : {"refuse", "level"}, default="refuse"
+        Whether a missing training cell is an error, or a level of its own. At prediction with
+        "refuse", missing cells, and levels that `fit` has not seen, are summed over.
+    n_features_to_select : int or "all", default="all"
+        Fewer columns than ``max_features``, by the same measure.
+    threshold : float, optional
+        Instead, keep columns whose absolute correlation is above this bound.
+    always_keep : list of names or indices, or mask, optional
+        Columns that are kept whatever their mutual information; graphs need not use them.
+    class_pseudocounts : float or array-like, default=1.0
+        Dirichlet prior of the class frequencies, from which another prevalence is reckoned.
+    class_prior : array-like of shape (n_classes,), optional
+        Prevalences where the model is used, in the order of ``classes_``.
+    recalibrate : {"layer", "slope"} or None, default=None
+        "layer": slope and lapses, averaged over; "slope": one factor on the evidence. Both are
+        learned from held-out predictions inside `fit`, for which chains run again many times.
+    n_chains, n_samples, n_warmup : int, default=4, 500, 200
+        Chains; draws that are kept of each, and draws before these.
+    n_doublings : int, default=2
+        How often chains may go on to twice their length where they do not agree.
+    thin : int, optional
+        Proposals for each draw; by default ten for each column, and 50 at least.
+    n_jobs : int, optional
+        Chains at work at once.
+    checkpoint : path-like, optional
+        Where chains are written now and then, and from where `fit` goes on when it finds them.
+    verbose : bool, default=False
+        Whether to show how far the chains are.
+    random_state : int, RandomState or None, default=None
+        Seeds the chains, and what intervals draw.
+
+    Attributes
+    ----------
+    inclusion_probabilities_, inclusion_errors_ : ndarray of shape (n_features,)
+        Share of the graphs in which each feature is in the class's Markov blanket, and its Monte
+        Carlo standard error; 0 for columns that were screened out.
+    edge_probabilities_ : ndarray of shape (k + 1, k + 1)
+        Share of the graphs with an arc from one node to another; nodes are the kept columns in the
+        order of `get_feature_names_out`, then the class.
+    diagnostics_ : Diagnostics
+        Of arcs, features in the blanket, log scores, and the features that are known least well.
+    draws_ : Draws
+        The same numbers of all draws: ``arcs``, ``size`` and ``score``.
+    selection_ : Selection
+        Columns that graphs are over.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_ : ndarray of shape (n_classes,)
+        Training cases in each class.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features, where X has them.
+
+    Notes
+    -----
+    Graphs are those in which every arc enters the class or a child of the class; any graph predicts
+    the class as one of these does. Missing cells are summed over exactly, up to 1,024 combinations
+    of levels in a graph; beyond that each table is summed over its missing parents as if they were
+    independent of all else.
+
+    References
+    ----------
+    Egmont-Petersen, M. Feature selection by Markov chain Monte Carlo sampling: a Bayesian approach;
+    section 4.4. Friedman, N., Geiger, D. and Goldszmidt, M. (1997), Bayesian network classifiers,
+    Machine Learning 29, 131-163.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes import AveragedNetworkClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 300)
+    >>> X = rng.integers(0, 2, (300, 6))
+    >>> X[:, 2] = np.where(rng.random(300) < 0.8, y, 1 - y)
+    >>> X[:, 4] = X[:, 2]
+    >>> model = AveragedNetworkClassifier(random_state=0).fit(X, y)
+    >>> model.predict_proba([[0, 0, 1, 0, 1, 0]]).round(1)
+    array([[0.2, 0.8]])
+    """
+
+    _kind: ClassVar[str] = "AveragedNetworkClassifier"
+    _kind_of_features: ClassVar[Kind] = "categorical"
+    _explain_part = staticmethod(feature_table)
+    _part_classes: ClassVar[Mapping[str, type]] = {"networks": NetworkPart}
+    _fitted_choices: ClassVar[Mapping[str, Field]] = {}
+
+    def __init__(
+        self,
+        *,
+        score: Literal["k2", "bdeu"] = "k2",
+        equivalent_sample_size: float = 1.0,
+        prior: Any = "arcs",
+        max_parents: int = 4,
+        max_features: int = 30,
+        missing: Literal["refuse", "level"] = "refuse",
+        n_features_to_select: int | Literal["all"] | None = "all",
+        threshold: float | None = None,
+        always_keep: Any = None,
+        class_pseudocounts: Any = 1.0,
+        class_prior: Any = None,
+        recalibrate: Literal["layer", "slope"] | None = None,
+        n_chains: int = 4,
+        n_samples: int = 500,
+        n_warmup: int = 200,
+        n_doublings: int = 2,
+        thin: int | None = None,
+        n_jobs: int | None = None,
+        checkpoint: Any = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.score = score
+        self.equivalent_sample_size = equivalent_sample_size
+        self.prior = prior
+        self.max_parents = max_parents
+        self.max_features = max_features
+        self.missing = missing
+        self.n_features_to_select = n_features_to_select
+        self.threshold = threshold
+        self.always_keep = always_keep
+        self.class_pseudocounts = class_pseudocounts
+        self.class_prior = class_prior
+        self.recalibrate = recalibrate
+        self.n_chains = n_chains
+        self.n_samples = n_samples
+        self.n_warmup = n_warmup
+        self.n_doublings = n_doublings
+        self.thin = thin
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = self.missing == "level"
+        tags.input_tags.sparse = True
+        return tags
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **refused: Any) -> Self:
+        """Screen columns and run chains.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Training rows. A cell is a text or a whole number from 0 on, or any number in a column
+            that a frame calls a category.
+        y : array-like of shape (n,)
+            Class labels of two or more kinds.
+        groups : array-like of shape (n,), optional
+            Cases of one group are held out together where anything is learned from held-out cases.
+        **refused
+            ``sample_weight`` is refused: cases are counted whole.
+
+        Notes
+        -----
+        Interrupted by the user, `fit` keeps what was drawn so far: the model can predict, and with
+        a ``checkpoint`` another `fit` goes on from there.
+        """
+        super().fit(X, y, groups=groups, **refused)
+        if self._part.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def _training_parts(self, X: Any, labels: TrainingLabels) -> list[NetworkTraining]:
+        self._settings(np.zeros(X.shape[1], dtype=bool))
+        table = category_table(X)
+        always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
+        settings = self._settings(always)
+        check_missing(table, missing_is_level=settings.missing == "level")
+        sampling = sampling_of(self.get_params(deep=False), settings)
+        return [NetworkTraining(settings, table, labels, self.random_state, sampling)]
+
+    def _settings(self, always_keep: BoolArray) -> NetworkSettings:
+        return network_settings(self.get_params(deep=False), always_keep)
+
+    @classmethod
+    def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        return network_settings(parameters, always_keep)
+
+    @property
+    def _part(self) -> NetworkPart:
+        (part,) = self._parts
+        assert isinstance(part, NetworkPart)
+        return part
+
+    def _store(self, parts: Sequence[FittedPart]) -> None:
+        (part,) = parts
+        assert isinstance(part, NetworkPart)
+        self._log_prior = part.log_prior
+        self.selection_: Selection = part.selection
+        self.draws_: Draws = part.fit.draws
+        self.diagnostics_: Diagnostics = part.fit.diagnostics
+        (columns,) = self._kept_columns()
+        self.inclusion_probabilities_ = np.zeros(self.n_features_in_)
+        self.inclusion_errors_ = np.zeros(self.n_features_in_)
+        self.inclusion_probabilities_[columns] = part.fit.inclusion
+        self.inclusion_errors_[columns] = part.fit.inclusion_error
+        self.edge_probabilities_ = part.fit.edges
+
+    # --------------------------------------------------------------- prediction
+
+    def predict_proba_interval(
+        self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 500
+    ) -> FloatArray:
+        """Return intervals for P(class | x).
+
+        An interval holds ``level`` of the distribution of P(class | x, graph, parameters) over
+        graphs and over the parameters of their tables, all drawn from the posterior distribution;
+        `predict_proba` has the parameters integrated out, and is about the middle of it.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows to predict.
+        level : float, default=0.9
+            Probability that the interval holds.
+        class_prior : array-like of shape (n_classes,), optional
+            Prevalences where the model is used.
+        n_draws : int, default=500
+            Draws that are used.
+
+        Returns
+        -------
+        ndarray of shape (n, 2), or (n, n_classes, 2) for more than two classes
+            Lower and upper bounds, for two classes those of ``classes_[1]``.
+        """
+        check_level_and_draws(level, n_draws)
+        n_rows, values = self._read(X)
+        given = self._given_log_prior(class_prior)
+        log_prior = self._log_prior if given is None else given
+        cells = values[0][1] if values else np.zeros((n_rows, 0), dtype=np.int64)
+        layer = Layer.plugged_in(self.slope_)
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        result = np.empty((n_rows, self.classes_.size, 2))
+        for rows, proba in self._part.fit.probabilities(cells, n_draws):
+            evidence = np.log(np.maximum(proba, 1e-300)) - self._log_prior
+            flat = layer.log_proba(evidence.reshape(-1, proba.shape[2]), log_prior)
+            drawn = np.exp(flat).reshape(proba.shape)
+            result[rows] = np.moveaxis(np.quantile(drawn, tails, axis=1), 0, 2)
+        return result if self.classes_.size > 2 else result[:, 1]
+
+    # --------------------------------------------------------------- explanation
+
+    def edges(self, least: float = 0.01) -> Edges:
+        """Return arcs and their probabilities, the most probable first.
+
+        Parameters
+        ----------
+        least : float, default=0.01
+            The smallest probability that is shown.
+        """
+        check_is_fitted(self)
+        names, _ = self._names_and_classes()
+        return edges_of(self._part, names, _CLASS, least)
+
+    def sections(self) -> dict[str, Any]:
+        """Return the most probable arcs."""
+        return {"edges": self.edges()}
+
+    def to_arviz(self) -> Any:
+        """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x)."""
+        check_is_fitted(self)
+        return self.draws_.to_arviz(["arcs", "size"], ["score"])

@@ -1,0 +1,95 @@
+"""What networks say: arcs with their probabilities, and each column alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from honestbayes.models.categorical import CategoricalFeatureTable, level_word
+from honestbayes.models.networks.part import NetworkPart
+from honestbayes.models.shared.explanation import by_design
+from honestbayes.selection.association import equivalent_r_squared
+from honestbayes.types import FloatArray
+
+_MISSING = "(missing)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edges:
+    """Arcs between the class and features, the most probable first.
+
+    Attributes
+    ----------
+    source, target : tuple of str
+        From where, and to where.
+    probability : ndarray of shape (m,)
+        Share of the graphs that have the arc.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    probability: FloatArray
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns, for a frame or JSON."""
+        return {
+            "from": list(self.source),
+            "to": list(self.target),
+            "probability": self.probability.tolist(),
+        }
+
+    def __str__(self) -> str:
+        """Return an aligned table."""
+        wide = max([len("from"), *map(len, self.source)])
+        wider = max([len("to"), *map(len, self.target)])
+        lines = [f"{'from':<{wide}}  {'to':<{wider}}  probability"]
+        for a, b, p in zip(self.source, self.target, self.probability, strict=True):
+            lines.append(f"{a:<{wide}}  {b:<{wider}}  {p:11.3f}")
+        return "\n".join(lines)
+
+
+def edges_of(part: NetworkPart, names: tuple[str, ...], of_class: str, least: float) -> Edges:
+    """Return all arcs with at least some probability."""
+    found = part.fit.edges
+    source, target = np.nonzero(found >= max(least, 1e-300))
+    order = np.lexsort((target, source, -found[source, target]))
+    called = (*names, of_class)
+    return Edges(
+        source=tuple(called[i] for i in source[order]),
+        target=tuple(called[i] for i in target[order]),
+        probability=found[source[order], target[order]],
+    )
+
+
+def feature_table(
+    part: NetworkPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
+) -> CategoricalFeatureTable:
+    """Summarise what each column says by itself: how often each level occurs in each class."""
+    cells, codes = part.fit.cells[:-1], part.fit.cells[-1]
+    tables = []
+    for column, size in zip(cells, part.codes.n_levels.tolist(), strict=True):
+        table = np.zeros((len(classes), size))
+        np.add.at(table, (codes, column), 1.0)
+        # Missing as a level is shown where it occurs.
+        shown = part.codes.missing_is_level and not table[:, -1].any()
+        tables.append(table[:, :-1] if shown else table)
+    levels = [
+        (*(level_word(value) for value in values.tolist()), _MISSING)[: table.shape[1]]
+        for values, table in zip(part.codes.levels.values, tables, strict=True)
+    ]
+    return CategoricalFeatureTable(
+        name=names,
+        classes=classes,
+        r=np.array(
+            [np.sqrt(equivalent_r_squared(table[None].astype(np.int64))[0]) for table in tables]
+        ),
+        levels=tuple(levels),
+        probability=tuple(
+            (table + 1.0 / table.shape[1]) / (table.sum(axis=1, keepdims=True) + 1.0)
+            for table in tables
+        ),
+        by_design=by_design(part.selection),
+        _slope=slope,
+    )

@@ -1,0 +1,227 @@
+"""Categorical features in networks as a part of an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Floats, Known
+from honestbayes.files.records import Section
+from honestbayes.models.networks.chains import distinct_graphs, run_networks, warn_of_problems
+from honestbayes.models.networks.codes import Codes
+from honestbayes.models.networks.fit import MOST_AVERAGED, NetworkFit
+from honestbayes.models.networks.priors import log_prior_of_arcs
+from honestbayes.models.networks.problem import make_problem
+from honestbayes.models.networks.settings import REVERSAL, SCORES, NetworkSettings
+from honestbayes.models.shared.parts import (
+    Describe,
+    FittedPart,
+    TrainingLabels,
+    TrainingPart,
+    tie_breaker,
+)
+from honestbayes.sampling.runs import Sampling
+from honestbayes.screening.categories import CategoryCounts, count_categories
+from honestbayes.selection import Selection
+from honestbayes.selection.association import strength_of
+from honestbayes.selection.correlation import Outcome, race, race_by_rank
+from honestbayes.selection.measures import mutual_information
+from honestbayes.sources.levels import CategoryTable
+from honestbayes.types import FloatArray, IntArray
+
+_Statistic = tuple[IntArray, CategoryCounts]
+"""Rows, and their counts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NetworkPart:
+    """Fitted categorical features.
+
+    Attributes
+    ----------
+    selection : Selection
+        Columns that graphs are over.
+    codes : Codes
+        How they become codes.
+    fit : NetworkFit
+        Graphs and cases.
+    log_prior : ndarray of shape (C,)
+        Log class probabilities before features are seen.
+    """
+
+    selection: Selection
+    codes: Codes
+    fit: NetworkFit
+    log_prior: FloatArray
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the chains."""
+        return self.fit.interrupted
+
+    def to_plain(self) -> Plain:
+        """Return codes and graphs as plain data."""
+        arrays = {"prior": self.log_prior}
+        return joined(({}, arrays), codes=self.codes.to_plain(), fit=self.fit.to_plain())
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> NetworkPart:
+        """Return the part that `to_plain` described; refuse what cannot be one."""
+        codes = Section(kind=Codes).read(entries, "codes", known)
+        selection, n_classes = known["selection"], known["n_classes"]
+        of_fit = {
+            "n_levels": np.concatenate([codes.n_levels, [n_classes]]).astype(np.int64),
+            "class_counts": selection.class_counts,
+        }
+        fit = Section(kind=NetworkFit).read(entries, "fit", of_fit)
+        prior = Floats(n_classes, low=-1e6, high=1e-9).read(entries, "prior", known)
+        return cls(selection, codes, fit, prior)
+
+    def read(self, X: Any, describe: Describe) -> IntArray:
+        """Return codes of the kept columns; unknown levels are missing, with a warning."""
+        return self.codes.read(X, describe)
+
+    def log_likelihood(self, values: IntArray) -> FloatArray:
+        """Return log P(class | x) - log P(class), which is log P(x | class) up to a constant."""
+        return self.fit.log_proba(values) - self.log_prior
+
+    def rows(self, values: IntArray, rows: slice) -> IntArray:
+        """Return some rows of values that were read."""
+        return values[rows]
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkTraining(TrainingPart):
+    """Categorical features of a training table, for networks.
+
+    Attributes
+    ----------
+    settings : NetworkSettings
+        Selection, graphs and chains.
+    table : CategoryTable
+        Codes of the cells; missing ones are levels of their own, where that is asked for.
+    labels : TrainingLabels
+        Classes of the rows.
+    random_state : object
+        Breaks ties.
+    sampling : Sampling
+        How chains are run.
+    """
+
+    settings: NetworkSettings
+    table: CategoryTable
+    labels: TrainingLabels
+    random_state: Any
+    sampling: Sampling
+
+    def fit(self) -> NetworkPart:
+        """Fit all rows, and warn where chains are not to be trusted."""
+        everyone = np.arange(self.labels.codes.size)
+        counts = count_categories(self.table, self.labels.codes, self.labels.classes)
+        part = self._run(everyone, counts, self.sampling)
+        if not part.interrupted:
+            warn_of_problems(part.fit.diagnostics, stacklevel=4)
+        return part
+
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
+        for rows, others in self.labels.without(folds):
+            counts = count_categories(self.table, self.labels.codes, self.labels.classes, others)
+            yield rows, (others, counts)
+
+    def _fitted(self, statistic: _Statistic, whole: FittedPart | None) -> NetworkPart:
+        """Screen and run chains for some rows, unless the user has interrupted those of all."""
+        if isinstance(whole, NetworkPart) and whole.interrupted:
+            raise KeyboardInterrupt
+        part = self._run(*statistic, replace(self.sampling, checkpoint=None, verbose=False))
+        if part.interrupted:
+            raise KeyboardInterrupt
+        return part
+
+    def _values(self, part: NetworkPart, rows: IntArray) -> IntArray:
+        columns = np.array(part.selection.columns, dtype=np.int64)
+        return np.asarray(part.codes.of_training(self.table.codes[np.ix_(rows, columns)]))
+
+    def _run(self, rows: IntArray, counts: CategoryCounts, sampling: Sampling) -> NetworkPart:
+        """Screen, and run chains, given some rows."""
+        settings, labels = self.settings, self.labels
+        outcome = _screened(counts, settings, tie_breaker(self.random_state))
+        selection = outcome.selection(
+            counts.class_counts, counts.observed(), counts.feature_names, counts.n_levels()
+        )
+        columns = np.array(selection.columns, dtype=np.int64)
+        kept = Codes(self.table.levels.take(columns), settings.missing == "level")
+        cells = kept.of_training(self.table.codes[np.ix_(rows, columns)])
+        k, n_classes = columns.size, labels.classes.size
+        problem = make_problem(
+            cells,
+            labels.codes[rows],
+            kept.n_levels,
+            n_classes,
+            log_prior_of_arcs(settings.prior, k, counts.n_features),
+            max_parents=min(settings.max_parents, k + 1),
+            score=SCORES[settings.score],
+            size=settings.equivalent_sample_size,
+            reversal=REVERSAL,
+        )
+        found = run_networks(problem, settings.proposals(k), sampling)
+        if found.draws.n_draws == 0:  # interrupted before anything was kept
+            raise KeyboardInterrupt
+        graphs, weight = distinct_graphs(found, MOST_AVERAGED)
+        inclusion, error = found.inclusion()
+        seed = np.random.SeedSequence(sampling.seed.entropy, spawn_key=(7,)).generate_state(1)[0]
+        names = counts.feature_names or tuple(f"x{j}" for j in range(counts.n_features))
+        fit = NetworkFit(
+            cells=problem.cells,
+            n_levels=problem.n_levels,
+            graphs=graphs,
+            weight=weight,
+            max_parents=problem.max_parents,
+            size=settings.size,
+            inclusion=inclusion,
+            inclusion_error=error,
+            edges=found.edges(),
+            diagnostics=found.diagnostics(tuple(names[j] for j in columns)),
+            draws=found.numbers(),
+            seed=int(seed),
+            interrupted=found.interrupted,
+        )
+        return NetworkPart(selection, kept, fit, labels.log_prior(rows))
+
+
+def _screened(
+    counts: CategoryCounts, settings: NetworkSettings, random_state: np.random.RandomState | None
+) -> Outcome:
+    """Keep all columns, or those with the most mutual information with the class."""
+    always = settings.always_keep
+    room = settings.max_features - int(always.sum())
+    if room < 0:
+        msg = (
+            f"always_keep names {int(always.sum())} columns, and max_features is "
+            f"{settings.max_features}."
+        )
+        raise ValueError(msg)
+    if settings.threshold is not None:
+        words = {"always_keep": always, "random_state": random_state}
+        outcome = race(*strength_of(counts), threshold=settings.threshold, **words)
+        if outcome.kept.size <= room:
+            return outcome
+        return race(*strength_of(counts), n_features=room, **words)
+    racing = int(np.sum(~always))
+    number = racing if settings.n_features is None else settings.n_features
+    number = min(number, room)
+    if number >= racing:
+        return race(*strength_of(counts), always_keep=always, random_state=random_state)
+    strength = np.zeros(counts.n_features)
+    for group in counts.groups:
+        strength[group.columns] = mutual_information(group.tables)
+    return race_by_rank(
+        strength,
+        "mutual_information",
+        n_features=number,
+        always_keep=always,
+        random_state=random_state,
+    )
