@@ -64,7 +64,8 @@ def blanket(graph):
 def neighbours(graph, k, most):
     """Graphs one move away, by kind, from the words of the rules."""
     nodes = [*range(k), CLASS]
-    kinds = {"add feature": [], "delete feature": [], "add arc": [], "delete arc": [], "turn": []}
+    kinds = {"add feature": [], "delete feature": [], "add arc": [], "delete arc": []}
+    kinds |= {"turn": [], "exchange": []}
     before = blanket(graph)
     for arc in permutations(nodes, 2):
         if arc in graph:
@@ -72,9 +73,12 @@ def neighbours(graph, k, most):
             if is_valid(new, k, most):
                 kind = "delete arc" if blanket(new) == before else "delete feature"
                 kinds[kind].append(new)
-            new = new | {arc[::-1]}
-            if is_valid(new, k, most):
-                kinds["turn"].append(new)
+            others = [v for v in range(k) if v != arc[1] and (v, arc[1]) not in graph]
+            for v in others if arc[0] != CLASS else []:
+                if is_valid(new | {(v, arc[1])}, k, most):
+                    kinds["exchange"].append(new | {(v, arc[1])})
+            if is_valid(new | {arc[::-1]}, k, most):
+                kinds["turn"].append(new | {arc[::-1]})
         elif arc[::-1] not in graph:
             new = graph | {arc}
             if is_valid(new, k, most):
@@ -82,21 +86,21 @@ def neighbours(graph, k, most):
     return kinds
 
 
-def proposals(graphs, k, most, reversal):
+def proposals(graphs, k, most, reversal, exchange):
     """The matrix of proposals; what cannot be proposed stays."""
     place = {g: i for i, g in enumerate(graphs)}
     q = np.zeros((len(graphs), len(graphs)))
     for g, i in place.items():
         for kind, found in neighbours(g, k, most).items():
-            share = reversal if kind == "turn" else (1 - reversal) / 4
+            share = {"turn": reversal, "exchange": exchange}.get(kind, (1 - reversal - exchange) / 4)
             for new in found:
                 q[i, place[new]] += share / len(found)
     return q
 
 
-def transition_matrix(graphs, pi, k, most, reversal):
+def transition_matrix(graphs, pi, k, most, reversal, exchange):
     """The matrix of Metropolis and Hastings."""
-    q = proposals(graphs, k, most, reversal)
+    q = proposals(graphs, k, most, reversal, exchange)
     ratio = np.divide(pi[None] * q.T, pi[:, None] * q, out=np.zeros_like(q), where=q > 0)
     matrix = q * np.minimum(1, ratio)
     matrix[np.diag_indices(len(pi))] += 1 - matrix.sum(axis=1)

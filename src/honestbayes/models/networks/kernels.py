@@ -47,7 +47,7 @@ def walk(rng, parents, problem, memory, thin, graphs, arcs, sizes, scores):  # t
     int
         How many proposals were accepted.
     """
-    nodes = parents.size
+    nodes, most = parents.size, problem.max_parents
     children, below, sets = np.zeros_like(parents), np.zeros_like(parents), np.zeros(4, np.int64)
     other = parents.copy()
     children2, below2, sets2 = children.copy(), below.copy(), sets.copy()
@@ -59,20 +59,18 @@ def walk(rng, parents, problem, memory, thin, graphs, arcs, sizes, scores):  # t
     relate(parents, children, below, sets)
     for draw in range(scores.size):
         for _ in range(thin):
-            kind = draw_kind(rng, problem.reversal)
-            here, _, _ = options(parents, children, below, sets, problem.max_parents, kind, -1)
+            kind = draw_kind(rng, problem.reversal, problem.exchange)
+            here, _, _, _ = options(parents, children, below, sets, most, kind, -1)
             if here == 0:
                 continue
             chosen = int(rng.integers(0, here))
-            _, source, target = options(
-                parents, children, below, sets, problem.max_parents, kind, chosen
+            _, source, target, instead = options(
+                parents, children, below, sets, most, kind, chosen
             )
             other[:] = parents
-            more = change(other, kind, source, target)
+            more = change(other, kind, source, target, instead)
             relate(other, children2, below2, sets2)
-            there, _, _ = options(
-                other, children2, below2, sets2, problem.max_parents, BACK[kind], -1
-            )
+            there, _, _, _ = options(other, children2, below2, sets2, most, BACK[kind], -1)
             of_target = remembered_score(problem, memory, target, other[target])
             of_source = family[source]
             if kind == REVERSE:

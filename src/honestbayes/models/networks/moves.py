@@ -1,4 +1,4 @@
-"""Moves between graphs: the four kinds of equation 11, and reversals.
+"""Moves between graphs: the four kinds of equation 11, reversals, and exchanges of parents.
 
 A graph is the set of parents of each node, as bits of a whole number: bit j for feature j, bit k
 for the class, which is also the last node. In the space of graphs every arc enters the class or one
@@ -21,6 +21,7 @@ from honestbayes.models.networks.problem import (
     ADD_FEATURE,
     BLANKET,
     DELETE_FEATURE,
+    EXCHANGE,
     INNER,
     LONE,
     REVERSE,
@@ -126,9 +127,12 @@ def options(parents, children, below, sets, most, kind, chosen):  # type: ignore
 
     Returns
     -------
-    number, source, target : int
-        How many there are (where they are counted), and the arc of the move that is asked for.
+    number, source, target, instead : int
+        How many there are (where they are counted), the arc of the move that is asked for, and the
+        node that an exchange puts in the place of its source, else -1.
     """
+    if kind == EXCHANGE:
+        return _exchanges(parents, children, below, chosen)
     k = parents.size - 1
     one = 1 + 0 * parents[0]
     everyone = (one << k) - 1
@@ -156,11 +160,11 @@ def options(parents, children, below, sets, most, kind, chosen):  # type: ignore
     if not adds or room:
         found = bit_count(to_class)
         if 0 <= chosen < number + found:
-            return number, nth_bit(to_class, chosen - number), k
+            return number, nth_bit(to_class, chosen - number), k, -1
         number += found
     found = bit_count(from_class)
     if 0 <= chosen < number + found:
-        return number, k, nth_bit(from_class, chosen - number)
+        return number, k, nth_bit(from_class, chosen - number), -1
     number += found
     rest = under
     while rest != 0:
@@ -176,9 +180,31 @@ def options(parents, children, below, sets, most, kind, chosen):  # type: ignore
                 who = _reversible(parents, children, below, most, j, who)
         found = bit_count(who)
         if 0 <= chosen < number + found:
-            return number, nth_bit(who, chosen - number), j
+            return number, nth_bit(who, chosen - number), j, -1
         number += found
-    return number, -1, -1
+    return number, -1, -1, -1
+
+
+@kernel()
+def _exchanges(parents, children, below, chosen):  # type: ignore[no-untyped-def]
+    """Count or find exchanges of one feature among a node's parents for another."""
+    k = parents.size - 1
+    one = 1 + 0 * parents[0]
+    everyone = (one << k) - 1
+    number = 0
+    for j in range(k + 1):
+        leave = parents[j] & everyone
+        if leave == 0:
+            continue
+        # The arc that goes was none of those that lead away from j.
+        enter = everyone & ~parents[j] & ~(children[k] if j == k else below[j] | (one << j))
+        each = bit_count(enter)
+        found = bit_count(leave) * each
+        if 0 <= chosen < number + found:
+            a, b = (chosen - number) // each, (chosen - number) % each
+            return number, nth_bit(leave, a), j, nth_bit(enter, b)
+        number += found
+    return number, -1, -1, -1
 
 
 @kernel()
@@ -202,8 +228,8 @@ def _reversible(parents, children, below, most, j, who):  # type: ignore[no-unty
 
 
 @kernel()
-def change(parents, kind, source, target):  # type: ignore[no-untyped-def]
-    """Make a move; return by how much the number of arcs changes."""
+def change(parents, kind, source, target, instead):  # type: ignore[no-untyped-def]
+    """Make a move that `options` found; return by how much the number of arcs changes."""
     one = 1 + 0 * parents[0]
     if kind == ADD_FEATURE or kind == ADD_ARC:
         parents[target] |= one << source
@@ -212,16 +238,21 @@ def change(parents, kind, source, target):  # type: ignore[no-untyped-def]
     if kind == REVERSE:
         parents[source] |= one << target
         return 0
+    if kind == EXCHANGE:
+        parents[target] |= one << instead
+        return 0
     return -1
 
 
 @kernel()
-def draw_kind(rng, reversal):  # type: ignore[no-untyped-def]
-    """Draw a kind of moves: equation 11, after the share of reversals."""
+def draw_kind(rng, reversal, exchange):  # type: ignore[no-untyped-def]
+    """Draw a kind of moves: equation 11, after the shares of reversals and exchanges."""
     u = rng.random()
     if u < reversal:
         return REVERSE
-    return min(3, int(4.0 * (u - reversal) / (1.0 - reversal)))
+    if u < reversal + exchange:
+        return EXCHANGE
+    return min(3, int(4.0 * (u - reversal - exchange) / (1.0 - reversal - exchange)))
 
 
 @kernel()

@@ -9,10 +9,11 @@ from scipy.special import gammaln
 
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
-ADD_FEATURE, DELETE_FEATURE, ADD_ARC, DELETE_ARC, REVERSE = 0, 1, 2, 3, 4
-"""Kinds of moves: the four of equation 11 in its order, and reversals of an arc."""
+ADD_FEATURE, DELETE_FEATURE, ADD_ARC, DELETE_ARC, REVERSE, EXCHANGE = 0, 1, 2, 3, 4, 5
+"""Kinds of moves: the four of equation 11 in its order, reversals of an arc, and exchanges of one
+parent of a node for another."""
 
-BACK = (DELETE_FEATURE, ADD_FEATURE, DELETE_ARC, ADD_ARC, REVERSE)
+BACK = (DELETE_FEATURE, ADD_FEATURE, DELETE_ARC, ADD_ARC, REVERSE, EXCHANGE)
 """The kind of the way back."""
 
 BLANKET, INNER, SOLE, LONE = 0, 1, 2, 3
@@ -48,8 +49,8 @@ class Problem(NamedTuple):
         ``K2`` or ``BDEU``.
     size : float
         Equivalent sample size of BDeu.
-    reversal : float
-        Share of proposals that reverse an arc.
+    reversal, exchange : float
+        Shares of proposals that reverse an arc, and that exchange a parent.
     """
 
     cells: AnyArray
@@ -60,6 +61,7 @@ class Problem(NamedTuple):
     score: int
     size: float
     reversal: float
+    exchange: float
 
 
 class Memory(NamedTuple):
@@ -99,6 +101,7 @@ def make_problem(
     score: int,
     size: float,
     reversal: float,
+    exchange: float,
 ) -> Problem:
     """Return a problem of n rows of k codes and their classes; refuse tables beyond all bounds.
 
@@ -112,7 +115,7 @@ def make_problem(
         Levels of each column.
     n_classes : int
         Classes.
-    log_prior, max_parents, score, size, reversal
+    log_prior, max_parents, score, size, reversal, exchange
         As in `Problem`.
     """
     n, k = cells.shape
@@ -128,8 +131,9 @@ def make_problem(
     rows[:k], rows[k] = cells.T, codes
     most = n + int(levels.max()) + 2
     log_gamma = np.concatenate([[0.0], gammaln(np.arange(1, most))])
+    shares = float(reversal), float(exchange)
     return Problem(
-        rows, levels, log_gamma, log_prior, int(max_parents), score, float(size), float(reversal)
+        rows, levels, log_gamma, log_prior, int(max_parents), score, float(size), *shares
     )
 
 

@@ -22,8 +22,8 @@ from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 from honestbayes.types import BoolArray
 
-REVERSAL = 0.2
-"""Share of proposals that reverse an arc: as large as that of each other kind."""
+REVERSAL, EXCHANGE = 0.2, 0.2
+"""Shares of proposals that reverse an arc, and that exchange a parent for another."""
 
 SCORES = {"k2": K2, "bdeu": BDEU}
 
