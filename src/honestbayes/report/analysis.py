@@ -33,7 +33,7 @@ from honestbayes.report.fitting import (
     method_in_use,
 )
 from honestbayes.report.judging import other_numbers, verdict_of
-from honestbayes.report.kept import interactions_in_words, kept_features
+from honestbayes.report.kept import edges_in_words, interactions_in_words, kept_features
 from honestbayes.report.options import Options
 from honestbayes.report.record import Cases, Densities, Method, NumberPath, Report
 from honestbayes.tables import TrainingTable
@@ -155,6 +155,7 @@ def analyse(
         groups=sections.get("groups"),
         factors=sections.get("factors"),
         interactions=interactions_in_words(sections.get("interactions"), table),
+        edges=edges_in_words(sections.get("edges"), table),
         thresholds=_thresholds(table, options, evaluations[in_use]),
         confusion=_confusion(evaluations[in_use]),
         cases=_cases(table, model, evaluations.get(UNCORRECTED), evaluations[in_use]),

@@ -93,7 +93,7 @@ def _check_classes_and_columns(table: TrainingTable, options: Options) -> None:
         _check_measurements(table, card.title)
     if card.only_categories:
         _check_categories(table, card.title)
-    if not card.joint and not options.missing_as_level:
+    if card.complete and not options.missing_as_level:
         _check_complete(table, card.title)
     if card.only_two_classes and len(table.labels) > 2:
         msg = (
@@ -158,16 +158,16 @@ def _columns_of_numbers(number: int) -> tuple[str, str]:
 
 
 def _check_complete(table: TrainingTable, title: str) -> None:
-    """Refuse missing cells, naming their columns, where the model cannot integrate them out."""
+    """Refuse missing cells, naming their columns."""
     features = np.array(table.encoding.features, dtype=object)
     holes = np.any(table.X.isna().to_numpy(), axis=0)
     names = list(dict.fromkeys(feature.column for feature in features[holes]))
     if names:
         what = "column" if len(names) == 1 else "columns"
         msg = (
-            f"the {title} does not know how features are distributed, so it cannot integrate "
-            f"missing cells out, and there are some in {what} {listed(names)}; make missing a "
-            "level of its own with --missing-as-level, or leave columns out with --ignore."
+            f"the {title} cannot integrate missing cells out of its training, and there are some "
+            f"in {what} {listed(names)}; make missing a level of its own with --missing-as-level, "
+            "or leave columns out with --ignore."
         )
         raise InputError(msg)
 

@@ -243,6 +243,11 @@ def _limit_of_model(report: Report) -> str:
             f"The model looks at patterns of {cells}: what only more columns together would tell "
             "is not seen."
         )
+    if report.edges is not None:
+        return (
+            "The graphs hold a few parents of each column only; what many columns together would "
+            "tell is not seen."
+        )
     beyond = " beyond what a few factors explain" if report.factors is not None else ""
     return (
         "The correction removes the luck of selection. It does not cure features that depend on "
@@ -343,7 +348,7 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
     rule = number.get(settings["n_features"], settings["n_features"])
     if len(report.races) > 1:
         rule = f"{rule}, of each kind of column"
-    if report.interactions is not None:
+    if report.interactions is not None or report.edges is not None:
         rule = "all"
     if settings["threshold"] is not None:
         rule = f"all with an absolute correlation above {settings['threshold']:g}"

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from honestbayes.models.interactions import Interactions
+from honestbayes.models.networks import Edges
 from honestbayes.tables import Encoding, Feature, TrainingTable
 from honestbayes.tables.model import Estimator, TableModel
 from honestbayes.types import FloatArray
@@ -171,6 +172,14 @@ def interactions_in_words(
 
     labels = {str(place): label for place, label in enumerate(table.labels)}
     return found.with_cells(words).renamed(str, labels)
+
+
+def edges_in_words(found: Edges | None, table: TrainingTable | TableModel) -> Edges | None:
+    """Return the same arcs between columns and the target, as the table calls them."""
+    if found is None:
+        return None
+    columns = {feature.name: feature.column for feature in table.encoding.features}
+    return found.renamed(lambda name: columns.get(name, table.target))
 
 
 def level_texts(feature: Feature, encoding: Encoding, codes: tuple[str, ...]) -> tuple[str, ...]:

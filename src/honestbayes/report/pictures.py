@@ -20,6 +20,7 @@ from honestbayes.metrics.per_case import top_class
 from honestbayes.plots import (
     AlphaPosteriorDisplay,
     FeaturePathDisplay,
+    NetworkDisplay,
     ProbabilityScatterDisplay,
     ReliabilityDisplay,
 )
@@ -98,6 +99,8 @@ def pictures(report: Report) -> dict[str, Picture]:
         drawings["posterior"] = _posterior
     if report.paths:
         drawings["path"] = _path
+    if report.edges is not None:
+        drawings["network"] = _network
     result = {}
     with _style():
         for name, draw in drawings.items():
@@ -327,6 +330,16 @@ def _benefit(report: Report) -> tuple[Figure, str]:
         f"than acting on none at {best} of {table.threshold.size} thresholds."
     )
     return figure, alt
+
+
+def _network(report: Report) -> tuple[Figure, str]:
+    assert report.edges is not None
+    figure, ax = _axes(7.4, 6.0)
+    NetworkDisplay(*report.edges.matrix(report.data.target)).plot(ax)
+    found = report.edges
+    arcs = zip(found.source[:5], found.target[:5], found.probability[:5], strict=True)
+    words = "; ".join(f"{a} to {b} {percent(float(p))}" for a, b, p in arcs)
+    return figure, f"Arcs between the class and columns, the most probable: {words or 'none'}."
 
 
 def _path(report: Report) -> tuple[Figure, str]:

@@ -19,6 +19,7 @@ from honestbayes.metrics import (
 from honestbayes.models.factors import Factors
 from honestbayes.models.interactions import Interactions
 from honestbayes.models.mixture import Components
+from honestbayes.models.networks import Edges
 from honestbayes.report.kept import AnyFeature
 from honestbayes.report.verdict import Verdict
 from honestbayes.types import FloatArray, IntArray
@@ -246,6 +247,8 @@ class Report:
         How many factors a factor model has; None for other models.
     interactions : Interactions or None
         The largest coefficients of a model with interactions; None for other models.
+    edges : Edges or None
+        The arcs of networks with their probabilities; None for other models.
     thresholds : ThresholdTable or None
         What follows from acting above a threshold; None with more than two classes.
     confusion : ndarray of shape (C, C), or None
@@ -275,6 +278,7 @@ class Report:
     groups: Components | None
     factors: Factors | None
     interactions: Interactions | None
+    edges: Edges | None
     thresholds: ThresholdTable | None
     confusion: FloatArray | None
     cases: Cases

@@ -23,6 +23,7 @@ CARDS = (
         has_slope=False,
         beyond="interactions",
         joint=False,
+        complete=True,
         uncorrected=None,
         words=("order", "missing"),
         # In folds the cases that are held out tell less than chains do; the final chains are those

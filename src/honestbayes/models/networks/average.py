@@ -63,7 +63,21 @@ def _sum_over(families, tables, n_tables, values, missing, n_missing, n_levels, 
 
 
 @kernel()
-def evaluate(graph, table_of, alone, families, n_levels, values, hidden, seed, draw, known, stamp, logs, value):  # type: ignore[no-untyped-def]
+def evaluate(
+    graph,
+    table_of,
+    alone,
+    families,
+    n_levels,
+    values,
+    hidden,
+    seed,
+    draw,
+    known,
+    stamp,
+    logs,
+    value,
+):  # type: ignore[no-untyped-def]
     """Write log P(class, x) of one graph, up to a constant.
 
     Parameters
@@ -145,9 +159,7 @@ def evaluate(graph, table_of, alone, families, n_levels, values, hidden, seed, d
                 if combinations > MOST_COMBINATIONS:
                     break
         if combinations <= MOST_COMBINATIONS:
-            _sum_over(
-                families, some, n_few + 1, values, few, n_few, n_levels, seed, draw, value
-            )
+            _sum_over(families, some, n_few + 1, values, few, n_few, n_levels, seed, draw, value)
 
 
 @kernel()

@@ -21,6 +21,7 @@ CARDS = (
         has_slope=False,
         beyond="arcs between features",
         uncorrected=None,
+        complete=True,
         words=("missing",),
         # In folds the cases that are held out tell less than chains do; the final chains are those
         # of the estimator's own defaults.

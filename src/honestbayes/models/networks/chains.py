@@ -13,8 +13,8 @@ from honestbayes.files.fields import Counts, Floats, Known, Packed
 from honestbayes.files.records import Check
 from honestbayes.models.networks.graphs import (
     BYTES,
-    are_valid,
     arcs_of,
+    are_valid,
     as_bytes,
     from_bytes,
     members,
@@ -194,9 +194,7 @@ class NetworkDraws:
         return diagnose(values)
 
 
-def run_networks(
-    problem: Problem, thin: int, sampling: Sampling, *depends_on: Any
-) -> NetworkDraws:
+def run_networks(problem: Problem, thin: int, sampling: Sampling, *depends_on: Any) -> NetworkDraws:
     """Run chains over graphs.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.files.fields import Field, Known
+from honestbayes.files.fields import Field
 from honestbayes.models.networks.codes import check_missing
 from honestbayes.models.networks.explain import Edges, edges_of, feature_table
 from honestbayes.models.networks.part import NetworkPart, NetworkTraining
@@ -36,7 +36,7 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
 
     Parameters
     ----------
-    score : {"k2", "bdeu"}, default="k2"
+    table_prior : {"k2", "bdeu"}, default="k2"
         Prior of the probabilities in each table, which are integrated out: 1 for each cell, or
         ``equivalent_sample_size`` shared by all cells of a table.
     equivalent_sample_size : float, default=1.0
@@ -142,7 +142,7 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
     def __init__(
         self,
         *,
-        score: Literal["k2", "bdeu"] = "k2",
+        table_prior: Literal["k2", "bdeu"] = "k2",
         equivalent_sample_size: float = 1.0,
         prior: Any = "arcs",
         max_parents: int = 4,
@@ -164,7 +164,7 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         verbose: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.score = score
+        self.table_prior = table_prior
         self.equivalent_sample_size = equivalent_sample_size
         self.prior = prior
         self.max_parents = max_parents

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,23 @@ class Edges:
     source: tuple[str, ...]
     target: tuple[str, ...]
     probability: FloatArray
+
+    def renamed(self, name: Callable[[str], str]) -> Edges:
+        """Return the same arcs with other names."""
+        return Edges(
+            source=tuple(map(name, self.source)),
+            target=tuple(map(name, self.target)),
+            probability=self.probability,
+        )
+
+    def matrix(self, last: str) -> tuple[tuple[str, ...], FloatArray]:
+        """Return the names of all nodes, one of them last, and the probabilities between them."""
+        nodes = [name for name in dict.fromkeys((*self.source, *self.target)) if name != last]
+        place = {name: j for j, name in enumerate((*nodes, last))}
+        result = np.zeros((len(place), len(place)))
+        for a, b, p in zip(self.source, self.target, self.probability, strict=True):
+            result[place[a], place[b]] = p
+        return tuple(place), result
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""

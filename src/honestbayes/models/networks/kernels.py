@@ -64,9 +64,7 @@ def walk(rng, parents, problem, memory, thin, graphs, arcs, sizes, scores):  # t
             if here == 0:
                 continue
             chosen = int(rng.integers(0, here))
-            _, source, target, instead = options(
-                parents, children, below, sets, most, kind, chosen
-            )
+            _, source, target, instead = options(parents, children, below, sets, most, kind, chosen)
             other[:] = parents
             more = change(other, kind, source, target, instead)
             relate(other, children2, below2, sets2)

@@ -163,7 +163,7 @@ class NetworkTraining(TrainingPart):
             n_classes,
             log_prior_of_arcs(settings.prior, k, counts.n_features),
             max_parents=min(settings.max_parents, k + 1),
-            score=SCORES[settings.score],
+            score=SCORES[settings.table_prior],
             size=settings.equivalent_sample_size,
             reversal=REVERSAL,
             exchange=EXCHANGE,

@@ -37,7 +37,7 @@ class NetworkSettings(SelectionSettings):
 
     max_features: int
     max_parents: int
-    score: str
+    table_prior: str
     equivalent_sample_size: float
     prior: Any
     thin: int | None
@@ -49,7 +49,7 @@ class NetworkSettings(SelectionSettings):
     @property
     def size(self) -> float | None:
         """Equivalent sample size of BDeu; None for K2."""
-        return self.equivalent_sample_size if self.score == "bdeu" else None
+        return self.equivalent_sample_size if self.table_prior == "bdeu" else None
 
     def proposals(self, k: int) -> int:
         """Return the proposals for each draw, with k features."""
@@ -61,10 +61,12 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     max_features = whole_number(params, "max_features", 1)
     if max_features > MOST_FEATURES:
-        msg = f"max_features={max_features} is more than {MOST_FEATURES}, the most that graphs hold."
+        msg = (
+            f"max_features={max_features} is more than {MOST_FEATURES}, the most that graphs hold."
+        )
         raise ValueError(msg)
-    if params["score"] not in SCORES:
-        msg = f"score={params['score']!r} is not one of 'k2', 'bdeu'."
+    if params["table_prior"] not in SCORES:
+        msg = f"table_prior={params['table_prior']!r} is not one of 'k2', 'bdeu'."
         raise ValueError(msg)
     size = params["equivalent_sample_size"]
     if not (is_number(size) and 1e-6 <= size <= 1e9):
@@ -80,7 +82,7 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
         always_keep=always_keep,
         max_features=max_features,
         max_parents=whole_number(params, "max_parents", 1),
-        score=params["score"],
+        table_prior=params["table_prior"],
         equivalent_sample_size=float(size),
         prior=params["prior"],
         thin=None if params["thin"] is None else whole_number(params, "thin", 1),

@@ -48,6 +48,8 @@ class Card:
     joint : bool
         Whether it models how features are distributed in each class. Only then are missing cells
         integrated out, and can features that depend on each other be what makes it too sure.
+    complete : bool
+        Whether it refuses missing cells in training, unless they are a level of their own.
     uncorrected : mapping or None
         The constructor's parameters that take the correction away; None where there is none to take
         away, because all columns are kept.
@@ -73,6 +75,7 @@ class Card:
     has_slope: bool = True
     beyond: str | None = None
     joint: bool = True
+    complete: bool = False
     uncorrected: Mapping[str, Any] | None = field(default_factory=lambda: {"correction": None})
     words: tuple[str, ...] = ()
     in_folds: dict[str, Any] = field(default_factory=dict)
