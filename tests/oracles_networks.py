@@ -92,7 +92,9 @@ def proposals(graphs, k, most, reversal, exchange):
     q = np.zeros((len(graphs), len(graphs)))
     for g, i in place.items():
         for kind, found in neighbours(g, k, most).items():
-            share = {"turn": reversal, "exchange": exchange}.get(kind, (1 - reversal - exchange) / 4)
+            share = {"turn": reversal, "exchange": exchange}.get(
+                kind, (1 - reversal - exchange) / 4
+            )
             for new in found:
                 q[i, place[new]] += share / len(found)
     return q

@@ -26,6 +26,8 @@ from honestbayes.metrics import reliability
 from honestbayes.plots import (
     AlphaPosteriorDisplay,
     FeaturePathDisplay,
+    InclusionDisplay,
+    NetworkDisplay,
     ProbabilityScatterDisplay,
     ProfitDisplay,
     ReliabilityDisplay,
@@ -216,6 +218,8 @@ def test_names_from_data_are_printed_as_they_are(predictions, tmp_path, name):
         FeaturePathDisplay.from_path({name: path()}),
         ProfitDisplay.from_predictions(y, {name: np.column_stack([1 - p, p])}, [[0, 0], [-1, 2]]),
         SelectionPathDisplay.from_path(steps(1, n_kept=1, names=(name,)), score=name),
+        InclusionDisplay([name], np.array([0.5]), np.array([0.1])).plot(),
+        NetworkDisplay([name, name], np.array([[0.0, 0.5], [0.0, 0.0]])).plot(),
     ]
     for number, display in enumerate(displays):
         display.figure_.savefig(tmp_path / f"{number}.png")
@@ -235,6 +239,8 @@ def test_every_display_renders_to_a_picture_that_is_not_blank(predictions, tmp_p
             FeaturePathDisplay.from_path(path()),
             ProfitDisplay.from_predictions(y, np.column_stack([1 - p, p]), [[0, 0], [-1, 2]]),
             SelectionPathDisplay.from_path(steps()),
+            InclusionDisplay(list("abc"), np.array([0.9, 0.1, 1.0]), np.zeros(3)).plot(),
+            NetworkDisplay(list("abc"), np.triu(np.full((3, 3), 0.8), 1)).plot(),
         ]
     ):
         file = tmp_path / f"{number}.png"
@@ -250,6 +256,8 @@ def test_every_display_renders_to_a_picture_that_is_not_blank(predictions, tmp_p
         (lambda: FeaturePathDisplay.from_path(path(), ax=[None]), "ax holds 1 axes"),
         (lambda: ProfitDisplay({}), "nothing to plot"),
         (lambda: SelectionPathDisplay.from_estimator(BernoulliNB()), "BernoulliNB has no path_"),
+        (lambda: InclusionDisplay.from_estimator(BernoulliNB()), "has no inclusion_probabilities_"),
+        (lambda: NetworkDisplay.from_estimator(BernoulliNB()), "has no edge_probabilities_"),
         (
             lambda: SelectionPathDisplay.from_estimator(ForwardProbabilitySelector()),
             "give a fitted selector",
@@ -431,3 +439,25 @@ def test_a_selection_path_from_a_selector_says_what_was_scored_and_on_what():
     display = SelectionPathDisplay.from_estimator(boosted)
     assert len(display.ax_.get_xticklabels()) == 5
     assert legend_texts(display.ax_)[-1].startswith(f"kept: {boosted.path_.kept.size} feature")
+
+
+def test_inclusion_probabilities_are_bars_in_order_with_errors_and_the_threshold():
+    probability, error = np.array([0.2, 0.9, 0.5]), np.array([0.01, 0.02, 0.03])
+    display = InclusionDisplay(["a", "b", "c"], probability, error, threshold=0.5).plot()
+    assert [bar.get_width() for bar in display.ax_.patches] == [0.9, 0.5, 0.2]
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["b", "c", "a"]
+    assert display.ax_.get_title("left") == "kept from 0.5 on"
+    many = InclusionDisplay([str(j) for j in range(50)], np.full(50, 0.1), np.zeros(50)).plot()
+    assert len(many.ax_.patches) == 30
+    assert "20 lower ones are not shown" in many.ax_.get_xlabel()
+
+
+def test_a_network_has_the_class_its_arcs_and_their_probabilities():
+    probability = np.zeros((4, 4))
+    probability[3, 0], probability[0, 1], probability[3, 2] = 0.9, 0.5, 0.1
+    display = NetworkDisplay(["a", "b", "c", "class"], probability).plot()
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert {"a", "b", "class", "0.90", "0.50"} <= set(texts)
+    assert "c" not in texts
+    assert "0.10" not in texts
+    assert display.ax_.get_title("left").endswith("1 other feature has none")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 LEAST = 0.2
 """Arcs of a lower probability are not drawn."""
 
+MOST_NUMBERS = 20
+"""Arcs up to which probabilities are written on them."""
+
 MOST_NODES = 20
 """Features that are drawn, at most: those with the most probable arcs."""
 
@@ -93,12 +96,19 @@ class NetworkDisplay:
                 bbox={"boxstyle": "round,pad=0.35", **style},
                 zorder=3,
             ).get_bbox_patch()
-        for i, j in np.argwhere(self.probability >= self.least).tolist():
-            if i in place and j in place:
-                ends = {"patchA": boxes[i], "patchB": boxes[j]}
-                self._arc(place[i], place[j], float(self.probability[i, j]), ends)
+        shown = [
+            (i, j)
+            for i, j in np.argwhere(self.probability >= self.least).tolist()
+            if i in place and j in place
+        ]
+        for i, j in shown:
+            ends = {"patchA": boxes[i], "patchB": boxes[j]}
+            self._arc(place[i], place[j], float(self.probability[i, j]), ends)
+            if len(shown) <= MOST_NUMBERS:
+                self._number(place[i], place[j], float(self.probability[i, j]))
         left = len(self.names) - len(place)
-        more = f"; {left:,} other features have none" if left else ""
+        others = "1 other feature has" if left == 1 else f"{left:,} other features have"
+        more = f"; {others} none" if left else ""
         self.ax_.set_title(
             f"arcs in {self.least:.0%} of the graphs or more{more}", fontsize="medium", loc="left"
         )
@@ -126,7 +136,7 @@ class NetworkDisplay:
         probability: float,
         ends: dict[str, Any],
     ) -> None:
-        """Draw an arrow, with its probability beside it."""
+        """Draw an arrow, as wide as it is probable."""
         self.ax_.annotate(
             "",
             xy=end,
@@ -142,6 +152,11 @@ class NetworkDisplay:
             },
             zorder=4,  # after the boxes, whose size is known when they have been drawn
         )
+
+    def _number(
+        self, start: tuple[float, float], end: tuple[float, float], probability: float
+    ) -> None:
+        """Write the probability of an arrow on it."""
         x, y = (0.45 * a + 0.55 * b for a, b in zip(start, end, strict=True))
         self.ax_.text(
             x,
