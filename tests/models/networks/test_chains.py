@@ -6,6 +6,7 @@ import numpy as np
 import oracles_networks as oracle
 import pytest
 
+from honestbayes.models.networks.graphs import members
 from honestbayes.models.networks.kernels import walk
 from honestbayes.models.networks.moves import change, options, relate
 from honestbayes.models.networks.priors import log_prior_of_arcs
@@ -166,14 +167,12 @@ def test_what_is_remembered_is_what_is_computed():
 
 
 def run(problem, n_draws, thin, seed, cache_size=256):
-    parents = np.zeros(4, dtype=np.int64)
+    parents = np.zeros((problem.heat.size, 4), dtype=np.int64)
     graphs = np.zeros((n_draws, 4), dtype=np.int64)
-    arcs, sizes = np.zeros(n_draws, dtype=np.int64), np.zeros(n_draws, dtype=np.int64)
-    scores = np.zeros(n_draws)
+    arcs, scores = np.zeros(n_draws, dtype=np.int64), np.zeros(n_draws)
     rng = np.random.default_rng(seed)
-    memory = make_memory(problem, cache_size)
-    walk(rng, parents, problem, memory, thin, graphs, arcs, sizes, scores)
-    return graphs, arcs, sizes, scores
+    walk(rng, parents, problem, make_memory(problem, cache_size), thin, graphs, arcs, scores)
+    return graphs, arcs, scores
 
 
 def shares_and_gaps(problem, graphs, pi, most, n_draws=150_000, thin=3, seed=0):
@@ -217,13 +216,32 @@ def test_long_runs_visit_all_graphs_as_often_as_the_target_says(score, prior, mo
 def test_draws_say_what_they_are_and_do_not_depend_on_what_is_remembered():
     problem = small_problem("k2", "arcs", 99, 0.2)
     rows, y = cases()
-    graphs, arcs, sizes, scores = run(problem, 200, 2, 5)
+    graphs, arcs, scores = run(problem, 200, 2, 5)
     small = run(problem, 200, 2, 5, cache_size=1)
-    for one, two in zip((graphs, arcs, sizes, scores), small, strict=True):
+    for one, two in zip((graphs, arcs, scores), small, strict=True):
         assert np.array_equal(one, two)
-    for masks, a, s, value in list(zip(graphs, arcs, sizes, scores, strict=True))[::20]:
+    for masks, a, value in list(zip(graphs, arcs, scores, strict=True))[::20]:
         graph = oracle.from_masks(masks, 3)
         assert len(graph) == a
-        assert len(oracle.blanket(graph)) == s
+        assert members(masks[None])[0].nonzero()[0].tolist() == sorted(oracle.blanket(graph))
         expected = oracle.log_score(graph, rows.tolist(), y.tolist(), LEVELS, "k2")
         assert value == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_ladder_of_graphs_has_the_same_target():
+    rows, y = cases()
+    graphs = space(99)
+    pi = oracle.target(graphs, rows.tolist(), y.tolist(), LEVELS, "k2", 2.0, "arcs", 3)
+    problem = small_problem("k2", "arcs", 99, 0.2)._replace(heat=np.array([1.0, 0.5, 0.1]))
+    n_draws, n_batches = 50_000, 100
+    found, *_ = run(problem, n_draws, 50, 1)
+    place = {tuple(oracle.masks(g, 3)): i for i, g in enumerate(graphs)}
+    drawn = np.array([place[tuple(m)] for m in found.tolist()])
+    batches = drawn.reshape(n_batches, -1)
+    often = np.flatnonzero(pi * n_draws > 250)
+    shares = np.stack([(batches == i).mean(axis=1) for i in often], axis=1)
+    error = shares.std(axis=0, ddof=1) / np.sqrt(n_batches)
+    gap = (shares.mean(axis=0) - pi[often]) / error
+    assert often.size > 20
+    assert np.max(np.abs(gap)) < 5.0
+    assert np.mean(gap**2) < 2.0

@@ -69,11 +69,11 @@ class NetworkKernel:
         # Chains in different threads must not write into the same memory.
         memory = self._memories.pop() if self._memories else make_memory(self.problem)
         parents, block = from_bytes(state["graph"]), self.block
-        graphs = np.zeros((block, parents.size), dtype=np.int64)
-        arcs, sizes = np.zeros(block, dtype=np.int64), np.zeros(block, dtype=np.int64)
-        scores = np.zeros(block)
-        kernels.walk(rng, parents, self.problem, memory, self.thin, graphs, arcs, sizes, scores)
+        graphs = np.zeros((block, parents.shape[1]), dtype=np.int64)
+        arcs, scores = np.zeros(block, dtype=np.int64), np.zeros(block)
+        kernels.walk(rng, parents, self.problem, memory, self.thin, graphs, arcs, scores)
         self._memories.append(memory)
+        sizes = members(graphs).sum(axis=1)
         info = {"graph": as_bytes(graphs), "arcs": arcs, "size": sizes, "score": scores}
         return {"graph": as_bytes(parents)}, info
 
@@ -90,7 +90,7 @@ class NetworkKernel:
                     check(good, "graph", "holds a graph that is not of the space")
 
         return Form(
-            state={"graph": Packed("n_chains", nodes, BYTES)},
+            state={"graph": Packed("n_chains", self.problem.heat.size, nodes, BYTES)},
             drawn={
                 "graph": Packed(*shape, nodes, BYTES),
                 "arcs": Counts(*shape, high=most),
@@ -119,16 +119,17 @@ def starting_states(problem: Problem, n_chains: int, seed: np.random.SeedSequenc
         tree_graph(cells, codes, n_levels, int(n_classes[0]), most),
     ]
     blind = problem._replace(
-        cells=problem.cells[:, :0].copy(), log_prior=np.zeros_like(problem.log_prior)
+        cells=problem.cells[:, :0].copy(),
+        log_prior=np.zeros_like(problem.log_prior),
+        heat=np.ones(1),
     )
     while len(graphs) < n_chains:
-        graph, steps = np.zeros(k + 1, dtype=np.int64), int(rng.integers(1, 4 * k + 2))
-        unused = np.zeros(1, dtype=np.int64)
-        memory = make_memory(blind, 64)
-        out = np.zeros((1, k + 1), dtype=np.int64)
-        kernels.walk(rng, graph, blind, memory, steps, out, unused, unused.copy(), np.zeros(1))
-        graphs.append(graph)
-    return [{"graph": as_bytes(graph)} for graph in graphs[:n_chains]]
+        graph, steps = np.zeros((1, k + 1), dtype=np.int64), int(rng.integers(1, 4 * k + 2))
+        arcs, memory = np.zeros(1, dtype=np.int64), make_memory(blind, 64)
+        kernels.walk(rng, graph, blind, memory, steps, graph.copy(), arcs, np.zeros(1))
+        graphs.append(graph[0])
+    steps = problem.heat.size
+    return [{"graph": as_bytes(np.tile(graph, (steps, 1)))} for graph in graphs[:n_chains]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

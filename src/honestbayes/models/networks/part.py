@@ -16,7 +16,13 @@ from honestbayes.models.networks.codes import Codes
 from honestbayes.models.networks.fit import MOST_AVERAGED, NetworkFit
 from honestbayes.models.networks.priors import log_prior_of_arcs
 from honestbayes.models.networks.problem import make_problem
-from honestbayes.models.networks.settings import EXCHANGE, REVERSAL, SCORES, NetworkSettings
+from honestbayes.models.networks.settings import (
+    EXCHANGE,
+    LADDER,
+    REVERSAL,
+    SCORES,
+    NetworkSettings,
+)
 from honestbayes.models.shared.parts import (
     Describe,
     FittedPart,
@@ -167,6 +173,7 @@ class NetworkTraining(TrainingPart):
             size=settings.equivalent_sample_size,
             reversal=REVERSAL,
             exchange=EXCHANGE,
+            heat=LADDER,
         )
         found = run_networks(problem, settings.proposals(k), sampling)
         if found.draws.n_draws == 0:  # interrupted before anything was kept

@@ -51,6 +51,8 @@ class Problem(NamedTuple):
         Equivalent sample size of BDeu.
     reversal, exchange : float
         Shares of proposals that reverse an arc, and that exchange a parent.
+    heat : ndarray of shape (T,)
+        Powers of the likelihood on the steps of a ladder of graphs; the first is 1.
     """
 
     cells: AnyArray
@@ -62,6 +64,7 @@ class Problem(NamedTuple):
     size: float
     reversal: float
     exchange: float
+    heat: FloatArray
 
 
 class Memory(NamedTuple):
@@ -102,6 +105,7 @@ def make_problem(
     size: float,
     reversal: float,
     exchange: float,
+    heat: tuple[float, ...] = (1.0,),
 ) -> Problem:
     """Return a problem of n rows of k codes and their classes; refuse tables beyond all bounds.
 
@@ -115,7 +119,7 @@ def make_problem(
         Levels of each column.
     n_classes : int
         Classes.
-    log_prior, max_parents, score, size, reversal, exchange
+    log_prior, max_parents, score, size, reversal, exchange, heat
         As in `Problem`.
     """
     n, k = cells.shape
@@ -131,9 +135,17 @@ def make_problem(
     rows[:k], rows[k] = cells.T, codes
     most = n + int(levels.max()) + 2
     log_gamma = np.concatenate([[0.0], gammaln(np.arange(1, most))])
-    shares = float(reversal), float(exchange)
     return Problem(
-        rows, levels, log_gamma, log_prior, int(max_parents), score, float(size), *shares
+        rows,
+        levels,
+        log_gamma,
+        log_prior,
+        int(max_parents),
+        score,
+        float(size),
+        float(reversal),
+        float(exchange),
+        np.array(heat, dtype=float),
     )
 
 

@@ -25,6 +25,9 @@ from honestbayes.types import BoolArray
 REVERSAL, EXCHANGE = 0.2, 0.2
 """Shares of proposals that reverse an arc, and that exchange a parent for another."""
 
+LADDER = (1.0, 0.6, 0.36, 0.2)
+"""Powers of the likelihood, by which chains cross from one good graph to another."""
+
 SCORES = {"k2": K2, "bdeu": BDEU}
 
 PROPOSALS_PER_FEATURE = 10
