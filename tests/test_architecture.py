@@ -275,6 +275,7 @@ CONTAINS: dict[str, set[str]] = {
     "factors": {"real"},
     "plain": set(),
     "interactions": {"categorical"},  # whose table of levels it shows
+    "networks": {"categorical"},  # the same
     "subsets": {"plain"},  # which it averages
 }
 

@@ -63,33 +63,15 @@ def _sum_over(families, tables, n_tables, values, missing, n_missing, n_levels, 
 
 
 @kernel()
-def evaluate(
-    graph,
-    table_of,
-    alone,
-    families,
-    n_levels,
-    values,
-    hidden,
-    seed,
-    draw,
-    known,
-    stamp,
-    logs,
-    value,
-):  # type: ignore[no-untyped-def]
+def evaluate(graphs, s, values, hidden, seed, draw, known, stamp, logs, value):  # type: ignore[no-untyped-def]
     """Write log P(class, x) of one graph, up to a constant.
 
     Parameters
     ----------
-    graph, table_of : ndarray of int of shape (k + 1,)
-        Parents of each node, and which family it is.
-    alone : ndarray of int of shape (k,)
-        The family of each feature without parents.
-    families : Families
-        Tables.
-    n_levels : ndarray of int of shape (k + 1,)
-        Of all nodes.
+    graphs : Graphs
+        Graphs and tables.
+    s : int
+        Which of them.
     values : ndarray of int of shape (k + 1,)
         Levels; -1 for missing. The last place is written to.
     hidden : int
@@ -105,6 +87,8 @@ def evaluate(
     value : ndarray of shape (C,)
         Written.
     """
+    graph, table_of = graphs.parents[s], graphs.table_of[s]
+    families, n_levels = graphs.families, graphs.n_levels
     k, n_classes = graph.size - 1, value.size
     one = 1 + 0 * graph[0]
     needed, counted = one << k, 0 * one
@@ -154,7 +138,7 @@ def evaluate(
             if (hidden >> parent) & 1:
                 few[n_few] = parent
                 n_few += 1
-                some[n_few] = alone[parent]
+                some[n_few] = graphs.alone[parent]
                 combinations *= n_levels[parent]
                 if combinations > MOST_COMBINATIONS:
                     break
@@ -185,55 +169,47 @@ def _hidden(cells, values):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def add_averages(graphs, weight, table_of, alone, families, n_levels, cells, out):  # type: ignore[no-untyped-def]
+def add_averages(graphs, weight, cells, out):  # type: ignore[no-untyped-def]
     """Add to ``out`` the class probabilities of each row, averaged over graphs.
 
     Parameters
     ----------
-    graphs, table_of : ndarray of int of shape (S, k + 1)
-        Parents of each node, and which family it is.
+    graphs : Graphs
+        Graphs and tables.
     weight : ndarray of shape (S,)
         Of the graphs; their sum is 1.
-    alone, families, n_levels
-        As in `evaluate`.
     cells : ndarray of int of shape (n, k)
         Rows; -1 for missing cells.
     out : ndarray of shape (n, C)
         Probabilities.
     """
     n_classes = out.shape[1]
-    values = np.zeros(graphs.shape[1], np.int64)
-    known = np.full(families.node.size, -1, np.int64)
-    logs, value = np.zeros((families.node.size, n_classes)), np.zeros(n_classes)
+    values = np.zeros(graphs.n_levels.size, np.int64)
+    known = np.full(graphs.families.node.size, -1, np.int64)
+    logs, value = np.zeros((known.size, n_classes)), np.zeros(n_classes)
     for i in range(out.shape[0]):
         hidden = _hidden(cells[i], values)
         for s in range(weight.size):
-            evaluate(
-                graphs[s], table_of[s], alone, families, n_levels, values, hidden, 0, -1, known, i,
-                logs, value,
-            )  # fmt: skip
+            evaluate(graphs, s, values, hidden, 0, -1, known, i, logs, value)
             _normalise(value)
             for c in range(n_classes):
                 out[i, c] += weight[s] * value[c]
 
 
 @kernel()
-def draw_probabilities(graphs, chosen, table_of, alone, families, n_levels, cells, seed, out):  # type: ignore[no-untyped-def]
+def draw_probabilities(graphs, chosen, cells, seed, out):  # type: ignore[no-untyped-def]
     """Write class probabilities given drawn graphs and parameters, shape (rows, draws, C).
 
     ``chosen`` holds the graph of each draw; all else is as in `add_averages`.
     """
     n_rows, n_draws, n_classes = out.shape
-    values = np.zeros(graphs.shape[1], np.int64)
-    known = np.full(families.node.size, -1, np.int64)
-    logs, value = np.zeros((families.node.size, n_classes)), np.zeros(n_classes)
+    values = np.zeros(graphs.n_levels.size, np.int64)
+    known = np.full(graphs.families.node.size, -1, np.int64)
+    logs, value = np.zeros((known.size, n_classes)), np.zeros(n_classes)
     for i in range(n_rows):
         hidden = _hidden(cells[i], values)
         for d in range(n_draws):
-            s = chosen[d]
-            evaluate(
-                graphs[s], table_of[s], alone, families, n_levels, values, hidden, seed, d, known,
-                i * n_draws + d, logs, value,
-            )  # fmt: skip
+            stamp = i * n_draws + d
+            evaluate(graphs, chosen[d], values, hidden, seed, d, known, stamp, logs, value)
             _normalise(value)
             out[i, d] = value

@@ -90,9 +90,9 @@ class NetworkKernel:
                     check(good, "graph", "holds a graph that is not of the space")
 
         return Form(
-            state={"graph": Packed("n_chains", self.problem.heat.size, nodes, BYTES)},
+            state={"graph": Packed("n_chains", self.problem.heat.size, BYTES * nodes)},
             drawn={
-                "graph": Packed(*shape, nodes, BYTES),
+                "graph": Packed(*shape, BYTES * nodes),
                 "arcs": Counts(*shape, high=most),
                 "size": Counts(*shape, high=nodes - 1),
                 "score": Floats(*shape, high=1e-6),
@@ -139,7 +139,7 @@ class NetworkDraws:
     Attributes
     ----------
     draws : Draws
-        ``graph`` of shape (chains, draws, k + 1, 8), ``arcs``, ``size`` and ``score``.
+        ``graph`` of shape (chains, draws, 8 (k + 1)), ``arcs``, ``size`` and ``score``.
     interrupted : bool
         Whether the user stopped the chains before their end.
     """

@@ -87,9 +87,9 @@ class NetworkFit:
     # --------------------------------------------------------------- prediction
 
     @cached_property
-    def _tables(self) -> tuple[IntArray, IntArray, Any]:
-        """The family of each node in each graph, that of each feature alone, and all tables."""
-        from honestbayes.models.networks.tables import make_families
+    def _tables(self) -> Any:
+        """Graphs with their tables."""
+        from honestbayes.models.networks.tables import Graphs, make_families
 
         k = self.graphs.shape[1] - 1
         nodes = np.broadcast_to(np.arange(k + 1), self.graphs.shape)
@@ -98,7 +98,8 @@ class NetworkFit:
         found, which = np.unique(np.concatenate([single, pairs]), axis=0, return_inverse=True)
         which = which.ravel().astype(np.int64)
         families = make_families(self.cells, self.n_levels, found[:, 0], found[:, 1], self.size)
-        return which[k:].reshape(self.graphs.shape), which[:k].copy(), families
+        table_of = which[k:].reshape(self.graphs.shape)
+        return Graphs(self.graphs, table_of, which[:k].copy(), self.n_levels, families)
 
     def log_proba(self, cells: AnyArray) -> FloatArray:
         """Return log P(class | x), averaged over graphs, shape (n, C).
@@ -110,12 +111,9 @@ class NetworkFit:
         """
         from honestbayes.models.networks.average import add_averages
 
-        table_of, alone, families = self._tables
         result = np.zeros((cells.shape[0], int(self.n_levels[-1])))
         rows = np.ascontiguousarray(cells, dtype=np.int64)
-        add_averages(
-            self.graphs, self.weight, table_of, alone, families, self.n_levels, rows, result
-        )
+        add_averages(self._tables, self.weight, rows, result)
         return np.asarray(np.log(result / result.sum(axis=1, keepdims=True)))
 
     def probabilities(self, cells: AnyArray, n_draws: int) -> Iterator[tuple[slice, FloatArray]]:
@@ -125,7 +123,6 @@ class NetworkFit:
         """
         from honestbayes.models.networks.average import draw_probabilities
 
-        table_of, alone, families = self._tables
         shares = (np.arange(n_draws) + 0.5) / n_draws
         chosen = np.minimum(np.searchsorted(np.cumsum(self.weight), shares), len(self.graphs) - 1)
         n_classes = int(self.n_levels[-1])
@@ -134,10 +131,7 @@ class NetworkFit:
         for first in range(0, rows.shape[0], step):
             some = slice(first, first + step)
             out = np.zeros((len(rows[some]), n_draws, n_classes))
-            draw_probabilities(
-                self.graphs, chosen, table_of, alone, families, self.n_levels, rows[some],
-                self.seed, out,
-            )  # fmt: skip
+            draw_probabilities(self._tables, chosen, rows[some], self.seed, out)
             yield some, out
 
     # --------------------------------------------------------------------- files
@@ -182,19 +176,17 @@ class NetworkFit:
         counts = np.bincount(cells[k], minlength=int(n_levels[k]))
         good = tuple(counts.tolist()) == known["class_counts"]
         entries.check(good, "cells", "are of other numbers of classes")
-        graphs = from_bytes(Packed("n_graphs", k + 1, BYTES).read(entries, "graphs", {}))
+        graphs = from_bytes(Packed("n_graphs", BYTES * (k + 1)).read(entries, "graphs", {}))
         entries.check(0 < len(graphs) <= MOST_AVERAGED, "graphs", "are none, or too many")
         entries.check(are_valid(graphs, most), "graphs", "holds a graph that is not of the space")
         largest = (n_levels * 1.0 + 1.0) * np.prod(_sizes_of_parents(graphs, n_levels), axis=-1)
         entries.check(np.all(largest < 2.0**62), "graphs", "holds too large a table")
         weight = Weights(len(graphs)).read(entries, "weight", {})
-        share = {"low": 0.0, "high": 1.0}
-        inclusion = Floats(k, **share).read(entries, "inclusion", {})
+        inclusion = Floats(k, low=0.0, high=1.0).read(entries, "inclusion", {})
         error = Array(k).read(entries, "inclusion_error", {})
-        edges = Floats(k + 1, k + 1, **share).read(entries, "edges", {})
-        names = Texts().read(entries, "judged", {})
-        assert names is not None or entries.refuse("judged", "is missing") is None
-        judged = {name: Array(len(names or ())).read(entries, name, {}) for name in _JUDGED}
+        edges = Floats(k + 1, k + 1, low=0.0, high=1.0).read(entries, "edges", {})
+        names = Texts().read(entries, "judged", {}) or ()
+        judged = {name: Array(len(names)).read(entries, name, {}) for name in _JUDGED}
         shape = ("n_chains", "n_draws")
         fields = {
             "drawn_arcs": Counts(*shape, high=most_arcs(k)),
@@ -212,7 +204,7 @@ class NetworkFit:
             inclusion=inclusion,
             inclusion_error=error,
             edges=edges,
-            diagnostics=Diagnostics(name=names or (), **judged),
+            diagnostics=Diagnostics(name=names, **judged),
             draws=Draws({name: draws[f"drawn_{name}"] for name in NUMBERS}, draws.n_chains),
             seed=seed,
         )

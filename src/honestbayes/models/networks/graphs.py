@@ -12,15 +12,13 @@ BYTES = 8
 
 
 def as_bytes(graphs: IntArray) -> AnyArray:
-    """Return graphs of shape (..., k + 1) as bytes of shape (..., k + 1, 8)."""
-    whole = np.ascontiguousarray(graphs, dtype="<i8")
-    return whole.view(np.uint8).reshape(*whole.shape, BYTES)
+    """Return graphs of shape (..., k + 1) as bytes of shape (..., 8 (k + 1))."""
+    return np.ascontiguousarray(graphs, dtype="<i8").view(np.uint8)
 
 
 def from_bytes(data: AnyArray) -> IntArray:
     """Return the graphs that `as_bytes` wrote."""
-    whole = np.ascontiguousarray(data, dtype=np.uint8)
-    return whole.view("<i8").reshape(whole.shape[:-1]).astype(np.int64)
+    return np.ascontiguousarray(data, dtype=np.uint8).view("<i8").astype(np.int64)
 
 
 def are_valid(graphs: IntArray, max_parents: int) -> bool:

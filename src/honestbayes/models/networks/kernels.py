@@ -27,7 +27,6 @@ from honestbayes.models.networks.moves import (
 from honestbayes.models.networks.problem import BACK, REVERSE
 from honestbayes.models.networks.scores import remembered_score
 
-
 EACH_ROUND = 50
 """Proposals before neighbours on the ladder may change places."""
 

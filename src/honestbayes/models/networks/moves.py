@@ -138,7 +138,7 @@ def options(parents, children, below, sets, most, kind, chosen):  # type: ignore
     everyone = (one << k) - 1
     above, under = parents[k], children[k]
     room = bit_count(above) < most
-    if kind == ADD_FEATURE or kind == ADD_ARC:
+    if kind in (ADD_FEATURE, ADD_ARC):
         to_class = everyone & ~sets[BLANKET]
         anyone = to_class
         if kind == ADD_ARC:
@@ -155,7 +155,7 @@ def options(parents, children, below, sets, most, kind, chosen):  # type: ignore
     else:
         to_class, from_class = above & sets[INNER], sets[SOLE] & sets[INNER]
         anyone = ~sets[LONE]
-    adds = kind == ADD_FEATURE or kind == ADD_ARC
+    adds = kind in (ADD_FEATURE, ADD_ARC)
     number = 0
     if not adds or room:
         found = bit_count(to_class)
@@ -231,7 +231,7 @@ def _reversible(parents, children, below, most, j, who):  # type: ignore[no-unty
 def change(parents, kind, source, target, instead):  # type: ignore[no-untyped-def]
     """Make a move that `options` found; return by how much the number of arcs changes."""
     one = 1 + 0 * parents[0]
-    if kind == ADD_FEATURE or kind == ADD_ARC:
+    if kind in (ADD_FEATURE, ADD_ARC):
         parents[target] |= one << source
         return 1
     parents[target] &= ~(one << source)

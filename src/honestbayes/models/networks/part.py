@@ -213,11 +213,17 @@ def _screened(
         )
         raise ValueError(msg)
     if settings.threshold is not None:
-        words = {"always_keep": always, "random_state": random_state}
-        outcome = race(*strength_of(counts), threshold=settings.threshold, **words)
-        if outcome.kept.size <= room:
-            return outcome
-        return race(*strength_of(counts), n_features=room, **words)
+        strength, exact = strength_of(counts)
+        above = race(
+            strength,
+            exact,
+            threshold=settings.threshold,
+            always_keep=always,
+            random_state=random_state,
+        )
+        if above.kept.size <= room:
+            return above
+        return race(strength, exact, n_features=room, always_keep=always, random_state=random_state)
     racing = int(np.sum(~always))
     number = racing if settings.n_features is None else settings.n_features
     number = min(number, room)

@@ -65,7 +65,7 @@ def family_score(problem, memory, node, parents):  # type: ignore[no-untyped-def
 
 @kernel()
 def _relabel(memory, n):  # type: ignore[no-untyped-def]
-    """Number the combinations that occur, in the order of the cases; return how many there are."""
+    """Give numbers to the combinations that occur, in the order of the cases; return how many."""
     key, label, code = memory.slot_key, memory.slot_label, memory.code
     last = key.size - 1
     for place in range(key.size):

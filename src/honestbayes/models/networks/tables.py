@@ -34,7 +34,7 @@ class Families(NamedTuple):
         Parents, and what their levels are multiplied by in the number of a combination.
     first : ndarray of int of shape (F + 1,)
         Where the hash table of each family begins in the next two; sizes are powers of 2.
-    key, count : ndarray of int
+    key, cases : ndarray of int
         Cells, and their training cases. The number of a cell is v (r + 1) + x, and that of all
         levels together v (r + 1) + r.
     """
@@ -47,7 +47,29 @@ class Families(NamedTuple):
     factor: IntArray
     first: IntArray
     key: IntArray
-    count: IntArray
+    cases: IntArray
+
+
+class Graphs(NamedTuple):
+    """Graphs and their tables.
+
+    Attributes
+    ----------
+    parents, table_of : ndarray of int of shape (S, k + 1)
+        Parents of each node, and which family it is.
+    alone : ndarray of int of shape (k,)
+        The family of each feature without parents.
+    n_levels : ndarray of int of shape (k + 1,)
+        Of all nodes.
+    families : Families
+        Tables.
+    """
+
+    parents: IntArray
+    table_of: IntArray
+    alone: IntArray
+    n_levels: IntArray
+    families: Families
 
 
 @kernel()
@@ -164,17 +186,17 @@ def probability(families, f, values, seed, draw):  # type: ignore[no-untyped-def
     if draw < 0:
         place = place_of(families.key, first, size, v * (r + 1) + r)
         # Combinations that never occur are most of them: both counts are 0.
-        whole = families.count[place]
+        whole = families.cases[place]
         own = 0
         if whole:
-            own = families.count[place_of(families.key, first, size, v * (r + 1) + x)]
+            own = families.cases[place_of(families.key, first, size, v * (r + 1) + x)]
         return (own + weight) / (whole + weight * r)
     state = _mixed(_mixed(_mixed(np.uint64(seed)) ^ np.uint64(draw)) ^ np.uint64(f))
     state = _mixed(state ^ np.uint64(v))
     top, mine = -np.inf, 0.0
     total = 0.0
     for level in range(r):
-        own = families.count[place_of(families.key, first, size, v * (r + 1) + level)]
+        own = families.cases[place_of(families.key, first, size, v * (r + 1) + level)]
         value, state = _log_gamma_variate(own + weight, state)
         if value > top:
             total = total * math.exp(top - value) + 1.0

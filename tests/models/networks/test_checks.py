@@ -1,0 +1,22 @@
+"""scikit-learn's own checks of network classifiers, with few draws."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from honestbayes import AveragedNetworkClassifier
+
+SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 10, "n_doublings": 0, "thin": 50}
+
+EXCEPTIONS = {
+    "check_estimators_nan_inf": "missing cells are refused in training alone",
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:.*taken for missing")
+@parametrize_with_checks(
+    [AveragedNetworkClassifier(random_state=0, **SHORT)],
+    expected_failed_checks=lambda _estimator: EXCEPTIONS,
+)
+def test_sklearn(estimator, check):
+    check(estimator)
