@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes import (
     AveragedNB,
+    AveragedNetworkClassifier,
     BoostedProbabilitySelector,
     DiscreteNB,
     ForwardProbabilitySelector,
@@ -219,6 +220,7 @@ def _sampled(model: Any, X: Any, y: Any, mutations: int = 0) -> Fit:
     return Fit(type(model), make, X, y, mutations)
 
 
+FEW_DRAWS = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "random_state": 0}
 CHAINS = {
     "factors": _sampled(
         SelectiveFactorClassifier(n_features_to_select=4, **ONCE),
@@ -292,6 +294,12 @@ CHAINS = {
         RESPONSE,
         mutations=60,
     ),
+    "networks": _sampled(
+        AveragedNetworkClassifier(missing="level", n_doublings=0, thin=20, **FEW_DRAWS),
+        WORDS,
+        MIXED_LABELS,
+        mutations=60,
+    ),
     "sequences": _sampled(
         SequenceClassifier(order=2, class_prior=[0.2, 0.3, 0.5], thin=1, **ONCE),
         *windows("abcabcabcacb", 3),
@@ -326,7 +334,6 @@ def _weighted(model: Any, X: Any, y: Any, mutations: int = 0) -> Fit:
     return Fit(type(model), lambda: model.fit(X, y, WEIGHT), X, y, mutations, passing=45 / 80)
 
 
-FEW_DRAWS = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "random_state": 0}
 SELECTORS = {
     "forward": _weighted(
         ForwardProbabilitySelector(held_out=3, patience=2), FRAME, THREE_LABELS, mutations=80

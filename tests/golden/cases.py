@@ -472,6 +472,12 @@ SEARCH = {
         hb.BoostedProbabilitySelector(n_rounds=5, held_out=3),
         sample_weight=_weights(60),
     ),
+    "networks": of(
+        tables.levels(n=60, p=4, n_classes=3),
+        hb.AveragedNetworkClassifier(missing="level", n_doublings=0, **SHORT),
+        sampled=True,
+        quick=False,
+    ),
     "averaged": of(
         tables.mixed(n=60, n_classes=3),
         hb.AveragedNB(**SHORT | {"n_samples": 400}),
