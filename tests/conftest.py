@@ -62,7 +62,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 TOGETHER = ("golden", "report", "cli", "files")
 """Folders whose tests share what takes long to make: reports, fitted models, a browser."""
 
-LAST = ("models", "correction", "likelihood", "statistical", "datasets", "slow")
+LAST = ("models", "sampling", "correction", "likelihood", "statistical", "datasets", "slow")
 """Folders that take the kernels that compile longest, and find them compiled if they come late."""
 
 
