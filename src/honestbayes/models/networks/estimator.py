@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.files.fields import Field
 from honestbayes.models.networks.codes import check_missing
-from honestbayes.models.networks.explain import Edges, edges_of, feature_table
+from honestbayes.models.networks.explain import Edges, blankets_of, edges_of, feature_table
 from honestbayes.models.networks.part import NetworkPart, NetworkTraining
 from honestbayes.models.networks.settings import NetworkSettings, network_settings, sampling_of
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
@@ -314,6 +314,18 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         check_is_fitted(self)
         names, _ = self._names_and_classes()
         return edges_of(self._part, names, _CLASS, least)
+
+    def blankets(self, most: int = 10) -> list[tuple[tuple[str, ...], float]]:
+        """Return the sets of features that graphs join to the class most often, and their shares.
+
+        Parameters
+        ----------
+        most : int, default=10
+            How many.
+        """
+        check_is_fitted(self)
+        names, _ = self._names_and_classes()
+        return blankets_of(self._part, names, most)
 
     def sections(self) -> dict[str, Any]:
         """Return the most probable arcs."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from honestbayes.models.categorical import CategoricalFeatureTable, level_word
+from honestbayes.models.networks.graphs import members
 from honestbayes.models.networks.part import NetworkPart
 from honestbayes.models.shared.explanation import by_design
 from honestbayes.selection.association import equivalent_r_squared
@@ -79,6 +80,19 @@ def edges_of(part: NetworkPart, names: tuple[str, ...], of_class: str, least: fl
         target=tuple(called[i] for i in target[order]),
         probability=found[source[order], target[order]],
     )
+
+
+def blankets_of(
+    part: NetworkPart, names: tuple[str, ...], most: int
+) -> list[tuple[tuple[str, ...], float]]:
+    """Return the Markov blankets of the class that are most frequent, and their shares."""
+    inside = members(part.fit.graphs)
+    found, which = np.unique(inside, axis=0, return_inverse=True)
+    share = np.bincount(which.ravel(), part.fit.weight, minlength=len(found))
+    order = np.lexsort((np.arange(share.size), -share))[:most]
+    return [
+        (tuple(names[j] for j in np.flatnonzero(found[row])), float(share[row])) for row in order
+    ]
 
 
 def feature_table(
