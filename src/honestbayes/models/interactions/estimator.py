@@ -11,11 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.files.fields import Field, Known, Whole
 from honestbayes.models.interactions.chains import sampling_of
-from honestbayes.models.interactions.codes import check_missing
 from honestbayes.models.interactions.explain import Interactions, feature_table, interactions_of
 from honestbayes.models.interactions.fit import MOST_ORDER
 from honestbayes.models.interactions.part import InteractionPart, InteractionTraining
-from honestbayes.models.interactions.settings import InteractionSettings, interaction_settings
+from honestbayes.models.interactions.settings import (
+    WHY_COMPLETE,
+    InteractionSettings,
+    interaction_settings,
+)
+from honestbayes.models.shared.codes import check_missing
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.held_out import held_out_folds
 from honestbayes.models.shared.layer import Layer
@@ -226,7 +230,7 @@ class InteractionClassifier(SelectiveNaiveBayes):
         table = category_table(X)
         always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
         settings = self._settings(always)
-        check_missing(table, missing_is_level=settings.missing == "level")
+        check_missing(table, WHY_COMPLETE, missing_is_level=settings.missing == "level")
         sampling = sampling_of(self.get_params(deep=False), settings)
         return [
             InteractionTraining(

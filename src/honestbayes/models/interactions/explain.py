@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from honestbayes.models.categorical import CategoricalFeatureTable, level_word
-from honestbayes.models.interactions.codes import Codes
 from honestbayes.models.interactions.fit import InteractionFit
 from honestbayes.models.interactions.part import InteractionPart
+from honestbayes.models.shared.codes import Codes
 from honestbayes.models.shared.explanation import by_design
 from honestbayes.selection.association import equivalent_r_squared
 from honestbayes.types import FloatArray

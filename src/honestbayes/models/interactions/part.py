@@ -12,9 +12,9 @@ from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Floats, Known
 from honestbayes.files.records import Section
 from honestbayes.models.interactions.chains import run_chains, warn_of_problems
-from honestbayes.models.interactions.codes import Codes
 from honestbayes.models.interactions.fit import InteractionFit
-from honestbayes.models.interactions.settings import InteractionSettings
+from honestbayes.models.interactions.settings import NO_PATTERN, InteractionSettings
+from honestbayes.models.shared.codes import Codes
 from honestbayes.models.shared.parts import (
     Describe,
     FittedPart,
@@ -81,7 +81,7 @@ class InteractionPart:
 
     def read(self, X: Any, describe: Describe) -> IntArray:
         """Return codes of the kept columns; unknown levels match no pattern, with a warning."""
-        return self.codes.read(X, describe)
+        return self.codes.read(X, describe, NO_PATTERN)
 
     def log_likelihood(self, values: IntArray) -> FloatArray:
         """Return log P(class | x) - log P(class), which is log P(x | class) up to a constant."""

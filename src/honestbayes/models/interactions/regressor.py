@@ -14,10 +14,10 @@ from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import MOST_FEATURES, Known, Number, Texts, Whole
 from honestbayes.files.records import Section
 from honestbayes.models.interactions.chains import run_chains, sampling_of, warn_of_problems
-from honestbayes.models.interactions.codes import Codes, check_missing
 from honestbayes.models.interactions.explain import Interactions, coefficients
 from honestbayes.models.interactions.fit import InteractionFit
-from honestbayes.models.interactions.settings import interaction_settings
+from honestbayes.models.interactions.settings import NO_PATTERN, WHY_COMPLETE, interaction_settings
+from honestbayes.models.shared.codes import Codes, check_missing
 from honestbayes.models.shared.kept_columns import Described
 from honestbayes.models.shared.parameters import (
     check_quantiles,
@@ -179,7 +179,7 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
         settings = interaction_settings(self.get_params(deep=False), np.zeros(0, dtype=bool))
         validate_data(self, X, skip_check_array=True)
         table = category_table(X)
-        check_missing(table, missing_is_level=settings.missing == "level")
+        check_missing(table, WHY_COMPLETE, missing_is_level=settings.missing == "level")
         codes = Codes(table.levels, settings.missing == "level")
         centre, scale = float(response.mean()), float(response.std()) or 1.0
         sampling = sampling_of(self.get_params(deep=False), settings)
@@ -251,7 +251,7 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
         check_is_fitted(self)
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self._model.codes.read(X, Described(self._names()))
+        return self._model.codes.read(X, Described(self._names()), NO_PATTERN)
 
     def _names(self) -> Any:
         names = getattr(self, "feature_names_in_", None)

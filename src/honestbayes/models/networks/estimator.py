@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.files.fields import Field
-from honestbayes.models.networks.codes import check_missing
 from honestbayes.models.networks.explain import Edges, blankets_of, edges_of, feature_table
 from honestbayes.models.networks.part import NetworkPart, NetworkTraining
 from honestbayes.models.networks.settings import NetworkSettings, network_settings, sampling_of
+from honestbayes.models.shared.codes import check_missing
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
 from honestbayes.models.shared.layer import Layer
 from honestbayes.models.shared.parameters import check_level_and_draws
@@ -24,6 +24,8 @@ from honestbayes.sources.levels import category_table
 from honestbayes.types import BoolArray, FloatArray
 
 _CLASS = "(class)"
+
+_WHY_COMPLETE = "The score of a graph needs complete training cases"
 
 
 class AveragedNetworkClassifier(SelectiveNaiveBayes):
@@ -228,7 +230,7 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         table = category_table(X)
         always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
         settings = self._settings(always)
-        check_missing(table, missing_is_level=settings.missing == "level")
+        check_missing(table, _WHY_COMPLETE, missing_is_level=settings.missing == "level")
         sampling = sampling_of(self.get_params(deep=False), settings)
         return [NetworkTraining(settings, table, labels, self.random_state, sampling)]
 

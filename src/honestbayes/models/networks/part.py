@@ -12,7 +12,6 @@ from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Floats, Known
 from honestbayes.files.records import Section
 from honestbayes.models.networks.chains import distinct_graphs, run_networks, warn_of_problems
-from honestbayes.models.networks.codes import Codes
 from honestbayes.models.networks.fit import MOST_AVERAGED, NetworkFit
 from honestbayes.models.networks.priors import log_prior_of_arcs
 from honestbayes.models.networks.problem import make_problem
@@ -23,6 +22,7 @@ from honestbayes.models.networks.settings import (
     SCORES,
     NetworkSettings,
 )
+from honestbayes.models.shared.codes import Codes
 from honestbayes.models.shared.parts import (
     Describe,
     FittedPart,
@@ -89,7 +89,7 @@ class NetworkPart:
 
     def read(self, X: Any, describe: Describe) -> IntArray:
         """Return codes of the kept columns; unknown levels are missing, with a warning."""
-        return self.codes.read(X, describe)
+        return self.codes.read(X, describe, ("is taken for missing", "are taken for missing"))
 
     def log_likelihood(self, values: IntArray) -> FloatArray:
         """Return log P(class | x) - log P(class), which is log P(x | class) up to a constant."""

@@ -16,6 +16,9 @@ from honestbayes.sources.columns import as_columns, column_cells, number_text
 from honestbayes.sources.levels import MISSING, CategoryTable, Levels, encode_columns
 from honestbayes.types import AnyArray, IntArray
 
+Verbs = tuple[str, str]
+"""What one cell does, and what several do."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Codes:
@@ -43,17 +46,26 @@ class Codes:
             return np.where(codes == MISSING, self.levels.n_levels, codes)
         return codes
 
-    def read(self, X: Any, describe: Describe) -> IntArray:
-        """Return codes of a table; unknown levels are missing, with a warning."""
+    def read(self, X: Any, describe: Describe, unknown_are: Verbs) -> IntArray:
+        """Return codes of a table; unknown levels are -1 as missing cells are, with a warning.
+
+        Parameters
+        ----------
+        X : table of shape (n, k)
+            With these columns.
+        describe : callable
+            Given a place, what the column is called.
+        unknown_are : tuple of str
+            What becomes of one such cell, and of several, for the warning.
+        """
         codes, unknown = encode_columns(X, self.levels, describe)
         if unknown:
             position, value, _ = unknown[0]
             total = sum(number for _, _, number in unknown)
-            cells = "1 cell is" if total == 1 else f"{total} cells are"
+            cells = f"1 cell {unknown_are[0]}" if total == 1 else f"{total} cells {unknown_are[1]}"
             shown = repr(value) if isinstance(value, str) else number_text(value)
             warnings.warn(
-                f"{cells} taken for missing: levels not seen in fit, such as {shown} in "
-                f"{describe(position)}.",
+                f"{cells}: levels not seen in fit, such as {shown} in {describe(position)}.",
                 UserWarning,
                 stacklevel=6,
             )
@@ -77,8 +89,8 @@ class Codes:
         return cls(levels, Flag().read(entries, "missing_is_level", known))
 
 
-def check_missing(table: CategoryTable, *, missing_is_level: bool) -> None:
-    """Refuse missing training cells, unless they are levels."""
+def check_missing(table: CategoryTable, why: str, *, missing_is_level: bool) -> None:
+    """Refuse missing training cells, unless they are levels; say why."""
     found = np.flatnonzero(np.any(table.codes == MISSING, axis=0)).tolist()
     if found and not missing_is_level:
         names = table.feature_names
@@ -86,8 +98,7 @@ def check_missing(table: CategoryTable, *, missing_is_level: bool) -> None:
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
         what = "column" if len(found) == 1 else "columns"
         msg = (
-            f"X contains NaN: cells are missing in {what} {shown}{more}. The score of a graph "
-            "needs complete training cases; fill them in, or make missing a level of its own by "
-            "missing='level'. Missing cells of rows to predict are summed over."
+            f"X contains NaN: cells are missing in {what} {shown}{more}. {why}; fill them in, or "
+            "make missing a level of its own by missing='level'."
         )
         raise ValueError(msg)
