@@ -300,6 +300,18 @@ CHAINS = {
         MIXED_LABELS,
         mutations=60,
     ),
+    "networks, screened": _sampled(
+        AveragedNetworkClassifier(
+            table_prior="bdeu",
+            prior=("arcs", 0.5),
+            max_features=1,
+            class_prior=[0.2, 0.8],
+            n_doublings=0,
+            **FEW,
+        ),
+        MIXED[["flag0", "flag3"]].astype(int),
+        TWO_CLASSES,
+    ),
     "sequences": _sampled(
         SequenceClassifier(order=2, class_prior=[0.2, 0.3, 0.5], thin=1, **ONCE),
         *windows("abcabcabcacb", 3),

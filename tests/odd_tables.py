@@ -139,6 +139,7 @@ ESTIMATORS = {
     "SelectiveMixture": {**FEW, "thin": 1},
     "SelectiveFactorClassifier": {**FEW, "n_factors": 1},
     "InteractionClassifier": {**FEW, "order": 1, "n_doublings": 0},
+    "AveragedNetworkClassifier": {**FEW, "n_doublings": 0},
     "SequenceClassifier": {**FEW, "order": 1, "n_doublings": 0},
 }
 REFUSALS = (ValueError, TypeError)

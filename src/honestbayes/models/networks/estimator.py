@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from honestbayes.files.fields import Field
 from honestbayes.models.networks.explain import Edges, blankets_of, edges_of, feature_table
 from honestbayes.models.networks.part import NetworkPart, NetworkTraining
+from honestbayes.models.networks.priors import PriorField
 from honestbayes.models.networks.settings import NetworkSettings, network_settings, sampling_of
 from honestbayes.models.shared.codes import check_missing
 from honestbayes.models.shared.estimator import SelectiveNaiveBayes
@@ -140,6 +141,7 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"networks": NetworkPart}
     _fitted_choices: ClassVar[Mapping[str, Field]] = {}
+    _parameter_fields: ClassVar[Mapping[str, Field]] = {"prior": PriorField()}
 
     def __init__(
         self,

@@ -3,12 +3,37 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
+from honestbayes.files.entries import Entries, Plain
+from honestbayes.files.fields import Known, plain_scalar
+from honestbayes.models.shared.parameter_fields import Parameter
 from honestbayes.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class PriorField(Parameter):
+    """A prior in files: a word, or a list of a word and a number."""
+
+    def write(self, name: str, value: Any) -> Plain:
+        """Return the word or the pair."""
+        pair = isinstance(value, tuple | list)
+        return {name: [plain_scalar(part) for part in value] if pair else value}, {}
+
+    def read(self, entries: Entries, name: str, known: Known) -> Any:
+        """Return the prior; refuse what is none."""
+        del known
+        value = entries.value(name)
+        prior = tuple(value) if isinstance(value, list) else value
+        try:
+            check_prior(prior)
+        except ValueError:
+            entries.refuse(name, "is no prior of graphs")
+        return prior
 
 
 def most_arcs(k: int) -> int:
