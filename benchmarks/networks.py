@@ -63,8 +63,11 @@ def methods(python):
     flags = {"handle_unknown": "ignore", "sparse_output": False}
     words = {"missing": "level", "random_state": 0, "n_doublings": 1}
     found = {
-        "average over networks": AveragedNetworkClassifier(**words),
-        "average over networks, BDeu": AveragedNetworkClassifier(table_prior="bdeu", **words),
+        "average over classifiers": AveragedNetworkClassifier(space="classifiers", **words),
+        "average over networks": AveragedNetworkClassifier(space="networks", **words),
+        "average over networks, BDeu": AveragedNetworkClassifier(
+            space="networks", table_prior="bdeu", **words
+        ),
         "average over subsets (naive Bayes)": AveragedNB(random_state=0),
         "CategoricalNB": make_pipeline(KnownLevels(), CategoricalNB(min_categories=12)),
         "L2 logistic": make_pipeline(

@@ -69,20 +69,20 @@ def space(most):
     return oracle.all_graphs(3, most)
 
 
-def related(graph, k):
+def related(graph, k, general=False):
     parents = np.array(oracle.masks(graph, k), dtype=np.int64)
     children, below, sets = np.zeros_like(parents), np.zeros_like(parents), np.zeros(4, np.int64)
-    relate(parents, children, below, sets)
+    relate(parents, children, below, sets, general)
     return parents, children, below, sets
 
 
-def moves_of(graph, k, most, kind):
+def moves_of(graph, k, most, kind, general=False):
     """All graphs that the package proposes, and their number as it counts them."""
-    state = related(graph, k)
-    number, _, _, _ = options(*state, most, kind, -1)
+    state = related(graph, k, general)
+    number, _, _, _ = options(*state, most, general, kind, -1)
     found = []
     for chosen in range(number):
-        _, *move = options(*state, most, kind, chosen)
+        _, *move = options(*state, most, general, kind, chosen)
         parents = state[0].copy()
         change(parents, kind, *move)
         found.append(oracle.from_masks(parents, k))

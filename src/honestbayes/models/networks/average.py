@@ -1,11 +1,11 @@
 """Class probabilities of graphs, missing cells summed over, and their average.
 
 Of a graph, P(class, x) is the product over the class and its children of P(node | parents); all
-other factors are the same for every class. A missing feature without children that count is left
-out, because its probabilities sum to 1. Over the others all combinations of levels are summed, each
-with its probability under the graph, up to ``MOST_COMBINATIONS`` of them. Beyond that each table is
-summed over its missing parents as if these were independent of all else; and a table with more
-combinations than that says nothing.
+other factors are the same for every class, but for those of nodes with missing parents. A missing
+feature without children that count is left out, because its probabilities sum to 1. Over the others
+all combinations of levels are summed, each with its probability under the graph, up to
+``MOST_COMBINATIONS`` of them. Beyond that each table is summed over its missing parents as if these
+were independent of all else; and a table with more combinations than that says nothing.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def evaluate(graphs, s, values, hidden, seed, draw, known, stamp, logs, value): 
     one = 1 + 0 * graph[0]
     needed, counted = one << k, 0 * one
     for j in range(k):
-        if graph[j] != 0 and (hidden >> j) & 1 == 0:
+        if graph[j] & (hidden | (one << k)) != 0 and (hidden >> j) & 1 == 0:
             needed |= one << j
     while needed != counted:  # missing parents of what counts do count
         counted = needed

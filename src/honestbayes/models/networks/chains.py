@@ -86,7 +86,7 @@ class NetworkKernel:
             for values in (state, drawn):
                 if "graph" in values:
                     graphs = from_bytes(values["graph"]).reshape(-1, nodes)
-                    good = are_valid(graphs, self.problem.max_parents)
+                    good = are_valid(graphs, self.problem.max_parents, general=self.problem.general)
                     check(good, "graph", "holds a graph that is not of the space")
 
         return Form(

@@ -44,6 +44,9 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         ``equivalent_sample_size`` shared by all cells of a table.
     equivalent_sample_size : float, default=1.0
         Of "bdeu".
+    space : {"classifiers", "networks"}, default="classifiers"
+        Graphs: those in which every arc enters the class or one of its children, or all graphs
+        without cycles.
     prior : {"arcs", "uniform"} or ("arcs", factor), default="arcs"
         Of graphs. "arcs": one over the number of ways to choose as many of all possible arcs, so
         that the more columns there are, the stronger the first arcs have to be. ("arcs", factor):
@@ -148,6 +151,7 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         *,
         table_prior: Literal["k2", "bdeu"] = "k2",
         equivalent_sample_size: float = 1.0,
+        space: Literal["classifiers", "networks"] = "classifiers",
         prior: Any = "arcs",
         max_parents: int = 4,
         max_features: int = 30,
@@ -170,6 +174,7 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
     ) -> None:
         self.table_prior = table_prior
         self.equivalent_sample_size = equivalent_sample_size
+        self.space = space
         self.prior = prior
         self.max_parents = max_parents
         self.max_features = max_features

@@ -54,6 +54,8 @@ class NetworkFit:
         Their shares of the draws.
     max_parents : int
         The most parents of a node.
+    general : bool
+        Whether the space of graphs is that of all without cycles.
     size : float or None
         Equivalent sample size of BDeu; None for K2.
     inclusion, inclusion_error : ndarray of shape (k,)
@@ -75,6 +77,7 @@ class NetworkFit:
     graphs: IntArray
     weight: FloatArray
     max_parents: int
+    general: bool
     size: float | None
     inclusion: FloatArray
     inclusion_error: FloatArray
@@ -140,6 +143,7 @@ class NetworkFit:
         """Return cases, graphs and what is known of the chains as plain data."""
         content = {
             "max_parents": int(min(self.max_parents, MOST_FEATURES + 1)),
+            "general": self.general,
             "is_bdeu": self.size is not None,
             "size": 1.0 if self.size is None else float(self.size),
             "seed": int(self.seed),
@@ -167,6 +171,7 @@ class NetworkFit:
         k = n_levels.size - 1
         entries.check(k <= MOST_FEATURES, "cells", "has too many columns")
         most = Whole(1, MOST_FEATURES + 1).read(entries, "max_parents", {})
+        general = Flag().read(entries, "general", {})
         is_bdeu = Flag().read(entries, "is_bdeu", {})
         size = Number(1e-6, 1e9).read(entries, "size", {})
         seed = Whole(0, LARGEST_SEED).read(entries, "seed", {})
@@ -178,7 +183,8 @@ class NetworkFit:
         entries.check(good, "cells", "are of other numbers of classes")
         graphs = from_bytes(Packed("n_graphs", BYTES * (k + 1)).read(entries, "graphs", {}))
         entries.check(0 < len(graphs) <= MOST_AVERAGED, "graphs", "are none, or too many")
-        entries.check(are_valid(graphs, most), "graphs", "holds a graph that is not of the space")
+        good = are_valid(graphs, most, general=general)
+        entries.check(good, "graphs", "holds a graph that is not of the space")
         largest = (n_levels * 1.0 + 1.0) * np.prod(_sizes_of_parents(graphs, n_levels), axis=-1)
         entries.check(np.all(largest < 2.0**62), "graphs", "holds too large a table")
         weight = Weights(len(graphs)).read(entries, "weight", {})
@@ -200,6 +206,7 @@ class NetworkFit:
             graphs=graphs,
             weight=weight,
             max_parents=most,
+            general=general,
             size=size if is_bdeu else None,
             inclusion=inclusion,
             inclusion_error=error,

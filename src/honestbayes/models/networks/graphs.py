@@ -21,30 +21,26 @@ def from_bytes(data: AnyArray) -> IntArray:
     return np.ascontiguousarray(data, dtype=np.uint8).view("<i8").astype(np.int64)
 
 
-def are_valid(graphs: IntArray, max_parents: int) -> bool:
+def are_valid(graphs: IntArray, max_parents: int, *, general: bool = False) -> bool:
     """Whether all graphs, of shape (S, k + 1), are of the space.
 
-    That is: no arc enters a node but the class and its children, there is no cycle, no arc stands
-    twice, and no node has more parents than it may.
+    That is: there is no cycle, no node has more parents than it may, and, but in the general space,
+    no arc enters a node other than the class and its children.
     """
-    k = graphs.shape[1] - 1
-    of_class = np.int64(1) << k
-    features, of_features = graphs[:, :k], graphs[:, k]
-    own = np.int64(1) << np.arange(k, dtype=np.int64)
-    if np.any(graphs < 0) or np.any(graphs >= 2 * of_class) or np.any(of_features & of_class):
-        return False
-    is_child = (features & of_class) != 0
-    if np.any((features != 0) & ~is_child) or np.any(features & own):
-        return False
-    if np.any(((of_features[:, None] & own) != 0) & is_child):
+    nodes = graphs.shape[1]
+    own = np.int64(1) << np.arange(nodes, dtype=np.int64)
+    of_class = own[-1]
+    if np.any(graphs < 0) or np.any((graphs >> (nodes - 1)) > 1):
         return False
     if np.any(np.bitwise_count(graphs) > max_parents):
         return False
-    # Features without a parent that is left are taken away, until none can be.
-    left = np.ones(features.shape, dtype=bool)
-    for _ in range(k):
+    if not general and np.any((graphs[:, :-1] != 0) & ((graphs[:, :-1] & of_class) == 0)):
+        return False
+    # Nodes without a parent that is left are taken away, until none can be.
+    left = np.ones(graphs.shape, dtype=bool)
+    for _ in range(nodes):
         remaining = np.where(left, own, 0).sum(axis=1)
-        left &= (features & remaining[:, None]) != 0
+        left &= (graphs & remaining[:, None]) != 0
     return not left.any()
 
 
@@ -58,9 +54,10 @@ def arcs_of(graphs: IntArray) -> BoolArray:
 def members(graphs: IntArray) -> BoolArray:
     """Return which features are in the class's Markov blanket, shape (S, k)."""
     k = graphs.shape[1] - 1
-    inner = np.bitwise_or.reduce(graphs[:, :k], axis=1) if k else np.zeros(len(graphs), np.int64)
-    inside = (((graphs[:, k] | inner)[:, None] >> np.arange(k)) & 1).astype(bool)
-    return np.asarray(inside | (graphs[:, :k] != 0))
+    is_child = ((graphs[:, :k] >> k) & 1).astype(bool)
+    beside = np.bitwise_or.reduce(np.where(is_child, graphs[:, :k], 0), axis=1, initial=0)
+    inside = (((graphs[:, k] | beside)[:, None] >> np.arange(k)) & 1).astype(bool)
+    return np.asarray(inside | is_child)
 
 
 def naive_graph(k: int) -> IntArray:

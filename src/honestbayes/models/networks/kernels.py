@@ -59,22 +59,24 @@ def propose(rng, parents, family, problem, memory, heat, n_arcs, number):  # typ
     int
         Arcs of the graph afterwards.
     """
-    most = problem.max_parents
+    most, general = problem.max_parents, problem.general
     children, below, sets = np.zeros_like(parents), np.zeros_like(parents), np.zeros(4, np.int64)
     other = parents.copy()
     children2, below2, sets2 = children.copy(), below.copy(), sets.copy()
-    relate(parents, children, below, sets)
+    relate(parents, children, below, sets, general)
     for _ in range(number):
-        kind = draw_kind(rng, problem.reversal, problem.exchange)
-        here, _, _, _ = options(parents, children, below, sets, most, kind, -1)
+        kind = draw_kind(rng, problem.reversal, problem.exchange, general)
+        here, _, _, _ = options(parents, children, below, sets, most, general, kind, -1)
         if here == 0:
             continue
         chosen = int(rng.integers(0, here))
-        _, source, target, instead = options(parents, children, below, sets, most, kind, chosen)
+        _, source, target, instead = options(
+            parents, children, below, sets, most, general, kind, chosen
+        )
         other[:] = parents
         more = change(other, kind, source, target, instead)
-        relate(other, children2, below2, sets2)
-        there, _, _, _ = options(other, children2, below2, sets2, most, BACK[kind], -1)
+        relate(other, children2, below2, sets2, general)
+        there, _, _, _ = options(other, children2, below2, sets2, most, general, BACK[kind], -1)
         of_target = remembered_score(problem, memory, target, other[target])
         of_source = family[source]
         if kind == REVERSE:

@@ -3,7 +3,8 @@
 A graph is the set of parents of each node, as bits of a whole number: bit j for feature j, bit k
 for the class, which is also the last node. In the space of graphs every arc enters the class or one
 of its children, so that a feature with parents has the class among them, the ancestors of the class
-are its parents, and its descendants are its children.
+are its parents, and its descendants are its children. In the larger space of all graphs without
+cycles (``general``) arcs are added, deleted, reversed and exchanged wherever that leaves none.
 
 References
 ----------
@@ -20,6 +21,7 @@ from honestbayes.models.networks.problem import (
     ADD_ARC,
     ADD_FEATURE,
     BLANKET,
+    DELETE_ARC,
     DELETE_FEATURE,
     EXCHANGE,
     INNER,
@@ -50,7 +52,7 @@ def nth_bit(x, n):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def relate(parents, children, below, sets):  # type: ignore[no-untyped-def]
+def relate(parents, children, below, sets, general):  # type: ignore[no-untyped-def]
     """Find children and descendants of each node, and the sets that moves depend on.
 
     Parameters
@@ -58,13 +60,16 @@ def relate(parents, children, below, sets):  # type: ignore[no-untyped-def]
     parents, children : ndarray of int of shape (k + 1,)
         Of each node; children are written.
     below : ndarray of int of shape (k + 1,)
-        Features that can be reached from each feature, written.
+        Nodes that can be reached from each, written; of features alone, but in the general space.
     sets : ndarray of int of shape (4,)
-        Written, as `problem.BLANKET` and the others say.
+        Written, as `problem.BLANKET` and the others say; not used in the general space.
+    general : bool
+        Whether the space is that of all graphs without cycles.
     """
     k = parents.size - 1
     one = 1 + 0 * parents[0]
     of_class, everyone = one << k, (one << k) - 1
+    reach = everyone | of_class if general else everyone
     for i in range(k + 1):
         children[i] = 0
         below[i] = 0
@@ -74,19 +79,19 @@ def relate(parents, children, below, sets):  # type: ignore[no-untyped-def]
         while rest != 0:
             children[bit_count((rest & -rest) - 1)] |= one << j
             rest &= rest - 1
-        if j < k:
-            inner |= parents[j] & everyone
+        if j < k or general:
+            inner |= parents[j] & reach
             if parents[j] == of_class:
                 sole |= one << j
     # Parents whose children are all done come next; a graph without cycles leaves none over.
-    done = ~inner & everyone
+    done = ~inner & reach
     waiting = inner
     while waiting != 0:
         rest, found = waiting, 0 * one
         while rest != 0:
             i = bit_count((rest & -rest) - 1)
             rest &= rest - 1
-            mine = children[i] & everyone
+            mine = children[i] & reach
             if mine & ~done == 0:
                 reached = mine
                 while mine != 0:
@@ -98,6 +103,8 @@ def relate(parents, children, below, sets):  # type: ignore[no-untyped-def]
             break
         done |= found
         waiting &= ~found
+    if general:
+        return
     lone, rest = 0 * one, inner & ~parents[k] & ~children[k]
     while rest != 0:
         i = bit_count((rest & -rest) - 1)
@@ -111,7 +118,7 @@ def relate(parents, children, below, sets):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def options(parents, children, below, sets, most, kind, chosen):  # type: ignore[no-untyped-def]
+def options(parents, children, below, sets, most, general, kind, chosen):  # type: ignore[no-untyped-def]
     """Count the moves of a kind, or find one of them.
 
     Parameters
@@ -120,6 +127,8 @@ def options(parents, children, below, sets, most, kind, chosen):  # type: ignore
         From `relate`.
     most : int
         The most parents of a node.
+    general : bool
+        Whether the space is that of all graphs without cycles.
     kind : int
         As in `problem`.
     chosen : int
@@ -132,7 +141,9 @@ def options(parents, children, below, sets, most, kind, chosen):  # type: ignore
         node that an exchange puts in the place of its source, else -1.
     """
     if kind == EXCHANGE:
-        return _exchanges(parents, children, below, chosen)
+        return _exchanges(parents, children, below, general, chosen)
+    if general:
+        return _anywhere(parents, children, below, most, kind, chosen)
     k = parents.size - 1
     one = 1 + 0 * parents[0]
     everyone = (one << k) - 1
@@ -186,18 +197,44 @@ def options(parents, children, below, sets, most, kind, chosen):  # type: ignore
 
 
 @kernel()
-def _exchanges(parents, children, below, chosen):  # type: ignore[no-untyped-def]
-    """Count or find exchanges of one feature among a node's parents for another."""
+def _anywhere(parents, children, below, most, kind, chosen):  # type: ignore[no-untyped-def]
+    """Count or find additions, deletions and reversals in the general space."""
+    nodes = parents.size
+    one = 1 + 0 * parents[0]
+    anyone = (one << nodes) - 1
+    number = 0
+    for j in range(nodes):
+        who = parents[j]
+        if kind == ADD_ARC:
+            room = bit_count(parents[j]) < most
+            who = anyone & ~parents[j] & ~below[j] & ~(one << j) if room else 0 * one
+        elif kind == REVERSE:
+            who = _reversible(parents, children, below, most, j, who)
+        found = bit_count(who)
+        if 0 <= chosen < number + found:
+            return number, nth_bit(who, chosen - number), j, -1
+        number += found
+    return number, -1, -1, -1
+
+
+@kernel()
+def _exchanges(parents, children, below, general, chosen):  # type: ignore[no-untyped-def]
+    """Count or find exchanges of one parent of a node for another.
+
+    In the smaller space the class stays a parent, and none of its children becomes its parent.
+    """
     k = parents.size - 1
     one = 1 + 0 * parents[0]
     everyone = (one << k) - 1
+    anyone = everyone | (one << k) if general else everyone
     number = 0
     for j in range(k + 1):
-        leave = parents[j] & everyone
+        leave = parents[j] & anyone
         if leave == 0:
             continue
         # The arc that goes was none of those that lead away from j.
-        enter = everyone & ~parents[j] & ~(children[k] if j == k else below[j] | (one << j))
+        after = children[k] if j == k and not general else below[j] | (one << j)
+        enter = anyone & ~parents[j] & ~after
         each = bit_count(enter)
         found = bit_count(leave) * each
         if 0 <= chosen < number + found:
@@ -210,15 +247,13 @@ def _exchanges(parents, children, below, chosen):  # type: ignore[no-untyped-def
 @kernel()
 def _reversible(parents, children, below, most, j, who):  # type: ignore[no-untyped-def]
     """Return those parents of a feature whose arcs to it may be reversed, of some of them."""
-    k = parents.size - 1
     one = 1 + 0 * parents[0]
-    everyone = (one << k) - 1
     result, rest = 0 * one, who
     while rest != 0:
         i = bit_count((rest & -rest) - 1)
         rest &= rest - 1
         good = bit_count(parents[i]) < most
-        others = children[i] & everyone & ~(one << j)
+        others = children[i] & ~(one << j)
         while good and others != 0:  # another way from i to j would become a cycle
             good = (below[bit_count((others & -others) - 1)] >> j) & 1 == 0
             others &= others - 1
@@ -245,13 +280,20 @@ def change(parents, kind, source, target, instead):  # type: ignore[no-untyped-d
 
 
 @kernel()
-def draw_kind(rng, reversal, exchange):  # type: ignore[no-untyped-def]
-    """Draw a kind of moves: equation 11, after the shares of reversals and exchanges."""
+def draw_kind(rng, reversal, exchange, general):  # type: ignore[no-untyped-def]
+    """Draw a kind of moves: equation 11, after the shares of reversals and exchanges.
+
+    In the general space, where an arc may bring several features, it is to add or to delete.
+    """
     u = rng.random()
     if u < reversal:
         return REVERSE
     if u < reversal + exchange:
         return EXCHANGE
+    if general:
+        return (
+            ADD_ARC if 2.0 * (u - reversal - exchange) < 1.0 - reversal - exchange else DELETE_ARC
+        )
     return min(3, int(4.0 * (u - reversal - exchange) / (1.0 - reversal - exchange)))
 
 

@@ -174,6 +174,7 @@ class NetworkTraining(TrainingPart):
             reversal=REVERSAL,
             exchange=EXCHANGE,
             heat=LADDER,
+            general=settings.general,
         )
         found = run_networks(problem, settings.proposals(k), sampling)
         if found.draws.n_draws == 0:  # interrupted before anything was kept
@@ -188,6 +189,7 @@ class NetworkTraining(TrainingPart):
             graphs=graphs,
             weight=weight,
             max_parents=problem.max_parents,
+            general=settings.general,
             size=settings.size,
             inclusion=inclusion,
             inclusion_error=error,

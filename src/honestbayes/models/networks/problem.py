@@ -53,6 +53,8 @@ class Problem(NamedTuple):
         Shares of proposals that reverse an arc, and that exchange a parent.
     heat : ndarray of shape (T,)
         Powers of the likelihood on the steps of a ladder of graphs; the first is 1.
+    general : bool
+        Whether the space is that of all graphs without cycles.
     """
 
     cells: AnyArray
@@ -65,6 +67,7 @@ class Problem(NamedTuple):
     reversal: float
     exchange: float
     heat: FloatArray
+    general: bool
 
 
 class Memory(NamedTuple):
@@ -106,6 +109,7 @@ def make_problem(
     reversal: float,
     exchange: float,
     heat: tuple[float, ...] = (1.0,),
+    general: bool = False,
 ) -> Problem:
     """Return a problem of n rows of k codes and their classes; refuse tables beyond all bounds.
 
@@ -119,7 +123,7 @@ def make_problem(
         Levels of each column.
     n_classes : int
         Classes.
-    log_prior, max_parents, score, size, reversal, exchange, heat
+    log_prior, max_parents, score, size, reversal, exchange, heat, general
         As in `Problem`.
     """
     n, k = cells.shape
@@ -146,6 +150,7 @@ def make_problem(
         float(reversal),
         float(exchange),
         np.array(heat, dtype=float),
+        bool(general),
     )
 
 

@@ -40,6 +40,7 @@ class NetworkSettings(SelectionSettings):
 
     max_features: int
     max_parents: int
+    general: bool
     table_prior: str
     equivalent_sample_size: float
     prior: Any
@@ -71,6 +72,9 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
     if params["table_prior"] not in SCORES:
         msg = f"table_prior={params['table_prior']!r} is not one of 'k2', 'bdeu'."
         raise ValueError(msg)
+    if params["space"] not in ("classifiers", "networks"):
+        msg = f"space={params['space']!r} is not one of 'classifiers', 'networks'."
+        raise ValueError(msg)
     size = params["equivalent_sample_size"]
     if not (is_number(size) and 1e-6 <= size <= 1e9):
         msg = f"equivalent_sample_size={size!r} is not a number above 0."
@@ -85,6 +89,7 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
         always_keep=always_keep,
         max_features=max_features,
         max_parents=whole_number(params, "max_parents", 1),
+        general=params["space"] == "networks",
         table_prior=params["table_prior"],
         equivalent_sample_size=float(size),
         prior=params["prior"],
