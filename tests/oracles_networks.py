@@ -31,15 +31,18 @@ def children(graph, node):
     return {t for s, t in graph if s == node}
 
 
-def is_valid(graph, k, most):
-    """Whether every arc enters the class or a child of it, without cycles and with few parents."""
+def is_valid(graph, k, most, general=False):
+    """Whether every arc enters the class or a child of it, without cycles and with few parents.
+
+    In the general space arcs may enter any node.
+    """
     nodes = [*range(k), CLASS]
-    good = all(t == CLASS or (CLASS, t) in graph for _, t in graph)
+    good = general or all(t == CLASS or (CLASS, t) in graph for _, t in graph)
     good = good and all(len(parents(graph, v)) <= most for v in nodes)
     return good and not has_cycle(graph, nodes)
 
 
-def all_graphs(k, most=99):
+def all_graphs(k, most=99, general=False):
     """All graphs of the space, by going through every set of arcs."""
     nodes = [*range(k), CLASS]
     pairs = list(combinations(nodes, 2))
@@ -48,7 +51,7 @@ def all_graphs(k, most=99):
         arcs = frozenset(
             pair if c == 1 else pair[::-1] for pair, c in zip(pairs, choice, strict=True) if c
         )
-        if is_valid(arcs, k, most):
+        if is_valid(arcs, k, most, general):
             found.append(arcs)
     return found
 
@@ -61,7 +64,7 @@ def blanket(graph):
     return own - {CLASS}
 
 
-def neighbours(graph, k, most):
+def neighbours(graph, k, most, general=False):
     """Graphs one move away, by kind, from the words of the rules."""
     nodes = [*range(k), CLASS]
     kinds = {"add feature": [], "delete feature": [], "add arc": [], "delete arc": []}
@@ -70,39 +73,42 @@ def neighbours(graph, k, most):
     for arc in permutations(nodes, 2):
         if arc in graph:
             new = graph - {arc}
-            if is_valid(new, k, most):
-                kind = "delete arc" if blanket(new) == before else "delete feature"
+            if is_valid(new, k, most, general):
+                same = general or blanket(new) == before
+                kind = "delete arc" if same else "delete feature"
                 kinds[kind].append(new)
-            others = [v for v in range(k) if v != arc[1] and (v, arc[1]) not in graph]
-            for v in others if arc[0] != CLASS else []:
-                if is_valid(new | {(v, arc[1])}, k, most):
+            others = [v for v in nodes if v != arc[1] and (v, arc[1]) not in graph]
+            if not general:  # the class stays a parent, and does not become one
+                others = [v for v in others if CLASS not in (v, arc[0])]
+            for v in others:
+                if is_valid(new | {(v, arc[1])}, k, most, general):
                     kinds["exchange"].append(new | {(v, arc[1])})
-            if is_valid(new | {arc[::-1]}, k, most):
+            if is_valid(new | {arc[::-1]}, k, most, general):
                 kinds["turn"].append(new | {arc[::-1]})
         elif arc[::-1] not in graph:
             new = graph | {arc}
-            if is_valid(new, k, most):
-                kinds["add arc" if blanket(new) == before else "add feature"].append(new)
+            if is_valid(new, k, most, general):
+                same = general or blanket(new) == before
+                kinds["add arc" if same else "add feature"].append(new)
     return kinds
 
 
-def proposals(graphs, k, most, reversal, exchange):
+def proposals(graphs, k, most, reversal, exchange, general=False):
     """The matrix of proposals; what cannot be proposed stays."""
     place = {g: i for i, g in enumerate(graphs)}
     q = np.zeros((len(graphs), len(graphs)))
+    usual = (1 - reversal - exchange) / (2 if general else 4)
     for g, i in place.items():
-        for kind, found in neighbours(g, k, most).items():
-            share = {"turn": reversal, "exchange": exchange}.get(
-                kind, (1 - reversal - exchange) / 4
-            )
+        for kind, found in neighbours(g, k, most, general).items():
+            share = {"turn": reversal, "exchange": exchange}.get(kind, usual)
             for new in found:
                 q[i, place[new]] += share / len(found)
     return q
 
 
-def transition_matrix(graphs, pi, k, most, reversal, exchange):
+def transition_matrix(graphs, pi, k, most, reversal, exchange, general=False):
     """The matrix of Metropolis and Hastings."""
-    q = proposals(graphs, k, most, reversal, exchange)
+    q = proposals(graphs, k, most, reversal, exchange, general)
     ratio = np.divide(pi[None] * q.T, pi[:, None] * q, out=np.zeros_like(q), where=q > 0)
     matrix = q * np.minimum(1, ratio)
     matrix[np.diag_indices(len(pi))] += 1 - matrix.sum(axis=1)

@@ -39,7 +39,7 @@ BUGS = {
         )
     ],
     "an exchange makes a cycle": [
-        ("children[k] if j == k else below[j] | (one << j)", "children[k] if j == k else one << j")
+        ("not general else below[j] | (one << j)", "not general else one << j")
     ],
     "features that stay in the blanket are taken for those that leave it": [
         ("if bit_count(children[i] & everyone) == 1:", "if bit_count(children[i] & everyone) >= 1:")

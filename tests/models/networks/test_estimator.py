@@ -48,11 +48,19 @@ def graph_average(model, X, y, rows, n_levels):
     return result
 
 
-@pytest.mark.parametrize(("score", "classes"), [("k2", 2), ("bdeu", 3)])
-def test_predictions_are_those_of_the_joint_tables(score, classes):
+@pytest.mark.parametrize(
+    ("score", "classes", "space"),
+    [("k2", 2, "classifiers"), ("bdeu", 3, "classifiers"), ("k2", 3, "networks")],
+)
+def test_predictions_are_those_of_the_joint_tables(score, classes, space):
     X, y = small_table(classes=classes)
     model = AveragedNetworkClassifier(
-        table_prior=score, equivalent_sample_size=3.0, prior="uniform", random_state=0, **SHORT
+        table_prior=score,
+        space=space,
+        equivalent_sample_size=3.0,
+        prior="uniform",
+        random_state=0,
+        **SHORT,
     ).fit(X, y)
     fit = model._part.fit
     best = np.argsort(-fit.weight)[:15]  # some graphs are enough, and enumeration is slow
@@ -149,14 +157,17 @@ def claims(model, X, y, n):
     return np.mean(proba.min(axis=1)), -np.mean(np.log(own))
 
 
+@pytest.mark.parametrize("space", ["classifiers", "networks"])
 @pytest.mark.parametrize(("n", "p", "score"), [(60, 20, "k2"), (200, 200, "k2"), (60, 200, "bdeu")])
-def test_luck_is_not_turned_into_claims(n, p, score):
+def test_luck_is_not_turned_into_claims(n, p, score, space):
     found = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
         y = np.concatenate([rng.permuted(np.arange(n) % 2), np.arange(1000) % 2])
         X = rng.integers(0, 2 + seed % 2, (n + 1000, p))
-        model = AveragedNetworkClassifier(table_prior=score, random_state=0, n_doublings=0)
+        model = AveragedNetworkClassifier(
+            space=space, table_prior=score, random_state=0, n_doublings=0
+        )
         found.append(claims(model, X, y, n))
     error, loss = np.mean(found, axis=0)
     assert error >= 0.45
@@ -250,11 +261,13 @@ def test_files_with_graphs_outside_the_space_are_refused():
 
 
 def test_validity_is_that_of_the_enumerated_space():
+    general = {tuple(oracle.masks(g, 3)) for g in oracle.all_graphs(3, general=True)}
     graphs = {tuple(oracle.masks(g, 3)) for g in oracle.all_graphs(3)}
     every = [m for m in product(range(16), repeat=4) if not any(m[j] >> j & 1 for j in range(4))]
     found = {m for m in every if are_valid(np.array([m]), 9)}
     assert found == graphs
-    table = np.array(sorted(graphs))
+    assert {m for m in every if are_valid(np.array([m]), 9, general=True)} == general
+    table = np.array(sorted(general))
     inside = members(table)
     for masks, own in zip(table, inside, strict=True):
         graph = oracle.from_masks(masks, 3)
@@ -293,6 +306,7 @@ def test_a_checkpoint_goes_on_with_the_same_draws(tmp_path):
         ({"prior": ("arcs", 0.0)}, "prior="),
         ({"max_parents": 0}, "max_parents"),
         ({"max_features": 63}, "max_features=63"),
+        ({"space": "trees"}, "space='trees'"),
         ({"missing": "no"}, "missing='no'"),
         ({"equivalent_sample_size": 0}, "equivalent_sample_size"),
         ({"thin": 0}, "thin"),
