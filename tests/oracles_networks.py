@@ -160,7 +160,7 @@ def prior_weight(graph, prior, n_columns):
     if prior == "uniform":
         return 1.0
     if prior == "arcs":
-        return 1 / comb(n_columns * (n_columns + 1), arcs)
+        return 0.5**arcs / comb(n_columns * (n_columns + 1), arcs)
     return prior[1] ** arcs
 
 

@@ -46,12 +46,13 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         Of "bdeu".
     space : {"classifiers", "networks"}, default="classifiers"
         Graphs: those in which every arc enters the class or one of its children, or all graphs
-        without cycles.
+        without cycles. Where many features depend on each other rather than on the class, the
+        first are too sure (see the page on networks).
     prior : {"arcs", "uniform"} or ("arcs", factor), default="arcs"
-        Of graphs. "arcs": one over the number of ways to choose as many of all possible arcs, so
-        that the more columns there are, the stronger the first arcs have to be. ("arcs", factor):
-        each arc multiplies the probability by a factor. "uniform": all graphs alike; with many
-        columns luck is then taken for signal.
+        Of graphs. "arcs": a number of arcs is half as likely as one less, and all ways to choose
+        as many of the possible ones share it; so the more columns there are, the stronger the
+        first arcs have to be. ("arcs", factor): each arc multiplies the probability by a factor.
+        "uniform": all graphs alike; with many columns luck is then taken for signal.
     max_parents : int, default=4
         The most parents of a node, the class counted.
     max_features : int, default=30
@@ -114,10 +115,9 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
 
     Notes
     -----
-    Graphs are those in which every arc enters the class or a child of the class; any graph predicts
-    the class as one of these does. Missing cells are summed over exactly, up to 1,024 combinations
-    of levels in a graph; beyond that each table is summed over its missing parents as if they were
-    independent of all else.
+    Any graph predicts the class as one of the space "classifiers" does. Missing cells are summed
+    over exactly, up to 1,024 combinations of levels in a graph; beyond that each table is summed
+    over its missing parents as if they were independent of all else.
 
     References
     ----------

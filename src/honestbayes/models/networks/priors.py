@@ -60,11 +60,12 @@ def log_prior_of_arcs(prior: Any, k: int, n_columns: int) -> FloatArray:
     Parameters
     ----------
     prior : {"arcs", "uniform"} or ("arcs", factor)
-        "arcs": one over the number of ways to choose so many of the p (p + 1) arcs that p columns
-        and the class could have; columns that were screened out count. So the more columns are
-        looked at, the stronger the first arcs have to be, and where there are many already, more
-        are expected. ("arcs", factor): each arc multiplies the probability by a factor.
-        "uniform": every graph is as likely as any other.
+        "arcs": the number of arcs m has probability proportional to 2^-m, and is shared by all
+        ways to choose as many of the p (p + 1) arcs that p columns and the class could have;
+        columns that were screened out count. So the more columns are looked at, the stronger the
+        first arcs have to be, and where there are many already, more are expected.
+        ("arcs", factor): each arc multiplies the probability by a factor. "uniform": every graph
+        is as likely as any other.
     k : int
         Features.
     n_columns : int
@@ -76,5 +77,8 @@ def log_prior_of_arcs(prior: Any, k: int, n_columns: int) -> FloatArray:
         if prior == "uniform":
             return np.zeros(arcs.size)
         whole = n_columns * (n_columns + 1)
-        return np.asarray(gammaln(arcs + 1) + gammaln(whole - arcs + 1) - gammaln(whole + 1))
+        # Without 2^-m, with few cases, tables of many parents whose every combination has one case
+        # would be taken for many weak arcs.
+        ways = gammaln(whole + 1) - gammaln(arcs + 1) - gammaln(whole - arcs + 1)
+        return np.asarray(-ways - arcs * math.log(2))
     return np.asarray(arcs * math.log(prior[1]))
