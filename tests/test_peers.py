@@ -209,8 +209,9 @@ def test_benchmarks_take_their_peers_from_the_list(monkeypatch):
     found = methods(table, 2)
     expected = [peer.name for peer in PEERS if peer.name != FREQUENCIES]
     assert list(found)[-len(expected) :] == expected
-    # Products of indicators, which interactions are compared with, are no peers of reports.
-    for path in set((ROOT / "benchmarks").glob("*.py")) - {ROOT / "benchmarks/interactions.py"}:
+    # Indicators of levels and their products, on discrete tables, are no peers of reports.
+    apart = {ROOT / "benchmarks" / name for name in ("interactions.py", "networks.py")}
+    for path in set((ROOT / "benchmarks").glob("*.py")) - apart:
         assert "LogisticRegression" not in path.read_text(encoding="utf-8"), path.name
 
 

@@ -28,7 +28,7 @@ def test_the_user_has_the_last_word():
         ({"prevalence": 7}, "prevalence=7 is not a share"),
         ({"n_features": 3, "threshold": 0.2}, "n_features or threshold, not both"),
         ({"n_folds": 1}, "n_folds=1 is not 2 or more"),
-        ({"model": "real"}, "model='real' is not 'mixed', 'binary', 'mixture', 'factors' or"),
+        ({"model": "real"}, "model='real' is not 'mixed', 'binary', 'mixture', 'factors', "),
     ],
 )
 def test_what_means_nothing_is_refused(words, message):
