@@ -3,7 +3,7 @@ A report of a table, in Python
 ==============================
 
 What ``honestbayes report`` does for a file, :func:`~honestbayes.report.notebook.make_report` does
-for a frame. It compares seven methods on the same folds, with everything learned anew in each, and
+for a frame. It compares nine methods on the same folds, with everything learned anew in each, and
 says in plain words how honest the probabilities are.
 """
 
@@ -21,7 +21,7 @@ data = load_leukemia()
 frame = pd.DataFrame(data.X, columns=data.feature_names)
 frame["leukemia"] = np.array(data.classes)[data.y]
 
-report = make_report(frame, target="leukemia", n_features=10, n_repeats=2, path=False)
+report = make_report(frame, target="leukemia", n_repeats=1, effort="quick")
 print(report.verdict)
 
 # %%
@@ -32,8 +32,13 @@ for method in report.methods:
     print(f"{method.name:30} log score {method.summary.log_score}")
 
 # %%
-# and the reliability of the uncorrected model and of the one in use. With 38 patients the intervals
-# are wide.
+# the models that the average in use is made of,
 
-curves = {name: report.reliability[name] for name in ("uncorrected", report.in_use)}
-ReliabilityDisplay(curves).plot()
+for model in report.average.models:
+    print(f"{model.name:20} weight {model.weight:.2f}  log score {model.log_score:.3f}")
+
+# %%
+# and the reliability of naive Bayes without a correction and of the average. With 38 patients the
+# intervals are wide.
+
+ReliabilityDisplay(report.reliability).plot()

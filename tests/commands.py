@@ -142,6 +142,7 @@ def warmed():
     with tempfile.TemporaryDirectory() as place:
         table = write(patients(12, 4), Path(place, "t.csv"))
         words = ("--target", "status", "--folds", "2", "--repeats", "1", "--no-path", "--quiet")
+        words += ("--model", "mixed")
         sys.argv = ["honestbayes", "report", str(table), *words, "--out", str(Path(place, "out"))]
         assert call(main) == 0
     # What is there already is not looked at again, which would copy its pages in every child.

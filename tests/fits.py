@@ -22,13 +22,16 @@ from honestbayes import (
     BoostedProbabilitySelector,
     DiscreteNB,
     ForwardProbabilitySelector,
+    HonestClassifier,
     InteractionClassifier,
     InteractionRegressor,
     SelectiveBernoulliNB,
     SelectiveCategoricalNB,
+    SelectiveDiscriminant,
     SelectiveFactorClassifier,
     SelectiveFactorRegressor,
     SelectiveGaussianNB,
+    SelectiveLogistic,
     SelectiveMixedNB,
     SelectiveMixture,
     SequenceClassifier,
@@ -141,6 +144,34 @@ NAIVE_BAYES = {
         MIXED_LABELS,
     ),
     "real, none": of(SelectiveGaussianNB(n_features_to_select=0), REAL, MIXED_LABELS),
+    "real, scores": of(
+        SelectiveGaussianNB(n_features_to_select=3, normal_scores=True), REAL, MIXED_LABELS
+    ),
+    "discriminant": of(
+        SelectiveDiscriminant(n_features_to_select=3), REAL, MIXED_LABELS, mutations=60
+    ),
+    "discriminant, all": of(
+        SelectiveDiscriminant(n_features_to_select="all", always_keep=["gene5"]),
+        REAL[::8],
+        TWO_CLASSES[::8],
+        mutations=60,
+    ),
+    "discriminant, flat": of(
+        SelectiveDiscriminant(feature_prior="flat", shrinkage=0.5, normal_scores=False),
+        REAL,
+        MIXED_LABELS,
+    ),
+    "honest": of(
+        HonestClassifier(effort="quick", random_state=0), MIXED, MIXED_LABELS, mutations=40
+    ),
+    "logistic": of(SelectiveLogistic(n_features_to_select=3), REAL, MIXED_LABELS, mutations=60),
+    "logistic, all": of(
+        SelectiveLogistic(n_features_to_select="all", normal_scores=True, always_keep=["gene5"]),
+        REAL[::8],
+        TWO_CLASSES[::8],
+        mutations=60,
+    ),
+    "logistic, none": of(SelectiveLogistic(n_features_to_select=0), REAL, MIXED_LABELS),
     "categorical": of(
         SelectiveCategoricalNB(n_features_to_select=3, random_state=1),
         WORDS,

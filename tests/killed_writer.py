@@ -18,7 +18,7 @@ from commands import call, leave, warmed
 
 import honestbayes
 
-TARGET = ("--target", "status")
+TARGET = ("--target", "status", "--model", "mixed")
 
 
 def killed(work, seconds):
@@ -62,7 +62,7 @@ def alternate(folder):
     from honestbayes.tables.model import TableModel
 
     table = read_training(frame_table(patients(12, 4), "t"), target="status")
-    found = analyse(table, Options(n_folds=2, n_repeats=1, path=False), name="t")
+    found = analyse(table, Options(n_folds=2, n_repeats=1, path=False, model="mixed"), name="t")
     model = TableModel.of_training(found.model, table)
     runs = []
     for label in ("well", "wild"):

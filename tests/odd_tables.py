@@ -132,6 +132,7 @@ ESTIMATORS = {
     "SelectiveBernoulliNB": {"recalibrate": None},
     "SelectiveCategoricalNB": {"recalibrate": None},
     "SelectiveGaussianNB": {"recalibrate": None},
+    "SelectiveLogistic": {"recalibrate": None},
     "SelectiveMixedNB": {"recalibrate": None},
     "DiscreteNB": {},
     "ForwardProbabilitySelector": {"n_features_to_select": 1},

@@ -273,10 +273,24 @@ CONTAINS: dict[str, set[str]] = {
     "mixed": {"binary", "categorical", "real"},
     "mixture": {"binary"},
     "factors": {"real"},
+    "discriminant": {"real"},  # whose shrunken class means it takes over
+    "logistic": set(),
     "plain": set(),
     "interactions": {"categorical"},  # whose table of levels it shows
     "networks": {"categorical"},  # the same
     "subsets": {"plain"},  # which it averages
+    "honest": {  # the average of them
+        "binary",
+        "categorical",
+        "real",
+        "mixed",
+        "mixture",
+        "factors",
+        "discriminant",
+        "logistic",
+        "interactions",
+        "networks",
+    },
 }
 
 

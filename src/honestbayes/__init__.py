@@ -15,13 +15,16 @@ from honestbayes.files import ModelFileError
 from honestbayes.loading import load
 from honestbayes.models.binary import SelectiveBernoulliNB
 from honestbayes.models.categorical import SelectiveCategoricalNB
+from honestbayes.models.discriminant import SelectiveDiscriminant
 from honestbayes.models.factors import SelectiveFactorClassifier, SelectiveFactorRegressor
+from honestbayes.models.honest import HonestClassifier
 from honestbayes.models.interactions import (
     InteractionClassifier,
     InteractionRegressor,
     SequenceClassifier,
     windows,
 )
+from honestbayes.models.logistic import SelectiveLogistic
 from honestbayes.models.mixed import SelectiveMixedNB
 from honestbayes.models.mixture import SelectiveMixture
 from honestbayes.models.networks import AveragedNetworkClassifier
@@ -47,6 +50,7 @@ __all__ = [
     "BoostedProbabilitySelector",
     "DiscreteNB",
     "ForwardProbabilitySelector",
+    "HonestClassifier",
     "InteractionClassifier",
     "InteractionRegressor",
     "ModelFileError",
@@ -54,9 +58,11 @@ __all__ = [
     "Selection",
     "SelectiveBernoulliNB",
     "SelectiveCategoricalNB",
+    "SelectiveDiscriminant",
     "SelectiveFactorClassifier",
     "SelectiveFactorRegressor",
     "SelectiveGaussianNB",
+    "SelectiveLogistic",
     "SelectiveMixedNB",
     "SelectiveMixture",
     "SequenceClassifier",

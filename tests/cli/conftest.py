@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from cli_tables import COMPARED, patients, write
+from cli_tables import COMPARED, MIXED, patients, write
 from commands import Commands, run_alone
 
 
@@ -47,6 +47,6 @@ def model(frame, run, tmp_path_factory):
     """A model of the same table, by fit, that keeps the text column too."""
     folder = tmp_path_factory.mktemp("model")
     write(frame, folder / "patients.csv")
-    ended = run("fit", "patients.csv", "--target", "status", "--keep", "sex", cwd=folder)
+    ended = run("fit", "patients.csv", "--target", "status", "--keep", "sex", *MIXED, cwd=folder)
     assert "Model: patients.honestbayes" in ended.done()
     return folder / "patients.honestbayes"

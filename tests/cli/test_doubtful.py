@@ -9,7 +9,7 @@ from doubtful_tables import REMARKED, STOPPED, plain, visits
 
 from honestbayes.report.notebook import make_report
 
-TARGET = ("--target", "status")
+TARGET = ("--target", "status", "--model", "mixed")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def stopped(ended):
 @pytest.mark.parametrize("command", ["report", "fit", "select"])
 def test_commands_that_train_stop_with_a_code_of_their_own(run, folder, visited, command):
     before = sorted(folder.iterdir())
-    (doubt,) = stopped(run(command, visited.name, *TARGET, cwd=folder))
+    (doubt,) = stopped(run(command, visited.name, *TARGET[:2], cwd=folder))
     assert doubt.startswith("- 'patient' has 25 values, and the class never varies within one: ")
     assert "--groups patient" in doubt
     assert sorted(folder.iterdir()) == before
@@ -199,14 +199,20 @@ def test_eight_cases_have_as_many_folds_as_there_is_room_for(run, folder):
 
 
 def test_in_python_a_doubtful_table_warns_in_words_of_python():
-    words = {"n_folds": 2, "n_repeats": 1, "path": False}
+    words = {"n_folds": 2, "n_repeats": 1, "path": False, "model": "mixed"}
     with pytest.warns(UserWarning, match=r"groups='patient' if its rows belong together") as told:
         report = make_report(visits(), "status", **words)
     assert len(told) == 1
     assert report.data.notes[0].startswith("'patient' has 25 values")
     frame = plain(8, 3).assign(grade=[1, 2, 3, 1, 2, 3, 9, 9])
     report = make_report(
-        frame, "status", kinds={"grade": "categorical"}, missing=["9"], n_repeats=1, path=False
+        frame,
+        "status",
+        kinds={"grade": "categorical"},
+        missing=["9"],
+        n_repeats=1,
+        path=False,
+        model="mixed",
     )
     assert report.settings["n_folds"] == 4
     assert report.data.n_missing == 2
@@ -216,11 +222,11 @@ def test_in_python_a_doubtful_table_warns_in_words_of_python():
 def test_rows_that_are_there_twice_are_one_finding_and_not_one_for_every_column(tmp_path, run):
     half = patients(40, 60, informative=0, seed=3)
     write(half.loc[half.index.repeat(2)], tmp_path / "twins.csv")
-    ended = run("fit", "twins.csv", "--target", "status", "--out", "m", cwd=tmp_path)
+    ended = run("fit", "twins.csv", *TARGET, "--out", "m", cwd=tmp_path)
     assert ended.code == 3
     assert "decide one thing first" in ended.err
     assert "40 of 80 rows repeat another row exactly" in ended.err
-    words = ("--target", "status", "--keep-duplicates", "-q", "--out", "m")
+    words = (*TARGET, "--keep-duplicates", "-q", "--out", "m")
     run("fit", "twins.csv", *words, cwd=tmp_path).done()
 
 
@@ -229,7 +235,7 @@ def test_many_columns_with_one_fault_are_told_in_a_few_lines(tmp_path, run):
     for j in range(20):
         table[f"copy{j}"] = np.where(table["status"] == "ill", "a", "b")
     write(table, tmp_path / "copies.csv")
-    ended = run("fit", "copies.csv", "--target", "status", "--out", "m", cwd=tmp_path)
+    ended = run("fit", "copies.csv", *TARGET, "--out", "m", cwd=tmp_path)
     assert ended.code == 3
     assert ended.err.count("\n") == 7
     assert "15 more columns are doubtful in the same way" in ended.err

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
-from cli_tables import patients, write
+from cli_tables import MIXED, patients, write
 from commands import LIMIT, environment, run_alone
 from grids import slow
 
@@ -87,7 +87,7 @@ def test_a_reader_that_stops_is_no_error_and_reads_utf_8_anywhere(run, tmp_path)
     frame = patients(12, 3).replace({"status": {"well": "gesünd", "ill": "kränk"}})
     write(frame, tmp_path / "small.csv")
     write(frame.loc[frame.index.repeat(2000)], tmp_path / "t.csv")
-    run("fit", "small.csv", "--target", "status", "-q", "--out", "m", cwd=tmp_path).done()
+    run("fit", "small.csv", "--target", "status", *MIXED, "-q", "--out", "m", cwd=tmp_path).done()
     process = subprocess.Popen(
         [sys.executable, "-m", "honestbayes", "predict", "m", "t.csv"],
         cwd=tmp_path,
@@ -120,7 +120,7 @@ def test_a_terminal_without_the_letters_of_a_name_is_no_error(run, tmp_path, mod
 def test_progress_is_shown_on_a_terminal_and_ctrl_c_leaves_nothing(tmp_path):
     write(patients(), tmp_path / "t.csv")
     master, slave = os.openpty()
-    words = ("report", "t.csv", "--target", "status", "--repeats", "500")
+    words = ("report", "t.csv", "--target", "status", "--repeats", "500", *MIXED)
     process = subprocess.Popen(
         [sys.executable, "-m", "honestbayes", *words],
         cwd=tmp_path,

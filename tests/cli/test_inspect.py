@@ -8,7 +8,7 @@ from cli_tables import patients, strict_json, write
 import honestbayes
 from honestbayes import SelectiveBernoulliNB, SelectiveCategoricalNB, SelectiveGaussianNB
 
-TARGET = ("--target", "status")
+TARGET = ("--target", "status", "--model", "mixed")
 CODES = [f"{1000 + 7 * place:05}" for place in range(40)]
 
 

@@ -8,7 +8,7 @@ from mixed_table import clinic
 import honestbayes
 from honestbayes import SelectiveBernoulliNB, SelectiveMixedNB
 
-TARGET = ("--target", "state")
+TARGET = ("--target", "state", "--model", "mixed")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_the_report_counts_features_of_each_kind(place):
     assert "median" not in printed
     found = report_json(place / "report")
     assert found["settings"]["model"] == "mixed"
-    assert "--model" not in found["command"]
+    assert "--model mixed" in found["command"]
     assert [race["kind"] for race in found["races"]] == ["binary", "categorical", "real"]
 
 

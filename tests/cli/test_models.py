@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from cli_tables import column, patients, rows_of, strict_json, write
+from cli_tables import MIXED, column, patients, rows_of, strict_json, write
 from commands import run_alone
 from scipy.special import logit
 
@@ -73,10 +73,10 @@ def test_predict_gives_the_numbers_of_the_estimator(model, new, folder, run):
 
 
 def test_the_model_of_fit_is_that_of_report(place, run):
-    run("fit", "patients.csv", "--target", "status", "-q", "--out", "m", cwd=place).done()
+    run("fit", "patients.csv", "--target", "status", *MIXED, "-q", "--out", "m", cwd=place).done()
     assert (place / "m").read_bytes() == (place / "base" / "model.honestbayes").read_bytes()
     # A model may replace a model.
-    run("fit", "patients.csv", "--target", "status", "-q", "--out", "m", cwd=place).done()
+    run("fit", "patients.csv", "--target", "status", *MIXED, "-q", "--out", "m", cwd=place).done()
     (place / "m").unlink()
 
 

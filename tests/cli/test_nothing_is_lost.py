@@ -6,7 +6,7 @@ import sys
 import pytest
 from cli_tables import SHORT, patients, write
 
-TARGET = ("--target", "status")
+TARGET = ("--target", "status", "--model", "mixed")
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_a_folder_of_the_users_inside_a_report_s_is_not_deleted(folder, run):
 
 
 def test_nor_inside_a_selection_s(folder, run):
-    words = ("select", "t.csv", *TARGET, "-q", "--out", "s")
+    words = ("select", "t.csv", *TARGET[:2], "-q", "--out", "s")
     run(*words, cwd=folder).done()
     (folder / "s" / "path.csv").unlink()
     (folder / "s" / "path.csv").mkdir()

@@ -25,7 +25,7 @@ from honestbayes.report.folder import check_folder
 from honestbayes.tables import InputError
 
 FILES = {"report.html", "report.json", "predictions.csv", "model.honestbayes"}
-TARGET = ("--target", "status")
+TARGET = ("--target", "status", "--model", "mixed")
 
 
 @pytest.fixture(scope="module")

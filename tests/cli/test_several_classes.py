@@ -7,7 +7,7 @@ from mixed_table import SPECIES, species
 
 import honestbayes
 
-TARGET = ("--target", "kind")
+TARGET = ("--target", "kind", "--model", "mixed")
 MODEL = "report/model.honestbayes"
 
 

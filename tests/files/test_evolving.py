@@ -65,7 +65,9 @@ def test_a_model_that_was_saved_before_there_were_criteria_loads(oldest, tmp_pat
 
 def test_the_value_in_force_then_is_used_and_not_todays_default(oldest, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        SelectiveGaussianNB, "_absent_parameters", {"criterion": "f", "random_state": None}
+        SelectiveGaussianNB,
+        "_absent_parameters",
+        {"criterion": "f", "normal_scores": False, "random_state": None},
     )
     older = changed(oldest["gaussian_two"], tmp_path / "older", without("criterion"))
     assert honestbayes.load(older).criterion == "f"

@@ -24,6 +24,8 @@ from honestbayes import evaluation, metrics
 SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 40, "random_state": 0}
 """Chains that take little time and little room."""
 
+BY_MIXED = ("--model", "mixed")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -472,6 +474,15 @@ SEARCH = {
         hb.BoostedProbabilitySelector(n_rounds=5, held_out=3),
         sample_weight=_weights(60),
     ),
+    "discriminant": of(
+        tables.measurements(n_classes=3),
+        hb.SelectiveDiscriminant(n_features_to_select=8, always_keep=[11]),
+    ),
+    "honest": of(tables.measurements(), hb.HonestClassifier(effort="quick", random_state=0)),
+    "logistic": of(
+        tables.measurements(gaps=0.0, n_classes=3),
+        hb.SelectiveLogistic(n_features_to_select=5, random_state=0),
+    ),
     "networks": of(
         tables.levels(n=60, p=4, n_classes=3),
         hb.AveragedNetworkClassifier(missing="level", n_doublings=0, **SHORT),
@@ -508,7 +519,7 @@ def _rows_of_file(frame: pd.DataFrame) -> pd.DataFrame:
 
 TABLE_MODELS = {
     "table_mixed": Case(
-        partial(_fitted_by_command, "messy", "--target", "outcome", "--features", "2"),
+        partial(_fitted_by_command, "messy", "--target", "outcome", "--features", "2", *BY_MIXED),
         lambda: _rows_of_file(tables.messy()),
     ),
     "table_binary": Case(
@@ -520,7 +531,7 @@ TABLE_MODELS = {
         lambda: _rows_of_file(tables.messy()),
     ),
     "table_three": Case(
-        partial(_fitted_by_command, "three", "--target", "kind", "--features", "2"),
+        partial(_fitted_by_command, "three", "--target", "kind", "--features", "2", *BY_MIXED),
         lambda: _rows_of_file(tables.three()),
     ),
 }
@@ -672,7 +683,8 @@ def _commands() -> dict[str, Any]:
     """What the other commands print and write."""
     with folder_of_files() as folder:
         told = partial(run, folder=folder)
-        fit = ("fit", "messy.csv", "--target", "outcome", "--features", "2", "--out", "model")
+        few = ("--features", "2", *BY_MIXED)
+        fit = ("fit", "messy.csv", "--target", "outcome", *few, "--out", "model")
         select = ("select", "messy.csv", "--target", "outcome", "--features", "3")
         return {
             "fit": told(*fit),

@@ -33,14 +33,15 @@ ARCHIVE = "models.tar.xz"
 
 SHORT = ("--folds", "2", "--repeats", "1")
 FEW = (*SHORT, "--features", "3")
+MIXED = ("--model", "mixed")
 REPORTS = {
-    "messy": ("messy", "--target", "outcome", *FEW, "--no-path"),
-    "wide": ("wide", "--target", "status", *FEW, "--no-path", "--keep", "g7"),
+    "messy": ("messy", "--target", "outcome", *FEW, "--no-path", *MIXED),
+    "wide": ("wide", "--target", "status", *FEW, "--no-path", "--keep", "g7", *MIXED),
 }
 """Reports that the stored record has: table and options."""
 
 MORE_REPORTS = {
-    "three": ("three", "--target", "kind", *FEW, "--path"),
+    "three": ("three", "--target", "kind", *FEW, "--path", *MIXED),
     "binary": ("messy", "--target", "outcome", *SHORT, "--model", "binary", "--features", "auto"),
     "factors": ("wide", "--target", "status", *FEW, "--model", "factors"),
 }

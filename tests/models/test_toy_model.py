@@ -34,7 +34,7 @@ ESTIMATOR = dedent(
     from honestbayes.files.fields import Floats
     from honestbayes.files.records import GIVEN
     from honestbayes.models.real.explain import GaussianFeatureTable
-    from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+    from honestbayes.models.shared.estimator import SelectiveClassifier
     from honestbayes.models.shared.explanation import by_design
     from honestbayes.models.shared.parts import TrainingLabels, TrainingPart
     from honestbayes.selection import DiscardedGroup, Selection
@@ -117,7 +117,7 @@ ESTIMATOR = dedent(
         )
 
 
-    class ToyClassifier(SelectiveNaiveBayes):
+    class ToyClassifier(SelectiveClassifier):
         _kind = "ToyClassifier"
         _part_classes = {"toy": ToyPart}
         _fitted_choices = {}

@@ -63,7 +63,7 @@ def mixed_table():
 
 @pytest.fixture(scope="session")
 def mixed(mixed_table):
-    options = Options(n_features=5, n_folds=2, n_repeats=2, seed=0)
+    options = Options(n_features=5, n_folds=2, n_repeats=2, seed=0, model="mixed")
     return analyse(mixed_table, options, name="a<b>.csv", command=COMMAND)
 
 

@@ -185,7 +185,7 @@ def test_groups_reach_every_method(model):
     assert knowing.data.n_groups == 40
 
 
-@pytest.mark.slow  # test_mixed.py has the same of the model that is taken by default
+@pytest.mark.slow  # test_honest.py has the same of the model that is taken by default
 def test_a_frame_in_memory_gives_the_same_report(analysis, folder, tmp_path):
     report = make_report(
         hostile_frame().drop(columns="name"),

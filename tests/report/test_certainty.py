@@ -35,6 +35,8 @@ def place(tmp_path_factory):
         "--no-path",
         "--no-compare",
         "--no-recalibrate",
+        "--model",
+        "mixed",
     )
     run_alone("report", "t.csv", *words, "--out", "r", cwd=folder).done()
     return folder

@@ -17,7 +17,8 @@ from honestbayes.report.analysis import analyse
 from honestbayes.report.contenders import CORRECTED, CORRECTED_SLOPE, NAIVE_BAYES, UNCORRECTED
 from honestbayes.report.fitting import fit_model, has_only_measurements
 from honestbayes.report.folder import write_folder
-from honestbayes.report.html import limits, render
+from honestbayes.report.html import render
+from honestbayes.report.limits import limits
 from honestbayes.report.options import Options
 from honestbayes.report.verdict import Judged, external_verdict, verdict
 from honestbayes.tables import InputError, read_training

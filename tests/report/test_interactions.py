@@ -16,8 +16,9 @@ from honestbayes.report.analysis import analyse
 from honestbayes.report.contenders import NAIVE_BAYES, UNCORRECTED, contenders, own_names
 from honestbayes.report.fitting import fit_model
 from honestbayes.report.folder import write_folder
-from honestbayes.report.html import limits, render, settings_in_words
+from honestbayes.report.html import render, settings_in_words
 from honestbayes.report.kept import interactions_in_words
+from honestbayes.report.limits import limits
 from honestbayes.report.options import Options
 from honestbayes.report.verdict import external_verdict, verdict
 from honestbayes.tables import InputError, read_training
@@ -134,7 +135,7 @@ def test_the_record_holds_the_interactions_and_what_was_asked_for(analysis, of_t
     assert "uncorrected" not in header
     shown = interactions_in_words(model.estimator.sections()["interactions"], model)
     assert sorted(shown.pattern) == sorted(of_three.report.interactions.pattern)
-    assert "order" not in Options().to_dict()
+    assert "order" not in Options(model="mixed").to_dict()
     assert analysis.report.settings["order"] is None
 
 
@@ -203,7 +204,7 @@ def test_options_that_mean_nothing_are_refused():
     assert Options(model="interactions", n_features="all").number_to_keep == "all"
     assert Options(model="interactions").number_to_keep == "all"
     with pytest.raises(ValueError, match="order is not for the mixed model"):
-        Options(order=2)
+        Options(order=2, model="mixed")
     with pytest.raises(ValueError, match="missing_as_level is not for the factors model"):
         Options(model="factors", missing_as_level=True)
 

@@ -32,7 +32,7 @@ def evaluated(table, number, n_repeats=1):
 def test_numbers_are_compared_on_the_first_drawing_of_the_folds(table):
     in_use = evaluated(table, 2, n_repeats=3)
     by_number = {number: evaluated(table, number) for number in (2, 10)}
-    options = Options(n_features=2, n_folds=2, n_repeats=3)
+    options = Options(n_features=2, n_folds=2, n_repeats=3, model="mixed")
     (found,) = other_numbers(by_number, in_use, table, options)
     assert found.n_features == 10
     (direct,) = compare({"a": by_number[10], "b": by_number[2]})
@@ -41,12 +41,12 @@ def test_numbers_are_compared_on_the_first_drawing_of_the_folds(table):
 
 def test_nothing_is_said_of_numbers_where_the_number_was_chosen_or_a_bound_given(table):
     by_number = {10: evaluated(table, 10)}
-    for options in (Options(n_features="cv"), Options(threshold=0.2)):
+    for options in (Options(n_features="cv", model="mixed"), Options(threshold=0.2, model="mixed")):
         assert other_numbers(by_number, by_number[10], table, options) == ()
 
 
 def test_a_report_whose_path_shows_a_better_number_and_a_better_method_says_so(table):
-    options = Options(n_features=1, n_folds=2, n_repeats=1)
+    options = Options(n_features=1, n_folds=2, n_repeats=1, model="mixed")
     found = analyse(table, options, name="t").report.verdict
     assert (
         "use a logistic regression: there are more cases (420) than features (12)" in found.advice

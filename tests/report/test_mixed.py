@@ -15,8 +15,9 @@ from honestbayes.evaluation import cross_validate
 from honestbayes.report.analysis import analyse
 from honestbayes.report.contenders import CORRECTED_SLOPE, UNCORRECTED, contenders, naive_bayes
 from honestbayes.report.fitting import fit_model
-from honestbayes.report.html import limits, render
+from honestbayes.report.html import render
 from honestbayes.report.kept import kept_features
+from honestbayes.report.limits import limits
 from honestbayes.report.notebook import make_report
 from honestbayes.report.options import Options
 from honestbayes.tables import read_training
@@ -42,7 +43,7 @@ def test_held_out_results_are_those_of_the_mixed_estimator(mixed, mixed_table):
 def test_probabilities_are_those_of_the_estimator_on_the_frame_itself():
     frame = clinic()
     table = read(frame)
-    ours = fit_model(table, Options(n_features=4))
+    ours = fit_model(table, Options(n_features=4, model="mixed"))
     # A text with two levels is 0/1 in a report, and would be a category for the estimator.
     smoker = frame["smoker"].map({"yes": 1.0, "no": 0.0})
     plain = frame.drop(columns="state").assign(smoker=smoker)
@@ -90,7 +91,7 @@ def test_features_are_described_by_their_kind(mixed):
 
 def test_the_evidence_of_categories_is_what_they_add_to_the_log_odds():
     table = read(clinic(), ignore=[f"lab{j}" for j in range(12)])
-    model = fit_model(table, Options(n_features=1, recalibrate=False))
+    model = fit_model(table, Options(n_features=1, recalibrate=False, model="mixed"))
     stage = next(f for f in kept_features(table, model, None) if f.kind == "categorical")
     assert stage.column == "stage"
     rows = table.X.iloc[:5].copy()
@@ -122,7 +123,7 @@ def test_the_json_file_holds_every_kind_of_feature(mixed_folder):
 
 
 @pytest.mark.slow  # a table of flags alone, below, is a frame in memory too
-def test_a_frame_in_memory_is_given_to_the_mixed_model_by_default(mixed, mixed_folder, tmp_path):
+def test_a_frame_in_memory_gives_the_report_of_the_mixed_model(mixed, mixed_folder, tmp_path):
     report = make_report(
         mixed_frame().drop(columns="name"),
         "<svg onload=alert(3)>",
@@ -130,6 +131,7 @@ def test_a_frame_in_memory_is_given_to_the_mixed_model_by_default(mixed, mixed_f
         n_features=5,
         n_folds=2,
         n_repeats=2,
+        model="mixed",
     )
     assert report.verdict == mixed.report.verdict
     model = (tmp_path / "out" / "model.honestbayes").read_bytes()
@@ -153,7 +155,8 @@ def test_a_table_of_codes_is_refused_by_the_binary_model():
 def test_every_way_to_select_gives_a_report(words, tmp_path):
     n = 14 if "n_folds" in words else 60
     table = read(clinic(n), keep=["answer", "ward"])
-    options = Options(**{"n_folds": 2, "n_repeats": 1, "path": False, "compare": False} | words)
+    quick = {"n_folds": 2, "n_repeats": 1, "path": False, "compare": False, "model": "mixed"}
+    options = Options(**quick | words)
     found = analyse(table, options, name="t")
     assert render(found.report)
     by_design = {f.column for f in found.report.features if f.by_design}

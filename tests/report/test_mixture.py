@@ -162,4 +162,4 @@ def test_flags_that_most_cases_share_are_not_given_to_the_mixture(share, compare
     words = pd.DataFrame((rng.random((60, 30)) < share).astype(int)).add_prefix("w")
     words.insert(0, "out", np.where(np.arange(60) % 2, "spam", "ham"))
     given = read_training(frame_table(words, "t"), target="out", positive="spam", coded=True)
-    assert (MIXTURE in estimators_of(given, Options(n_features=4), 4)) == compared
+    assert (MIXTURE in estimators_of(given, Options(n_features=4, model="mixed"), 4)) == compared

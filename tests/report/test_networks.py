@@ -10,7 +10,8 @@ import honestbayes
 from honestbayes.models.networks.card import CARDS
 from honestbayes.report.analysis import analyse
 from honestbayes.report.fitting import fit_model
-from honestbayes.report.html import limits, render
+from honestbayes.report.html import render
+from honestbayes.report.limits import limits
 from honestbayes.report.options import Options
 from honestbayes.tables import InputError, read_training
 from honestbayes.tables.memory import frame_table
@@ -94,3 +95,20 @@ def test_missing_cells_are_refused_in_training_unless_they_are_a_level():
         fit_model(read(frame), OPTIONS)
     words = {"n_folds": 2, "compare": False, "model": "networks", "missing_as_level": True}
     assert fit_model(read(frame), Options(**words)).missing == "level"
+
+
+def test_measurements_are_cut_in_folds_and_in_the_saved_model(tmp_path):
+    frame = copies()
+    rng = np.random.default_rng(1)
+    frame["height"] = rng.normal(size=len(frame)) + 2.0 * (frame["play"] == "yes")
+    frame["side"] = np.where(rng.random(len(frame)) < 0.5, -1, 1)
+    table = read(frame)
+    assert set(table.kinds) == {"binary", "categorical", "real"}
+    found = analyse(table, OPTIONS, name="t")
+    kept = {feature.name: feature for feature in found.report.features}
+    assert kept["height"].levels[0].startswith("up to ")
+    assert "up to " in render(found.report)
+    TableModel.of_training(found.model, table).save(tmp_path / "m")
+    proba = honestbayes.load(tmp_path / "m").predict_proba(frame)
+    assert np.array_equal(proba[:, 1], found.report.cases.fitted)
+    assert np.mean((proba[:, 1] > 0.5) == (frame["play"] == "yes")) > 0.8

@@ -26,7 +26,7 @@ from honestbayes.tables.memory import frame_table
 from honestbayes.tables.model import TableModel
 from honestbayes.tables.target import prevalences
 
-OPTIONS = Options(n_features=3, n_folds=2, n_repeats=2, path=False)
+OPTIONS = Options(n_features=3, n_folds=2, n_repeats=2, path=False, model="mixed")
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_files_hold_a_probability_for_each_class(analysis, table, tmp_path):
 def test_prevalences_move_the_probabilities_by_their_ratio(table):
     shares = dict(zip(table.labels, (0.2, 0.3, 0.5), strict=True))
     plain = fit_model(table, OPTIONS).predict_log_proba(table.X)
-    words = Options(n_features=3, prevalence=shares)
+    words = Options(n_features=3, prevalence=shares, model="mixed")
     moved = fit_model(table, words).predict_log_proba(table.X)
     counts = np.bincount(table.y)
     ratio = np.log([0.2, 0.3, 0.5]) - np.log((counts + 1) / (counts + 1).sum())

@@ -1,9 +1,18 @@
 """scikit-learn's own checks of estimators with other settings than in the ordinary run."""
 
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from honestbayes import (
+    HonestClassifier,
     SelectiveBernoulliNB,
     SelectiveCategoricalNB,
     SelectiveFactorClassifier,
@@ -14,6 +23,21 @@ from honestbayes import (
 
 FEW_SWEEPS = {"n_chains": 2, "n_warmup": 30, "n_samples": 30, "random_state": 0}
 SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 10, "thin": 2}
+
+PIPELINES = [
+    make_pipeline(StandardScaler(with_mean=False), LogisticRegression(C=c, max_iter=1000))
+    for c in (0.01, 0.1, 1.0, 10.0)
+] + [
+    make_pipeline(StandardScaler(with_mean=False), model)
+    for model in (
+        LinearSVC(),
+        BernoulliNB(),
+        NearestCentroid(),
+        DecisionTreeClassifier(max_depth=2, random_state=0),
+        KNeighborsClassifier(3),
+        RandomForestClassifier(5, random_state=0),
+    )
+]
 
 
 # So few sweeps are too few, and the estimators say so.
@@ -32,6 +56,8 @@ SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 10, "thin": 2}
             **FEW_SWEEPS,
         ),
         SelectiveGaussianNB(recalibrate=None),
+        HonestClassifier(effort="quick"),
+        HonestClassifier(candidates=PIPELINES),
         SelectiveMixedNB(random_state=0),
         SelectiveMixture(correction=None, n_features_to_select=1, n_alpha=10, **SHORT),
     ]

@@ -10,7 +10,7 @@ from cli_tables import SHORT, patients, report_json, write
 from commands import run_alone
 
 WRITER = Path(__file__).resolve().parents[1] / "killed_writer.py"
-TARGET = ("--target", "status")
+TARGET = ("--target", "status", "--model", "mixed")
 
 
 def test_two_processes_give_the_report_of_one(tmp_path):

@@ -27,7 +27,8 @@ def test_votes_that_depend_on_each_other_are_not_counted_twice():
 
     chains = {"n_chains": 2, "n_doublings": 0, "missing": "level", "random_state": 0}
     averaged = loss(AveragedNetworkClassifier(**chains))
-    only_naive = loss(AveragedNetworkClassifier(max_parents=1, **chains))
-    # Naive Bayes has 0.22 or more here; a graph in which no feature has another as parent is that.
-    assert averaged < 0.205
+    # With one parent at most, a graph of classifiers is naive Bayes on some of the features. Among
+    # all graphs one parent is enough to say that a vote depends on another, and no control.
+    only_naive = loss(AveragedNetworkClassifier(space="classifiers", max_parents=1, **chains))
+    assert averaged < 0.16
     assert only_naive > averaged + 0.05

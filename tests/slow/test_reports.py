@@ -13,7 +13,7 @@ def test_a_number_of_features_of_each_kind_is_chosen_inside_the_folds():
     table = read_training(
         frame_table(clinic(60), "t"), target="state", keep=["answer", "ward"], coded=True
     )
-    options = Options(n_features="cv", n_folds=2, n_repeats=1, path=False)
+    options = Options(n_features="cv", n_folds=2, n_repeats=1, path=False, model="mixed")
     found = analyse(table, options, name="t")
     assert render(found.report)
     assert "chosen by cross-validation" in found.report.race.rule

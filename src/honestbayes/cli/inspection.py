@@ -13,6 +13,7 @@ from honestbayes.cli.messages import one_line_errors, say, word
 from honestbayes.cli.models import loaded
 from honestbayes.models.cards import card_of
 from honestbayes.models.interactions import Interactions
+from honestbayes.models.shared.card import Card
 from honestbayes.models.shared.explanation import KeptTable
 from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.kept import interactions_in_words, level_texts, means_one
@@ -26,6 +27,9 @@ _OPTIONAL = {
     "factors": "n_factors_",
     "prior of features": "feature_prior_",
     "order": "order_",
+    "effort": "effort",
+    "held-out log score": "held_out_log_score_",
+    "cost of one set": "restriction_cost_",
 }
 """What some estimators know, and others do not."""
 
@@ -48,6 +52,10 @@ def inspect(model: given.Model, as_json: given.AsJson = False) -> None:
     for line in (*_summary(fitted, labels), "", *ones, *([""] if ones else [])):
         say(line, wrap=False)
     say(_printable_table(fitted, labels), wrap=False)
+    average = fitted.estimator.sections().get("average")
+    if average is not None:
+        say("\nthe models of the average, and how each did on held-out training cases")
+        say(average.models, wrap=False)
     found = _interactions(fitted)
     if found is not None:
         say("\nthe largest interactions, and what each adds to the log-odds of its class")
@@ -65,6 +73,7 @@ def _contents(fitted: TableModel) -> dict[str, Any]:
     chosen = {kind: selection.to_dict() for kind, selection in estimator.selections().items()}
     by_kind = card_of(estimator).by_kind
     factors, interactions = estimator.sections().get("factors"), _interactions(fitted)
+    average = estimator.sections().get("average")
     two = len(fitted.labels) == 2
     return {
         "target": fitted.target,
@@ -72,10 +81,11 @@ def _contents(fitted: TableModel) -> dict[str, Any]:
         **(dict(zip(("negative", "positive"), fitted.labels, strict=True)) if two else {}),
         "columns": fitted.columns,
         "features": _feature_table(fitted).to_dict(),
-        "selection": chosen if by_kind else next(iter(chosen.values())),
+        "selection": chosen if by_kind or not chosen else next(iter(chosen.values())),
         **({"factors": factors} if factors else {}),
         **({"interactions": interactions} if interactions else {}),
-        "slope": estimator.slope_,
+        **({"models": average.models.to_dict()} if average else {}),
+        "slope": getattr(estimator, "slope_", None),
         "parameters": estimator.get_params(),
     }
 
@@ -83,31 +93,39 @@ def _contents(fitted: TableModel) -> dict[str, Any]:
 def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
     estimator = fitted.estimator
     selections, card = estimator.selections(), card_of(estimator)
-    counts = next(iter(selections.values())).class_counts
+    counts = estimator.class_count_.tolist()
     target = word(fitted.target)
     if len(labels) == 2:
         title, cases = f"P({target} = {labels[1]})", f", {counts[1]:,} of them {labels[1]}"
     else:
         title, cases = f"P({target}), {len(labels):,} classes", f": {_by_class(labels, counts)}"
     lines = [
-        f"{title}, {card.title}{' after selection' if card.selects else ''}",
+        f"{title}, {card.title}{_after_selection(card)}",
         f"trained on          {sum(counts):,} cases{cases}",
     ]
     for kind, selection in selections.items():
         of_kind = f" {KIND_WORDS[kind]}" if card.by_kind else ""
         n_kept = len(selection.columns)
         lines.append(f"features            {n_kept:,} of {selection.n_features_in:,}{of_kind}")
-    if card.selects:
+    if card.of_models:
+        lines.append(f"columns             {len(fitted.columns):,}")
+    if card.corrects:
         lines.append(f"correction          {_CORRECTIONS[estimator.correction_]}")
     for what, attribute in _OPTIONAL.items():
-        if hasattr(estimator, attribute):
-            lines.append(f"{what:<20}{getattr(estimator, attribute)}")
-    lines.append(f"slope               {estimator.slope_:.3f}")
+        value = getattr(estimator, attribute, None)
+        if value is not None:
+            lines.append(f"{what:<20}{f'{value:.3f}' if isinstance(value, float) else value}")
+    if not card.of_models:
+        lines.append(f"slope               {estimator.slope_:.3f}")
     prior = estimator.class_prior
     if prior is not None:
         shares = f"{prior[1]:g}" if len(labels) == 2 else _by_class(labels, prior)
         lines.append(f"prevalence of use   {shares}")
     return lines
+
+
+def _after_selection(card: Card) -> str:
+    return " after selection" if card.selects and not card.of_models else ""
 
 
 def _by_class(labels: tuple[str, ...], values: Iterable[float]) -> str:
@@ -118,6 +136,8 @@ def _ones(fitted: TableModel) -> list[str]:
     """Say of each binary feature what a one is."""
     tables = fitted.estimator.feature_tables().values()
     rows = [row for table in tables for row in table.rows()]
+    if not rows:
+        return []
     return [
         f"a one: {word(feature.column)} {word(means_one(feature, row['cut'], row['high']))}"
         for feature, row in zip(fitted.encoding.features, rows, strict=True)

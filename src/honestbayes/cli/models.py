@@ -27,6 +27,7 @@ def fit(
     features: given.Features = None,
     threshold: given.Threshold = None,
     model: given.ModelKind = given.DEFAULT_MODEL,
+    effort: given.Effort = None,
     order: given.Order = None,
     positive: given.Positive = None,
     keep: given.Keep = None,
@@ -53,7 +54,7 @@ def fit(
 ) -> None:
     """Fit a model on all rows of a table and save it, without an evaluation."""
     given.check_selection(features, threshold)
-    given.check_model(model, features, threshold, order, missing_as_level)
+    given.check_model(model, features, threshold, order, missing_as_level, effort=effort)
     shares = given.prevalence_of(prevalence)
     kinds = reading.kinds_of(categorical, measured, flags)
     place = Path(f"{stem(table)}.honestbayes") if out is None else out
@@ -68,6 +69,7 @@ def fit(
         model=model.value,
         order=given.order_of_patterns(order),
         missing_as_level=missing_as_level,
+        effort=given.effort_of(effort),
     )
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
@@ -101,6 +103,8 @@ def _fitted_in_words(fitted: TableModel, n_features: int) -> str:
     sections = fitted.estimator.sections()
     if "interactions" in sections:
         return f"{n_features:,} columns; {sections['interactions'].in_words()}"
+    if "average" in sections:
+        return f"{n_features:,} columns; {sections['average'].in_words()}"
     factors = sections.get("factors")
     return (
         f"{len(fitted.encoding.features):,} of {n_features:,} features kept; slope "

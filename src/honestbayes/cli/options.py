@@ -14,7 +14,13 @@ import typer
 from honestbayes.models.cards import table_cards
 from honestbayes.report.fitting import largest_race
 from honestbayes.report.folder import check_parent
-from honestbayes.report.options import Options, refuse_choice_of_number, refuse_selection
+from honestbayes.report.options import (
+    Options,
+    refuse_choice_of_number,
+    refuse_path,
+    refuse_selection,
+    refuse_threshold,
+)
 from honestbayes.tables import InputError, TrainingTable
 
 DEFAULT_MAX_SIZE = 4.0
@@ -43,7 +49,8 @@ Features = Annotated[
         "-k",
         metavar="K",
         help="How many features of each kind of column to keep: a number, 'all', or 'auto' (by "
-        "nested cross-validation). By default 10.",
+        "nested cross-validation). By default 10. --model honest: how many columns, one set for "
+        "all models; by default as many as each asks for.",
     ),
 ]
 Threshold = Annotated[
@@ -74,6 +81,23 @@ Order = Annotated[
         metavar="N",
         help="--model interactions: how many columns a pattern has at most, or 'cv' (1, 2 or 3, by "
         "cross-validation). By default 2.",
+    ),
+]
+
+
+class EffortWord(StrEnum):
+    """How much the average of models tries."""
+
+    quick = "quick"
+    normal = "normal"
+    thorough = "thorough"
+
+
+Effort = Annotated[
+    EffortWord | None,
+    typer.Option(
+        help="--model honest: quick tries few numbers of features; thorough tries models fitted by "
+        "Markov chains too, which takes minutes, and draws the folds once. By default normal.",
     ),
 ]
 Keep = Annotated[
@@ -123,6 +147,11 @@ def number_of_features(word: str | None) -> int | Literal["all", "cv"] | None:
         msg = f"{word!r} is not a number of features, 'all' or 'auto'."
         raise typer.BadParameter(msg, param_hint="--features")
     return number
+
+
+def effort_of(word: EffortWord | None) -> Literal["quick", "normal", "thorough"] | None:
+    """Return what --effort asks for."""
+    return None if word is None else word.value
 
 
 def order_of_patterns(word: str | None) -> int | Literal["cv"] | None:
@@ -185,6 +214,7 @@ def check_model(
     order: str | None = None,
     missing_as_level: bool = False,
     path: bool | None = None,
+    effort: EffortWord | None = None,
 ) -> None:
     """Refuse what the model cannot do."""
     card, number = table_cards()[model.value], number_of_features(features)
@@ -192,8 +222,8 @@ def check_model(
     refusals = (
         ("--features", refuse_choice_of_number, number == "cv"),
         ("--features", refuse_selection, number not in (None, "all")),
-        ("--threshold", refuse_selection, threshold is not None),
-        ("--path", refuse_selection, bool(path)),
+        ("--threshold", refuse_threshold, threshold is not None),
+        ("--path", refuse_path, bool(path)),
     )
     for option, refuse, asked in refusals:
         try:
@@ -203,6 +233,7 @@ def check_model(
             raise typer.BadParameter(str(error), param_hint=option) from None
     own = {"--order": ("order", order is not None)}
     own["--missing-as-level"] = ("missing", missing_as_level)
+    own["--effort"] = ("effort", effort is not None)
     for option, (word, asked) in own.items():
         if asked and word not in card.words:
             able = " or ".join(name for name, other in table_cards().items() if word in other.words)

@@ -19,6 +19,7 @@ from honestbayes.report.analysis import Analysis, analyse
 from honestbayes.report.described import races_in_words
 from honestbayes.report.fitting import with_room
 from honestbayes.report.folder import PAGE, check_folder, write_folder
+from honestbayes.report.kept import Average
 from honestbayes.report.options import DEFAULT_FOLDS, Options
 from honestbayes.report.record import Report
 from honestbayes.report.wording import number, percent
@@ -34,6 +35,7 @@ def report(
     features: given.Features = None,
     threshold: given.Threshold = None,
     model: given.ModelKind = given.DEFAULT_MODEL,
+    effort: given.Effort = None,
     order: given.Order = None,
     positive: given.Positive = None,
     keep: given.Keep = None,
@@ -87,7 +89,7 @@ def report(
 ) -> None:
     """Evaluate honestly, fit, and write a folder with the report, predictions and the model."""
     given.check_selection(features, threshold)
-    given.check_model(model, features, threshold, order, missing_as_level, path)
+    given.check_model(model, features, threshold, order, missing_as_level, path, effort)
     shares = given.prevalence_of(prevalence)
     given.check_jobs(jobs)
     kinds = reading.kinds_of(categorical, measured, flags)
@@ -105,6 +107,7 @@ def report(
         model=model.value,
         order=given.order_of_patterns(order),
         missing_as_level=missing_as_level,
+        effort=given.effort_of(effort),
     )
     folder = Path(f"{stem(table)}-report") if out is None else out
     check_folder(folder)
@@ -158,6 +161,8 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     features = f"{data.n_features:,} feature{'' if data.n_features == 1 else 's'}"
     if found.interactions is not None:
         made_of = f"{features}, {found.interactions.in_words()}"
+    elif found.average is not None:
+        made_of = f"{features}, {average_in_words(found.average)}"
     else:
         made_of = f"{features}, {kept:,} kept{by_kind}{factors}"
     say(f"{word(data.name)}: {cases_in_words(data.labels, data.class_counts)}; {made_of}")
@@ -169,6 +174,17 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     Console(highlight=False).print(comparison(found))
     say()
     say(f"Report: {folder / PAGE}", wrap=False)
+
+
+def average_in_words(average: Average) -> str:
+    """Say how many models an average has, how many columns they need, and what fewer cost."""
+    models, columns = average.n_models, len(average.columns)
+    who = "1 model that needs" if models == 1 else f"{models:,} models that need"
+    text = f"average of {who} {columns:,} column{'' if columns == 1 else 's'}"
+    cost = average.restriction_cost
+    if cost is None:
+        return text
+    return f"{text}; keeping to these costs {number(max(cost, 0.0), 3)} in held-out log score"
 
 
 def cases_in_words(labels: tuple[str, ...], counts: tuple[int, ...]) -> str:

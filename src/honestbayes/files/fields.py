@@ -26,9 +26,6 @@ LARGEST_SEED = 2**32 - 1
 CLOSE = 1e-9
 """How far sums of probabilities may be from 1."""
 
-_LOWEST_LOG = -1e6
-"""Below the log of any probability that counts and an alpha can give."""
-
 REQUIRED: Any = object()
 """Says that every file ever written has the field."""
 
@@ -162,7 +159,8 @@ class LogProbabilities(Array):
     __slots__ = ()
 
     def _taken(self, entries: Entries, name: str, shape: tuple[int | None, ...]) -> AnyArray:
-        return entries.finite(name, shape, _LOWEST_LOG, CLOSE)
+        # From below the log of any probability that counts and an alpha can give.
+        return entries.finite(name, shape, -1e6, CLOSE)
 
 
 class Weights(Array):

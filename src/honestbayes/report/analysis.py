@@ -24,7 +24,7 @@ from honestbayes.metrics.per_case import top_class
 from honestbayes.models.binary import SelectiveBernoulliNB
 from honestbayes.models.cards import card_of
 from honestbayes.models.shared.number import number_grid
-from honestbayes.report.contenders import CORRECTED, UNCORRECTED, own_names
+from honestbayes.report.contenders import CORRECTED, UNCORRECTED, own_names, uncorrected_name
 from honestbayes.report.described import all_races, data_summary, races
 from honestbayes.report.fitting import (
     estimators_of,
@@ -33,7 +33,12 @@ from honestbayes.report.fitting import (
     method_in_use,
 )
 from honestbayes.report.judging import other_numbers, verdict_of
-from honestbayes.report.kept import edges_in_words, interactions_in_words, kept_features
+from honestbayes.report.kept import (
+    average_in_words,
+    edges_in_words,
+    interactions_in_words,
+    kept_features,
+)
 from honestbayes.report.options import Options
 from honestbayes.report.record import Cases, Densities, Method, NumberPath, Report
 from honestbayes.tables import TrainingTable
@@ -119,10 +124,11 @@ def analyse(
         warnings.simplefilter("always")
         model = final_model(estimators[in_use], table, options)
         posterior = _posterior(model, table)
-    kept = kept_features(table, model, evaluations[in_use].selected_frequency)
+    frequency, columns = evaluations[in_use].selected_frequency, model.kept_columns()
     by_kind, sections = races(table, model), model.sections()
     methods = _methods(evaluations, in_use)
-    first = (UNCORRECTED,) if UNCORRECTED in evaluations else ()
+    uncorrected = uncorrected_name(options.card)
+    first = () if uncorrected is None else (uncorrected,)
     report = Report(
         data=data_summary(table, name),
         verdict=verdict_of(
@@ -130,7 +136,7 @@ def analyse(
             methods,
             other_numbers(by_number, evaluations[in_use], table, options),
             n_repeats,
-            len(kept),
+            columns.size,
             options,
         ),
         in_use=in_use,
@@ -149,16 +155,17 @@ def analyse(
         },
         race=all_races(model, by_kind),
         races=by_kind if options.coded else (),
-        features=kept,
+        features=kept_features(table, model, frequency),
         posterior=posterior,
         paths=paths,
         groups=sections.get("groups"),
         factors=sections.get("factors"),
         interactions=interactions_in_words(sections.get("interactions"), table),
         edges=edges_in_words(sections.get("edges"), table),
+        average=average_in_words(sections.get("average"), table, columns, frequency),
         thresholds=_thresholds(table, options, evaluations[in_use]),
         confusion=_confusion(evaluations[in_use]),
-        cases=_cases(table, model, evaluations.get(UNCORRECTED), evaluations[in_use]),
+        cases=_cases(table, model, evaluations.get(str(uncorrected)), evaluations[in_use]),
         settings=options.to_dict() | {"n_repeats": n_repeats},
         versions=_versions(),
         command=command,
@@ -238,7 +245,7 @@ def _paths(
     wanted = options.wants_path(table.X.shape[0], table.X.shape[0] * table.X.shape[1])
     if grid.size < 2 or not n_folds or not wanted:
         return {}, {}
-    names = (UNCORRECTED, in_use) if options.card.selects else (in_use,)
+    names = (UNCORRECTED, in_use) if options.card.corrects else (in_use,)
     step = progress("Trying numbers of features", grid.size * len(names) * n_folds)
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
     by_number = {}
@@ -310,7 +317,10 @@ def _cases(
     table: TrainingTable, model: Estimator, uncorrected: Evaluation | None, in_use: Evaluation
 ) -> Cases:
     held_out = in_use.proba
-    draws = int(np.clip(INTERVAL_DRAWS // table.y.size, *FEWEST_AND_MOST_DRAWS))
+    size = table.y.size
+    if card_of(model).of_models:  # each draw is one of all classes, for each class
+        size = size * len(table.labels) ** 2 // 4
+    draws = int(np.clip(INTERVAL_DRAWS // size, *FEWEST_AND_MOST_DRAWS))
     fitted = model.predict_proba(table.X)
     interval: FloatArray = model.predict_proba_interval(table.X, INTERVAL_LEVEL, n_draws=draws)
     return Cases(

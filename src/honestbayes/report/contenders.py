@@ -2,8 +2,9 @@
 
 Four are honestbayes itself, with and without the correction and the slope; where there are not too
 many cases, so is a mixture that knows of hidden groups. Where the model in use is that mixture, or
-one with latent factors, naive Bayes is compared with it. A model that keeps all columns has no
-correction: it stands there once, under its own title. The others are the peers of
+one with latent factors, naive Bayes is compared with it. A model that has no correction stands
+there under its own title; the average of models does too, and naive Bayes stands beside it without
+the correction and with it. The others are the peers of
 ``evaluation/peers``: what a good practitioner would run instead, each tuned inside the folds, and
 the class frequencies, as the line that any method must pass.
 """
@@ -25,6 +26,9 @@ CORRECTED = "corrected"
 CORRECTED_SLOPE = "corrected, recalibrated"
 MIXTURE = "two-component mixture"
 NAIVE_BAYES = "naive Bayes, recalibrated"
+UNCORRECTED_NAIVE = "naive Bayes, uncorrected"
+CORRECTED_NAIVE = "naive Bayes, corrected"
+"""The two beside an average of models; the second is recalibrated too."""
 
 MOST_FOR_MIXTURE = 400
 """Cases up to which the mixture's correction is quick to prepare, so that it is always compared."""
@@ -32,9 +36,16 @@ MOST_FOR_MIXTURE = 400
 
 def own_names(card: Card) -> tuple[str, str]:
     """Return what the model of a report is called in its comparison: without a slope, with it."""
-    if card.selects:
+    if card.corrects:
         return CORRECTED, CORRECTED_SLOPE
     return card.title, f"{card.title}, recalibrated"
+
+
+def uncorrected_name(card: Card) -> str | None:
+    """Return what is called uncorrected in the comparison of a model, where there is such a one."""
+    if card.of_models:
+        return UNCORRECTED_NAIVE
+    return UNCORRECTED if card.corrects else None
 
 
 def contenders(
@@ -86,7 +97,9 @@ def contenders(
     own = words | dict(more or {})
     plain, recalibrated = own_names(card)
     naive = card.beyond is None
-    ours = {}
+    ours: dict[str, Any] = {}
+    if card.of_models:
+        ours |= _naive_beside_average(words, kinds)
     if card.uncorrected is not None:
         ours[UNCORRECTED] = card.make(own, kinds, recalibrate=None, **card.uncorrected)
     ours[plain] = card.make(own, kinds, recalibrate=None)
@@ -94,15 +107,25 @@ def contenders(
         ours[recalibrated] = card.make(own, kinds, recalibrate="layer")
     if card.has_slope and naive and card.uncorrected is not None:
         ours[UNCORRECTED_SLOPE] = card.make(own, kinds, recalibrate="layer", **card.uncorrected)
-    if not naive:
+    if not naive and not card.of_models:
         ours[NAIVE_BAYES] = naive_bayes(kinds).make(words, kinds)
-    elif mixture:
+    elif naive and mixture:
         ours[MIXTURE] = mixture_of(words, kinds)
     task = Task(
         n_features=n_features, threshold=threshold, n_racing=n_racing, seed=seed, kinds=kinds
     )
     peers = peers_for(task)
     return ours | (peers if compare else {FREQUENCIES: peers[FREQUENCIES]})
+
+
+def _naive_beside_average(words: Mapping[str, Any], kinds: Sequence[Kind] | None) -> dict[str, Any]:
+    """Return naive Bayes without the correction, and as it is by default."""
+    naive = naive_bayes(kinds)
+    without = naive.uncorrected or {}
+    return {
+        UNCORRECTED_NAIVE: naive.make(words, kinds, recalibrate=None, **without),
+        CORRECTED_NAIVE: naive.make(words, kinds),
+    }
 
 
 def naive_bayes(kinds: Sequence[Kind] | None) -> Card:

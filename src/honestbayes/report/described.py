@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +16,8 @@ from honestbayes.screening.categories import count_categories
 from honestbayes.screening.moments import screen_moments
 from honestbayes.selection.association import strength_of
 from honestbayes.sources import as_source
+from honestbayes.sources.columns import as_columns
+from honestbayes.sources.cuts import learn_cuts, measured_columns
 from honestbayes.sources.kinds import Kind
 from honestbayes.sources.levels import category_table
 from honestbayes.tables import TrainingTable
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 N_JUST_MISSED = 10
+
+N_BINS = 10
+"""Bins of a measurement, where a model has categories only."""
 
 MOST_COLUMNS = 100
 """Columns of a table up to which the report says how each one was read."""
@@ -100,7 +106,8 @@ def races(table: TrainingTable, model: Estimator) -> tuple[Race, ...]:
     for kind, selection in model.selections().items():
         columns = np.flatnonzero(np.array(table.kinds) == kind)
         part = table.X.iloc[:, columns] if card_of(model).by_kind else table.X
-        strength, constant = _screened(part, table.y, len(table.labels), kind)
+        cut = _cut(part, table.kinds) if card_of(model).cuts else part
+        strength, constant = _screened(part, table.y, len(table.labels), kind, cut)
         order = np.argsort(-np.abs(strength), kind="stable")
         discarded = order[~selection.support()[order]][:N_JUST_MISSED]
         kept = len(selection.kept)
@@ -122,12 +129,20 @@ def races(table: TrainingTable, model: Estimator) -> tuple[Race, ...]:
     return tuple(result)
 
 
+def _cut(part: pd.DataFrame, kinds: Sequence[Kind]) -> Any:
+    """Return a table with its measurements in bins."""
+    columns = as_columns(part)
+    measured = measured_columns(columns, list(kinds))
+    return learn_cuts(columns, measured, np.arange(columns.n_rows), N_BINS).of(columns)
+
+
 def _screened(
-    part: pd.DataFrame, y: IntArray, n_classes: int, kind: Kind
+    part: pd.DataFrame, y: IntArray, n_classes: int, kind: Kind, cut: Any
 ) -> tuple[FloatArray, BoolArray]:
     """Return the correlation of each feature with the class, and whether the feature is constant.
 
-    The correlation has no sign for categories, and where there are more than two classes.
+    The correlation has no sign for categories, and where there are more than two classes. That of
+    categories is of the table ``cut``, in which measurements are bins where a model has them so.
     """
     if kind == "binary" and n_classes == 2:
         counts = screen(part, y)
@@ -138,15 +153,42 @@ def _screened(
     if kind == "real":
         moments = screen_moments(as_source(part), y, np.arange(n_classes))
         return correlation_with(moments), constant
-    categories = count_categories(category_table(part), y, np.arange(n_classes))
+    categories = count_categories(category_table(cut), y, np.arange(n_classes))
     return np.asarray(np.sqrt(strength_of(categories)[0])), constant
 
 
 def all_races(model: Estimator, by_kind: tuple[Race, ...]) -> Race:
     """Add up the races of all kinds."""
+    if not by_kind:
+        return _looked_at(model)
     rule = _kinds_in_words if card_of(model).coded else _rule_in_words
     several = {} if len(by_kind) == 1 else _added_up(by_kind)
     return replace(by_kind[0], rule=rule(model, by_kind), **several)
+
+
+def _looked_at(model: Estimator) -> Race:
+    """Say which columns a model looks at that has no ranking of its own."""
+    kept, total = model.kept_columns().size, int(model.n_features_in_)
+    by_design = 0 if model.always_keep is None else len(model.always_keep)
+    one_set = model.get_params(deep=False)["n_features_to_select"] is not None
+    rule = f"{kept:,} of {total:,} columns are looked at"
+    if kept == total:
+        rule = (
+            "the one column is looked at" if total == 1 else f"all {total:,} columns are looked at"
+        )
+    return Race(
+        rule=f"{rule}, the same by all models" if one_set else rule,
+        bound=float("nan"),
+        n_kept=kept - by_design,
+        n_by_design=by_design,
+        n_discarded=total - kept,
+        n_constant=0,
+        n_tied_kept=0,
+        n_tied_discarded=0,
+        just_missed=(),
+        slope=float("nan"),
+        kind="all",
+    )
 
 
 def _added_up(by_kind: tuple[Race, ...]) -> dict[str, Any]:

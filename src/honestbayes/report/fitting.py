@@ -90,6 +90,8 @@ def _check_classes_and_columns(table: TrainingTable, options: Options) -> None:
     """Refuse a table that the model cannot take."""
     card = options.card
     if card.only_numbers:
+        _check_numbers(table, card.title)
+    if card.needs_measurement:
         _check_measurements(table, card.title)
     if card.only_categories:
         _check_categories(table, card.title)
@@ -109,8 +111,8 @@ def _check_classes_and_columns(table: TrainingTable, options: Options) -> None:
         raise ValueError(msg)
 
 
-def _check_measurements(table: TrainingTable, title: str) -> None:
-    """Refuse text columns, and a table without measurements."""
+def _check_numbers(table: TrainingTable, title: str) -> None:
+    """Refuse text columns."""
     texts = list(table.encoding.levels)
     if texts:
         what = "a text column" if len(texts) == 1 else f"{len(texts):,} text columns"
@@ -119,6 +121,10 @@ def _check_measurements(table: TrainingTable, title: str) -> None:
             f"{'it' if len(texts) == 1 else 'them'} out with --ignore, or use the mixed model."
         )
         raise InputError(msg)
+
+
+def _check_measurements(table: TrainingTable, title: str) -> None:
+    """Refuse a table without measurements."""
     if "real" not in table.kinds:
         msg = (
             f"the {title} is for measurements, and every column of this table has two values at "

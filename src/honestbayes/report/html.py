@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
@@ -19,10 +19,11 @@ from honestbayes.models.cards import table_cards
 from honestbayes.models.factors import Factors
 from honestbayes.report import wording
 from honestbayes.report.certainty import bounds_of_report, in_words
-from honestbayes.report.described import KIND_WORDS
+from honestbayes.report.described import KIND_WORDS, READ_AS
 from honestbayes.report.kept import AnyFeature
+from honestbayes.report.limits import limits, prevalence_in_words
 from honestbayes.report.pictures import MOST_DOTS, pictures
-from honestbayes.report.record import DataSummary, Report
+from honestbayes.report.record import Report
 from honestbayes.types import FloatArray
 
 MOST_CASES = 20_000
@@ -33,6 +34,9 @@ MOST_FEATURES = 200
 
 _SIGN = "\ufffd"
 """Stands for a character of a name that would act instead of being seen."""
+
+FIRST_COLUMNS = 20
+"""Columns that an average looks at, in the page's table."""
 
 FIRST_CASES = 25
 """Cases that stand in the page itself, for readers without a script."""
@@ -60,6 +64,7 @@ def render(report: Report) -> str:
         "plus": _plus,
         "short": _short,
         "prevalence": prevalence_in_words,
+        "plural": _plural,
     }
     return environment.get_template("report.html.jinja").render(
         report=report,
@@ -75,9 +80,12 @@ def render(report: Report) -> str:
         frequencies=FREQUENCIES,
         kept_by_kind=_by_kind(report.features[:MOST_FEATURES]),
         has_binary=any(race.kind == "binary" for race in report.races),
+        first_columns=FIRST_COLUMNS,
         n_shown=min(MOST_FEATURES, len(report.features)),
         races=report.races or (report.race,),
         kind_words=KIND_WORDS,
+        read_as=READ_AS,
+        naive_number=_kept_by_naive(report),
         case_columns=columns,
         case_data={"columns": columns, "rows": rows},
         first_cases=[
@@ -123,6 +131,20 @@ def _signed(estimate: Estimate) -> str:
 def _plus(value: float, digits: int = 2) -> str:
     text = wording.number(value, digits)
     return f"+{text}" if value > 0 and text.strip("0.") else text
+
+
+def _kept_by_naive(report: Report) -> str:
+    """Say how many features naive Bayes keeps beside an average of models."""
+    asked, data = report.settings["n_features"], report.data
+    if asked == "all":
+        return "all of them"
+    kinds = sum(n > 0 for n in (data.n_binary, data.n_real, data.n_categorical))
+    return f"{10 if asked is None else asked:,}{' of each kind' if kinds > 1 else ''}"
+
+
+def _plural(number: int, word: str) -> str:
+    """Write a number with its word."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _short(value: float) -> str:
@@ -197,127 +219,6 @@ def _cell(value: Any, column: dict[str, Any]) -> str:
     return str(column["above"]) if value >= column["high"] else f"{value:.{digits}f}"
 
 
-def limits(report: Report) -> list[str]:
-    """Say what the numbers of this report do not tell."""
-    data = report.data
-    result = []
-    result.append(_limit_of_model(report))
-    result += _limits_of_mixed(report) if report.races else _limits_of_binary(data)
-    if data.n_missing:
-        result.append(_missing_in_words(report))
-    result.append(
-        "Intervals of scores are for the average over the models of the folds, on new cases; the "
-        "final model has seen more cases, and may be better or worse than that."
-        + (
-            " The intervals of slopes, and of sensitivity and specificity, do not know of groups."
-            if data.n_groups is not None
-            else ""
-        )
-    )
-    prevalence = report.settings["prevalence"]
-    shares = [count / data.n_cases for count in data.class_counts]
-    here = wording.percent(shares[1]) if len(shares) == 2 else _shares(data.labels, shares)
-    result.append(
-        f"Held-out probabilities and scores are at the prevalence of this table ({here}). "
-        + (
-            f"Fitted probabilities and the saved model are at {prevalence_in_words(prevalence)}."
-            if prevalence is not None
-            else "Where the model will be used at another prevalence, say so with --prevalence."
-        )
-    )
-    result.append(
-        f"{data.n_cases:,} cases cannot tell a probability below {1 / (data.n_cases + 2):.2g} from "
-        "0: none is shown nearer to 0 or 1 than that. report.json holds them as computed."
-    )
-    result.append(
-        "All of this holds for cases that come from where these came from, measured the same way."
-    )
-    return result
-
-
-def _limit_of_model(report: Report) -> str:
-    if report.interactions is not None:
-        most = report.interactions.order
-        cells = "one column" if most == 1 else f"up to {most} columns"
-        return (
-            f"The model looks at patterns of {cells}: what only more columns together would tell "
-            "is not seen."
-        )
-    if report.edges is not None:
-        return (
-            "The graphs hold a few parents of each column only; what many columns together would "
-            "tell is not seen."
-        )
-    beyond = " beyond what a few factors explain" if report.factors is not None else ""
-    return (
-        "The correction removes the luck of selection. It does not cure features that depend on "
-        f"each other{beyond}, or signal that only combinations of features show."
-    )
-
-
-def _missing_in_words(report: Report) -> str:
-    number = report.data.n_missing
-    if report.settings.get("missing_as_level"):
-        cells = "1 missing cell is" if number == 1 else f"{number:,} missing cells are"
-        return f"{cells} taken for a level: that a cell is missing may tell of the class."
-    return (
-        f"{number:,} missing cells were integrated out, as if missing for reasons that have "
-        "nothing to do with their values."
-    )
-
-
-def _limits_of_binary(data: DataSummary) -> list[str]:
-    cut = []
-    if data.n_real:
-        cut.append(f"{_columns(data.n_real, 'real-valued')} cut at the median")
-    if data.n_categorical:
-        cut.append(
-            f"{_columns(data.n_categorical, 'categorical')} turned into a yes-or-no feature for "
-            "each level"
-        )
-    if not cut:
-        return []
-    lost = "this model knows only yes-or-no features, and some information is lost."
-    return [f"{' and '.join(cut)}: {lost}"]
-
-
-def _limits_of_mixed(report: Report) -> list[str]:
-    result = []
-    if any(race.kind == "real" for race in report.races):
-        result.append(
-            "In each class the values of a real-valued feature are taken for normally distributed "
-            "around a centre of that class, with one spread for all. A class that differs in its "
-            "spread alone is not seen; measurements with a long tail may do better as logarithms."
-        )
-    if report.factors is not None and report.data.n_binary:
-        result.append(
-            f"{_columns(report.data.n_binary, 'yes-or-no')} taken for numbers, as if measured; the "
-            "mixed model knows such columns."
-        )
-    if len(report.races) > 1:
-        result.append(
-            "Features of each kind run a race of their own: a number of features to keep is one "
-            "for each kind."
-        )
-    return result
-
-
-def prevalence_in_words(prevalence: float | Mapping[str, float]) -> str:
-    """Return the shares of classes where the model will be used."""
-    if isinstance(prevalence, Mapping):
-        return _shares(prevalence.keys(), prevalence.values())
-    return wording.percent(prevalence)
-
-
-def _shares(labels: Iterable[str], shares: Iterable[float]) -> str:
-    pairs = zip(labels, shares, strict=True)
-    return ", ".join(f"{label} {wording.percent(share)}" for label, share in pairs)
-
-
-def _columns(number: int, kind: str) -> str:
-    return f"1 {kind} column was" if number == 1 else f"{number:,} {kind} columns were"
-
-
 def _chosen_in_words(factors: Factors) -> str:
     if not factors.tried:
         return f"{factors.n_factors}"
@@ -335,6 +236,18 @@ def _interactions_in_words(report: Report) -> list[tuple[str, str]]:
     return [("order", f"{report.interactions.order}{chosen}"), ("missing cells", missing)]
 
 
+def _effort_in_words(report: Report) -> list[tuple[str, str]]:
+    if report.average is None:
+        return []
+    return [("effort", report.settings["effort"] or "normal")]
+
+
+def _recalibration_in_words(report: Report) -> str:
+    if report.average is not None:
+        return "a slope and lapses for each model"
+    return "slope" if report.settings["recalibrate"] else "none"
+
+
 def settings_in_words(report: Report) -> list[tuple[str, str]]:
     """Return the settings as pairs of words."""
     settings = report.settings
@@ -350,6 +263,9 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
         rule = f"{rule}, of each kind of column"
     if report.interactions is not None or report.edges is not None:
         rule = "all"
+    if report.average is not None:
+        one_set = settings["n_features"] not in (None, "all")
+        rule = f"{rule}, the same for all models" if one_set else "as many as each model asks for"
     if settings["threshold"] is not None:
         rule = f"all with an absolute correlation above {settings['threshold']:g}"
     prevalence = settings["prevalence"]
@@ -359,9 +275,10 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
         ("model", f"{model}: {table_cards()[model].page}"),
         *factors,
         *_interactions_in_words(report),
+        *_effort_in_words(report),
         ("features to keep", str(rule)),
         ("cross-validation", folds),
-        ("recalibration", "slope" if settings["recalibrate"] else "none"),
+        ("recalibration", _recalibration_in_words(report)),
         (
             "prevalence of use",
             "as in the table" if prevalence is None else prevalence_in_words(prevalence),

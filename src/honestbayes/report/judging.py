@@ -7,7 +7,7 @@ from dataclasses import replace
 from honestbayes.evaluation import Evaluation, compare
 from honestbayes.evaluation.peers import PEERS
 from honestbayes.report.advice import Other, OtherNumber
-from honestbayes.report.contenders import MIXTURE, UNCORRECTED, own_names
+from honestbayes.report.contenders import MIXTURE, own_names, uncorrected_name
 from honestbayes.report.fitting import has_only_measurements, largest_race
 from honestbayes.report.options import Options
 from honestbayes.report.record import Method
@@ -65,7 +65,7 @@ def verdict_of(
     plain, recalibrated = own_names(options.card)
     return verdict(
         table.labels,
-        judged.get(UNCORRECTED),
+        judged.get(str(uncorrected_name(options.card))),
         judged[plain],
         judged.get(recalibrated),
         others=others,
@@ -79,5 +79,6 @@ def verdict_of(
         groups=judged[MIXTURE].summary if MIXTURE in judged else None,
         cut=options.coded and "real" in table.kinds,
         compared=options.compare,
+        average=options.card.title if options.card.of_models else None,
         measurements=options.coded and has_only_measurements(table),
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 import numpy as np
 
+from honestbayes.models.honest import MadeOf
 from honestbayes.models.interactions import Interactions
 from honestbayes.models.networks import Edges
 from honestbayes.tables import Encoding, Feature, TrainingTable
 from honestbayes.tables.model import Estimator, TableModel
-from honestbayes.types import FloatArray
+from honestbayes.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +71,14 @@ class RealFeature:
     spread : float
         Typical deviation within a class.
     idle : float or None
-        Probability that the feature tells nothing; None in a factor model.
+        Probability that the feature tells nothing; None in models that have no such thing.
     selected : float
         Share of the folds that kept it.
     shared : float or None
         Share of the variance within a class that is due to factors; None in other models.
+    coefficient, coefficient_sd : tuple of float, or None
+        Posterior means and standard deviations of what a standard deviation of the feature adds to
+        the log-odds of the positive class, or of each of more than two; None in other models.
     """
 
     name: str
@@ -85,6 +90,8 @@ class RealFeature:
     idle: float | None
     selected: float
     shared: float | None = None
+    coefficient: tuple[float, ...] | None = None
+    coefficient_sd: tuple[float, ...] | None = None
     kind: Literal["real"] = "real"
 
 
@@ -156,6 +163,145 @@ def kept_features(
                 row["means_one"] = means_one(feature, row.pop("cut"), row.pop("high"))
             result.append(_RECORDS[found.kind](**row))
     return tuple(result)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AverageModel:
+    """One model of an average.
+
+    Attributes
+    ----------
+    name, title : str
+        What it is called, and what it is.
+    n_features : int or None
+        How many it keeps; None where it sees to that itself.
+    weight, slope, lapse : float
+        What its log-odds count for in the average; the factor on its evidence; the share of cases
+        of which it is taken to know nothing.
+    log_score, error : float
+        On held-out training cases, and its standard error.
+    """
+
+    name: str
+    title: str
+    n_features: int | None
+    weight: float
+    slope: float
+    lapse: float
+    log_score: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AverageColumn:
+    """One column that an average looks at.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    kind : str
+        What it holds.
+    use : float
+        Share of the weight of all models that those have which look at it.
+    models : int
+        How many these are.
+    by_design : bool
+        Whether the user kept it.
+    selected : float
+        Share of the folds whose average looked at it.
+    """
+
+    column: str
+    kind: str
+    use: float
+    models: int
+    by_design: bool
+    selected: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Average:
+    """What an average is made of.
+
+    Attributes
+    ----------
+    models : tuple of AverageModel
+        Those of one kind together, the kind of most weight first; the class frequencies last.
+    columns : tuple of AverageColumn
+        The columns that predictions need, those first that most of the average looks at.
+    n_models : int
+        Models with any weight.
+    log_score : float
+        Of the average on held-out training cases; a little too good.
+    restriction_cost : float or None
+        What keeping one set of columns costs in that score; None where it was not asked for.
+    """
+
+    models: tuple[AverageModel, ...]
+    columns: tuple[AverageColumn, ...]
+    n_models: int
+    log_score: float
+    restriction_cost: float | None
+
+    def families(self) -> list[list[AverageModel]]:
+        """Return the models of each kind, without the class frequencies."""
+        return [list(alike) for _, alike in groupby(self.models[:-1], lambda model: model.name)]
+
+
+def average_in_words(
+    found: MadeOf | None,
+    table: TrainingTable,
+    kept: IntArray,
+    frequency: FloatArray | None,
+) -> Average | None:
+    """Return what an average is made of in the words of the table.
+
+    Parameters
+    ----------
+    found : MadeOf or None
+        From the model.
+    table : TrainingTable
+        What it was fitted to.
+    kept : ndarray of int
+        Which features it looks at, in the order of ``found``.
+    frequency : ndarray or None
+        Share of the folds that looked at each feature of the table.
+    """
+    if found is None:
+        return None
+    rest = found.models.to_dict()
+    names = rest.pop("model")
+    models = [
+        AverageModel(
+            name=name,
+            title=found.titles[place],
+            **{word: values[place] for word, values in rest.items()},
+        )
+        for place, name in enumerate(names)
+    ]
+    *tried, frequencies = models
+    shares: dict[str, float] = dict.fromkeys(names, 0.0)
+    for model in tried:
+        shares[model.name] += model.weight
+    columns = found.columns
+    return Average(
+        models=(*sorted(tried, key=lambda one: (-shares[one.name], one.name)), frequencies),
+        columns=tuple(
+            AverageColumn(
+                column=table.encoding.features[place].column,
+                kind=columns.kind[j],
+                use=float(columns.use[j]),
+                models=int(columns.models[j]),
+                by_design=table.encoding.features[place].name in table.keep,
+                selected=float("nan") if frequency is None else float(frequency[place]),
+            )
+            for j, place in enumerate(kept.tolist())
+        ),
+        n_models=found.n_models,
+        log_score=found.log_score,
+        restriction_cost=found.restriction_cost,
+    )
 
 
 def interactions_in_words(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from honestbayes.models.cards import table_cards
@@ -16,6 +16,12 @@ _REPEATS_BY_CELLS = ((1 << 18, 5), (1 << 21, 3), (1 << 24, 2))
 MANY_CASES = 2000
 """With more cases than this one drawing of the folds is steady enough, and fits take seconds."""
 
+MANY_FOR_AVERAGE = 500
+"""The same for the average of models: with 1,800 cases of ten classes a fit takes 40 seconds."""
+
+_OWN_WORDS = {"order": "order", "missing": "missing_as_level", "effort": "effort"}
+"""Constructor's parameters that not all models have, and the options that set them."""
+
 PATH_UP_TO = 1 << 23
 """Cells of a table up to which the performance by number of features is found."""
 
@@ -24,6 +30,34 @@ def refuse_choice_of_number(card: Card) -> None:
     """Refuse to choose the number of features where chains would run for each number."""
     if card.sampled:
         msg = f"the {card.title} does not choose the number of features; give one."
+        raise ValueError(msg)
+    if card.of_models:
+        msg = (
+            f"the {card.title} tries several numbers of features by itself; leave the choice to "
+            "it, or give one."
+        )
+        raise ValueError(msg)
+
+
+def refuse_threshold(card: Card) -> None:
+    """Refuse a threshold where models rank columns each in a way of its own."""
+    refuse_selection(card)
+    if card.of_models:
+        msg = (
+            f"the {card.title} keeps a number of columns, not those above a threshold; give "
+            "--features, or use --model mixed."
+        )
+        raise ValueError(msg)
+
+
+def refuse_path(card: Card) -> None:
+    """Refuse to try other numbers of features where that says nothing."""
+    refuse_selection(card)
+    if card.of_models:
+        msg = (
+            f"the {card.title} tries several numbers of features by itself, and its report says "
+            "how each did; leave it out, or use --model mixed."
+        )
         raise ValueError(msg)
 
 
@@ -45,14 +79,17 @@ class Options:
     ----------
     n_features : int, "all", "cv" or None
         How many features to keep, of each kind of column in the mixed model; None: 10, or all
-        where there are fewer.
+        where there are fewer. In the average of models: one set of columns for all of them; None
+        and "all" let each look at what it asks for.
     threshold : float or None
         Instead, keep all features whose absolute correlation (or its equivalent) is above this
         bound.
     n_folds : int or "loo"
         Folds of the cross-validation, or one case (or group) at a time.
     n_repeats : int or None
-        How often folds are drawn; None: by the size of the table, and once for "factors".
+        How often folds are drawn; None: by the size of the table, and once where chains run. For
+        the average of models about half as often, and once beyond 500 cases: it takes longer, and
+        is steadier.
     prevalence : float, dict or None
         Share of the positive class where the model will be used; or of each class, by its label.
     recalibrate : bool
@@ -66,18 +103,22 @@ class Options:
         Draws folds and breaks ties.
     n_jobs : int
         Folds at work at once.
-    model : {"mixed", "binary", "mixture", "factors"}, or what another card says
-        "mixed": numbers stay numbers, text columns are categories. "binary": numbers are cut at
-        their median, and each level of a text column is a yes-or-no feature. "mixture": these
-        features, explained by two hidden groups of cases; it has no slope. "factors": numbers
-        that move together, by a few factors that all cases have; text columns are refused.
-        "interactions": categories and flags, and what several of them together tell; measurements
-        are refused, and all columns are kept.
+    model : {"honest", "mixed", "binary", "mixture", "factors"}, or what another card says
+        "honest": the average of all models that suit the columns. "mixed": numbers stay numbers,
+        text columns are categories. "binary": numbers are cut at their median, and each level of a
+        text column is a yes-or-no feature. "mixture": these features, explained by two hidden
+        groups of cases; it has no slope. "factors": numbers that move together, by a few factors
+        that all cases have; text columns are refused. "interactions": categories and flags, and
+        what several of them together tell; measurements are refused, and all columns are kept.
+        "networks": columns that depend on each other, measurements being cut into bins.
     order : int, "cv" or None
         How many cells a pattern of the model with interactions has at most; "cv": chosen on
         held-out cases. None: the estimator's default.
     missing_as_level : bool
-        Whether a missing cell is a level of its own, in the model with interactions.
+        Whether a missing cell is a level of its own, in the models with interactions and of
+        networks.
+    effort : {"quick", "normal", "thorough"} or None
+        How much the average of models tries; None: the estimator's default.
     """
 
     n_features: int | Literal["all", "cv"] | None = None
@@ -90,9 +131,10 @@ class Options:
     compare: bool = True
     seed: int = 0
     n_jobs: int = 1
-    model: str = "mixed"
+    model: str = field(default_factory=lambda: next(iter(table_cards())))
     order: int | Literal["cv"] | None = None
     missing_as_level: bool = False
+    effort: Literal["quick", "normal", "thorough"] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what means nothing before any work is done."""
@@ -111,9 +153,13 @@ class Options:
             raise ValueError(msg)
         if self.n_features == "cv":
             refuse_choice_of_number(self.card)
-        if self.n_features not in (None, "all") or self.threshold is not None or self.path:
+        if self.n_features not in (None, "all"):
             refuse_selection(self.card)
-        for word, option in {"order": "order", "missing": "missing_as_level"}.items():
+        if self.threshold is not None:
+            refuse_threshold(self.card)
+        if self.path:
+            refuse_path(self.card)
+        for word, option in _OWN_WORDS.items():
             if word in self.own_words and word not in self.card.words:
                 msg = f"{option} is not for the {self.model} model."
                 raise ValueError(msg)
@@ -136,8 +182,13 @@ class Options:
     @property
     def own_words(self) -> dict[str, Any]:
         """The constructor's parameters that not all models have, where they are given."""
-        order = {} if self.order is None else {"order": self.order}
-        return order | ({"missing": "level"} if self.missing_as_level else {})
+        free = self.card.of_models and self.n_features == "all"
+        return {
+            **({} if self.order is None else {"order": self.order}),
+            **({"missing": "level"} if self.missing_as_level else {}),
+            **({} if self.effort is None else {"effort": self.effort}),
+            **({"n_features_to_select": None} if free else {}),
+        }
 
     @property
     def uses_slope(self) -> bool:
@@ -150,21 +201,27 @@ class Options:
             return 1
         if self.n_repeats is not None:
             return self.n_repeats
-        if n_cases > MANY_CASES or self.card.drawn_once:
+        many = MANY_FOR_AVERAGE if self.card.of_models else MANY_CASES
+        if n_cases > many or self.card.drawn_once or self.effort == "thorough":
             return 1
-        return next((times for cells, times in _REPEATS_BY_CELLS if n_cells <= cells), 1)
+        times = next((times for cells, times in _REPEATS_BY_CELLS if n_cells <= cells), 1)
+        return (times + 1) // 2 if self.card.of_models else times
 
     def wants_path(self, n_cases: int, n_cells: int) -> bool:
         """Return whether the performance by number of features is found."""
         if self.path is not None:
             return self.path
-        return not self.card.sampled and n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
+        if self.card.sampled or self.card.of_models:
+            return False
+        return n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data; the number of processes changes nothing, and is left out."""
         result = asdict(self)
         result["recalibrate"] = self.uses_slope
         del result["n_jobs"]
-        if not self.card.words:
+        if not {"order", "missing"} & set(self.card.words):
             del result["order"], result["missing_as_level"]
+        if "effort" not in self.card.words:
+            del result["effort"]
         return result

@@ -25,7 +25,6 @@ from honestbayes.plots import (
     ReliabilityDisplay,
 )
 from honestbayes.plots.drawing import GREY, look, plain, tidy
-from honestbayes.report.contenders import UNCORRECTED
 from honestbayes.report.record import Report
 from honestbayes.report.wording import number, percent, percent_with_interval
 
@@ -169,7 +168,8 @@ def _reliability(report: Report, name: str, position: int) -> tuple[Figure, str]
 
 
 def _reliability_uncorrected(report: Report) -> tuple[Figure, str]:
-    return _reliability(report, UNCORRECTED, 0)
+    assert report.uncorrected is not None  # else it is not drawn
+    return _reliability(report, report.uncorrected, 0)
 
 
 def _reliability_in_use(report: Report) -> tuple[Figure, str]:
@@ -233,7 +233,9 @@ def _scatter(report: Report) -> tuple[Figure, str]:
     figure, ax = _axes(5.0, 4.8)
     cases, labels = report.cases, report.data.labels
     uncorrected, in_use = cases.held_out_uncorrected, cases.held_out
+    name = report.uncorrected
     assert uncorrected is not None  # else it is not drawn
+    assert name is not None
     if len(labels) > 2:
         right = top_class(in_use) == cases.actual
         rows = np.arange(cases.row.size)
@@ -246,11 +248,11 @@ def _scatter(report: Report) -> tuple[Figure, str]:
         uncorrected[chosen],
         in_use[chosen],
         classes=(_plain_label(labels[0]), _plain_label(labels[1])),
-        names=(UNCORRECTED, report.in_use),
+        names=(name, report.in_use),
     ).plot(ax)
     words = None
     if len(labels) > 2:
-        ax.set_xlabel(f"probability of the actual class, {UNCORRECTED}")
+        ax.set_xlabel(f"probability of the actual class, {plain(name)}")
         ax.set_ylabel(f"probability of the actual class, {plain(report.in_use)}")
         words = ["another class was more probable", "most probable in use"]
     handles, names = ax.get_legend_handles_labels()
@@ -267,12 +269,12 @@ def _scatter(report: Report) -> tuple[Figure, str]:
     if len(labels) > 2:
         lower = percent(float((in_use < uncorrected).mean()))
         return figure, (
-            f"Probability of the actual class of {cases.row.size:,} held-out cases, uncorrected "
+            f"Probability of the actual class of {cases.row.size:,} held-out cases, {name} "
             f"across and {report.in_use} upwards. The second is lower for {lower} of the cases."
         )
     distance = np.abs(in_use - 0.5) < np.abs(uncorrected - 0.5)
     alt = (
-        f"Probabilities of {cases.row.size:,} held-out cases, uncorrected across and "
+        f"Probabilities of {cases.row.size:,} held-out cases, {name} across and "
         f"{report.in_use} upwards. The second is closer to one half for "
         f"{percent(float(distance.mean()))} of the cases."
     )

@@ -20,7 +20,8 @@ from honestbayes.models.factors import Factors
 from honestbayes.models.interactions import Interactions
 from honestbayes.models.mixture import Components
 from honestbayes.models.networks import Edges
-from honestbayes.report.kept import AnyFeature
+from honestbayes.report.contenders import UNCORRECTED, UNCORRECTED_NAIVE
+from honestbayes.report.kept import AnyFeature, Average
 from honestbayes.report.verdict import Verdict
 from honestbayes.types import FloatArray, IntArray
 
@@ -143,7 +144,7 @@ class Race:
     just_missed : tuple of (str, float)
         The strongest discarded features and their correlations.
     slope : float
-        The factor on the evidence.
+        The factor on the evidence; NaN in an average, whose models have one each.
     kind : {"binary", "categorical", "real", "all"}
         Which features ran. The binary model has one race only.
     """
@@ -249,6 +250,8 @@ class Report:
         The largest coefficients of a model with interactions; None for other models.
     edges : Edges or None
         The arcs of networks with their probabilities; None for other models.
+    average : Average or None
+        What an average is made of; None for other models.
     thresholds : ThresholdTable or None
         What follows from acting above a threshold; None with more than two classes.
     confusion : ndarray of shape (C, C), or None
@@ -279,6 +282,7 @@ class Report:
     factors: Factors | None
     interactions: Interactions | None
     edges: Edges | None
+    average: Average | None
     thresholds: ThresholdTable | None
     confusion: FloatArray | None
     cases: Cases
@@ -286,6 +290,12 @@ class Report:
     versions: dict[str, str]
     command: str
     warnings: tuple[str, ...]
+
+    @property
+    def uncorrected(self) -> str | None:
+        """The method of the comparison that has no correction, where there is one."""
+        names = [method.name for method in self.methods]
+        return next((n for n in (UNCORRECTED, UNCORRECTED_NAIVE) if n in names), None)
 
     def method(self, name: str) -> Method:
         """Return the method with this name."""

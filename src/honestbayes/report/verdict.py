@@ -101,6 +101,7 @@ def verdict(
     cut: bool = False,
     measurements: bool = False,
     compared: bool = True,
+    average: str | None = None,
 ) -> Verdict:
     """Put the results of three methods into words.
 
@@ -110,7 +111,8 @@ def verdict(
         The classes.
     uncorrected, corrected, recalibrated : Judged
         Without the correction; with it; with it and the slope. The first is None of a model that
-        has no correction, and the second is then that model.
+        has no correction, and the second is then that model. Beside an average of models the first
+        is naive Bayes.
     others : tuple of Other
         All methods that the model in use was compared with.
     numbers : tuple of OtherNumber
@@ -137,6 +139,8 @@ def verdict(
         take them too.
     compared : bool, default=True
         Whether methods of others are among the others.
+    average : str, optional
+        What the model in use is called, where it is an average of models.
     """
     has_slope = recalibrate and recalibrated is not None
     used = recalibrated if has_slope and recalibrated is not None else corrected
@@ -157,7 +161,7 @@ def verdict(
             what = [*what] if what else [words.no_better(len(others))] if others else []
         what += _what_may_help(remaining, after, groups, beyond, measurements)
         advised = f"Advice: {' '.join(what)}" if what else ""
-        headline = _headline(used.summary, uncorrected is not None, has_slope)
+        headline = _headline(used.summary, uncorrected is not None, has_slope, average)
     if not compared:
         advised = f"{advised} {words.NOT_COMPARED}".lstrip()
     return Verdict(
@@ -166,7 +170,9 @@ def verdict(
         remaining=remaining,
         remains=remains,
         advice=advised,
-        without=_without(uncorrected, corrected, recalibrated if has_slope else None, nothing),
+        without=_without(
+            uncorrected, corrected, recalibrated if has_slope else None, nothing, average
+        ),
     )
 
 
@@ -215,24 +221,33 @@ def _what_may_help(
 
 
 def _without(
-    uncorrected: Judged | None, corrected: Judged, recalibrated: Judged | None, nothing: bool
+    uncorrected: Judged | None,
+    corrected: Judged,
+    recalibrated: Judged | None,
+    nothing: bool,
+    average: str | None = None,
 ) -> str:
     """Say in short what the correction and the slope did."""
     if uncorrected is None:
         return "" if nothing or recalibrated is None else _without_slope(corrected, recalibrated)
     before = uncorrected.claims
+    who = "Without the correction the model"
+    if average is not None:
+        who = "Naive Bayes on the features that correlate best, not corrected for their selection,"
     text = (
-        f"Without the correction the model claimed {percent(before.at_least)} or more for "
+        f"{who} claimed {percent(before.at_least)} or more for "
         f"{count(before.n_claimed)} cases, which implied that {count_small(before.n_implied)} of "
         f"them would be wrong, and {count_small(before.n_wrong)} "
         f"{'was' if before.n_wrong == 1 else 'were'}"
     )
     if before.n_claimed == 0:
-        text = f"Without the correction the model claimed {percent(before.at_least)} of no case"
+        text = f"{who} claimed {percent(before.at_least)} of no case"
     if nothing:  # a slope of no signal means nothing
         return f"{text}."
     slopes = [number(one.summary.calibration.slope) for one in (uncorrected, corrected)]
     text = f"{text}; its calibration slope was {slopes[0]}"
+    if average is not None:
+        return f"{text}, that of the {average} is {slopes[1]}."
     if recalibrated is None:
         return f"{text}, and with it, as in use, {slopes[1]}."
     last = number(recalibrated.summary.calibration.slope)
@@ -265,9 +280,11 @@ def external_verdict(
     return "\n".join(words)
 
 
-def _headline(summary: Summary, corrected: bool, recalibrate: bool) -> str:
+def _headline(
+    summary: Summary, corrected: bool, recalibrate: bool, average: str | None = None
+) -> str:
     did = [word for word, done in (("corrected", corrected), ("recalibrated", recalibrate)) if done]
-    name = f"{' and '.join(did)} model" if did else "model"
+    name = average or (f"{' and '.join(did)} model" if did else "model")
     pairs = " over pairs of classes" if isinstance(summary.n_positive, tuple) else ""
     return (
         f"The {name} claims an error rate of {percent(summary.expected_error)}; "

@@ -179,34 +179,63 @@ def advance(
     A process that is told to end (SIGTERM) while there is a place for checkpoints writes one first.
     """
     at_once, saved = 1, time.monotonic()
+    going = _Going(run.chains, (run.draws,))
     parallel = Parallel(n_jobs=n_jobs, prefer="threads")
     interrupted = False
     try:
         with _stop_requests(may_save=save is not None) as asked:
-            while run.chains[0].n_sweeps < schedule.n_sweeps and asked.by is None:
+            while going.chains[0].n_sweeps < schedule.n_sweeps and asked.by is None:
                 before = time.monotonic()
-                until = min(run.chains[0].n_sweeps + at_once, schedule.n_sweeps)
+                until = min(going.chains[0].n_sweeps + at_once, schedule.n_sweeps)
                 results = parallel(
-                    delayed(_sweeps)(kernel, chain, schedule, until) for chain in run.chains
+                    delayed(_sweeps)(kernel, chain, schedule, until) for chain in going.chains
                 )
-                chains = tuple(chain for chain, _ in results)
-                run = Run(chains, run.draws.followed_by([kept for _, kept in results]))
+                going = going.followed_by(results)
                 now = time.monotonic()
                 if now - before < SECONDS / 2:
                     at_once *= 2
                 if progress is not None:
-                    progress(len(chains) * until, len(chains) * schedule.n_sweeps)
+                    n_chains = len(going.chains)
+                    progress(n_chains * until, n_chains * schedule.n_sweeps)
                 if save is not None and now - saved > SAVE_EVERY:
+                    run = going.run()
                     save(run)
+                    going = _Going(run.chains, (run.draws,))
                     saved = time.monotonic()
             interrupted = asked.by is not None
     except KeyboardInterrupt:
         interrupted = True
+    run = going.run()
     if save is not None:
         save(run)
     if asked.by == signal.SIGTERM:
         os.kill(os.getpid(), signal.SIGTERM)  # all is saved: end as the process was told to
     return run, interrupted
+
+
+@dataclass(frozen=True, slots=True)
+class _Going:
+    """Chains on their way, with draws in pieces, which are not copied at each look.
+
+    Attributes
+    ----------
+    chains : tuple of Chain
+        Where each is.
+    pieces : tuple of Draws
+        What was kept so far, one after the other.
+    """
+
+    chains: tuple[Chain, ...]
+    pieces: tuple[Draws, ...]
+
+    def followed_by(self, results: Sequence[tuple[Chain, list[Info]]]) -> _Going:
+        """Return the same after some sweeps of each chain."""
+        piece = Draws({}, len(results)).followed_by([kept for _, kept in results])
+        return _Going(tuple(chain for chain, _ in results), (*self.pieces, piece))
+
+    def run(self) -> Run:
+        """Return the run, with all draws."""
+        return Run(self.chains, Draws.joined(self.pieces))
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
 """Chains on disk, so that a run that was stopped or killed goes on where it was.
 
-The file is the package's own container of plain data. It also holds a fingerprint of all that the
-draws depend on; another run does not go on from it. What it holds is handed to compiled code, so it
+The file is the package's own container of plain data; long draws stand in chunks beside it
+(`sampling.chunks`). It also holds a fingerprint of all that the draws depend on; another run does
+not go on from it. What it holds is handed to compiled code, so it
 is checked as strictly as a model file is: lengths, ranges, and the states of the generators.
 """
 
@@ -18,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from honestbayes.files import ModelFileError, read_archive, write_archive
+from honestbayes.files import Archive, ModelFileError, read_archive, write_archive
 from honestbayes.files.entries import Entries
 from honestbayes.files.fields import Whole
 from honestbayes.sampling.chains import Chain, Run, Schedule
+from honestbayes.sampling.chunks import Chunks, read_chunks, remove_others, write_chunks
 from honestbayes.sampling.draws import Draws
 from honestbayes.sampling.form import Form
 from honestbayes.types import AnyArray
@@ -64,8 +66,10 @@ def check_place(path: str | os.PathLike[str]) -> None:
         raise ValueError(msg)
 
 
-def write_checkpoint(path: str | os.PathLike[str], run: Run, of: str) -> None:
-    """Write chains and their draws, whole or not at all.
+def write_checkpoint(
+    path: str | os.PathLike[str], run: Run, of: str, chunks: Chunks | None = None
+) -> Chunks:
+    """Write chains and those of their draws that no chunk holds, whole or not at all.
 
     Parameters
     ----------
@@ -75,9 +79,18 @@ def write_checkpoint(path: str | os.PathLike[str], run: Run, of: str) -> None:
         The chains.
     of : str
         Fingerprint of what they depend on.
+    chunks : Chunks, optional
+        Those with the first of the draws, from the write before.
+
+    Returns
+    -------
+    Chunks
+        With what was written now.
     """
+    chunks, last = write_chunks(path, of, chunks or Chunks(), run.draws)
     content = {
         "fingerprint": of,
+        "chunks": chunks.to_plain(),
         "n_chains": len(run.chains),
         "n_sweeps": run.chains[0].n_sweeps,
         "streams": [_stream_to_plain(chain.stream) for chain in run.chains],
@@ -88,14 +101,16 @@ def write_checkpoint(path: str | os.PathLike[str], run: Run, of: str) -> None:
         f"state.{name}": np.stack([chain.state[name] for chain in run.chains])
         for name in run.chains[0].state
     }
-    arrays |= {f"drawn.{name}": np.asarray(value) for name, value in run.draws.values.items()}
+    arrays |= {f"drawn.{name}": value for name, value in last.items()}
     write_archive(path, KIND, content, arrays)
+    remove_others(path, chunks)
+    return chunks
 
 
 def read_checkpoint(
     path: str | os.PathLike[str], of: str, form: Form, schedules: Sequence[Schedule]
-) -> Run | None:
-    """Return the run that a file holds; None where there is no file.
+) -> tuple[Run, Chunks] | None:
+    """Return the run that a file holds, and the chunks beside it; None where there is no file.
 
     Parameters
     ----------
@@ -132,15 +147,30 @@ def read_checkpoint(
             "version differ. Name another file, or remove it to start anew."
         )
         raise ValueError(msg)
-    *others, last = schedules
-    for schedule in others:
-        with suppress(ModelFileError):  # chains of this stage have other numbers of draws
-            return _run_from_plain(Entries(archive.content, archive.arrays), form, schedule)
     try:
-        return _run_from_plain(Entries(archive.content, archive.arrays), form, last)
+        content, arrays, chunks = _with_chunks(path, of, archive)
+        *others, last = schedules
+        for schedule in others:
+            with suppress(ModelFileError):  # chains of this stage have other numbers of draws
+                return _run_from_plain(Entries(content, arrays), form, schedule), chunks
+        return _run_from_plain(Entries(content, arrays), form, last), chunks
     except ModelFileError as error:
-        msg = f"{name!r} is not a valid checkpoint: {error}. Remove it to start anew."
+        why = str(error).rstrip(".")
+        msg = f"{name!r} is not a valid checkpoint: {why}. Remove it to start anew."
         raise ModelFileError(msg) from None
+
+
+def _with_chunks(
+    path: str | os.PathLike[str], of: str, archive: Archive
+) -> tuple[dict[str, Any], dict[str, AnyArray], Chunks]:
+    """Return what a file holds, with the draws of its chunks; older ones have none."""
+    content = dict(archive.content)
+    chunks = Chunks.from_plain(content.pop("chunks")) if "chunks" in content else Chunks()
+    start = "drawn."
+    others = {n: value for n, value in archive.arrays.items() if not n.startswith(start)}
+    last = {n[len(start) :]: archive.arrays[n] for n in archive.arrays if n not in others}
+    drawn = read_chunks(path, of, chunks, last)
+    return content, {**others, **{start + n: value for n, value in drawn.items()}}, chunks
 
 
 def _run_from_plain(entries: Entries, form: Form, schedule: Schedule) -> Run:

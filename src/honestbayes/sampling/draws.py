@@ -78,9 +78,19 @@ class Draws:
             name: np.stack([np.stack([np.asarray(info[name]) for info in one]) for one in kept])
             for name in kept[0][0]
         }
-        if self.values:
-            new = {name: np.concatenate([self.values[name], new[name]], axis=1) for name in new}
-        return Draws(new, self.n_chains)
+        return Draws.joined([self, Draws(new, self.n_chains)])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Draws]) -> Draws:
+        """Return draws of the same chains one after the other; there is one part at least."""
+        some = [part for part in parts if part.values] or [parts[0]]
+        if len(some) == 1:
+            return some[0]
+        values = {
+            name: np.concatenate([part.values[name] for part in some], axis=1)
+            for name in some[0].values
+        }
+        return cls(values, some[0].n_chains)
 
     def diagnostics(self, names: Sequence[str] | None = None) -> Diagnostics:
         """Judge the draws of numbers.
@@ -216,7 +226,7 @@ def diagnose(values: Mapping[str, FloatArray]) -> Diagnostics:
                     mean,
                     sd,
                     float(array_stats.mcse(draws)),
-                    float(array_stats.rhat(draws)),
+                    _rhat(draws),
                     float(array_stats.ess(draws, method="bulk")),
                     float(array_stats.ess(draws, method="tail", prob=TAILS)),
                 )
@@ -224,6 +234,18 @@ def diagnose(values: Mapping[str, FloatArray]) -> Diagnostics:
     names = ("mean", "sd", "mcse", "rhat", "ess_bulk", "ess_tail")
     columns = np.array(rows, dtype=float).reshape(-1, len(names)).T
     return Diagnostics(name=tuple(values), **dict(zip(names, columns, strict=True)))
+
+
+def _rhat(draws: FloatArray) -> float:
+    """Return the rank-normalised R-hat.
+
+    Distances from the median are all the same where a quantity has two values, each in half of the
+    draws; then they tell nothing, and the draws themselves decide.
+    """
+    from arviz_stats.base import array_stats
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(array_stats.rhat(draws))
 
 
 def draws_from_plain(fields: Mapping[str, Field], entries: Entries, known: Known) -> Draws:

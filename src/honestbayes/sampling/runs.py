@@ -23,6 +23,7 @@ from honestbayes.sampling.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
+from honestbayes.sampling.chunks import Chunks
 from honestbayes.sampling.draws import Draws
 from honestbayes.sampling.progress import Remaining
 from honestbayes.sampling.stages import at_stage, kept_on, stage_of
@@ -60,6 +61,33 @@ class Sampling:
     n_doublings: int = 0
 
 
+@dataclass(slots=True)
+class Saver:
+    """Writes checkpoints of a run one after the other.
+
+    Attributes
+    ----------
+    path : path-like
+        Where.
+    of : str
+        Fingerprint of what the run depends on.
+    chunks : Chunks
+        Those that hold the first of its draws.
+    """
+
+    path: str | PathLike[str]
+    of: str
+    chunks: Chunks
+
+    def __call__(self, run: Run) -> None:
+        """Write a checkpoint; of the draws only those that no chunk holds."""
+        self.chunks = write_checkpoint(self.path, run, self.of, self.chunks)
+
+    def thin_out(self) -> None:
+        """Note that draws which chunks hold were thinned out."""
+        self.chunks = self.chunks.thinned_out()
+
+
 def sample(
     kernel: Kernel,
     starts: Callable[[np.random.SeedSequence], Sequence[State]],
@@ -94,7 +122,7 @@ def sample(
         2
     )
     run: Run | None = None
-    save = None
+    save: Saver | None = None
     first = starts(states_seed)
     if sampling.checkpoint is not None:
         path, schedule = sampling.checkpoint, sampling.schedule
@@ -110,11 +138,9 @@ def sample(
         )
         check_place(path)
         lengths = [at_stage(schedule, stage) for stage in range(sampling.n_doublings + 1)]
-        run = read_checkpoint(path, of, kernel.form().like(first), lengths)
-
-        def save(run: Run) -> None:
-            write_checkpoint(path, run, of)
-
+        found = read_checkpoint(path, of, kernel.form().like(first), lengths)
+        run, chunks = (None, Chunks()) if found is None else found
+        save = Saver(path, of, chunks)
     if run is None:
         run = start(first, chains_seed)
     with one_blas_thread():
@@ -126,7 +152,7 @@ def _run_stages(
     run: Run,
     sampling: Sampling,
     agree: Callable[[Draws], bool],
-    save: Callable[[Run], None] | None,
+    save: Saver | None,
 ) -> tuple[Draws, bool]:
     """Run chains until their draws agree, or may not be made longer."""
     first = sampling.schedule
@@ -147,3 +173,5 @@ def _run_stages(
             return drawn.first(first.n_samples), interrupted
         stage += 1
         run = Run(run.chains, kept_on(run.draws, first))
+        if save is not None:
+            save.thin_out()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -207,7 +208,10 @@ def moments_of_block(
     describe : callable
         Names a column of the table, by its position, in an error message.
     """
-    values, labels = block.dense(), codes[block.rows]
+    labels = codes[block.rows]
+    if hasattr(block.values, "indptr") and np.isfinite(block.values.data).all():
+        return _moments_of_sparse(block.values, labels, classes)
+    values = block.dense()
     n_classes, width = len(classes), values.shape[1]
     counts = np.bincount(labels, minlength=n_classes)
     observed = np.repeat(counts[:, None], width, axis=1)
@@ -230,6 +234,29 @@ def moments_of_block(
         mean=mean,
         within=within,
         rest=rest,
+    )
+
+
+def _moments_of_sparse(values: Any, labels: IntArray, classes: AnyArray) -> Moments:
+    """Return the moments of a sparse block, all of whose cells are finite; absent cells are 0."""
+    shape = len(classes), values.shape[1]
+    counts = np.bincount(labels, minlength=shape[0])
+    cells = values.tocoo()
+    row, column, value = labels[cells.row], cells.col, cells.data.astype(float)
+    place = np.ravel_multi_index((row, column), shape)
+    present = np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape)
+    sums = np.bincount(place, value, shape[0] * shape[1]).reshape(shape)
+    mean = sums / np.maximum(counts, 1)[:, None]
+    with np.errstate(over="ignore"):  # refused by `check_squares`
+        around = np.bincount(column, (value - mean[row, column]) ** 2, shape[1])
+        within = around + ((counts[:, None] - present) * mean**2).sum(axis=0)
+    return Moments(
+        classes=classes,
+        class_counts=tuple(counts.tolist()),
+        observed=counts[:, None],
+        mean=mean,
+        within=within,
+        rest=np.zeros_like(mean),
     )
 
 

@@ -203,7 +203,7 @@ def _learn(
         return distinct(values[present]), kind
     if kind == "binary" and np.all((values[present] == 0) | (values[present] == 1)):
         return np.zeros(1), kind
-    return _bounds(values[present], weight[present], n_bins), kind
+    return bin_bounds(values[present], weight[present], n_bins), kind
 
 
 def _cells(columns: Columns, j: int, kind: Kind) -> tuple[AnyArray, BoolArray]:
@@ -217,7 +217,7 @@ def _cells(columns: Columns, j: int, kind: Kind) -> tuple[AnyArray, BoolArray]:
     return values, missing
 
 
-def _bounds(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:
+def bin_bounds(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:
     """Return the upper bounds of all bins but the last."""
     distinct = np.unique(values)
     number = int(np.clip(weight.sum() // ROWS_PER_BIN, 2, n_bins))

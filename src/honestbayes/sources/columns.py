@@ -71,6 +71,8 @@ def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
 
 def as_columns(X: Any) -> Columns:
     """Wrap an array of numbers or texts, a sparse matrix, or a pandas or polars frame."""
+    if isinstance(X, Columns):
+        return X
     module = type(X).__module__.partition(".")[0]
     if module in ("pandas", "polars"):
         names = frame_names(X, module)

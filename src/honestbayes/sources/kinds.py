@@ -32,7 +32,7 @@ def find_kinds(X: Any, given: Any = None) -> tuple[Kind, ...]:
 
 def kinds_of_columns(columns: Columns, given: Any = None) -> tuple[Kind, ...]:
     """Return the kind of each column of a table that is read as such; as `find_kinds`."""
-    named = _named(given, columns.feature_names, columns.n_columns)
+    named = named_kinds(given, columns.feature_names, columns.n_columns)
     return tuple(
         named.get(position)
         or _kind(columns.get(position), columns.is_category(position), columns.name(position))
@@ -74,7 +74,7 @@ def _kind(values: AnyArray, category: bool, name: str) -> Kind:
     return "binary" if distinct.size <= 2 else "real"
 
 
-def _named(given: Any, names: tuple[str, ...] | None, n_columns: int) -> dict[int, Kind]:
+def named_kinds(given: Any, names: tuple[str, ...] | None, n_columns: int) -> dict[int, Kind]:
     """Return the kinds that the user named, by position."""
     if given is None:
         return {}

@@ -17,7 +17,8 @@ import pyarrow as pa
 from honestbayes.files import ModelFileError, write_archive
 from honestbayes.files.entries import Entries, Plain, nested
 from honestbayes.models.cards import card_of, table_cards
-from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.honest import HonestClassifier
+from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.tables.checks.groups import row_digests
 from honestbayes.tables.conversion import without
 from honestbayes.tables.encoding import Encoding
@@ -30,7 +31,7 @@ KIND = "table model"
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 
-Estimator = SelectiveNaiveBayes
+Estimator = SelectiveClassifier | HonestClassifier
 """What a table model may hold: of these, those whose cards have a name."""
 
 UNNAMED = "SelectiveBernoulliNB"

@@ -12,6 +12,7 @@ import honestbayes as hb
 from honestbayes.models.plain import count_levels
 from honestbayes.models.subsets.scores import bhattacharyya, log_bayes_factors
 from honestbayes.models.subsets.settings import subset_settings
+from honestbayes.sampling import chunks
 from honestbayes.sources.coding import learn_coding
 
 SHORT = {"n_chains": 2, "n_samples": 400, "n_warmup": 50, "random_state": 0}
@@ -279,7 +280,9 @@ def test_files_give_the_same_back(kind, tmp_path):
         model.set_params(prior=lambda _: 1.0).save(tmp_path / "f")
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_draws(tmp_path):
+@pytest.mark.parametrize("chunk", [1, 50_000, 1 << 24])
+def test_a_run_that_was_stopped_goes_on_to_the_same_draws(chunk, tmp_path, monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", chunk)
     X, y = planted(100, 20, 0)
     words = {**SHORT, "n_samples": 3000, "thin": 5}
     whole = hb.SubsetSampler(**words).fit(X, y)

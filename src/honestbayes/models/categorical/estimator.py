@@ -10,7 +10,7 @@ from honestbayes.models.categorical.explain import CategoricalFeatureTable, feat
 from honestbayes.models.categorical.part import CategoricalPart, CategoricalTraining
 from honestbayes.models.categorical.settings import categorical_settings
 from honestbayes.models.shared.alpha_posterior import AlphaPosterior
-from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.kinds import Kind
@@ -18,7 +18,7 @@ from honestbayes.sources.levels import category_table
 from honestbayes.types import BoolArray
 
 
-class SelectiveCategoricalNB(SelectiveNaiveBayes):
+class SelectiveCategoricalNB(SelectiveClassifier):
     """Naive Bayes for categorical features, selected by association and corrected for it.
 
     Selects the features most associated with the class, models features and classes jointly, and

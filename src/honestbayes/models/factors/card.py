@@ -15,6 +15,7 @@ CARDS = (
         summary="numbers that move together, by a few latent factors; slower",
         page="numbers that move together, by a few latent factors",
         only_numbers=True,
+        needs_measurement=True,
         sampled=True,
         drawn_once=True,
         beyond="a few factors",

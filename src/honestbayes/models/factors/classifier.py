@@ -17,7 +17,7 @@ from honestbayes.models.factors.explain import FactorFeatureTable, factors, feat
 from honestbayes.models.factors.part import FactorPart, FactorTraining, choose_factors
 from honestbayes.models.real.blocks import RatioPosterior
 from honestbayes.models.real.part import real_source
-from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.models.shared.held_out import held_out_folds, warn_of_too_few_groups
 from honestbayes.models.shared.layer import Layer
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
@@ -26,7 +26,7 @@ from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray
 
 
-class SelectiveFactorClassifier(FactorEstimator, SelectiveNaiveBayes):
+class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
     """Classifier for real-valued features that move together, selected by correlation.
 
     Naive Bayes counts what two features share twice. Here features load on a few latent factors

@@ -25,6 +25,7 @@ CARDS = (
         joint=False,
         complete=True,
         uncorrected=None,
+        keeps_all=True,
         words=("order", "missing"),
         # In folds the cases that are held out tell less than chains do; the final chains are those
         # of the estimator's own defaults.

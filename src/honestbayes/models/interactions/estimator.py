@@ -20,7 +20,7 @@ from honestbayes.models.interactions.settings import (
     interaction_settings,
 )
 from honestbayes.models.shared.codes import check_missing
-from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.models.shared.held_out import held_out_folds
 from honestbayes.models.shared.layer import Layer
 from honestbayes.models.shared.number import NumberChoice
@@ -36,7 +36,7 @@ ORDERS = (1, 2, 3)
 """Orders that are tried where held-out cases shall choose."""
 
 
-class InteractionClassifier(SelectiveNaiveBayes):
+class InteractionClassifier(SelectiveClassifier):
     """Bayesian logistic model of categorical features with their interactions.
 
     Every pattern of up to ``order`` cells that a case can have ("outlook=sunny & humidity=high")

@@ -18,7 +18,7 @@ from honestbayes.models.categorical.settings import categorical_settings
 from honestbayes.models.mixed.explain import MixedFeatureTable, part_table
 from honestbayes.models.real.part import GaussianPart, GaussianTraining, refuse_sparse
 from honestbayes.models.real.settings import gaussian_settings
-from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.models.shared.parameters import is_number
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.selection import Selection, parse_always_keep
@@ -64,7 +64,7 @@ class KindsOfParts(Field):
         return tuple(found)
 
 
-class SelectiveMixedNB(SelectiveNaiveBayes):
+class SelectiveMixedNB(SelectiveClassifier):
     """Naive Bayes for binary, categorical and real-valued columns at once.
 
     Each kind of column runs its own race and is corrected for it as its own estimator does

@@ -11,16 +11,18 @@ CARDS = (
         name="networks",
         title="average over networks",
         place=5,
-        summary="categories and flags that depend on each other, averaged over Bayesian networks; "
-        "of more than 30 columns those that tell most of the class; slower",
-        page="categories and flags that depend on each other, averaged over Bayesian networks",
-        only_categories=True,
+        summary="columns that depend on each other, averaged over Bayesian networks; measurements "
+        "are cut into bins; of more than 30 columns those that tell most of the class; slower",
+        page="columns that depend on each other, measurements in bins, averaged over Bayesian "
+        "networks",
+        cuts=True,
         sampled=True,
         drawn_once=True,
         # A slope would need the chains of twenty more fits inside each.
         has_slope=False,
         beyond="arcs between features",
         uncorrected=None,
+        keeps_all=True,
         complete=True,
         words=("missing",),
         # In folds the cases that are held out tell less than chains do; the final chains are those

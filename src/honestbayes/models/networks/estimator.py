@@ -14,14 +14,14 @@ from honestbayes.models.networks.part import NetworkPart, NetworkTraining
 from honestbayes.models.networks.priors import PriorField
 from honestbayes.models.networks.settings import NetworkSettings, network_settings, sampling_of
 from honestbayes.models.shared.codes import check_missing
-from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.models.shared.layer import Layer
 from honestbayes.models.shared.parameters import check_level_and_draws
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
 from honestbayes.sampling.draws import Diagnostics, Draws
 from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.sources.columns import as_columns
 from honestbayes.sources.kinds import Kind
-from honestbayes.sources.levels import category_table
 from honestbayes.types import BoolArray, FloatArray
 
 _CLASS = "(class)"
@@ -29,7 +29,7 @@ _CLASS = "(class)"
 _WHY_COMPLETE = "The score of a graph needs complete training cases"
 
 
-class AveragedNetworkClassifier(SelectiveNaiveBayes):
+class AveragedNetworkClassifier(SelectiveClassifier):
     """Bayesian network classifier of categorical features, averaged over graphs.
 
     A graph says which features tell something of the class, and which of them depend on each other
@@ -44,10 +44,10 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         ``equivalent_sample_size`` shared by all cells of a table.
     equivalent_sample_size : float, default=1.0
         Of "bdeu".
-    space : {"classifiers", "networks"}, default="classifiers"
-        Graphs: those in which every arc enters the class or one of its children, or all graphs
-        without cycles. Where many features depend on each other rather than on the class, the
-        first are too sure (see the page on networks).
+    space : {"networks", "classifiers"}, default="networks"
+        Graphs: all without cycles, or those in which every arc enters the class or one of its
+        children. Where many features depend on each other rather than on the class, the latter
+        are too sure (see the page on networks).
     prior : {"arcs", "uniform"} or ("arcs", factor), default="arcs"
         Of graphs. "arcs": a number of arcs is half as likely as one less, and all ways to choose
         as many of the possible ones share it; so the more columns there are, the stronger the
@@ -59,6 +59,14 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         Of a wider table the columns with the most mutual information with the class are kept, at
         most 62. The prior "arcs" counts the others too. With ``recalibrate="layer"`` they are
         chosen again in every fold that is held out.
+    kinds : mapping or sequence, optional
+        What columns are: a mapping from names or indices to "binary", "categorical" or "real",
+        which need not name all of them, or a kind for each. What is "real" is cut into bins. By
+        default that is done to columns with numbers that no level can be: negative ones and
+        fractions.
+    n_bins : int, default=10
+        Bins of a measurement, at most; fewer where there would be less than 20 rows in each. They
+        are learned from the training rows without their classes, as in `DiscreteNB`.
     missing : {"refuse", "level"}, default="refuse"
         Whether a missing training cell is an error, or a level of its own. At prediction with
         "refuse", missing cells, and levels that `fit` has not seen, are summed over.
@@ -145,16 +153,19 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
     _part_classes: ClassVar[Mapping[str, type]] = {"networks": NetworkPart}
     _fitted_choices: ClassVar[Mapping[str, Field]] = {}
     _parameter_fields: ClassVar[Mapping[str, Field]] = {"prior": PriorField()}
+    _absent_parameters: ClassVar[Mapping[str, Any]] = {"kinds": None, "n_bins": 10}
 
     def __init__(
         self,
         *,
         table_prior: Literal["k2", "bdeu"] = "k2",
         equivalent_sample_size: float = 1.0,
-        space: Literal["classifiers", "networks"] = "classifiers",
+        space: Literal["networks", "classifiers"] = "networks",
         prior: Any = "arcs",
         max_parents: int = 4,
         max_features: int = 30,
+        kinds: Any = None,
+        n_bins: int = 10,
         missing: Literal["refuse", "level"] = "refuse",
         n_features_to_select: int | Literal["all"] | None = "all",
         threshold: float | None = None,
@@ -178,6 +189,8 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         self.prior = prior
         self.max_parents = max_parents
         self.max_features = max_features
+        self.kinds = kinds
+        self.n_bins = n_bins
         self.missing = missing
         self.n_features_to_select = n_features_to_select
         self.threshold = threshold
@@ -200,7 +213,6 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True
-        tags.input_tags.positive_only = True
         tags.input_tags.allow_nan = self.missing == "level"
         tags.input_tags.sparse = True
         return tags
@@ -214,7 +226,7 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         ----------
         X : table of shape (n, p)
             Training rows. A cell is a text or a whole number from 0 on, or any number in a column
-            that a frame calls a category.
+            that a frame calls a category; measurements are cut into bins.
         y : array-like of shape (n,)
             Class labels of two or more kinds.
         groups : array-like of shape (n,), optional
@@ -234,12 +246,12 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
 
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[NetworkTraining]:
         self._settings(np.zeros(X.shape[1], dtype=bool))
-        table = category_table(X)
-        always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
+        always = parse_always_keep(self.always_keep, as_columns(X).feature_names, X.shape[1])
         settings = self._settings(always)
-        check_missing(table, _WHY_COMPLETE, missing_is_level=settings.missing == "level")
         sampling = sampling_of(self.get_params(deep=False), settings)
-        return [NetworkTraining(settings, table, labels, self.random_state, sampling)]
+        training = NetworkTraining.of(settings, X, labels, self.random_state, sampling)
+        check_missing(training.table, _WHY_COMPLETE, missing_is_level=settings.missing == "level")
+        return [training]
 
     def _settings(self, always_keep: BoolArray) -> NetworkSettings:
         return network_settings(self.get_params(deep=False), always_keep)
@@ -267,6 +279,13 @@ class AveragedNetworkClassifier(SelectiveNaiveBayes):
         self.inclusion_probabilities_[columns] = part.fit.inclusion
         self.inclusion_errors_[columns] = part.fit.inclusion_error
         self.edge_probabilities_ = part.fit.edges
+
+    def _parameters_on_kept_columns(self) -> dict[str, Any]:
+        kinds = None
+        if self.kinds is not None:
+            bounds = self._part.cuts.bounds
+            kinds = ["categorical" if found is None else "real" for found in bounds]
+        return {**super()._parameters_on_kept_columns(), "kinds": kinds}
 
     # --------------------------------------------------------------- prediction
 

@@ -108,8 +108,7 @@ def feature_table(
         shown = part.codes.missing_is_level and not table[:, -1].any()
         tables.append(table[:, :-1] if shown else table)
     levels = [
-        (*(level_word(value) for value in values.tolist()), _MISSING)[: table.shape[1]]
-        for values, table in zip(part.codes.levels.values, tables, strict=True)
+        (*_words_of(part, place), _MISSING)[: table.shape[1]] for place, table in enumerate(tables)
     ]
     return CategoricalFeatureTable(
         name=names,
@@ -125,3 +124,10 @@ def feature_table(
         by_design=by_design(part.selection),
         _slope=slope,
     )
+
+
+def _words_of(part: NetworkPart, place: int) -> tuple[str, ...]:
+    """Return what the levels or bins of a column are called."""
+    levels = tuple(level_word(value) for value in part.codes.levels.values[place].tolist())
+    bins = part.cuts.words(place) or ()
+    return (*bins, *levels[len(bins) :])

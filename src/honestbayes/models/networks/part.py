@@ -1,10 +1,10 @@
-"""Categorical features in networks as a part of an estimator."""
+"""Levels and bins in networks as a part of an estimator."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,11 +36,19 @@ from honestbayes.selection import Selection
 from honestbayes.selection.association import strength_of
 from honestbayes.selection.correlation import Outcome, race, race_by_rank
 from honestbayes.selection.measures import mutual_information
-from honestbayes.sources.levels import CategoryTable
+from honestbayes.sources.columns import Columns, as_columns
+from honestbayes.sources.cuts import Cuts, learn_cuts, measured_columns, measurements
+from honestbayes.sources.levels import MISSING, CategoryTable, category_table
 from honestbayes.types import FloatArray, IntArray
 
-_Statistic = tuple[IntArray, CategoryCounts]
-"""Rows, and their counts."""
+
+class _Given(NamedTuple):
+    """Rows, their counts, and the codes of all rows with bins that were learned from these."""
+
+    rows: IntArray
+    counts: CategoryCounts
+    table: CategoryTable
+    cuts: Cuts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +60,9 @@ class NetworkPart:
     selection : Selection
         Columns that graphs are over.
     codes : Codes
-        How they become codes.
+        How they become codes, measurements being cut.
+    cuts : Cuts
+        How measurements are cut.
     fit : NetworkFit
         Graphs and cases.
     log_prior : ndarray of shape (C,)
@@ -61,6 +71,7 @@ class NetworkPart:
 
     selection: Selection
     codes: Codes
+    cuts: Cuts
     fit: NetworkFit
     log_prior: FloatArray
 
@@ -72,12 +83,20 @@ class NetworkPart:
     def to_plain(self) -> Plain:
         """Return codes and graphs as plain data."""
         arrays = {"prior": self.log_prior}
-        return joined(({}, arrays), codes=self.codes.to_plain(), fit=self.fit.to_plain())
+        return joined(
+            ({}, arrays),
+            codes=self.codes.to_plain(),
+            cuts=self.cuts.to_plain(),
+            fit=self.fit.to_plain(),
+        )
 
     @classmethod
     def from_plain(cls, entries: Entries, known: Known) -> NetworkPart:
         """Return the part that `to_plain` described; refuse what cannot be one."""
         codes = Section(kind=Codes).read(entries, "codes", known)
+        cuts = Cuts((None,) * known["n_columns"])
+        if entries.has("cuts"):  # older files know no measurements
+            cuts = Section(kind=Cuts).read(entries, "cuts", known)
         selection, n_classes = known["selection"], known["n_classes"]
         of_fit = {
             "n_levels": np.concatenate([codes.n_levels, [n_classes]]).astype(np.int64),
@@ -85,11 +104,12 @@ class NetworkPart:
         }
         fit = Section(kind=NetworkFit).read(entries, "fit", of_fit)
         prior = Floats(n_classes, low=-1e6, high=1e-9).read(entries, "prior", known)
-        return cls(selection, codes, fit, prior)
+        return cls(selection, codes, cuts, fit, prior)
 
     def read(self, X: Any, describe: Describe) -> IntArray:
         """Return codes of the kept columns; unknown levels are missing, with a warning."""
-        return self.codes.read(X, describe, ("is taken for missing", "are taken for missing"))
+        unknown_are = ("is taken for missing", "are taken for missing")
+        return self.codes.read(self.cuts.of(X), describe, unknown_are)
 
     def log_likelihood(self, values: IntArray) -> FloatArray:
         """Return log P(class | x) - log P(class), which is log P(x | class) up to a constant."""
@@ -102,14 +122,21 @@ class NetworkPart:
 
 @dataclass(frozen=True, slots=True)
 class NetworkTraining(TrainingPart):
-    """Categorical features of a training table, for networks.
+    """Features of a training table, for networks.
 
     Attributes
     ----------
     settings : NetworkSettings
         Selection, graphs and chains.
+    columns : Columns
+        The table as it was given.
+    measured : ndarray of int
+        Which of its columns are measurements.
+    cuts : Cuts
+        Their bins, learned from all rows.
     table : CategoryTable
-        Codes of the cells; missing ones are levels of their own, where that is asked for.
+        Codes of the cells with these bins; missing ones are levels of their own, where that is
+        asked for.
     labels : TrainingLabels
         Classes of the rows.
     random_state : object
@@ -119,48 +146,78 @@ class NetworkTraining(TrainingPart):
     """
 
     settings: NetworkSettings
+    columns: Columns
+    measured: IntArray
+    cuts: Cuts
     table: CategoryTable
     labels: TrainingLabels
     random_state: Any
     sampling: Sampling
 
+    @classmethod
+    def of(
+        cls,
+        settings: NetworkSettings,
+        X: Any,
+        labels: TrainingLabels,
+        random_state: Any,
+        sampling: Sampling,
+    ) -> NetworkTraining:
+        """Cut the measurements of a table, and code all its cells."""
+        columns = as_columns(X)
+        measured = measured_columns(columns, settings.kinds)
+        cuts = learn_cuts(columns, measured, np.arange(columns.n_rows), settings.n_bins)
+        table = category_table(cuts.of(X))
+        return cls(settings, columns, measured, cuts, table, labels, random_state, sampling)
+
     def fit(self) -> NetworkPart:
         """Fit all rows, and warn where chains are not to be trusted."""
         everyone = np.arange(self.labels.codes.size)
         counts = count_categories(self.table, self.labels.codes, self.labels.classes)
-        part = self._run(everyone, counts, self.sampling)
+        part = self._run(_Given(everyone, counts, self.table, self.cuts), self.sampling)
         if not part.interrupted:
             warn_of_problems(part.fit.diagnostics, stacklevel=4)
         return part
 
-    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Given]]:
         for rows, others in self.labels.without(folds):
-            counts = count_categories(self.table, self.labels.codes, self.labels.classes, others)
-            yield rows, (others, counts)
+            table, cuts = self.table, self.cuts
+            if self.measured.size:
+                cuts = learn_cuts(self.columns, self.measured, others, self.settings.n_bins)
+                table = category_table(cuts.of(self.columns))
+            counts = count_categories(table, self.labels.codes, self.labels.classes, others)
+            yield rows, _Given(others, counts, table, cuts)
 
-    def _fitted(self, statistic: _Statistic, whole: FittedPart | None) -> NetworkPart:
+    def _fitted(self, statistic: _Given, whole: FittedPart | None) -> NetworkPart:
         """Screen and run chains for some rows, unless the user has interrupted those of all."""
         if isinstance(whole, NetworkPart) and whole.interrupted:
             raise KeyboardInterrupt
-        part = self._run(*statistic, replace(self.sampling, checkpoint=None, verbose=False))
+        part = self._run(statistic, replace(self.sampling, checkpoint=None, verbose=False))
         if part.interrupted:
             raise KeyboardInterrupt
         return part
 
     def _values(self, part: NetworkPart, rows: IntArray) -> IntArray:
         columns = np.array(part.selection.columns, dtype=np.int64)
-        return np.asarray(part.codes.of_training(self.table.codes[np.ix_(rows, columns)]))
+        codes = self.table.codes[np.ix_(rows, columns)]
+        for place, bounds in enumerate(part.cuts.bounds):
+            if bounds is not None:
+                values = measurements(self.columns, int(columns[place]))[rows]
+                bins = np.searchsorted(bounds, values, side="left")
+                codes[:, place] = np.where(np.isnan(values), MISSING, bins)
+        return np.asarray(part.codes.of_training(codes))
 
-    def _run(self, rows: IntArray, counts: CategoryCounts, sampling: Sampling) -> NetworkPart:
+    def _run(self, given: _Given, sampling: Sampling) -> NetworkPart:
         """Screen, and run chains, given some rows."""
         settings, labels = self.settings, self.labels
+        rows, counts = given.rows, given.counts
         outcome = _screened(counts, settings, tie_breaker(self.random_state))
         selection = outcome.selection(
             counts.class_counts, counts.observed(), counts.feature_names, counts.n_levels()
         )
         columns = np.array(selection.columns, dtype=np.int64)
-        kept = Codes(self.table.levels.take(columns), settings.missing == "level")
-        cells = kept.of_training(self.table.codes[np.ix_(rows, columns)])
+        kept = Codes(given.table.levels.take(columns), settings.missing == "level")
+        cells = kept.of_training(given.table.codes[np.ix_(rows, columns)])
         k, n_classes = columns.size, labels.classes.size
         problem = make_problem(
             cells,
@@ -199,7 +256,8 @@ class NetworkTraining(TrainingPart):
             seed=int(seed),
             interrupted=found.interrupted,
         )
-        return NetworkPart(selection, kept, fit, labels.log_prior(rows))
+        cuts = given.cuts.take(columns)
+        return NetworkPart(selection, kept, cuts, fit, labels.log_prior(rows))
 
 
 def _screened(

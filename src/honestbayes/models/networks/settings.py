@@ -49,6 +49,8 @@ class NetworkSettings(SelectionSettings):
     n_chains: int
     n_doublings: int
     missing: str
+    kinds: Any
+    n_bins: int
 
     @property
     def size(self) -> float | None:
@@ -100,6 +102,8 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
         n_chains=whole_number(params, "n_chains", 1),
         n_doublings=whole_number(params, "n_doublings", 0),
         missing=params["missing"],
+        kinds=params["kinds"],
+        n_bins=whole_number(params, "n_bins", 2),
     )
 
 

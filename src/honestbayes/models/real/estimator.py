@@ -11,14 +11,14 @@ from honestbayes.models.real.blocks import RatioPosterior
 from honestbayes.models.real.explain import GaussianFeatureTable, feature_table
 from honestbayes.models.real.part import GaussianPart, GaussianTraining, real_source
 from honestbayes.models.real.settings import gaussian_settings
-from honestbayes.models.shared.estimator import SelectiveNaiveBayes
+from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray
 
 
-class SelectiveGaussianNB(SelectiveNaiveBayes):
+class SelectiveGaussianNB(SelectiveClassifier):
     """Naive Bayes for real-valued features, selected by correlation and corrected for it.
 
     Selects the features whose class means differ most (by the F statistic; for two classes that is
@@ -59,6 +59,9 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         features to keep; it must depend neither on the order of cases nor on the column's origin
         and unit. With correction="selection" its probability of discarding is simulated. A model
         with a function cannot be saved.
+    normal_scores : bool, default=False
+        Whether each column becomes the normal quantile of its ranks among the training rows, so
+        that neither its unit nor single far-out values matter.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.
 
@@ -115,6 +118,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
     }
     _absent_parameters: ClassVar[Mapping[str, Any]] = {
         "criterion": "correlation",
+        "normal_scores": False,
         "random_state": None,
     }
 
@@ -130,6 +134,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         class_prior: Any = None,
         recalibrate: Literal["layer", "slope"] | None = "layer",
         criterion: Any = "correlation",
+        normal_scores: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -141,6 +146,7 @@ class SelectiveGaussianNB(SelectiveNaiveBayes):
         self.class_prior = class_prior
         self.recalibrate = recalibrate
         self.criterion = criterion
+        self.normal_scores = normal_scores
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:

@@ -12,6 +12,7 @@ from honestbayes.models.real.part import GaussianPart
 from honestbayes.models.shared.explanation import KeptTable, by_design
 from honestbayes.screening.moments import Moments
 from honestbayes.sources.kinds import Kind
+from honestbayes.sources.normal_scores import NormalScores
 from honestbayes.types import BoolArray, FloatArray
 
 
@@ -109,6 +110,21 @@ def correlation_with(moments: Moments) -> FloatArray:
     return np.asarray(np.sign(moments.mean[1] - moments.mean[0]) * size)
 
 
+def in_users_units(
+    centre: FloatArray, spread: FloatArray, scores: NormalScores | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return centres, shape (C, k), and spreads, shape (k,), as the user measured them.
+
+    Where they are of normal scores: the values with these scores, and half of the distance between
+    those one spread below and above the middle.
+    """
+    if scores is None:
+        return centre, spread
+    middle = centre.mean(axis=0)
+    low, high = scores.invert(middle - spread), scores.invert(middle + spread)
+    return scores.invert(centre), (high - low) / 2
+
+
 def feature_table(
     part: GaussianPart, names: tuple[str, ...], classes: tuple[str, ...], _slope: float
 ) -> GaussianFeatureTable:
@@ -119,12 +135,17 @@ def feature_table(
     degrees = 2 * fit.variance_prior.shape + np.maximum(observed - len(classes), 0)
     variance = (2 * fit.variance_prior.scale + moments.within) / degrees
     centre = np.concatenate([block.centre() for block in fit.blocks], axis=1)
+    centre, spread = in_users_units(
+        fit.standard.centre + fit.standard.unit * centre,
+        fit.standard.unit * np.sqrt(variance),
+        part.scores,
+    )
     return GaussianFeatureTable(
         name=names,
         classes=classes,
         r=np.sqrt(moments.r_squared()),
-        centre=fit.standard.centre + fit.standard.unit * centre,
-        spread=fit.standard.unit * np.sqrt(variance),
+        centre=centre,
+        spread=spread,
         by_design=by_design(fit.selection),
         _correlation=correlation_with(moments),
         idle=np.concatenate([block.idle() for block in fit.blocks]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from honestbayes.correction.engine import log_prob_selection
@@ -19,9 +17,10 @@ from honestbayes.likelihood.normal import (
 )
 from honestbayes.models.real.blocks import GaussianFit, RatioPosterior, Standard, assemble
 from honestbayes.models.real.settings import GaussianSettings
+from honestbayes.models.shared.numeric import select_by_r_squared
 from honestbayes.screening.moments import Moments
 from honestbayes.selection import Selection
-from honestbayes.selection.correlation import race, race_by_rank
+from honestbayes.selection.correlation import race_by_rank
 from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray
 
@@ -33,12 +32,12 @@ SMALLEST_SCALE = 9.0
 strong."""
 
 
-@one_blas_thread()
 def fit_moments(
     moments: Moments,
     settings: GaussianSettings,
     strength: FloatArray | None = None,
     random_state: np.random.RandomState | None = None,
+    posterior: RatioPosterior | None = None,
 ) -> GaussianFit:
     """Select, correct and fit from moments.
 
@@ -52,6 +51,8 @@ def fit_moments(
         Strengths of all features by the user's criterion.
     random_state : RandomState, optional
         Breaks ties.
+    posterior : RatioPosterior, optional
+        How ratios are distributed over the features of the race, where that is known already.
     """
     if settings.criterion is None or strength is None:
         selection = select_by_r_squared(moments, settings, random_state)
@@ -63,11 +64,24 @@ def fit_moments(
             always_keep=settings.always_keep,
             random_state=random_state,
         ).selection(moments.class_counts, moments.observed, moments.feature_names, n_levels=0)
+    return fit_kept(moments, selection, settings, posterior)
+
+
+@one_blas_thread()
+def fit_kept(
+    moments: Moments,
+    selection: Selection,
+    settings: GaussianSettings,
+    posterior: RatioPosterior | None = None,
+) -> GaussianFit:
+    """Correct and fit what was selected; parameters are those of `fit_moments`."""
     own, centre, unit = moments.standardised()
     columns = np.array(selection.columns, dtype=np.int64)
     kept = own.take(columns)
     n_race = len(selection.kept)
-    posterior = _ratio_posterior(own, selection, settings, kept.take(np.arange(n_race)))
+    posterior = posterior or learned_from_all(moments, settings)
+    if posterior is None:
+        posterior = _ratio_posterior(own, selection, settings, kept.take(np.arange(n_race)))
     by_design = None
     if selection.always_kept:
         always = kept.take(np.arange(n_race, columns.size))
@@ -76,28 +90,23 @@ def fit_moments(
     return assemble(selection, OWN_VARIANCE, kept, standard, posterior, by_design)
 
 
-def select_by_r_squared(
-    moments: Moments,
-    settings: GaussianSettings,
-    random_state: np.random.RandomState | None = None,
-) -> Selection:
-    """Keep the features with the largest r squared."""
-    strength = moments.r_squared()
-    outcome = race(
-        strength,
-        lambda column: Fraction(float(strength[column])),
-        n_features=settings.n_features,
-        threshold=settings.threshold,
-        always_keep=settings.always_keep,
-        random_state=random_state,
-    )
-    return outcome.selection(
-        moments.class_counts, moments.observed, moments.feature_names, n_levels=0
-    )
-
-
 def _log_marginal(ratio: FloatArray, moments: Moments) -> FloatArray:
     return log_marginal(ratio, moments.observed, moments.mean, moments.within, OWN_VARIANCE)
+
+
+@one_blas_thread()
+def learned_from_all(moments: Moments, settings: GaussianSettings) -> RatioPosterior | None:
+    """Learn the distribution of ratios from all features of the race, however many are kept.
+
+    None where it depends on which are kept.
+    """
+    if settings.feature_prior != "learned" or settings.correction != "counts":
+        return None
+    own, _, _ = moments.standardised()
+    ratio = ratio_grid(int(own.observed.sum(axis=0).max(initial=2)))
+    racing = own.take(np.flatnonzero(~settings.always_keep))
+    ratio, weights = learn_ratios(lambda w: _log_marginal(w, racing), ratio)
+    return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))
 
 
 def _ratio_posterior(

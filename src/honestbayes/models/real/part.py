@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 
-from honestbayes.files.records import INLINE
-from honestbayes.models.real.blocks import GaussianFit
+from honestbayes.files.fields import Known
+from honestbayes.files.records import INLINE, MaybeSection
+from honestbayes.models.real.blocks import GaussianFit, RatioPosterior
 from honestbayes.models.real.draws import draw_gaussian_evidence
-from honestbayes.models.real.fit import fit_moments
+from honestbayes.models.real.fit import fit_moments, learned_from_all
 from honestbayes.models.real.settings import GaussianSettings
-from honestbayes.models.shared.parts import (
-    Describe,
-    FittedPart,
-    TrainingLabels,
-    TrainingPart,
-    tie_breaker,
-)
-from honestbayes.screening.moments import Moments, screen_moments
+from honestbayes.models.shared.numeric import NumericTraining, Screened, screen_rows
+from honestbayes.models.shared.parts import Describe, FittedPart, tie_breaker
 from honestbayes.selection import Selection
 from honestbayes.sources import Source, as_source
 from honestbayes.sources.binarization import check_finite
+from honestbayes.sources.normal_scores import NormalScores
 from honestbayes.sources.source import RowsOf, dense_values, whole_columns
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
-_Statistic = tuple[Moments, FloatArray | None]
-"""Moments, and strengths by the user's criterion, where there is one."""
+_Statistic = tuple[Screened, FloatArray | None, RatioPosterior | None]
+"""Rows and their moments; strengths by the user's criterion, where there is one; the distribution
+of ratios, where it does not depend on how many are kept."""
+
+
+def _width(known: Known) -> Known:
+    return {"n_columns": len(known["selection"].columns)}
 
 
 @dataclass(frozen=True, slots=True)
 class GaussianPart:
-    """Fitted real-valued features."""
+    """Fitted real-valued features; ``scores`` is what makes normal scores of them, if anything."""
 
     fit: Annotated[GaussianFit, INLINE]
+    scores: Annotated[
+        NormalScores | None, MaybeSection(kind=NormalScores, absent=None, sizes=_width)
+    ] = None
 
     @property
     def selection(self) -> Selection:
@@ -43,8 +46,9 @@ class GaussianPart:
         return self.fit.selection
 
     def read(self, X: Any, describe: Describe) -> AnyArray:
-        """Return the kept columns as numbers; NaN is missing."""
-        return real_values(X, describe)
+        """Return the kept columns as numbers or scores; NaN is missing."""
+        values = real_values(X, describe)
+        return values if self.scores is None else self.scores.apply(values)
 
     def log_likelihood(self, values: AnyArray) -> FloatArray:
         """Return log P(x | class), shape (n, C)."""
@@ -63,39 +67,31 @@ class GaussianPart:
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianTraining(TrainingPart):
+class GaussianTraining(NumericTraining):
     """Real-valued features of a training table."""
 
     settings: GaussianSettings
-    source: Source
-    labels: TrainingLabels
-    random_state: Any
-
-    def fit(self) -> GaussianPart:
-        """Fit all rows."""
-        return self._fitted(self._screened(self.source, self.labels.codes), None)
-
-    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
-        for rows, others in self.labels.without(folds):
-            yield rows, self._screened(RowsOf(self.source, others), self.labels.codes[others])
 
     def _fitted(
         self,
         statistic: _Statistic,
         whole: FittedPart | None,  # noqa: ARG002 - all is learned again, which is quick
     ) -> GaussianPart:
-        moments, strength = statistic
-        return GaussianPart(
-            fit_moments(moments, self.settings, strength, tie_breaker(self.random_state))
-        )
+        screened, strength, posterior = statistic
+        ties = tie_breaker(self.random_state)
+        fit = fit_moments(screened.moments, self.settings, strength, ties, posterior)
+        scores = screened.kept(fit.selection)[1] if self.settings.normal_scores else None
+        return GaussianPart(fit, scores)
 
     def _values(self, part: GaussianPart, rows: IntArray) -> AnyArray:
         columns = np.array(part.selection.columns, dtype=np.int64)
-        return RowsOf(self.source, rows).take(columns)
+        values = RowsOf(self.source, rows).take(columns)
+        return values if part.scores is None else part.scores.apply(values)
 
-    def _screened(self, source: Source, codes: IntArray) -> _Statistic:
-        moments = screen_moments(source, codes, self.labels.classes)
-        return moments, self._strength(source, codes)
+    def _screened(self, rows: IntArray) -> _Statistic:
+        screened = screen_rows(self.source, rows, self.labels, self.settings.normal_scores)
+        learned = learned_from_all(screened.moments, self.settings)
+        return screened, self._strength(screened.source, screened.codes), learned
 
     def _strength(self, source: Source, codes: IntArray) -> FloatArray | None:
         """Return the strengths of all features by the user's criterion, where there is one."""

@@ -14,6 +14,7 @@ from honestbayes.models.shared.parameters import (
     criterion_of,
     prior_and_correction,
     selection_rule,
+    true_or_false,
 )
 from honestbayes.selection.criteria import Criterion
 from honestbayes.types import AnyArray, BoolArray
@@ -28,6 +29,7 @@ class GaussianSettings(SelectionSettings):
     feature_prior: RatioPriorName
     correction: Correction
     criterion: Criterion | None = None
+    normal_scores: bool = False
 
 
 def gaussian_settings(
@@ -43,4 +45,5 @@ def gaussian_settings(
         feature_prior=prior,
         correction=correction,
         criterion=criterion_of(params, "real", ("correlation", "f", "t"), classes),
+        normal_scores=true_or_false(params, "normal_scores"),
     )

@@ -32,9 +32,13 @@ class Card:
         Whether each kind of column has a ranking of its own. Such an estimator is told the kinds by
         its word ``kinds``.
     only_numbers : bool
-        Whether it refuses text columns, and tables without a measurement.
+        Whether it refuses text columns.
+    needs_measurement : bool
+        Whether it refuses tables without a measurement.
     only_categories : bool
         Whether it refuses measurements.
+    cuts : bool
+        Whether it cuts measurements into levels. Such an estimator is told the kinds too.
     only_two_classes : bool
         Whether it refuses more than two classes.
     sampled : bool
@@ -52,7 +56,13 @@ class Card:
         Whether it refuses missing cells in training, unless they are a level of their own.
     uncorrected : mapping or None
         The constructor's parameters that take the correction away; None where there is none to take
-        away, because all columns are kept.
+        away.
+    keeps_all : bool
+        Whether it keeps all columns.
+    of_models : bool
+        Whether it is an average of models, each with numbers of features, slopes and corrections of
+        its own. Such an estimator is told the kinds too; it has no threshold and no slope, other
+        numbers of features are not tried, and what is uncorrected beside it is naive Bayes.
     words : tuple of str
         The constructor's parameters that options of reports set, beside those of all models.
     in_folds, final : dict
@@ -68,7 +78,9 @@ class Card:
     coded: bool = True
     by_kind: bool = False
     only_numbers: bool = False
+    needs_measurement: bool = False
     only_categories: bool = False
+    cuts: bool = False
     only_two_classes: bool = False
     sampled: bool = False
     drawn_once: bool = False
@@ -77,6 +89,8 @@ class Card:
     joint: bool = True
     complete: bool = False
     uncorrected: Mapping[str, Any] | None = field(default_factory=lambda: {"correction": None})
+    keeps_all: bool = False
+    of_models: bool = False
     words: tuple[str, ...] = ()
     in_folds: dict[str, Any] = field(default_factory=dict)
     final: dict[str, Any] = field(default_factory=dict)
@@ -89,7 +103,12 @@ class Card:
 
     @property
     def selects(self) -> bool:
-        """Whether it selects features and corrects for that; else all columns are kept."""
+        """Whether it selects features; else all columns are kept."""
+        return not self.keeps_all
+
+    @property
+    def corrects(self) -> bool:
+        """Whether the model itself corrects for selection, and could also do without."""
         return self.uncorrected is not None
 
     def make(self, words: Mapping[str, Any], kinds: Any, **more: Any) -> Any:
@@ -98,11 +117,13 @@ class Card:
         Parameters
         ----------
         words : mapping
-            The constructor's parameters.
+            The constructor's parameters; None for one that it does not have is left out.
         kinds : sequence of {"binary", "categorical", "real"}, or None
             The kind of each column, for estimators that are told.
         **more
             Further words.
         """
-        told = {"kinds": list(kinds)} if self.by_kind else {}
-        return self.estimator(**{**words, **self.in_folds, **told, **more})
+        told = {"kinds": list(kinds)} if self.by_kind or self.cuts or self.of_models else {}
+        given = {**words, **self.in_folds, **told, **more}
+        known = self.estimator._get_param_names()
+        return self.estimator(**{k: v for k, v in given.items() if v is not None or k in known})

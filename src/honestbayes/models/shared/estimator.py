@@ -34,6 +34,7 @@ from honestbayes.models.shared.parts import (
     choose_number,
     learn_layer,
 )
+from honestbayes.models.shared.predictions import FromLogProbabilities
 from honestbayes.models.shared.saved_parts import SavedParts
 from honestbayes.sources import check_as_many, encode_classes, encode_labels
 from honestbayes.sources.columns import as_table
@@ -41,7 +42,7 @@ from honestbayes.sources.kinds import columns_of
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 
-class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
+class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, SavedParts):
     """Base of the estimators whose features come in parts of one kind each.
 
     A subclass says which labels it takes (`_encode`), which parts a training table has
@@ -186,16 +187,6 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
         given = self._given_log_prior(class_prior)
         return self._layer.log_proba(total, self._log_prior, given)
 
-    def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
-        """Return P(class | x), shape (n, n_classes)."""
-        return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return the most probable class of each row."""
-        log_proba = self.predict_log_proba(X)
-        result: AnyArray = self.classes_[np.argmax(log_proba, axis=1)]
-        return result
-
     def predict_proba_interval(
         self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 2000
     ) -> FloatArray:
@@ -227,14 +218,13 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
         n_rows, values = self._read(X)
         given = self._given_log_prior(class_prior)
         n_classes = self.classes_.size
-        weights = self.class_count_ + self._class_pseudocounts(n_classes)
+        weights = self._frequency_weights()
         result = probability_intervals(values, n_rows, weights, given, self._layer, n_draws, level)
         return result if n_classes > 2 else result[:, 0]
 
-    def _given_log_prior(self, class_prior: Any) -> FloatArray | None:
-        """Return the logs of given prevalences, or None where the training data's hold."""
-        given = self.class_prior if class_prior is None else class_prior
-        return check_prevalences(given, self.classes_.size)
+    def _frequency_weights(self) -> FloatArray:
+        """Return the Dirichlet posterior of the class frequencies, for intervals."""
+        return np.asarray(self.class_count_ + self._class_pseudocounts(self.classes_.size))
 
     def _read(self, X: Any) -> tuple[int, list[tuple[Any, Any]]]:
         """Return the number of rows, and each part that kept any columns with their values."""
@@ -321,7 +311,7 @@ class SelectiveNaiveBayes(ClassifierMixin, Explained, SavedParts):
         )
 
 
-class TwoClassNaiveBayes(SelectiveNaiveBayes):
+class TwoClassNaiveBayes(SelectiveClassifier):
     """Base of estimators of binary features in two classes."""
 
     def __sklearn_tags__(self) -> Any:

@@ -9,7 +9,7 @@ common to all rows, so that no row's interval depends on the others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,11 @@ from honestbayes.types import FloatArray, IntArray
 SEED = 2008
 
 _SHIFTS = 6
-"""Steps of Newton's method towards the mean that is wanted."""
+_MOST_SHIFTS = 30
+"""Steps of Newton's method towards the mean that is wanted: so many at least, and at most."""
+
+_CLOSE_TO_MEAN = 1e-3
+"""How close to it is close enough."""
 
 _SMALLEST = 1e-12
 
@@ -149,6 +153,61 @@ def draw_probabilities(
     return _around(target, log_odds, lapse, prior, factor, _weights(target, log_weight))
 
 
+def intervals_of_mixture(
+    draws: Callable[[slice], Sequence[tuple[float, ProbabilityDraws]]],
+    target: FloatArray,
+    prior: FloatArray,
+    given: FloatArray | None,
+    n_draws: int,
+    level: float,
+) -> FloatArray:
+    """Return lower and upper bounds, shape (n, K, 2), of what several models say.
+
+    Parameters
+    ----------
+    draws : callable
+        Given some rows, the weight of each model and its draws of their probabilities.
+    target : ndarray of shape (n, C)
+        What the mean is to be.
+    prior : ndarray of shape (C,)
+        Class frequencies of the training data.
+    given : ndarray of shape (C,), or None
+        Prevalences where the models are used.
+    n_draws : int
+        Draws of all models for each class.
+    level : float
+        Probability that an interval holds.
+    """
+    n_classes = prior.size
+    factor = np.ones(n_classes) if given is None else given / prior
+    step = max(1, _DRAWN_CELLS // (n_draws * n_classes * n_classes))
+    result = []
+    for first in range(0, len(target), step):
+        rows = slice(first, min(first + step, len(target)))
+        by_label: list[list[FloatArray]] = [[] for _ in range(n_classes)]
+        weights: list[list[FloatArray]] = [[] for _ in range(n_classes)]
+        for share, drawn in draws(rows):
+            odds = np.split(_log_odds(drawn.value), n_classes, axis=1)
+            parts = np.split(share * drawn.weight, n_classes, axis=1)
+            for label in range(n_classes):
+                by_label[label].append(odds[label])
+                weights[label].append(parts[label])
+        log_odds = [np.concatenate(each, axis=1) for each in by_label]
+        weight = np.concatenate([np.concatenate(each, axis=1) for each in weights], axis=1)
+        no_lapses = np.zeros(log_odds[0].shape[1])
+        around = _around(target[rows], log_odds, no_lapses, prior, factor, weight)
+        result.append(around.interval(level))
+    return np.concatenate(result)
+
+
+def _log_odds(value: FloatArray) -> FloatArray:
+    """Return log-odds against the first class, shape (n, S, C - 1), of draws of shape (n, K, S)."""
+    proba = np.clip(value, _SMALLEST, 1 - _SMALLEST)
+    if value.shape[1] == 1:
+        return np.asarray(np.moveaxis(logit(proba), 1, 2))
+    return np.asarray(np.moveaxis(np.log(proba[:, 1:]) - np.log(proba[:, :1]), 1, 2))
+
+
 def _around(
     target: FloatArray,
     log_odds: Sequence[FloatArray],
@@ -178,7 +237,8 @@ def _around(
     n_classes = prior.size
     own, f = (prior[1:], factor[1:]) if n_classes == 2 else (prior, factor)
     shift = np.zeros((target.shape[0], 1, n_classes - 1))
-    for last in range(_SHIFTS):
+    wanted = np.clip(target[:, 1:] if n_classes == 2 else target, _SMALLEST, 1 - _SMALLEST)
+    for taken in range(1, _MOST_SHIFTS + 1):
         value = np.concatenate([_probabilities(each + shift) for each in log_odds], axis=2)
         value = (1 - np.tile(lapse, n_classes)) * value + np.multiply.outer(
             own, np.tile(lapse, n_classes)
@@ -187,12 +247,15 @@ def _around(
         rest = (1 - value) * factor[0] if n_classes == 2 else 0.0
         value = scaled / (scaled.sum(axis=1, keepdims=True) + rest)
         draws = ProbabilityDraws(value, weight)
-        if last == _SHIFTS - 1:
-            break
         mean = np.clip(draws.mean(), _SMALLEST, 1 - _SMALLEST)
+        # Each row goes its own way, so that its interval does not depend on the others.
+        goes_on = np.abs(mean - wanted).max(axis=1) >= _CLOSE_TO_MEAN
+        if taken >= _SHIFTS and not goes_on.any():
+            break
         spread = np.einsum("ns,nks->nk", weight, value * (1 - value))
-        wanted = np.clip(target[:, 1:] if n_classes == 2 else target, _SMALLEST, 1 - _SMALLEST)
         step = (logit(wanted) - logit(mean)) / np.maximum(spread / (mean * (1 - mean)), 0.2)
+        if taken >= _SHIFTS:
+            step[~goes_on] = 0.0
         shift += (step if n_classes == 2 else step[:, 1:] - step[:, :1])[:, None]
     return draws
 

@@ -192,7 +192,17 @@ def fit_slope(
 def fit_layer(
     evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
 ) -> Layer:
-    """Return the posterior of slope and lapse rate.
+    """Return the posterior of slope and lapse rate; parameters are those of `recalibration`."""
+    return layer_and_evidence(evidence, codes, log_prior, share)[0]
+
+
+def layer_and_evidence(
+    evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
+) -> tuple[Layer, float]:
+    """Return the posterior of slope and lapse rate, and how probable they make the cases.
+
+    The second is the log of the held-out cases' probability, averaged over the prior and raised
+    to the power ``share``: what a model is weighed by among others on the same cases.
 
     The prior of log(slope) is that of `fit_slope`, the prior of the rate is on ``LAPSES``. The
     trapezoidal rule over log(slope) is exact to rounding once its step is about half a standard
@@ -228,8 +238,12 @@ def fit_layer(
             break
         low, high = first, last
     log_weight = np.vstack([log_posterior(1.0), slab])
-    weight = np.exp(log_weight - log_weight.max())
-    return Layer(np.exp(np.append(0.0, t)), LAPSES, weight / weight.sum())
+    top = log_weight.max()
+    weight = np.exp(log_weight - top)
+    total = weight.sum()
+    # The node at 1 and the others have half of the prior each.
+    log_evidence = float(top + np.log(total) - np.log(2))
+    return Layer(np.exp(np.append(0.0, t)), LAPSES, weight / total), log_evidence
 
 
 def _margins(

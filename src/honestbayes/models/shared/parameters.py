@@ -148,6 +148,15 @@ def _is_whole(value: Any, least: int) -> bool:
     return is_number(value) and least <= value < _MOST and int(value) == value
 
 
+def true_or_false(params: Mapping[str, Any], name: str) -> bool:
+    """Return a choice of the user's; False where the model has no such parameter."""
+    value = params.get(name, False)
+    if not isinstance(value, bool | np.bool_):
+        msg = f"{name}={value!r} is not True or False."
+        raise ValueError(msg)
+    return bool(value)
+
+
 def is_number(value: Any) -> bool:
     """Whether this is a number; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool)

@@ -128,6 +128,25 @@ def tie_breaker(random_state: Any) -> np.random.RandomState | None:
     return None if random_state is None else check_random_state(random_state)
 
 
+class FoldMemo:
+    """What was found of the training rows outside a fold, for models that look at the same rows.
+
+    Only the last rows are remembered: models go through the folds together.
+    """
+
+    def __init__(self) -> None:
+        self._rows: IntArray | None = None
+        self._found: dict[Any, Any] = {}
+
+    def get(self, rows: IntArray, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what is remembered of these rows under a key; else make it."""
+        if self._rows is None or not np.array_equal(self._rows, rows):
+            self._rows, self._found = rows, {}
+        if key not in self._found:
+            self._found[key] = make()
+        return self._found[key]
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingLabels:
     """Classes of the training rows, and what else is known of them.
@@ -144,6 +163,8 @@ class TrainingLabels:
         Dirichlet prior of the class frequencies.
     seed : int
         Of the folds in which rows are held out.
+    memo : FoldMemo or None
+        Shared by models of one table.
     """
 
     classes: Any
@@ -151,6 +172,7 @@ class TrainingLabels:
     groups: IntArray | None
     pseudocounts: FloatArray
     seed: int = 0
+    memo: FoldMemo | None = None
 
     def without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield the rows of each fold, and all others."""
@@ -163,6 +185,28 @@ class TrainingLabels:
         codes = self.codes if rows is None else self.codes[rows]
         counts = np.bincount(codes, minlength=self.classes.size) + self.pseudocounts
         return np.asarray(np.log(counts) - np.log(counts.sum()))
+
+
+def held_out_evidence(
+    parts: Sequence[TrainingPart],
+    folds: Sequence[IntArray],
+    fitted: Sequence[FittedPart] | None = None,
+    numbers: Sequence[int] | None = None,
+) -> FloatArray:
+    """Return log P(x | class) of held-out cases, shape (g, N, C), fold after fold.
+
+    For each of g numbers of features that every part keeps, or all where it has fewer; without
+    numbers for what the parts keep (g = 1). Other parameters are those of `TrainingPart.held_out`.
+    """
+    total: FloatArray | None = None
+    for place, part in enumerate(parts):
+        own = None if numbers is None else [min(number, part.n_racing) for number in numbers]
+        whole = None if fitted is None else fitted[place]
+        by_fold = [np.stack(values) for values in part.held_out(folds, whole, own)]
+        evidence = np.concatenate(by_fold, axis=1)
+        total = evidence if total is None else total + evidence
+    assert total is not None
+    return total
 
 
 def learn_layer(
@@ -184,14 +228,9 @@ def learn_layer(
     if not folds:
         warn_of_too_few_groups(labels.groups)
         return Layer.plugged_in(1.0)
-    total: list[FloatArray] | None = None
-    for part, whole in zip(parts, fitted, strict=True):
-        found = [values[0] for values in part.held_out(folds, whole)]
-        total = found if total is None else [a + b for a, b in zip(total, found, strict=True)]
-    assert total is not None
     return recalibration(
         recalibrate,
-        np.concatenate(total),
+        held_out_evidence(parts, folds, fitted)[0],
         labels.codes[np.concatenate(folds)],
         labels.log_prior(),
         share=EFFECTIVE_SHARE / repeats,
@@ -212,17 +251,10 @@ def choose_number(
     if not folds:
         chosen = min(10, int(grid[-1]))
         return NumberChoice(np.array([chosen]), np.array([np.nan]), chosen)
-    total: list[FloatArray] | None = None
-    for part in parts:
-        numbers = [min(int(number), part.n_racing) for number in grid]
-        by_fold = [np.stack(values) for values in part.held_out(folds, None, numbers)]
-        evidence = np.concatenate(by_fold, axis=1)
-        total = [evidence] if total is None else [total[0] + evidence]
-    assert total is not None
     rows = np.concatenate(folds)
     codes, log_prior = labels.codes[rows], labels.log_prior()
     loss = []
-    for evidence in total[0]:
+    for evidence in held_out_evidence(parts, folds, None, grid.tolist()):
         layer = recalibration(recalibrate, evidence, codes, log_prior, share=EFFECTIVE_SHARE)
         loss.append(-layer.log_proba(evidence, log_prior)[np.arange(rows.size), codes])
     return choose_by_loss(grid, np.stack(loss))

@@ -1,0 +1,72 @@
+"""
+One estimator to start with
+===========================
+
+``HonestClassifier`` tries every model that suits a table on held-out cases, and averages them by
+what they claimed and what happened. Here 80 patients have 1,000 measurements in blocks that move
+together; a naive Bayes model after selection is far too sure.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.feature_selection import SelectKBest, f_classif
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+
+from honestbayes import HonestClassifier
+
+
+def patients(n, rng):
+    """Return blocks of ten measurements that move together; two blocks differ between classes."""
+    ill = rng.permutation(np.arange(n) % 2)
+    shared = np.repeat(rng.normal(size=(n, 100)), 10, axis=1)
+    X = np.sqrt(0.7) * shared + np.sqrt(0.3) * rng.normal(size=(n, 1000))
+    X[:, :20] += 0.7 * ill[:, None]
+    return X, ill
+
+
+rng = np.random.default_rng(0)
+X, y = patients(80, rng)
+model = HonestClassifier(random_state=0).fit(X, y)
+
+# %%
+# What the average is made of. Weights need not sum to 1; slopes far below 1 are of models that
+# count what moves together more than once.
+
+print(model.model_table())
+
+# %%
+# On new patients: the error rate that each model claims, the one that happens, and the log score.
+
+new, actual = patients(4000, rng)
+naive = make_pipeline(SelectKBest(f_classif, k=10), GaussianNB()).fit(X, y)
+for name, one in {"selected, naive Bayes": naive, "HonestClassifier": model}.items():
+    proba = one.predict_proba(new)
+    score = -np.log(np.maximum(proba[np.arange(4000), actual], 1e-9)).mean()
+    claimed, happened = proba.min(axis=1).mean(), np.mean(proba.argmax(axis=1) != actual)
+    print(f"{name}: claimed {claimed:.3f}, actual {happened:.3f}, log score {score:.3f}")
+
+# %%
+# Of patients of whom a model claims a probability, how many are ill?
+
+edges = np.linspace(0, 1, 11)
+figure, axes = plt.subplots()
+axes.plot([0, 1], [0, 1], color="0.7")
+for name, one in {"selected, naive Bayes": naive, "HonestClassifier": model}.items():
+    claimed = one.predict_proba(new)[:, 1]
+    place = np.clip(np.digitize(claimed, edges) - 1, 0, 9)
+    there = [b for b in range(10) if np.sum(place == b) >= 20]
+    means = [[v[place == b].mean() for b in there] for v in (claimed, actual)]
+    axes.plot(*means, marker="o", label=name)
+axes.set(xlabel="claimed probability", ylabel="share that is ill")
+axes.legend()
+plt.show()
+
+# %%
+# An interval for each probability carries the disagreement of the models, and what each of them
+# does not know.
+
+for proba, (low, high) in zip(
+    model.predict_proba(new[:3])[:, 1], model.predict_proba_interval(new[:3]), strict=True
+):
+    print(f"{proba:.2f} ({low:.2f} to {high:.2f})")

@@ -1,0 +1,20 @@
+"""The card of the discriminant."""
+
+from __future__ import annotations
+
+from honestbayes.models.discriminant.estimator import SelectiveDiscriminant
+from honestbayes.models.shared.card import Card
+
+CARDS = (
+    Card(
+        estimator=SelectiveDiscriminant,
+        name="discriminant",
+        title="discriminant",
+        place=6,
+        summary="numbers and flags that move together, by one covariance of all classes; quick",
+        page="numbers and flags that move together, by one covariance of all classes",
+        only_numbers=True,
+        beyond="a covariance matrix",
+        uncorrected={"feature_prior": "flat"},
+    ),
+)

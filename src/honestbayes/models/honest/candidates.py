@@ -1,0 +1,306 @@
+"""Which models suit a table, and with how many features each is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from honestbayes.models.binary import SelectiveBernoulliNB
+from honestbayes.models.categorical import SelectiveCategoricalNB
+from honestbayes.models.discriminant import SelectiveDiscriminant
+from honestbayes.models.factors import SelectiveFactorClassifier
+from honestbayes.models.interactions import InteractionClassifier
+from honestbayes.models.logistic import SelectiveLogistic
+from honestbayes.models.mixed import SelectiveMixedNB
+from honestbayes.models.mixture import SelectiveMixture
+from honestbayes.models.networks import AveragedNetworkClassifier
+from honestbayes.models.real import SelectiveGaussianNB
+from honestbayes.sources.kinds import Kind
+
+Effort = Literal["quick", "normal", "thorough"]
+EFFORTS: tuple[Effort, ...] = ("quick", "normal", "thorough")
+
+_FEW_COLUMNS = 12
+"""Up to so many columns interactions of three are modelled; of more, of pairs."""
+
+_MOST_INTERACTING = 60
+"""Columns up to which interactions of pairs are modelled."""
+
+_LARGE = 2000
+"""With more cases than this no candidate keeps more features than `_MOST_OF_MANY`."""
+
+_MOST_OF_MANY = 1000
+
+_MOST_CELLS = 5_000_000
+"""Cells of the kept columns beyond which no candidate keeps more than `_MOST_OF_MANY` features."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a training table.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        The kind of each column.
+    n_cases, n_classes : int
+        Rows and classes.
+    n_racing, n_racing_numbers, largest_race : int
+        Columns that are not kept by design: of the table, once each level of a categorical column
+        is a flag, and of the most frequent kind.
+    sparse, missing : bool
+        Whether it is a sparse matrix, and whether any cell is missing.
+    """
+
+    kinds: tuple[Kind, ...]
+    n_cases: int
+    n_classes: int
+    n_racing: int
+    n_racing_numbers: int
+    largest_race: int
+    sparse: bool
+    missing: bool
+
+    @property
+    def has_measurements(self) -> bool:
+        """Whether normal scores would change anything: those of flags are flags."""
+        return "real" in self.kinds
+
+    def only(self, *kinds: Kind) -> bool:
+        """Whether all columns are of these kinds."""
+        return set(self.kinds) <= set(kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A model that is tried with one number of features or with several.
+
+    Attributes
+    ----------
+    name : str
+        What `HonestClassifier.model_table` calls it, and the word of ``candidates``.
+    estimator : estimator
+        Unfitted.
+    numbers : tuple of int, or None
+        Numbers of features; None: the estimator sees to that itself.
+    as_numbers : bool
+        Whether it takes the table as numbers, with a flag for each level.
+    """
+
+    name: str
+    estimator: Any
+    numbers: tuple[int, ...] | None = None
+    as_numbers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A model that may be a candidate.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    title : str
+        What it is, in words.
+    estimator : type
+        Its class.
+    suits : callable
+        Whether it takes a table of which these facts are known.
+    words : callable
+        The constructor's parameters for it.
+    quick, normal : tuple of int
+        Numbers of features that are tried; -1 is all. None: the estimator sees to that itself.
+    as_numbers : bool
+        As in `Candidate`.
+    by_kind : bool
+        Whether each kind of column has a race of its own.
+    sampled : bool
+        Whether it is fitted by Markov chains, and therefore tried with effort="thorough" only.
+    one_race : bool
+        Whether it ranks columns as numbers by r squared, so that all such candidates keep the
+        same ones.
+    """
+
+    name: str
+    title: str
+    estimator: type[Any]
+    suits: Callable[[Facts], bool]
+    words: Callable[[Facts], dict[str, Any]]
+    quick: tuple[int, ...] | None = None
+    normal: tuple[int, ...] | None = None
+    as_numbers: bool = False
+    by_kind: bool = False
+    sampled: bool = False
+    one_race: bool = False
+
+
+_SHORT_CHAINS = {"n_chains": 2, "n_samples": 300, "n_doublings": 0}
+
+OFFERS = (
+    _Offer(
+        "binary",
+        "naive Bayes on flags",
+        SelectiveBernoulliNB,
+        lambda facts: facts.only("binary") and facts.n_classes == 2,
+        lambda _: {"recalibrate": None},
+        (50,),
+        (10, 50, 200),
+        one_race=True,
+    ),
+    _Offer(
+        "categorical",
+        "naive Bayes on levels",
+        SelectiveCategoricalNB,
+        lambda facts: (
+            facts.only("binary", "categorical")
+            and not facts.sparse
+            and not (facts.only("binary") and facts.n_classes == 2)
+        ),
+        lambda _: {"recalibrate": None},
+        (50,),
+        (10, 50, 200),
+    ),
+    _Offer(
+        "gaussian",
+        "naive Bayes on normal scores",
+        SelectiveGaussianNB,
+        lambda facts: facts.only("real") and not facts.sparse,
+        lambda _: {"recalibrate": None, "normal_scores": True},
+        (50,),
+        (10, 50),
+        one_race=True,
+    ),
+    _Offer(
+        "cut",
+        "naive Bayes on measurements cut at the median",
+        SelectiveBernoulliNB,
+        lambda facts: facts.only("real") and facts.n_classes == 2 and not facts.sparse,
+        lambda _: {"recalibrate": None, "binarize": "median"},
+        (50,),
+        (10, 50, 200),
+    ),
+    _Offer(
+        "mixed",
+        "naive Bayes on columns of each kind",
+        SelectiveMixedNB,
+        lambda facts: (
+            len(set(facts.kinds)) > 1
+            and not facts.only("binary", "categorical")
+            and not facts.sparse
+        ),
+        lambda facts: {"recalibrate": None, "kinds": facts.kinds},
+        (50,),
+        (10, 50, 200),
+        by_kind=True,
+    ),
+    _Offer(
+        "discriminant",
+        "one covariance for all classes",
+        SelectiveDiscriminant,
+        lambda _: True,
+        lambda facts: {"recalibrate": None, "normal_scores": facts.has_measurements},
+        (50, 200),
+        (10, 50, 200, 1000, -1),
+        as_numbers=True,
+        one_race=True,
+    ),
+    _Offer(
+        "logistic",
+        "Bayesian logistic regression",
+        SelectiveLogistic,
+        lambda _: True,
+        lambda facts: {"recalibrate": None, "normal_scores": facts.has_measurements},
+        (10, 50),
+        (10, 50, 200, 1000),
+        as_numbers=True,
+        one_race=True,
+    ),
+    _Offer(
+        "mixture",
+        "two hidden groups of cases",
+        SelectiveMixture,
+        lambda facts: facts.only("binary") and facts.n_classes == 2,
+        lambda _: {"n_chains": 3, "n_samples": 200, "n_warmup": 100, "thin": 5},
+        sampled=True,
+    ),
+    _Offer(
+        "factors",
+        "latent factors",
+        SelectiveFactorClassifier,
+        lambda facts: facts.only("real") and not facts.sparse,
+        lambda _: {"recalibrate": None, "n_warmup": 300, **_SHORT_CHAINS},
+        sampled=True,
+    ),
+    _Offer(
+        "interactions",
+        "patterns of several columns",
+        InteractionClassifier,
+        lambda facts: (
+            facts.only("binary", "categorical")
+            and not facts.sparse
+            and len(facts.kinds) <= _MOST_INTERACTING
+        ),
+        lambda facts: {
+            "order": min(3, len(facts.kinds)) if len(facts.kinds) <= _FEW_COLUMNS else 2,
+            "missing": "level" if facts.missing else "refuse",
+            "n_samples": 100,
+            "thin": 2,
+            "n_chains": 2,
+            "n_doublings": 0,
+        },
+        sampled=True,
+    ),
+    _Offer(
+        "networks",
+        "Bayesian networks",
+        AveragedNetworkClassifier,
+        lambda facts: facts.only("binary", "categorical") and not facts.sparse,
+        lambda facts: {
+            "missing": "level" if facts.missing else "refuse",
+            "n_warmup": 100,
+            **_SHORT_CHAINS,
+        },
+        sampled=True,
+    ),
+)
+"""All models that may be candidates; one that is added here is tried wherever it suits."""
+
+
+def candidates_for(facts: Facts, effort: Effort, most: int | None = None) -> list[Candidate]:
+    """Return the candidates that suit a table.
+
+    Parameters
+    ----------
+    facts : Facts
+        What is known of it.
+    effort : {"quick", "normal", "thorough"}
+        How many are tried.
+    most : int, optional
+        Where one set of so many columns is to be kept: only candidates that rank columns alike,
+        and no larger numbers.
+    """
+    found = []
+    for offer in OFFERS:
+        if not offer.suits(facts) or (offer.sampled and effort != "thorough"):
+            continue
+        if most is not None and not offer.one_race:
+            continue
+        tried = offer.quick if effort == "quick" else offer.normal
+        width = facts.n_racing_numbers if offer.as_numbers else facts.n_racing
+        width = facts.largest_race if offer.by_kind else width
+        numbers = None if tried is None else _numbers(tried, width, facts.n_cases, most)
+        found.append(
+            Candidate(offer.name, offer.estimator(**offer.words(facts)), numbers, offer.as_numbers)
+        )
+    return found
+
+
+def _numbers(tried: Sequence[int], width: int, n_cases: int, most: int | None) -> tuple[int, ...]:
+    """Return different numbers of features that a table of some width has."""
+    bound = width if most is None else min(most, width)
+    if n_cases > _LARGE or n_cases * bound > _MOST_CELLS:
+        bound = min(bound, _MOST_OF_MANY)
+    wanted = [bound if number < 0 else min(number, bound) for number in tried]
+    return tuple(sorted({*wanted} if most is None else {*wanted, bound}))

@@ -1,0 +1,129 @@
+"""What every candidate says of the same held-out cases, selection and tuning repeated each time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from honestbayes.models.honest.candidates import Candidate
+from honestbayes.models.shared.estimator import SelectiveClassifier
+from honestbayes.models.shared.parts import (
+    FittedPart,
+    TrainingLabels,
+    TrainingPart,
+    held_out_evidence,
+)
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A candidate that is ready to predict held-out cases of a training table.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        The model.
+    table : table
+        As the model takes it.
+    labels : TrainingLabels
+        Classes of its rows.
+    parts, whole : list, or None
+        Of a model whose numbers of features share a screening: its parts, and these fitted to all
+        rows.
+    """
+
+    candidate: Candidate
+    table: Any
+    labels: TrainingLabels
+    parts: list[TrainingPart] | None
+    whole: list[FittedPart] | None
+
+    @classmethod
+    def of(cls, candidate: Candidate, table: Any, labels: TrainingLabels) -> Ready:
+        """Prepare a candidate."""
+        model = candidate.estimator
+        if candidate.numbers is None or not isinstance(model, SelectiveClassifier):
+            return cls(candidate, table, labels, None, None)
+        parts = list(model._training_parts(table, labels))
+        return cls(candidate, table, labels, parts, [part.fit() for part in parts])
+
+    @property
+    def runs_chains(self) -> bool:
+        """Whether a fit takes long, so that every case is held out only once."""
+        return "n_chains" in self.candidate.estimator.get_params()
+
+    def evidence(self, fold: IntArray) -> FloatArray:
+        """Return log P(x | class) of a fold's cases, shape (g, m, C)."""
+        if self.parts is not None:
+            return held_out_evidence(self.parts, [fold], self.whole, self.candidate.numbers)
+        ((rows, others),) = self.labels.without([fold])
+        labels = self.labels.classes[self.labels.codes[others]]
+        fitted = clone(self.candidate.estimator).fit(rows_of(self.table, others), labels)
+        log_prior = self.labels.log_prior(others)
+        return model_evidence(fitted, rows_of(self.table, rows), log_prior, others.size)[None]
+
+
+def evidence_of_fold(ready: Sequence[Ready], fold: IntArray, first: bool) -> list[Any]:
+    """Return what each candidate says of a fold; None where it was asked already."""
+    return [each.evidence(fold) if first or not each.runs_chains else None for each in ready]
+
+
+def held_out_by_all(
+    ready: Sequence[Ready], folds: Sequence[IntArray], n_first: int, n_jobs: int | None
+) -> list[FloatArray]:
+    """Return log P(x | class) of held-out cases, shape (g, N, C), fold after fold.
+
+    Candidates go through the folds together, so that they share what they find of the same rows.
+    Those that run chains do so only in the first ``n_first`` folds, which hold out every case
+    once; what they say of a case is then repeated.
+    """
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(evidence_of_fold)(ready, fold, place < n_first) for place, fold in enumerate(folds)
+    )
+    result = []
+    for place in range(len(ready)):
+        said = np.concatenate(
+            [by_fold[place] for by_fold in found if by_fold[place] is not None], 1
+        )
+        rows = np.concatenate(folds)
+        if said.shape[1] < rows.size:
+            where = np.empty(rows.max() + 1, dtype=np.int64)
+            where[np.concatenate(folds[:n_first])] = np.arange(said.shape[1])
+            said = said[:, where[rows]]
+        result.append(said)
+    return result
+
+
+def model_evidence(model: Any, table: Any, log_prior: FloatArray, n_cases: int) -> FloatArray:
+    """Return what a fitted classifier adds to the log class frequencies, shape (n, C).
+
+    Probabilities of classifiers that are not ours are kept away from 0 and 1 by half a case of
+    the training: what they never saw is not impossible. A decision function is evidence as it is;
+    its scale is for the layer to learn.
+    """
+    if isinstance(model, SelectiveClassifier):
+        # Its own class frequencies, whose pseudocounts need not be those of the average.
+        return np.asarray(model.predict_log_proba(table) - model._log_prior)
+    if hasattr(model, "predict_proba"):
+        least = 1 / (2 * max(n_cases, 1))
+        proba = np.clip(np.asarray(model.predict_proba(table), dtype=float), least, 1 - least)
+        return np.asarray(np.log(proba) - log_prior)
+    decision = np.asarray(model.decision_function(table), dtype=float)
+    if decision.ndim == 1:
+        return np.stack([np.zeros(decision.size), decision], axis=1)
+    return decision
+
+
+def rows_of(table: Any, rows: AnyArray | slice) -> Any:
+    """Return some rows of a table of any kind."""
+    if hasattr(table, "iloc"):
+        return table.iloc[rows]
+    if hasattr(table, "tocsr") and table.format != "csr":
+        table = table.tocsr()
+    return table[rows]

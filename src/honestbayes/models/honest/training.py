@@ -1,0 +1,168 @@
+"""From a training table to the models of an average and their weights."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from honestbayes.models.honest.candidates import Candidate
+from honestbayes.models.honest.held_out import Ready, held_out_by_all
+from honestbayes.models.honest.members import Member
+from honestbayes.models.honest.pool import family_shares, fit_pool, pooled
+from honestbayes.models.honest.tried import FREQUENCIES, ModelTable
+from honestbayes.models.shared.estimator import SelectiveClassifier
+from honestbayes.models.shared.held_out import held_out_folds, repeats_of_folds
+from honestbayes.models.shared.layer import EFFECTIVE_SHARE, Layer, fit_layer
+from honestbayes.models.shared.parts import FoldMemo, TrainingLabels
+from honestbayes.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """A table as it is, and as numbers."""
+
+    plain: Any
+    numbers: Any
+
+    def of(self, as_numbers: bool) -> Any:
+        """Return one of the two."""
+        return self.numbers if as_numbers else self.plain
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tried:
+    """All candidates on the same held-out cases.
+
+    Attributes
+    ----------
+    candidates : list of (Candidate, int or None)
+        Each with one number of features.
+    layers : list of Layer
+        What was learned for each.
+    weights : ndarray of shape (M,)
+        Of the pool.
+    table : ModelTable
+        What is shown of them.
+    log_score : float
+        Of the pool on the held-out cases.
+    """
+
+    candidates: list[tuple[Candidate, int | None]]
+    layers: list[Layer]
+    weights: FloatArray
+    table: ModelTable
+    log_score: float
+
+
+def try_candidates(
+    candidates: Sequence[Candidate], views: Views, labels: TrainingLabels, n_jobs: int | None
+) -> Tried:
+    """Hold cases out, and learn from them the layer of each candidate and the weights of all."""
+    repeats = repeats_of_folds(labels.codes.size)
+    folds = held_out_folds(labels.codes, labels.groups, repeats, labels.seed)
+    single = [(c, k) for c in candidates for k in (c.numbers or (None,))]
+    shares = family_shares([candidate.name for candidate, _ in single])
+    log_prior = labels.log_prior()
+    if not folds:
+        return _untried(single, shares)
+    first = len(folds) // repeats if labels.groups is None else len(folds)
+    plain = replace(labels, memo=FoldMemo())
+    numbers = plain if views.plain is views.numbers else replace(labels, memo=FoldMemo())
+    ready = [
+        Ready.of(c, views.of(c.as_numbers), numbers if c.as_numbers else plain) for c in candidates
+    ]
+    found = held_out_by_all(ready, folds, first, n_jobs)
+    rows = np.concatenate(folds)
+    codes = labels.codes[rows]
+    worth = EFFECTIVE_SHARE / repeats
+    evidence = [each for several in found for each in several]
+    layers = [fit_layer(each, codes, log_prior, worth) for each in evidence]
+    said = [layer.log_proba(e, log_prior) for layer, e in zip(layers, evidence, strict=True)]
+    everything = np.stack(said)
+    weights = fit_pool(everything, codes, log_prior, shares, worth)
+    losses = [_loss_by_case(log_proba, rows, codes, labels.codes.size) for log_proba in said]
+    frequencies = np.broadcast_to(log_prior, said[0].shape)
+    losses.append(_loss_by_case(frequencies, rows, codes, labels.codes.size))
+    whole = _loss_by_case(pooled(everything, weights, log_prior), rows, codes, labels.codes.size)
+    table = _table(single, weights, layers, losses)
+    return Tried(single, layers, weights, table, float(np.nanmean(whole)))
+
+
+def _untried(single: list[tuple[Candidate, int | None]], shares: FloatArray) -> Tried:
+    """Return the plain average: no case could be held out."""
+    warnings.warn(
+        "no case could be held out: models are averaged with equal weights and not recalibrated. "
+        "Each class needs cases in two groups or more.",
+        UserWarning,
+        stacklevel=4,
+    )
+    layers = [Layer.plugged_in(1.0) for _ in single]
+    unknown = [np.full(1, np.nan) for _ in range(len(single) + 1)]
+    return Tried(single, layers, shares, _table(single, shares, layers, unknown), np.nan)
+
+
+def _loss_by_case(log_proba: FloatArray, rows: IntArray, codes: IntArray, n: int) -> FloatArray:
+    """Return minus the log probability of each case's class, averaged over repeats."""
+    loss = -log_proba[np.arange(rows.size), codes]
+    times = np.bincount(rows, minlength=n)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.bincount(rows, loss, n) / times)
+
+
+def _table(
+    single: list[tuple[Candidate, int | None]],
+    weights: FloatArray,
+    layers: list[Layer],
+    losses: list[FloatArray],
+) -> ModelTable:
+    seen = [loss[~np.isnan(loss)] for loss in losses]
+    spread = [loss.std(ddof=1) / np.sqrt(loss.size) if loss.size > 1 else np.nan for loss in seen]
+    return ModelTable(
+        name=(*(candidate.name for candidate, _ in single), FREQUENCIES),
+        n_features=np.array([np.nan if k is None else k for _, k in single] + [0.0]),
+        weight=np.append(weights, max(0.0, 1 - weights.sum())),
+        slope=np.array([layer.mean_slope() for layer in layers] + [1.0]),
+        lapse=np.array([layer.mean_lapse() for layer in layers] + [0.0]),
+        log_score=np.array([loss.mean() if loss.size else np.nan for loss in seen]),
+        error=np.array(spread),
+    )
+
+
+def fit_members(
+    tried: Tried, views: Views, labels: TrainingLabels, n_jobs: int | None
+) -> list[Member]:
+    """Fit the candidates that have any weight to all cases."""
+    used = np.flatnonzero(tried.weights > 0).tolist()
+    return list(
+        Parallel(n_jobs=n_jobs)(
+            delayed(_fit_member)(
+                *tried.candidates[i], views, labels, tried.layers[i], float(tried.weights[i])
+            )
+            for i in used
+        )
+    )
+
+
+def _fit_member(
+    candidate: Candidate,
+    number: int | None,
+    views: Views,
+    labels: TrainingLabels,
+    layer: Layer,
+    weight: float,
+) -> Member:
+    table = views.of(candidate.as_numbers)
+    model = clone(candidate.estimator)
+    if number is not None:
+        model.set_params(n_features_to_select=number)
+    model.fit(table, labels.classes[labels.codes])
+    columns = np.arange(table.shape[1])
+    if isinstance(model, SelectiveClassifier):
+        columns, model = model.kept_columns(), model.on_kept_columns()
+    return Member(candidate.name, model, columns, candidate.as_numbers, layer, weight)

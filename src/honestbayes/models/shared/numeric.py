@@ -1,0 +1,138 @@
+"""Tables of numbers, measurements and flags, for models that look at the kept columns together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from honestbayes.models.shared.parameters import SelectionSettings, selection_rule, true_or_false
+from honestbayes.models.shared.parts import (
+    Describe,
+    FittedPart,
+    TrainingLabels,
+    TrainingPart,
+    tie_breaker,
+)
+from honestbayes.screening.moments import Moments, screen_moments
+from honestbayes.selection import Selection
+from honestbayes.selection.correlation import race
+from honestbayes.sources import Source, as_source
+from honestbayes.sources.binarization import check_finite
+from honestbayes.sources.normal_scores import NormalScores, Scored
+from honestbayes.sources.source import RowsOf, SparseSource, dense_values, describe_columns
+from honestbayes.types import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericSettings(SelectionSettings):
+    """Which features are kept, and whether measurements become normal scores first."""
+
+    normal_scores: bool = False
+
+
+def numeric_choices(params: Mapping[str, Any], always_keep: BoolArray) -> dict[str, Any]:
+    """Return the fields of `NumericSettings`, or say what is wrong with the parameters."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    return {
+        "n_features": n_features,
+        "threshold": threshold,
+        "always_keep": always_keep,
+        "normal_scores": true_or_false(params, "normal_scores"),
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Screened:
+    """Some rows of a table, as they are or as normal scores, and the moments of all columns."""
+
+    source: Source
+    codes: IntArray
+    moments: Moments
+
+    def kept(self, selection: Selection) -> tuple[FloatArray, NormalScores | None]:
+        """Return the kept columns, shape (n, k), and what makes scores of new values."""
+        columns = np.array(selection.columns, dtype=np.int64)
+        if isinstance(self.source, Scored):
+            scores, own = self.source.learned(columns)
+            return own, scores
+        return np.array(self.source.take(columns), dtype=float), None
+
+
+def screen_rows(
+    source: Source, rows: IntArray, labels: TrainingLabels, normal_scores: bool
+) -> Screened:
+    """Screen some rows of a training table; who asks next for the same rows gets the same."""
+
+    def make() -> Screened:
+        chosen = source if rows.size == labels.codes.size else RowsOf(source, rows)
+        # Sparse tables hold flags or counts; as scores they would no longer be sparse.
+        if normal_scores and not isinstance(source, SparseSource):
+            chosen = Scored(chosen)
+        codes = labels.codes[rows]
+        return Screened(chosen, codes, screen_moments(chosen, codes, labels.classes))
+
+    return make() if labels.memo is None else labels.memo.get(rows, normal_scores, make)
+
+
+@dataclass(frozen=True, slots=True)
+class NumericTraining(TrainingPart):
+    """Columns of numbers of a training table; a subclass fits what was screened (`_fitted`)."""
+
+    settings: Any
+    source: Source
+    labels: TrainingLabels
+    random_state: Any
+
+    def fit(self) -> FittedPart:
+        """Fit all rows."""
+        return self._fitted(self._screened(np.arange(self.labels.codes.size)), None)
+
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
+        for rows, others in self.labels.without(folds):
+            yield rows, self._screened(others)
+
+    def _screened(self, rows: IntArray) -> Any:
+        return screen_rows(self.source, rows, self.labels, self.settings.normal_scores)
+
+    def _selected(self, screened: Screened) -> Selection:
+        """Keep the columns with the largest r squared."""
+        return select_by_r_squared(screened.moments, self.settings, tie_breaker(self.random_state))
+
+    def _values(self, part: Any, rows: IntArray) -> FloatArray:
+        columns = np.array(part.selection.columns, dtype=np.int64)
+        if not columns.size:
+            return np.zeros((rows.size, 0))
+        names = self.source.feature_names
+        describe = describe_columns(None if names is None else tuple(names[c] for c in columns))
+        return numeric_values(RowsOf(self.source, rows).take(columns), part.scores, describe)
+
+
+def numeric_values(X: Any, scores: NormalScores | None, describe: Describe) -> FloatArray:
+    """Return a table of kept columns as numbers or scores; NaN is missing, infinity refused."""
+    values = np.asarray(dense_values(as_source(X)), dtype=float)
+    check_finite(values, describe)
+    return values if scores is None else scores.apply(values)
+
+
+def select_by_r_squared(
+    moments: Moments,
+    settings: SelectionSettings,
+    random_state: np.random.RandomState | None = None,
+) -> Selection:
+    """Keep the features with the largest r squared, which is to say the largest F."""
+    strength = moments.r_squared()
+    outcome = race(
+        strength,
+        lambda column: Fraction(float(strength[column])),
+        n_features=settings.n_features,
+        threshold=settings.threshold,
+        always_keep=settings.always_keep,
+        random_state=random_state,
+    )
+    return outcome.selection(
+        moments.class_counts, moments.observed, moments.feature_names, n_levels=0
+    )

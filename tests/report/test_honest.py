@@ -1,0 +1,198 @@
+"""The average of models in reports: what it is made of, what it needs, what stands beside it."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from mixed_table import SPECIES, clinic, mixed_frame, species
+
+import honestbayes
+from honestbayes import HonestClassifier
+from honestbayes.evaluation import cross_validate
+from honestbayes.evaluation.peers import FREQUENCIES
+from honestbayes.report.analysis import analyse
+from honestbayes.report.contenders import CORRECTED_NAIVE, UNCORRECTED_NAIVE
+from honestbayes.report.fitting import fit_model
+from honestbayes.report.folder import write_folder
+from honestbayes.report.html import render, settings_in_words
+from honestbayes.report.limits import limits
+from honestbayes.report.notebook import make_report
+from honestbayes.report.options import Options
+from honestbayes.tables import read_training
+from honestbayes.tables.memory import frame_table
+from honestbayes.tables.model import TableModel
+
+TARGET = "<svg onload=alert(3)>"
+AVERAGE = "average of models"
+QUICK = {"n_folds": 2, "n_repeats": 1, "compare": False, "effort": "quick"}
+
+
+def read(frame, target, **words):
+    return read_training(frame_table(frame, "a<b>.csv"), target=target, coded=True, **words)
+
+
+def measured(n=40, p=30, seed=0):
+    """Measurements, the first of which tell of the class."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = rng.normal(size=(n, p))
+    X[:, :3] += 1.5 * y[:, None]
+    frame = pd.DataFrame(X.round(4), columns=[f"g{j}" for j in range(p)])
+    return frame.assign(state=np.array(["ill", "well"])[y])
+
+
+def words_of(page):
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+@pytest.fixture(scope="module")
+def table():
+    return read(mixed_frame(), TARGET, ids="name")
+
+
+@pytest.fixture(scope="module")
+def analysis(table):
+    return analyse(table, Options(**QUICK), name="a<b>.csv")
+
+
+@pytest.fixture(scope="module")
+def confined():
+    """One set of four columns, one of them by design."""
+    table = read(measured(), "state", keep=["g9"])
+    return analyse(table, Options(n_features=3, **QUICK), name="t"), table
+
+
+def test_the_average_is_in_use_and_naive_bayes_stands_beside_it(analysis):
+    report = analysis.report
+    assert isinstance(analysis.model, HonestClassifier)
+    assert report.in_use == AVERAGE
+    names = [method.name for method in report.methods]
+    assert names == [UNCORRECTED_NAIVE, CORRECTED_NAIVE, AVERAGE, FREQUENCIES]
+    assert report.uncorrected == UNCORRECTED_NAIVE
+    assert set(report.reliability) == {UNCORRECTED_NAIVE, AVERAGE}
+    assert report.verdict.headline.startswith("The average of models claims an error rate of ")
+    said = report.verdict.without
+    assert said.startswith("Naive Bayes on the features that correlate best, not corrected for ")
+    before, after = (report.method(n).summary.calibration.slope for n in (names[0], AVERAGE))
+    assert f"slope was {before:.2f}, that of the average of models is {after:.2f}." in said
+    assert report.settings["effort"] == "quick"
+
+
+def test_the_models_and_columns_are_those_of_the_estimator(analysis, table):
+    found, model = analysis.report.average, analysis.model
+    tried = model.model_table().to_dict()
+    expected = sorted(zip(tried["model"], tried["weight"], tried["log_score"], strict=True))
+    assert sorted((m.name, m.weight, m.log_score) for m in found.models) == expected
+    assert found.models[-1].name == "class frequencies"
+    totals = [sum(model.weight for model in family) for family in found.families()]
+    assert totals == sorted(totals, reverse=True)
+    assert found.n_models == sum(weight > 0 for weight in tried["weight"][:-1])
+    shown = {column.column: column for column in found.columns}
+    needed = {table.encoding.features[place].column for place in model.kept_columns()}
+    assert shown.keys() == needed
+    kinds = dict(zip([f.column for f in table.encoding.features], model.kinds_, strict=True))
+    assert all(kinds[name] == column.kind for name, column in shown.items())
+    assert analysis.report.race.n_kept == len(needed)
+    assert found.restriction_cost is None
+
+
+@pytest.mark.slow
+def test_held_out_results_are_those_of_cross_validation(analysis, table):
+    model = HonestClassifier(effort="quick", kinds=list(table.kinds), random_state=0)
+    again = cross_validate(model, table.X, table.y, cv=2, random_state=0)
+    assert np.array_equal(analysis.report.cases.held_out, again.proba[0])
+
+
+def test_the_page_says_what_it_is_made_of_and_nothing_of_thresholds(analysis):
+    text = words_of(render(analysis.report))
+    for words in (
+        "models in the average",
+        "What the average is made of",
+        "naive Bayes on columns of each kind",
+        "The columns that it looks at",
+        "these must be measured of a new case",
+        "Case by case: uncorrected naive Bayes and the average",
+        "as many as each model asks for",
+        "a slope and lapses for each model",
+        "filled with the mean of their column by the others",
+    ):
+        assert words in text, words
+    for words in ("slope in use", "lost the race", "cut at the median", "The kept features"):
+        assert words not in text, words
+    assert dict(settings_in_words(analysis.report))["effort"] == "quick"
+    assert limits(analysis.report)[0].startswith("The average is as good as its models.")
+
+
+def test_the_folder_holds_a_model_that_predicts_the_same(analysis, table, tmp_path):
+    write_folder(analysis.report, TableModel.of_training(analysis.model, table), tmp_path / "out")
+    again = honestbayes.load(tmp_path / "out" / "model.honestbayes")
+    proba = again.predict_proba(mixed_frame())
+    np.testing.assert_allclose(proba[:, 1], analysis.report.cases.fitted, rtol=0, atol=1e-12)
+    plain = json.loads((tmp_path / "out" / "report.json").read_text("ascii"))
+    assert plain["race"]["slope"] is None
+    assert plain["average"]["n_models"] == analysis.report.average.n_models
+    assert len(plain["average"]["models"]) == len(analysis.report.average.models)
+
+
+def test_one_set_of_columns_is_kept_and_its_cost_is_said(confined):
+    analysis, table = confined
+    report, found = analysis.report, analysis.report.average
+    assert len(found.columns) == 4
+    assert {c.column for c in found.columns if c.by_design} == {"g9"}
+    assert (report.race.n_kept, report.race.n_by_design) == (3, 1)
+    assert report.race.rule == "4 of 30 columns are looked at, the same by all models"
+    assert found.restriction_cost == analysis.model.restriction_cost_
+    assert all(0 <= column.selected <= 1 for column in found.columns)
+    text = words_of(render(report))
+    assert "Keeping to one set of columns costs " in text
+    assert "26 columns are looked at by no model of the average: they correlate less" in text
+    assert "3, the same for all models" in text
+    assert TableModel.of_training(analysis.model, table).columns == tuple(
+        column.column for column in found.columns
+    )
+
+
+def test_three_classes_and_missing_cells_have_a_report_too():
+    table = read(species(30), "kind")
+    found = analyse(table, Options(**QUICK), name="t")
+    assert found.report.cases.fitted.shape == (30, 3)
+    page = render(found.report)
+    assert "What the average is made of" in page
+    assert SPECIES[0] not in re.sub(r'alt="[^"]*"', "", page)
+
+
+def test_options_reach_the_estimator():
+    table = read(clinic(40), "state")
+    model = fit_model(table, Options(n_features="all", effort="quick", prevalence=0.1, seed=3))
+    assert model.n_features_to_select is None
+    assert (model.effort, model.random_state) == ("quick", 3)
+    assert model.class_prior == pytest.approx((0.9, 0.1))
+    assert tuple(model.kinds) == table.kinds
+
+
+@pytest.mark.slow
+def test_a_frame_in_memory_is_given_to_the_average_by_default(confined):
+    report = make_report(measured(), "state", keep=["g9"], n_features=3, **QUICK)
+    assert report.settings["model"] == "honest"
+    assert report.verdict == confined[0].report.verdict
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_a_browser_shows_all_of_it_without_scrolling_sideways(analysis, chromium, tmp_path, width):
+    path = tmp_path / "report.html"
+    path.write_text(render(analysis.report), encoding="utf-8")
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+    heard = []
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("dialog", lambda dialog: heard.append(dialog.message))
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    rows = page.locator("#models tbody tr").count()
+    assert rows == len(analysis.report.average.models)
+    shown = page.locator("#columns-used tbody tr").count()
+    assert shown == min(20, len(analysis.report.average.columns))
+    assert page.locator("#picture-scatter-light").is_visible()
+    assert heard == []
+    page.close()
