@@ -24,6 +24,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from commands import Commands, run_alone
 from hypothesis.database import InMemoryExampleDatabase
 
 # Where the tests may only be read, hypothesis would warn that it cannot remember its examples.
@@ -42,6 +43,17 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f"HONESTBAYES_DATA names {name}, which is not a folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def run():
+    """Run a command: its arguments, and the folder it runs in."""
+    if not hasattr(os, "fork"):
+        yield run_alone
+        return
+    commands = Commands()
+    yield commands
+    commands.close()
 
 
 @pytest.fixture
@@ -65,6 +77,9 @@ TOGETHER = ("golden", "report", "cli", "files")
 LAST = ("models", "sampling", "correction", "likelihood", "statistical", "datasets", "slow")
 """Folders that take the kernels that compile longest, and find them compiled if they come late."""
 
+SAMPLED = ("factor", "mixture", "interaction", "network")
+"""What the names of other files hold that take these kernels."""
+
 
 def _turn(item: pytest.Item) -> int:
     """Return when a test has its turn.
@@ -77,7 +92,8 @@ def _turn(item: pytest.Item) -> int:
         return 0
     if set(folders) & set(TOGETHER):
         return 2
-    return 3 if set(folders) & set(LAST) else 1
+    late = set(folders) & set(LAST) or any(word in folders[-1] for word in SAMPLED)
+    return 3 if late else 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

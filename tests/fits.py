@@ -276,7 +276,9 @@ CHAINS = {
         mutations=60,
     ),
     "factors, none": _sampled(
-        SelectiveFactorClassifier(n_factors=0, threshold=0.3, recalibrate=None, **ONCE),
+        SelectiveFactorClassifier(
+            n_factors=0, threshold=0.3, recalibrate=None, normal_scores=True, **ONCE
+        ),
         MEASURED,
         MEASURED_LABELS,
         mutations=60,

@@ -1,21 +1,7 @@
-"""One process that runs commands, one table, and one report of it."""
-
-import os
+"""One table, and one report of it."""
 
 import pytest
 from cli_tables import COMPARED, MIXED, patients, write
-from commands import Commands, run_alone
-
-
-@pytest.fixture(scope="session")
-def run():
-    """Run a command: its arguments, and the folder it runs in."""
-    if not hasattr(os, "fork"):
-        yield run_alone
-        return
-    commands = Commands()
-    yield commands
-    commands.close()
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from commands import run_alone
 
 import honestbayes
 from honestbayes.report.certainty import in_words, shown_bounds
@@ -15,7 +14,7 @@ N = 40
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(run, tmp_path_factory):
     """A folder with a table that is easy, its report, and new cases that are easier still."""
     folder = tmp_path_factory.mktemp("easy")
     rng = np.random.default_rng(0)
@@ -38,20 +37,20 @@ def place(tmp_path_factory):
         "--model",
         "mixed",
     )
-    run_alone("report", "t.csv", *words, "--out", "r", cwd=folder).done()
+    run("report", "t.csv", *words, "--out", "r", cwd=folder).done()
     return folder
 
 
-def predicted(place, *words):
+def predicted(run, place, *words):
     """The table that predict prints."""
     model = "r/model.honestbayes"
-    printed = run_alone("predict", model, "n.csv", "--interval", "0.9", *words, cwd=place).done()
+    printed = run("predict", model, "n.csv", "--interval", "0.9", *words, cwd=place).done()
     (place / "p.csv").write_text(printed, encoding="utf-8")
     return pd.read_csv(place / "p.csv")
 
 
-def test_predictions_for_people_stop_where_the_cases_end(place):
-    shown, exact = predicted(place), predicted(place, "--exact")
+def test_predictions_for_people_stop_where_the_cases_end(run, place):
+    shown, exact = predicted(run, place), predicted(run, place, "--exact")
     columns = ["probability: well", "low: well", "high: well"]
     assert list(shown.columns) == ["row", "predicted", *columns]
     assert exact[columns].to_numpy().min() < 1e-6  # the model itself goes much further
@@ -60,9 +59,9 @@ def test_predictions_for_people_stop_where_the_cases_end(place):
     assert np.array_equal(shown["predicted"], exact["predicted"])
 
 
-def test_a_rare_class_may_be_rarer_than_the_table_is_long(place):
+def test_a_rare_class_may_be_rarer_than_the_table_is_long(run, place):
     share = 0.001
-    shown = predicted(place, "--prevalence", str(share))["probability: well"]
+    shown = predicted(run, place, "--prevalence", str(share))["probability: well"]
     # The same limits on the odds, moved by Bayes' rule; half of the table is well.
     odds = share / (1 - share) / (N + 1)
     assert shown.min() == pytest.approx(odds / (1 + odds))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from grids import slow
 from scipy.special import softmax
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes import SelectiveGaussianNB
@@ -408,3 +408,45 @@ def test_frames_have_their_names():
     assert set(model.predict(frame)) <= {"well", "ill"}
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame.rename(columns=str.upper))
+
+
+# ------------------------------------------------------------------------------- normal scores
+
+
+def bend(X):
+    """Change all units, each column's by itself, and keep the order of its values."""
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    return np.exp(6 * (X - low) / (high - low))
+
+
+@few_sweeps
+@pytest.mark.usefixtures("short_folds")
+@pytest.mark.parametrize("normal_scores", [True, False])
+def test_with_normal_scores_only_the_order_of_values_matters_in_folds_too(normal_scores):
+    X, y = table(missing=0.05)
+    words = {**CHAINS, "n_factors": 1, "n_features_to_select": 4, "normal_scores": normal_scores}
+    plain = SelectiveFactorClassifier(**words).fit(X, y)
+    bent = SelectiveFactorClassifier(**words).fit(bend(X), y)
+    said = [
+        model._parts[0].log_likelihood(model._parts[0].scored(x[:, model._kept_columns()[0]]))
+        for model, x in ((plain, X), (bent, bend(X)))
+    ]
+    assert np.array_equal(*said) == normal_scores
+    # Learned from held-out rows, whose scores are interpolated in the units at hand.
+    assert (abs(plain.slope_ - bent.slope_) < 0.05) == normal_scores
+
+
+@few_sweeps
+def test_normal_scores_are_those_of_ranks_and_tables_show_the_users_units():
+    X, y = table()
+    ranks = X.argsort(axis=0).argsort(axis=0)
+    scores = norm.ppf((ranks + 0.5) / len(X))
+    words = {**SHORT, "n_factors": 1, "n_features_to_select": 4}
+    model = SelectiveFactorClassifier(**words, normal_scores=True).fit(X, y)
+    same = SelectiveFactorClassifier(**words).fit(scores, y)
+    np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(scores), rtol=1e-9)
+    shown, kept = model.feature_table(), X[:, model.get_support(indices=True)]
+    order = np.argsort(np.argsort([int(name[1:]) for name in shown.name]))
+    for centre in shown.centre:
+        low, high = np.quantile(kept, [0.1, 0.9], axis=0)[:, order]
+        assert np.all((low < centre) & (centre < high))

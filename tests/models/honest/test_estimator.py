@@ -155,6 +155,46 @@ def test_the_same_seed_gives_the_same_bits_whatever_the_number_of_jobs():
     np.testing.assert_array_equal(one, two)
 
 
+def test_time_to_go_is_said_after_the_first_fold(capsys):
+    X, y = measurements()
+    HonestClassifier(**QUICK).fit(X, y)
+    assert capsys.readouterr().err == ""
+    HonestClassifier(**QUICK, verbose=True).fit(X, y)
+    told = capsys.readouterr().err
+    assert told.startswith("\rtrying 6 candidates: fold 1 of 20, about ")
+    assert " s to go" in told
+    assert told.rstrip().endswith("fold 20 of 20")
+
+
+class StopsAfter(LogisticRegression):
+    """A classifier during whose n-th fit the user presses Ctrl-C."""
+
+    fits = 0
+    last = 0
+
+    def fit(self, X, y):
+        StopsAfter.fits += 1
+        if StopsAfter.fits == StopsAfter.last:
+            raise KeyboardInterrupt
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize(("last", "learned"), [(5, False), (6, True), (14, True)])
+def test_an_interrupt_leaves_a_model_of_the_folds_so_far_once_all_cases_were_held_out(
+    last, learned, monkeypatch
+):
+    X, y = measurements(p=10)
+    monkeypatch.setattr(StopsAfter, "fits", 0)
+    monkeypatch.setattr(StopsAfter, "last", last)
+    model = HonestClassifier(candidates=[StopsAfter()], random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert hasattr(model, "model_table_") == learned
+    if learned:
+        assert model.model_table().log_score[0] < np.log(2)
+        assert np.isfinite(model.predict_proba(X)).all()
+
+
 def test_foreign_classifiers_are_calibrated_and_averaged():
     X, y = measurements()
     given = [

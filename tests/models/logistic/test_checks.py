@@ -1,5 +1,6 @@
-"""scikit-learn's own checks, all of them."""
+"""scikit-learn's own checks, all of them; with the layer, which fits twenty more times, in slow."""
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from honestbayes import SelectiveLogistic
@@ -7,9 +8,15 @@ from honestbayes import SelectiveLogistic
 
 @parametrize_with_checks(
     [
-        SelectiveLogistic(random_state=0),
+        SelectiveLogistic(recalibrate=None, random_state=0),
         SelectiveLogistic(recalibrate=None, normal_scores=True, n_features_to_select="all"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([SelectiveLogistic(random_state=0)])
+def test_scikit_learn_checks_with_the_layer(estimator, check):
     check(estimator)

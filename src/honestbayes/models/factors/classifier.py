@@ -78,6 +78,9 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
         (cases of which the features say nothing), both learned from held-out predictions inside
         `fit`. "slope": one factor on the evidence, plugged in. Five folds, the
         same as for the number of factors.
+    normal_scores : bool, default=False
+        Whether each column becomes the normal quantile of its ranks among the training rows, so
+        that neither its unit nor single far-out values matter.
     n_chains : int, default=4
         Markov chains.
     n_samples : int, default=1000
@@ -164,7 +167,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
     """
 
     _kind: ClassVar[str] = "SelectiveFactorClassifier"
-    _absent_parameters: ClassVar[Mapping[str, Any]] = {"n_doublings": 0}
+    _absent_parameters: ClassVar[Mapping[str, Any]] = {"n_doublings": 0, "normal_scores": False}
     _kind_of_features: ClassVar[Kind] = "real"
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"factors": FactorPart}
@@ -186,6 +189,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
         recalibrate: Literal["layer", "slope"] | None = "layer",
+        normal_scores: bool = False,
         n_chains: int = 4,
         n_samples: int = 1000,
         n_warmup: int = 300,
@@ -205,6 +209,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
         self.class_pseudocounts = class_pseudocounts
         self.class_prior = class_prior
         self.recalibrate = recalibrate
+        self.normal_scores = normal_scores
         self.n_chains = n_chains
         self.n_samples = n_samples
         self.n_warmup = n_warmup

@@ -22,6 +22,7 @@ from honestbayes.models.shared.parameters import (
     check_checkpoint,
     prior_and_correction,
     selection_rule,
+    true_or_false,
     whole_number,
 )
 from honestbayes.sampling.chains import Schedule
@@ -165,7 +166,12 @@ def classifier_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Fa
         params, "heavy-tailed", auto="selection", may_learn_with_event=True
     )
     return _settings(
-        params, always_keep, prior, correction, has_shifts=bool(params["factor_shifts"])
+        params,
+        always_keep,
+        prior,
+        correction,
+        has_shifts=bool(params["factor_shifts"]),
+        normal_scores=true_or_false(params, "normal_scores"),
     )
 
 

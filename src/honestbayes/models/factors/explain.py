@@ -9,7 +9,7 @@ import numpy as np
 
 from honestbayes.models.factors.estimator import FactorChoice
 from honestbayes.models.factors.part import FactorPart
-from honestbayes.models.real.explain import MeasurementTable, correlation_with
+from honestbayes.models.real.explain import MeasurementTable, correlation_with, in_users_units
 from honestbayes.models.shared.explanation import by_design
 from honestbayes.types import FloatArray
 
@@ -45,6 +45,7 @@ def feature_table(
         by_factors = np.sum(loadings**2, axis=2)
         centre = part.drawn.standard.centre + unit * location.mean(axis=0)
         spread = unit * np.sqrt((by_factors + noise).mean(axis=0))
+        centre, spread = in_users_units(centre, spread, part.scores)
         shared = (by_factors / (by_factors + noise)).mean(axis=0)
     moments = part.fit.moments
     return FactorFeatureTable(

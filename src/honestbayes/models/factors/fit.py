@@ -67,6 +67,7 @@ class FactorSettings(SelectionSettings):
     feature_prior: RatioPriorName
     correction: Correction
     has_shifts: bool = True
+    normal_scores: bool = False
 
     def gaussian(self) -> GaussianSettings:
         """Return settings by which ratios are learned without factors, and features selected.

@@ -23,13 +23,14 @@ from honestbayes.models.factors.fit import (
 )
 from honestbayes.models.real.blocks import GaussianFit
 from honestbayes.models.real.fit import fit_moments
-from honestbayes.models.real.part import real_values
+from honestbayes.models.real.part import SCORES, real_values
 from honestbayes.models.shared.layer import EFFECTIVE_SHARE, Layer, recalibration
 from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, TrainingPart
 from honestbayes.sampling.runs import Sampling
 from honestbayes.screening.moments import screen_moments
 from honestbayes.selection import Selection
 from honestbayes.sources import Source
+from honestbayes.sources.normal_scores import NormalScores, Scored
 from honestbayes.sources.source import RowsOf
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
@@ -48,6 +49,8 @@ class FactorPart:
         What the chains have drawn; None where no feature was kept.
     choice : FactorChoice or None
         The numbers of factors that were tried, where the number was to be chosen.
+    scores : NormalScores or None
+        What makes normal scores of the kept columns, if anything.
     """
 
     fit: Annotated[GaussianFit, INLINE]
@@ -56,6 +59,7 @@ class FactorPart:
     choice: Annotated[
         FactorChoice | None, MaybeSection(kind=FactorChoice, stored_as="factor_choice")
     ] = None
+    scores: Annotated[NormalScores | None, SCORES] = None
 
     @property
     def selection(self) -> Selection:
@@ -68,8 +72,12 @@ class FactorPart:
         return self.drawn is not None and self.drawn.interrupted
 
     def read(self, X: Any, describe: Describe) -> AnyArray:
-        """Return the kept columns as numbers; NaN is missing."""
-        return real_values(X, describe)
+        """Return the kept columns as numbers or scores; NaN is missing."""
+        return self.scored(real_values(X, describe))
+
+    def scored(self, values: AnyArray) -> AnyArray:
+        """Return values of the kept columns as the model takes them."""
+        return values if self.scores is None else self.scores.apply(values)
 
     def log_likelihood(self, values: AnyArray) -> FloatArray:
         """Return log P(x | class), shape (n, C)."""
@@ -150,19 +158,22 @@ class FactorTraining(TrainingPart):
 
     def _fit(self) -> FactorPart:
         """Select, learn the distribution of ratios and variances, and run the chains."""
-        moments = screen_moments(self.source, self.labels.codes, self.labels.classes)
+        source = Scored(self.source) if self.settings.normal_scores else self.source
+        moments = screen_moments(source, self.labels.codes, self.labels.classes)
         fit = fit_moments(moments, self.settings.gaussian())
         if self.n_factors:
             fit = replace(fit, variance_prior=FACTOR_VARIANCE)
         columns = np.array(fit.selection.columns, dtype=np.int64)
-        drawn = None
+        drawn, scores = None, None
+        if isinstance(source, Scored):
+            scores = source.learned(columns)[0]
         if columns.size:
-            values = np.asarray(self.source.take(columns), dtype=float)
+            values = np.asarray(source.take(columns), dtype=float)
             kernel, standard = class_kernel(
                 values, self.labels.codes, fit, self.settings, fit.standard.unit
             )
             drawn = run_chains(kernel, standard, self.n_factors, 1, self.sampling)
-        return FactorPart(fit, self.n_factors, drawn, self.choice)
+        return FactorPart(fit, self.n_factors, drawn, self.choice, scores)
 
 
 def _fold(
@@ -181,7 +192,8 @@ def _fold(
         if fitted.interrupted:
             raise KeyboardInterrupt
         columns = np.array(fitted.selection.columns, dtype=np.int64)
-        found.append(fitted.log_likelihood(RowsOf(part.source, rows).take(columns)))
+        values = fitted.scored(RowsOf(part.source, rows).take(columns))
+        found.append(fitted.log_likelihood(values))
     return found
 
 

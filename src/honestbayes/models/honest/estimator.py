@@ -86,6 +86,8 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength, and seeds chains; an int is also the seed
         of the folds.
+    verbose : bool, default=False
+        Whether to say how long it will take, once the first fold is done, and how far it is.
 
     Attributes
     ----------
@@ -115,6 +117,9 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
     A class with a single case cannot be held out: it gets its share of the cases, whatever the
     features say, with a warning.
 
+    An interrupt (Ctrl-C) once every case has been held out leaves a model that has learned from
+    the folds so far, and is raised again.
+
     Examples
     --------
     >>> import numpy as np
@@ -142,6 +147,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         class_prior: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.candidates = candidates
         self.effort = effort
@@ -152,6 +158,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         self.class_prior = class_prior
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         """Declare what inputs are accepted."""
@@ -246,6 +253,8 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
             self.restriction_cost_ = tried.log_score - free.log_score
         members = fit_members(tried, views, labels, self.n_jobs)
         self._hold(members, tried.table, tried.log_score)
+        if tried.interrupted:
+            raise KeyboardInterrupt
 
     def _tried(
         self,
@@ -256,7 +265,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         always: BoolArray,
     ) -> Tried:
         found = [self._prepared(c, always) for c in self._candidates(facts, most)]
-        return try_candidates(found, views, labels, self.n_jobs)
+        return try_candidates(found, views, labels, self.n_jobs, verbose=bool(self.verbose))
 
     def _candidates(self, facts: Facts, most: int | None) -> list[Candidate]:
         """Return the candidates that the user wants and that suit the table."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,17 +75,34 @@ def evidence_of_fold(ready: Sequence[Ready], fold: IntArray, first: bool) -> lis
 
 
 def held_out_by_all(
-    ready: Sequence[Ready], folds: Sequence[IntArray], n_first: int, n_jobs: int | None
-) -> list[FloatArray]:
-    """Return log P(x | class) of held-out cases, shape (g, N, C), fold after fold.
+    ready: Sequence[Ready],
+    folds: Sequence[IntArray],
+    n_first: int,
+    n_jobs: int | None,
+    watch: Callable[[int], None] | None = None,
+) -> tuple[list[FloatArray], int]:
+    """Return log P(x | class) of held-out cases, each of shape (g, N, C), fold after fold.
 
     Candidates go through the folds together, so that they share what they find of the same rows.
     Those that run chains do so only in the first ``n_first`` folds, which hold out every case
-    once; what they say of a case is then repeated.
+    once; what they say of a case is then repeated. ``watch`` is told how many folds are done.
+
+    Also returns how many folds there are results of: fewer than all where the user stops it
+    (Ctrl-C) after the first ``n_first``.
     """
-    found = Parallel(n_jobs=n_jobs)(
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(evidence_of_fold)(ready, fold, place < n_first) for place, fold in enumerate(folds)
     )
+    found: list[list[Any]] = []
+    try:
+        for by_fold in results:
+            found.append(by_fold)
+            if watch is not None:
+                watch(len(found))
+    except KeyboardInterrupt:
+        if len(found) < n_first:
+            raise
+    folds = folds[: len(found)]
     result = []
     for place in range(len(ready)):
         said = np.concatenate(
@@ -97,7 +114,7 @@ def held_out_by_all(
             where[np.concatenate(folds[:n_first])] = np.arange(said.shape[1])
             said = said[:, where[rows]]
         result.append(said)
-    return result
+    return result, len(found)
 
 
 def model_evidence(model: Any, table: Any, log_prior: FloatArray, n_cases: int) -> FloatArray:

@@ -15,6 +15,7 @@ from honestbayes.models.honest.candidates import Candidate
 from honestbayes.models.honest.held_out import Ready, held_out_by_all
 from honestbayes.models.honest.members import Member
 from honestbayes.models.honest.pool import family_shares, fit_pool, pooled
+from honestbayes.models.honest.progress import FoldProgress
 from honestbayes.models.honest.tried import FREQUENCIES, ModelTable
 from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.models.shared.held_out import held_out_folds, repeats_of_folds
@@ -51,6 +52,8 @@ class Tried:
         What is shown of them.
     log_score : float
         Of the pool on the held-out cases.
+    interrupted : bool
+        Whether the user stopped it before all folds were done.
     """
 
     candidates: list[tuple[Candidate, int | None]]
@@ -58,10 +61,16 @@ class Tried:
     weights: FloatArray
     table: ModelTable
     log_score: float
+    interrupted: bool = False
 
 
 def try_candidates(
-    candidates: Sequence[Candidate], views: Views, labels: TrainingLabels, n_jobs: int | None
+    candidates: Sequence[Candidate],
+    views: Views,
+    labels: TrainingLabels,
+    n_jobs: int | None,
+    *,
+    verbose: bool = False,
 ) -> Tried:
     """Hold cases out, and learn from them the layer of each candidate and the weights of all."""
     repeats = repeats_of_folds(labels.codes.size)
@@ -77,10 +86,12 @@ def try_candidates(
     ready = [
         Ready.of(c, views.of(c.as_numbers), numbers if c.as_numbers else plain) for c in candidates
     ]
-    found = held_out_by_all(ready, folds, first, n_jobs)
-    rows = np.concatenate(folds)
+    chains = any(each.runs_chains for each in ready)
+    progress = FoldProgress(len(folds), first if chains else len(folds), len(single))
+    found, n_done = held_out_by_all(ready, folds, first, n_jobs, progress if verbose else None)
+    rows = np.concatenate(folds[:n_done])
     codes = labels.codes[rows]
-    worth = EFFECTIVE_SHARE / repeats
+    worth = EFFECTIVE_SHARE / repeats * (len(folds) / n_done)
     evidence = [each for several in found for each in several]
     layers = [fit_layer(each, codes, log_prior, worth) for each in evidence]
     said = [layer.log_proba(e, log_prior) for layer, e in zip(layers, evidence, strict=True)]
@@ -91,7 +102,8 @@ def try_candidates(
     losses.append(_loss_by_case(frequencies, rows, codes, labels.codes.size))
     whole = _loss_by_case(pooled(everything, weights, log_prior), rows, codes, labels.codes.size)
     table = _table(single, weights, layers, losses)
-    return Tried(single, layers, weights, table, float(np.nanmean(whole)))
+    score = float(np.nanmean(whole))
+    return Tried(single, layers, weights, table, score, interrupted=n_done < len(folds))
 
 
 def _untried(single: list[tuple[Candidate, int | None]], shares: FloatArray) -> Tried:

@@ -31,14 +31,16 @@ def _width(known: Known) -> Known:
     return {"n_columns": len(known["selection"].columns)}
 
 
+SCORES = MaybeSection(kind=NormalScores, absent=None, sizes=_width)
+"""What makes normal scores of the kept columns, in files; older ones have none."""
+
+
 @dataclass(frozen=True, slots=True)
 class GaussianPart:
     """Fitted real-valued features; ``scores`` is what makes normal scores of them, if anything."""
 
     fit: Annotated[GaussianFit, INLINE]
-    scores: Annotated[
-        NormalScores | None, MaybeSection(kind=NormalScores, absent=None, sizes=_width)
-    ] = None
+    scores: Annotated[NormalScores | None, SCORES] = None
 
     @property
     def selection(self) -> Selection:
