@@ -209,9 +209,9 @@ def test_benchmarks_take_their_peers_from_the_list(monkeypatch):
     found = methods(table, 2)
     expected = [peer.name for peer in PEERS if peer.name != FREQUENCIES]
     assert list(found)[-len(expected) :] == expected
-    # Indicators of levels and their products, on discrete tables, and an elastic net are no peers
-    # of reports.
-    others = ("interactions.py", "networks.py", "honest.py")
+    # Indicators of levels and their products, on discrete tables, an elastic net, and pipelines
+    # that are to be averaged are no peers of reports.
+    others = ("interactions.py", "networks.py", "honest.py", "honest_pipelines.py")
     apart = {ROOT / "benchmarks" / name for name in others}
     for path in set((ROOT / "benchmarks").glob("*.py")) - apart:
         assert "LogisticRegression" not in path.read_text(encoding="utf-8"), path.name

@@ -19,8 +19,9 @@ from honestbayes.models.binary import SelectiveBernoulliNB
 from honestbayes.models.honest import HonestClassifier
 from honestbayes.report.analysis import Progress, analyse, no_progress
 from honestbayes.report.contenders import UNCORRECTED_NAIVE
-from honestbayes.report.folder import PAGE, check_folder, write_folder
+from honestbayes.report.folder import write_folder
 from honestbayes.report.options import Options
+from honestbayes.report.places import PAGE, check_folder
 from honestbayes.report.record import Method
 from honestbayes.report.wording import percent, percent_with_interval, with_interval
 from honestbayes.tables import read_training

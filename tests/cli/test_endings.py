@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -17,7 +18,7 @@ from commands import LIMIT, environment, run_alone
 from grids import slow
 
 import honestbayes
-from honestbayes.cli import app
+from honestbayes.cli import COMMANDS
 
 BLOCK = "import sys; sys.modules['typer'] = sys.modules['rich'] = None; "
 MAIN = "from honestbayes.__main__ import main; main()"
@@ -61,9 +62,9 @@ def test_usage_version_and_help(run, tmp_path):
 def test_a_mistake_of_ours_ends_with_1_and_its_traceback(tmp_path):
     write(patients(8, 3), tmp_path / "t.csv")
     broken = (
-        "import honestbayes.cli.models as models\n"
+        "import honestbayes.report.fitting as fitting\n"
         "def broken(*_, **__): raise RuntimeError('ours')\n"
-        "models.fit_model = broken\n"
+        "fitting.fit_model = broken\n"
     )
     words = ("fit", "t.csv", "--target", "status")
     ended = run_alone(*words, cwd=tmp_path, start=("-c", broken + MAIN))
@@ -152,8 +153,10 @@ def test_progress_is_shown_on_a_terminal_and_ctrl_c_leaves_nothing(tmp_path):
 def test_no_option_looks_at_a_file_before_the_command_does():
     hints = [
         hint
-        for command in app.registered_commands
-        for hint in get_type_hints(command.callback, include_extras=True).values()
+        for name, (module, _) in COMMANDS.items()
+        for hint in get_type_hints(
+            getattr(import_module(f"honestbayes.cli.{module}"), name), include_extras=True
+        ).values()
         if get_args(hint) and get_args(hint)[0] in (Path, Path | None)
     ]
     assert len(hints) >= 10
@@ -161,6 +164,32 @@ def test_no_option_looks_at_a_file_before_the_command_does():
 
 
 OTHER_USER = 65534
+USED = [
+    *{f"honestbayes.cli.{module}" for module, _ in COMMANDS.values()},
+    "honestbayes.cli.inspection_words",
+    "honestbayes.cli.prediction_steps",
+    "honestbayes.cli.report_words",
+    "honestbayes.loading",
+    "honestbayes.tables.files",
+]
+"""What commands import while they run."""
+
+
+def test_questions_about_commands_and_files_that_are_not_there_need_no_long_import(tmp_path):
+    heavy = {"numba", "pandas", "pyarrow", "matplotlib", "sklearn", "scipy"}
+    told = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
+    questions = [("--version",), ("--help",), ("reprot",), ("predict", "m", "t.csv")]
+    questions += [(name, "--help") for name in COMMANDS]
+    questions += [(name, "t.csv", "--target", "y") for name in ("report", "fit", "select")]
+    for words in questions:
+        ended = run_alone(*words, cwd=tmp_path, start=("-c", told + MAIN))
+        assert not heavy & set(ended.err.split()), words
+
+
+def test_the_list_of_commands_has_a_line_for_each(run, tmp_path):
+    listed = run("--help", cwd=tmp_path).done()
+    for name, (_, line) in COMMANDS.items():
+        assert f"  {name:<8}  {line}\n" in listed
 
 
 @pytest.mark.skipif(
@@ -179,7 +208,7 @@ def test_what_another_user_may_not_read_is_said_in_one_line(model):
             (("inspect", "m"), "m"),
         ):
             # Modules are imported first: they may be where the other user cannot read.
-            start = f"import honestbayes.cli; {becoming}{MAIN}"
+            start = f"import {', '.join(USED)}; {becoming}{MAIN}"
             ended = run_alone(*words, cwd=folder, start=("-c", start))
             said = ended.refused()
             assert named in said

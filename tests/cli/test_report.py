@@ -21,7 +21,7 @@ from cli_tables import (
 from scipy.special import logit
 
 from honestbayes.cli.options import check_file_place
-from honestbayes.report.folder import check_folder
+from honestbayes.report.places import check_folder
 from honestbayes.tables import InputError
 
 FILES = {"report.html", "report.json", "predictions.csv", "model.honestbayes"}

@@ -156,11 +156,10 @@ CARD = dedent(
     """The card of the toy."""
 
     from honestbayes.models.shared.card import Card
-    from honestbayes.models.toy.estimator import ToyClassifier
 
     CARDS = (
         Card(
-            estimator=ToyClassifier,
+            path="toy.estimator.ToyClassifier",
             name="toy",
             title="toy",
             summary="numbers around a centre of each class",

@@ -16,9 +16,10 @@ from honestbayes.evaluation import cross_validate
 from honestbayes.report.analysis import analyse
 from honestbayes.report.contenders import CORRECTED, CORRECTED_SLOPE, UNCORRECTED
 from honestbayes.report.fitting import fit_model
-from honestbayes.report.folder import check_folder, write_folder
+from honestbayes.report.folder import write_folder
 from honestbayes.report.notebook import make_report
 from honestbayes.report.options import Options
+from honestbayes.report.places import check_folder
 from honestbayes.tables import InputError, read_training
 from honestbayes.tables.memory import frame_table
 from honestbayes.tables.model import TableModel

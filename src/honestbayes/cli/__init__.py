@@ -1,27 +1,73 @@
-"""The command line: arguments in, messages and exit codes out."""
+"""The command line: arguments in, messages and exit codes out.
+
+A command's module is imported when the command is called, so that ``--help``, ``--version`` and a
+mistyped word are answered at once.
+"""
 
 from __future__ import annotations
 
-import typer
+from importlib import import_module
+from typing import Any
 
-from honestbayes.cli.demo import demo
-from honestbayes.cli.inspection import inspect
-from honestbayes.cli.models import fit
-from honestbayes.cli.predictions import evaluate, predict
-from honestbayes.cli.report import report
-from honestbayes.cli.select import select
-from honestbayes.cli.sequence import sequence
+import typer
+from typer.core import TyperGroup
+
+COMMANDS = {
+    "report": ("report", "Evaluate honestly, fit, and write a report with the model."),
+    "fit": ("models", "Fit a model on all rows and save it, without an evaluation."),
+    "predict": ("predictions", "Predict a table of any length; the result is CSV."),
+    "evaluate": ("predictions", "Judge a model on a table that it has not seen."),
+    "inspect": ("inspection", "Show what a model file holds."),
+    "select": ("select", "Select columns for the sake of probabilities."),
+    "sequence": ("sequence", "Learn what follows what in a sequence."),
+    "demo": ("demo", "Compare claims with what happens, on data of the package."),
+}
+"""The module of each command, and its line in the list of all."""
+
+_SETTINGS: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+}
+
+
+class Commands(TyperGroup):
+    """The commands, each imported when it is called."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        # For who suggests the right word for a wrong one.
+        self.commands = dict.fromkeys(COMMANDS, typer.core.TyperCommand(None))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names, in the order of the help."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command; None where there is none of this name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"honestbayes.cli.{COMMANDS[cmd_name][0]}")
+        single = typer.Typer(**_SETTINGS)
+        single.command(cmd_name)(getattr(module, cmd_name))
+        return typer.main.get_command(single)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of all commands, without importing them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
 
 app = typer.Typer(
+    cls=Commands,
     name="honestbayes",
     help="Probabilities that stay honest after feature selection.",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    **_SETTINGS,
 )
-for command in (report, fit, predict, evaluate, inspect, select, sequence, demo):
-    app.command()(command)
 
 
 def _version(wanted: bool) -> None:

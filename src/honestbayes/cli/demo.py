@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from honestbayes.cli.messages import one_line_errors, progress
-from honestbayes.demo import main
 
 
 @one_line_errors
@@ -18,5 +17,7 @@ def demo(
     ] = Path("honestbayes-demo"),
 ) -> None:
     """Compare claimed with actual error on simulated and real data, and write a report."""
+    from honestbayes.demo import main
+
     with progress(quiet=False) as bars:
         main(out, bars)

@@ -8,16 +8,16 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from honestbayes.files import ModelFileError
-from honestbayes.report.analysis import Progress as ProgressLike
-from honestbayes.report.analysis import no_progress
-from honestbayes.tables import DoubtfulTable, InputError
+from honestbayes.files.errors import ModelFileError
+from honestbayes.tables.errors import DoubtfulTable, InputError
+
+if TYPE_CHECKING:
+    from honestbayes.report.analysis import Progress as ProgressLike
 
 BAD_INPUT = 2
 
@@ -125,8 +125,16 @@ def progress(*, quiet: bool) -> Iterator[ProgressLike]:
     """Show bars on a terminal, and nothing elsewhere."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield no_progress
+        yield lambda _description, _total: lambda: None
         return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from honestbayes.cli import options as given
 from honestbayes.cli import reading
 from honestbayes.cli.messages import bad_input, one_line_errors, progress, say
-from honestbayes.cli.report import cases_in_words, stem
-from honestbayes.files import ModelFileError, read_archive
-from honestbayes.loading import load
-from honestbayes.report.fitting import fit_model
+from honestbayes.files.errors import ModelFileError
 from honestbayes.report.options import Options
-from honestbayes.tables import InputError, read_training
-from honestbayes.tables.model import TableModel
+from honestbayes.tables.errors import InputError
+
+if TYPE_CHECKING:
+    from honestbayes.tables.model import TableModel
 
 
 @one_line_errors
@@ -57,9 +55,14 @@ def fit(
     given.check_model(model, features, threshold, order, missing_as_level, effort=effort)
     shares = given.prevalence_of(prevalence)
     kinds = reading.kinds_of(categorical, measured, flags)
-    place = Path(f"{stem(table)}.honestbayes") if out is None else out
+    place = Path(f"{given.stem(table)}.honestbayes") if out is None else out
     check_replaceable(place)
     file = reading.opened(table, delimiter, max_size, decimal, encoding, missing)
+    from honestbayes.cli.report_words import cases_in_words
+    from honestbayes.report.fitting import fit_model
+    from honestbayes.tables import read_training
+    from honestbayes.tables.model import TableModel
+
     chosen = Options(
         n_features=given.number_of_features(features),
         threshold=threshold,
@@ -93,7 +96,7 @@ def fit(
     if not quiet:
         for note in data.notes:
             say(f"Note: {note}")
-        counts = tuple(np.bincount(data.y, minlength=len(data.labels)).tolist())
+        counts = tuple(data.class_counts())
         say(f"{cases_in_words(data.labels, counts)}; {_fitted_in_words(fitted, data.X.shape[1])}")
         say(f"Model: {place}", wrap=False)
 
@@ -117,6 +120,8 @@ def check_replaceable(place: Path, option: str = "--out") -> None:
     given.check_file_place(place)
     if not place.exists():
         return
+    from honestbayes.files import read_archive
+
     try:
         read_archive(place)
     except ModelFileError:
@@ -126,11 +131,14 @@ def check_replaceable(place: Path, option: str = "--out") -> None:
 
 def loaded(path: Path) -> TableModel:
     """Load a model that takes tables."""
+    if not path.exists():  # said before what takes long to import
+        msg = f"there is no file {path.name}; check its name and folder."
+        raise InputError(msg)
+    from honestbayes.loading import load
+    from honestbayes.tables.model import TableModel
+
     try:
         model = load(path)
-    except FileNotFoundError:
-        msg = f"there is no file {path.name}; check its name and folder."
-        raise InputError(msg) from None
     except IsADirectoryError:
         msg = f"{path.name} is a folder; give a model file."
         raise InputError(msg) from None

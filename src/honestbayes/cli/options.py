@@ -6,14 +6,11 @@ import math
 import shlex
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 import typer
 
 from honestbayes.models.cards import table_cards
-from honestbayes.report.fitting import largest_race
-from honestbayes.report.folder import check_parent
 from honestbayes.report.options import (
     Options,
     refuse_choice_of_number,
@@ -21,7 +18,11 @@ from honestbayes.report.options import (
     refuse_selection,
     refuse_threshold,
 )
-from honestbayes.tables import InputError, TrainingTable
+from honestbayes.report.places import check_parent
+from honestbayes.tables.errors import InputError
+
+if TYPE_CHECKING:
+    from honestbayes.tables import TrainingTable
 
 DEFAULT_MAX_SIZE = 4.0
 
@@ -243,6 +244,8 @@ def check_model(
 
 def check_fits(options: Options, table: TrainingTable) -> None:
     """Refuse what this table is too small for, in the words of the options."""
+    from honestbayes.report.fitting import largest_race
+
     number, racing = options.n_features, largest_race(table, options)
     if isinstance(number, int) and number > racing:
         several = options.card.by_kind and len(set(table.kinds)) > 1
@@ -261,7 +264,7 @@ def check_fits(options: Options, table: TrainingTable) -> None:
 
 def check_evaluation(options: Options, table: TrainingTable) -> None:
     """Refuse more folds than a class has cases, or than there are groups."""
-    counts = np.bincount(table.y, minlength=len(table.labels)).tolist()
+    counts = table.class_counts()
     if options.n_features == "cv" and max(counts) < ENOUGH_FOR_AUTO:
         msg = (
             f"--features auto needs {ENOUGH_FOR_AUTO} cases of a class, and there are "
@@ -300,6 +303,15 @@ def check_file_place(place: Path) -> None:
         msg = f"{place.name} is not an ordinary file; choose another --out."
         raise InputError(msg)
     check_parent(place)
+
+
+def stem(table: Path) -> str:
+    """Return the table's name without its suffixes.
+
+    >>> stem(Path("data/expression.csv.gz"))
+    'expression'
+    """
+    return table.name.removesuffix(".gz").rsplit(".", 1)[0] or table.name
 
 
 def shareable(path: Path) -> str:

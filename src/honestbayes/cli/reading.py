@@ -6,13 +6,16 @@ import math
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honestbayes.sources.kinds import Kind
-from honestbayes.tables import InputError, TableFile, open_table
-from honestbayes.tables.errors import shown
+from honestbayes.tables.errors import InputError, shown
+from honestbayes.tables.formats import recognise
+
+if TYPE_CHECKING:
+    from honestbayes.sources.kinds import Kind
+    from honestbayes.tables import TableFile
 
 GIGABYTE = 1 << 30
 
@@ -69,6 +72,9 @@ def opened(
     missing: str | None = None,
 ) -> TableFile:
     """Open a table with the limits of the user."""
+    recognise(path)  # what is wrong with a file is said before what takes long to import
+    from honestbayes.tables import open_table
+
     return open_table(
         path,
         delimiter=delimiter,

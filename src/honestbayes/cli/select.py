@@ -6,31 +6,17 @@ import json
 import math
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
 
 from honestbayes.cli import options as given
 from honestbayes.cli import reading
 from honestbayes.cli.messages import bad_input, one_line_errors, progress
-from honestbayes.cli.report import stem
-from honestbayes.cli.selection_choices import (
-    DEFAULT_FOLDS,
-    DEFAULT_PATIENCE,
-    Choices,
-    fitted_selector,
-)
-from honestbayes.cli.selection_folder import check_selection_folder, write_selection
-from honestbayes.cli.selection_inclusion import inclusion_contents
-from honestbayes.cli.selection_words import kept_names, print_selection
-from honestbayes.report.record import plain_data
-from honestbayes.search.sampled import SubsetSampler
-from honestbayes.search.selector import ProbabilitySelector, TableSelector
-from honestbayes.tables import InputError, TableFile, TrainingTable, read_training
-from honestbayes.tables.conversion import to_numbers
-from honestbayes.tables.errors import shown
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.tables.errors import InputError
+from honestbayes.tables.formats import recognise
+
+DEFAULT_PATIENCE, DEFAULT_FOLDS = 5, 5
 
 
 class Method(StrEnum):
@@ -142,6 +128,8 @@ def select(
 ) -> None:
     """Select the columns with which the probabilities of naive Bayes are best."""
     given.check_jobs(jobs, "threads")
+    from honestbayes.cli.selection_choices import Choices, fitted_selector
+
     if method == Method.sampled and weights is not None:
         msg = "the sampled method counts rows whole; leave out --weights."
         raise InputError(msg)
@@ -161,13 +149,20 @@ def select(
         seed=seed,
         n_jobs=jobs,
     )
-    folder = Path(f"{stem(table)}-selection") if out is None else out
+    recognise(table)  # what is wrong with a file is said before what takes long to import
+    from honestbayes.cli.selection_folder import check_selection_folder, write_selection
+    from honestbayes.cli.selection_steps import contents, not_candidates, row_weights
+    from honestbayes.cli.selection_words import print_selection
+    from honestbayes.report.record import plain_data
+    from honestbayes.tables import read_training
+
+    folder = Path(f"{given.stem(table)}-selection") if out is None else out
     check_selection_folder(folder, table)
     command = given.repeating_command(context, "jobs", "quiet", "as_json")
     file = reading.opened(table, delimiter, max_size, decimal, encoding, missing)
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
-        left_out = _not_candidates(
+        left_out = not_candidates(
             file,
             weights,
             ignore or [],
@@ -201,62 +196,3 @@ def select(
         typer.echo(json.dumps(plain_data(found), allow_nan=False, indent=1))
     elif not quiet:
         print_selection(selector, data, file.name, folder)
-
-
-def _not_candidates(
-    file: TableFile, weights: str | None, ignore: list[str], roles: dict[str | None, str]
-) -> list[str]:
-    """Return the columns to ignore, and that of the weights, which has no other role."""
-    if weights is None:
-        return ignore
-    file.require((weights,))
-    taken = roles | dict.fromkeys(ignore, "a column to ignore")
-    if weights in taken:
-        msg = (
-            f"column {shown(weights)} is given as the weights and as {taken[weights]}; choose one."
-        )
-        raise InputError(msg)
-    return [*ignore, weights]
-
-
-def row_weights(file: TableFile, name: str, row_numbers: IntArray) -> FloatArray:
-    """Return what each row that has a class counts; refuse what is no weight."""
-    column = file.read([name])[name]
-    values = to_numbers(column, name, decimal=file.decimal_of(name))[row_numbers - 1]
-    wrong = np.flatnonzero(~(values >= 0))
-    if wrong.size:
-        value = float(values[wrong[0]])
-        what = "has no value" if np.isnan(value) else f"holds {value:g}"
-        msg = (
-            f"the column of weights {shown(name)} {what} in row {row_numbers[wrong[0]]:,}; give "
-            "each row a number from 0 on."
-        )
-        raise InputError(msg)
-    return values
-
-
-def contents(
-    selector: TableSelector, data: TrainingTable, name: str, command: str
-) -> dict[str, Any]:
-    """Return all that is known of a selection as data."""
-    counts = np.bincount(data.y, minlength=len(data.labels))
-    found = {
-        "table": name,
-        "command": command,
-        "n_cases": data.y.size,
-        "class_counts": dict(zip(data.labels, counts.tolist(), strict=True)),
-        "n_columns": selector.n_features_in_,
-        "kept": [str(name) for name in kept_names(selector)],
-    }
-    if isinstance(selector, SubsetSampler):
-        return found | inclusion_contents(selector) | {"notes": data.notes}
-    assert isinstance(selector, ProbabilitySelector)
-    path = selector.path_
-    return found | {
-        "without_columns": {
-            "train_score": path.train_score[0],
-            "held_out_score": path.held_out_score[0],
-        },
-        "path": path.table(),
-        "notes": data.notes,
-    }

@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
 import typer
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from honestbayes.cli.options import check_folds
-from honestbayes.search.boosted import BoostedProbabilitySelector
-from honestbayes.search.forward import ForwardProbabilitySelector
-from honestbayes.search.sampled import SubsetSampler
-from honestbayes.search.selector import TableSelector
-from honestbayes.tables import InputError, TrainingTable
-from honestbayes.types import FloatArray
+from honestbayes.cli.select import DEFAULT_FOLDS, DEFAULT_PATIENCE
+from honestbayes.tables.errors import InputError
 
-DEFAULT_FOLDS = 5
-DEFAULT_PATIENCE = 5
+if TYPE_CHECKING:
+    from honestbayes.search.boosted import BoostedProbabilitySelector
+    from honestbayes.search.forward import ForwardProbabilitySelector
+    from honestbayes.search.sampled import SubsetSampler
+    from honestbayes.search.selector import TableSelector
+    from honestbayes.tables import TrainingTable
+    from honestbayes.types import FloatArray
+
 DEFAULT_ROUNDS = 10
 
 
@@ -205,6 +205,10 @@ def fitted_selector(
     chosen: Choices, data: TrainingTable, weight: FloatArray | None
 ) -> TableSelector:
     """Select, by a table whose columns are those of the file."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+    from honestbayes.search import BoostedProbabilitySelector, ForwardProbabilitySelector
+
     if chosen.method == "sampled":
         return _fitted_sampler(chosen, data)
     held_out: Any = chosen.held_out
@@ -239,6 +243,10 @@ def fitted_selector(
 
 def _fitted_sampler(chosen: Choices, data: TrainingTable) -> SubsetSampler:
     """Draw subsets of the columns; what chains lack is said with the result."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from honestbayes.search import SubsetSampler
+
     number: Any = chosen.features
     sampler = SubsetSampler(
         prior="sizes" if chosen.expected is None else ("poisson", chosen.expected),

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from honestbayes.cli.selection_inclusion import INCLUSION, INCLUSION_PICTURE, inclusion_table
 from honestbayes.files import ModelFileError, read_archive, whole_folder
 from honestbayes.plots import InclusionDisplay, SelectionPathDisplay
-from honestbayes.report.folder import check_parent, safe_cell
+from honestbayes.report.folder import safe_cell
+from honestbayes.report.places import check_parent
 from honestbayes.search import SELECTORS, ProbabilitySelector, SubsetSampler, TableSelector
 from honestbayes.tables import InputError, TableFile
 from honestbayes.tables.conversion import to_text

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from honestbayes.cli.messages import say, word
-from honestbayes.cli.report import cases_in_words
+from honestbayes.cli.report_words import cases_in_words
 from honestbayes.cli.selection_folder import PATH, REDUCED, files_of
 from honestbayes.cli.selection_inclusion import table_of_inclusion, words_of_inclusion
 from honestbayes.search.path import SelectionPath

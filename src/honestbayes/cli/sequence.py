@@ -14,11 +14,7 @@ from honestbayes.cli import options as given
 from honestbayes.cli import reading
 from honestbayes.cli.messages import bad_input, one_line_errors, progress
 from honestbayes.cli.models import check_replaceable
-from honestbayes.cli.sequence_words import print_sequence
-from honestbayes.report.record import plain_data
-from honestbayes.report.sequences import SequenceOptions, fit_sequence
-from honestbayes.tables import InputError
-from honestbayes.tables.sequences import read_characters, read_column, vowels_and_consonants
+from honestbayes.tables.errors import InputError
 
 
 class Collapse(StrEnum):
@@ -88,6 +84,11 @@ def sequence(
     _check_roles(column, lines, collapse)
     if save is not None:
         check_replaceable(save, "--save")
+    from honestbayes.cli.sequence_words import print_sequence
+    from honestbayes.report.record import plain_data
+    from honestbayes.report.sequences import SequenceOptions, fit_sequence
+    from honestbayes.tables.sequences import read_characters, read_column, vowels_and_consonants
+
     with progress(quiet=quiet or as_json) as bars:
         bars("Reading", 0)
         symbols: Sequence[str]

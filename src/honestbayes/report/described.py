@@ -59,7 +59,7 @@ def data_summary(table: TrainingTable, name: str) -> DataSummary:
         target=table.target,
         labels=table.labels,
         n_cases=int(table.y.size),
-        class_counts=tuple(np.bincount(table.y, minlength=len(table.labels)).tolist()),
+        class_counts=tuple(table.class_counts()),
         n_groups=None if table.groups is None else int(np.unique(table.groups).size),
         n_binary=kinds("binary"),
         n_real=kinds("real"),

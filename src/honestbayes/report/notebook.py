@@ -10,8 +10,9 @@ from typing import Any
 
 from honestbayes.report.analysis import analyse
 from honestbayes.report.fitting import with_room
-from honestbayes.report.folder import check_folder, write_folder
+from honestbayes.report.folder import write_folder
 from honestbayes.report.options import Options
+from honestbayes.report.places import check_folder
 from honestbayes.report.record import Report
 from honestbayes.sources.kinds import Kind
 from honestbayes.tables import read_training

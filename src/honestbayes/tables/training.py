@@ -83,9 +83,14 @@ class TrainingTable:
     missing: tuple[str, ...] = ()
     decided: tuple[str, ...] = ()
 
+    def class_counts(self) -> list[int]:
+        """Return how many cases each class has."""
+        counts: list[int] = np.bincount(self.y, minlength=len(self.labels)).tolist()
+        return counts
+
     def most_folds(self) -> tuple[int, str, str]:
         """Return how many folds there is room for, and by what: "class 'a' has", "cases"."""
-        counts = np.bincount(self.y, minlength=len(self.labels)).tolist()
+        counts = self.class_counts()
         smaller = counts.index(min(counts))
         n_groups = None if self.groups is None else len(set(self.groups.tolist()))
         if n_groups is not None and n_groups < counts[smaller]:

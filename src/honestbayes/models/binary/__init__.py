@@ -1,7 +1,6 @@
 """Binary features, two classes: the model of Li, Zhang and Neal, and its learned prior."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-
-__all__ = ["SelectiveBernoulliNB"]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

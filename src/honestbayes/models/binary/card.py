@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.models.shared.card import Card
 
 CARDS = (
     Card(
-        estimator=SelectiveBernoulliNB,
+        path="binary.estimator.SelectiveBernoulliNB",
         name="binary",
         place=1,
         summary="numbers are cut at the median, and each level of a text column becomes a "

@@ -1,8 +1,6 @@
 """Categorical features, two classes or more."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.categorical.estimator import SelectiveCategoricalNB
-from honestbayes.models.categorical.explain import CategoricalFeatureTable, level_word
-
-__all__ = ["CategoricalFeatureTable", "SelectiveCategoricalNB", "level_word"]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

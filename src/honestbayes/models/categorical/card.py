@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from honestbayes.models.categorical.estimator import SelectiveCategoricalNB
 from honestbayes.models.shared.card import Card
 
-CARDS = (Card(estimator=SelectiveCategoricalNB),)
+CARDS = (Card(path="categorical.estimator.SelectiveCategoricalNB"),)

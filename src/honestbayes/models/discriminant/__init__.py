@@ -1,7 +1,6 @@
 """Real-valued features that move together: Gaussian classes with one shrunken covariance."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.discriminant.estimator import SelectiveDiscriminant
-
-__all__ = ["SelectiveDiscriminant"]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from honestbayes.models.discriminant.estimator import SelectiveDiscriminant
 from honestbayes.models.shared.card import Card
 
 CARDS = (
     Card(
-        estimator=SelectiveDiscriminant,
+        path="discriminant.estimator.SelectiveDiscriminant",
         name="discriminant",
         title="discriminant",
         place=6,

@@ -1,9 +1,6 @@
 """Real-valued features that move together: latent factors, for classes or a response."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.factors.classifier import SelectiveFactorClassifier
-from honestbayes.models.factors.explain import Factors
-from honestbayes.models.factors.regressor import SelectiveFactorRegressor
-
-__all__ = ["Factors", "SelectiveFactorClassifier", "SelectiveFactorRegressor"]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

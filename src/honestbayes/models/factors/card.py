@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from honestbayes.models.factors.classifier import SelectiveFactorClassifier
-from honestbayes.models.factors.regressor import SelectiveFactorRegressor
 from honestbayes.models.shared.card import Card
 
 CARDS = (
     Card(
-        estimator=SelectiveFactorClassifier,
+        path="factors.classifier.SelectiveFactorClassifier",
         name="factors",
         title="factor model",
         place=3,
@@ -24,5 +22,5 @@ CARDS = (
         in_folds={"n_chains": 2, "n_samples": 300, "n_warmup": 300, "n_doublings": 0},
         final={"n_chains": 4, "n_samples": 1000, "n_warmup": 300, "n_doublings": 3},
     ),
-    Card(estimator=SelectiveFactorRegressor, title="factor model of a response"),
+    Card(path="factors.regressor.SelectiveFactorRegressor", title="factor model of a response"),
 )

@@ -1,8 +1,6 @@
 """The average of all models that suit a table, weighed and calibrated on held-out cases."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.honest.estimator import HonestClassifier
-from honestbayes.models.honest.explain import MadeOf
-
-__all__ = ["HonestClassifier", "MadeOf"]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

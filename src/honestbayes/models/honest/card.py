@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from honestbayes.models.honest.estimator import HonestClassifier
 from honestbayes.models.shared.card import Card
 
 CARDS = (
     Card(
-        estimator=HonestClassifier,
+        path="honest.estimator.HonestClassifier",
         name="honest",
         title="average of models",
         place=-1,

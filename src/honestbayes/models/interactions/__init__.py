@@ -1,18 +1,6 @@
 """Categorical features or states of sequences with interactions of any order."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.interactions.estimator import InteractionClassifier
-from honestbayes.models.interactions.explain import Interactions
-from honestbayes.models.interactions.fit import find_groups
-from honestbayes.models.interactions.regressor import InteractionRegressor
-from honestbayes.models.interactions.sequence import SequenceClassifier, windows
-
-__all__ = [
-    "InteractionClassifier",
-    "InteractionRegressor",
-    "Interactions",
-    "SequenceClassifier",
-    "find_groups",
-    "windows",
-]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

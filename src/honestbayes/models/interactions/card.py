@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from honestbayes.models.interactions.estimator import InteractionClassifier
-from honestbayes.models.interactions.regressor import InteractionRegressor
-from honestbayes.models.interactions.sequence import SequenceClassifier
 from honestbayes.models.shared.card import Card
 
 CARDS = (
     Card(
-        estimator=InteractionClassifier,
+        path="interactions.estimator.InteractionClassifier",
         name="interactions",
         title="model with interactions",
         place=4,
@@ -32,6 +29,10 @@ CARDS = (
         in_folds={"n_chains": 2, "n_samples": 150, "n_warmup": 50, "n_doublings": 0},
         final={"n_chains": 4, "n_samples": 250, "n_warmup": 100, "n_doublings": 2},
     ),
-    Card(estimator=InteractionRegressor, title="regression with interactions", sampled=True),
-    Card(estimator=SequenceClassifier, title="model of sequences", sampled=True),
+    Card(
+        path="interactions.regressor.InteractionRegressor",
+        title="regression with interactions",
+        sampled=True,
+    ),
+    Card(path="interactions.sequence.SequenceClassifier", title="model of sequences", sampled=True),
 )

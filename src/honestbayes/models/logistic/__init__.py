@@ -1,7 +1,6 @@
 """Bayesian logistic regression on the kept features."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.logistic.estimator import SelectiveLogistic
-
-__all__ = ["SelectiveLogistic"]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from honestbayes.models.logistic.estimator import SelectiveLogistic
 from honestbayes.models.shared.card import Card
 
 CARDS = (
     Card(
-        estimator=SelectiveLogistic,
+        path="logistic.estimator.SelectiveLogistic",
         name="logistic",
         title="logistic regression",
         place=6,

@@ -1,7 +1,6 @@
 """Binary, categorical and real-valued features in one table."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.mixed.estimator import SelectiveMixedNB
-
-__all__ = ["SelectiveMixedNB"]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

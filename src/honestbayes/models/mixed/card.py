@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from honestbayes.models.mixed.estimator import SelectiveMixedNB
 from honestbayes.models.shared.card import Card
 
 CARDS = (
     Card(
-        estimator=SelectiveMixedNB,
+        path="mixed.estimator.SelectiveMixedNB",
         name="mixed",
         place=0,
         summary="numbers stay numbers, text columns are categories",

@@ -1,8 +1,6 @@
 """Two-component mixture of binary features."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.mixture.estimator import SelectiveMixture
-from honestbayes.models.mixture.explain import Components
-
-__all__ = ["Components", "SelectiveMixture"]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from honestbayes.models.mixture.estimator import SelectiveMixture
 from honestbayes.models.shared.card import Card
 
 CARDS = (
     Card(
-        estimator=SelectiveMixture,
+        path="mixture.estimator.SelectiveMixture",
         name="mixture",
         title="mixture",
         place=2,

@@ -1,8 +1,6 @@
 """Bayesian network classifiers, drawn from their posterior distribution."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.networks.estimator import AveragedNetworkClassifier
-from honestbayes.models.networks.explain import Edges
-
-__all__ = ["AveragedNetworkClassifier", "Edges"]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

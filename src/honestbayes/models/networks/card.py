@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from honestbayes.models.networks.estimator import AveragedNetworkClassifier
 from honestbayes.models.shared.card import Card
 
 CARDS = (
     Card(
-        estimator=AveragedNetworkClassifier,
+        path="networks.estimator.AveragedNetworkClassifier",
         name="networks",
         title="average over networks",
         place=5,

@@ -1,24 +1,6 @@
 """Plain naive Bayes for discrete features, and bins of real-valued ones."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.plain.counts import LevelCounts, count_levels
-from honestbayes.models.plain.estimator import DiscreteNB
-from honestbayes.models.plain.fields import (
-    KindsInTable,
-    KnowsTable,
-    Shares,
-    Smoothing,
-    WholeParameter,
-)
-
-__all__ = [
-    "DiscreteNB",
-    "KindsInTable",
-    "KnowsTable",
-    "LevelCounts",
-    "Shares",
-    "Smoothing",
-    "WholeParameter",
-    "count_levels",
-]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

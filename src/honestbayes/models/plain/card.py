@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from honestbayes.models.plain.estimator import DiscreteNB
 from honestbayes.models.shared.card import Card
 
-CARDS = (Card(estimator=DiscreteNB),)
+CARDS = (Card(path="plain.estimator.DiscreteNB"),)

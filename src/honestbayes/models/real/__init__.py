@@ -1,8 +1,6 @@
 """Real-valued features, two classes or more."""
 
-from __future__ import annotations
+import lazy_loader
 
-from honestbayes.models.real.estimator import SelectiveGaussianNB
-from honestbayes.models.real.explain import correlation_with
-
-__all__ = ["SelectiveGaussianNB", "correlation_with"]
+# Names are imported when they are first asked for: __init__.pyi says where from.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from honestbayes.models.real.estimator import SelectiveGaussianNB
 from honestbayes.models.shared.card import Card
 
-CARDS = (Card(estimator=SelectiveGaussianNB),)
+CARDS = (Card(path="real.estimator.SelectiveGaussianNB"),)

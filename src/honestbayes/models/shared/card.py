@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 
@@ -13,8 +14,9 @@ class Card:
 
     Attributes
     ----------
-    estimator : type
-        The class.
+    path : str
+        Where the estimator is, below ``honestbayes.models``: it is imported when it is needed, so
+        that ``--help`` can speak of all models at once.
     name : str or None
         The word of ``--model``; None where a table cannot be given to it.
     title : str
@@ -69,7 +71,7 @@ class Card:
         Words for the fits of a cross-validation, and for the fit to all rows after them.
     """
 
-    estimator: type[Any]
+    path: str
     name: str | None = None
     title: str = "naive Bayes"
     place: int = 100
@@ -96,10 +98,15 @@ class Card:
     final: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def estimator(self) -> Any:
+        """The class."""
+        module, _, name = self.path.rpartition(".")
+        return getattr(import_module(f"honestbayes.models.{module}"), name)
+
+    @property
     def kind(self) -> str:
-        """What files call the estimator."""
-        kind: str = self.estimator._kind
-        return kind
+        """What files call the estimator: the name of its class."""
+        return self.path.rpartition(".")[2]
 
     @property
     def selects(self) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from honestbayes.models.shared.card import Card
-from honestbayes.models.subsets.estimator import AveragedNB
 
 CARDS = (
-    Card(estimator=AveragedNB, title="naive Bayes averaged over subsets of features", sampled=True),
+    Card(
+        path="subsets.estimator.AveragedNB",
+        title="naive Bayes averaged over subsets of features",
+        sampled=True,
+    ),
 )

@@ -1,0 +1,168 @@
+"""What ``honestbayes predict`` and ``evaluate`` do with the parts of a table."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from honestbayes.cli.messages import bad_input, say, tell, word
+from honestbayes.files import whole_file
+from honestbayes.metrics import Summary
+from honestbayes.metrics.per_case import top_class
+from honestbayes.report.certainty import as_shown, shown_bounds
+from honestbayes.report.folder import safe_cell
+from honestbayes.tables import InputError, TableFile
+from honestbayes.tables.errors import listed, shown
+from honestbayes.tables.model import TableModel
+from honestbayes.types import BoolArray, FloatArray
+
+_HEADER = re.compile(rb"row,(identifier,)?predicted,\"?probability(: [^\n]*)?\n(1,|$)")
+"""How files begin that this command wrote; older ones have no class in the header."""
+
+_FIRST_BYTES = 1 << 16
+
+TRAINING_ROWS = (
+    "These are the rows that the model was trained on: the figures say nothing about new cases. "
+    "Give a table that the model has not seen, or read the report's held-out figures."
+)
+
+
+def holds_predictions(place: Path) -> bool:
+    """Whether a file begins as those that this command writes; an empty one may go too."""
+    with place.open("rb") as stream:
+        start = stream.read(_FIRST_BYTES)
+    return not start or _HEADER.match(start) is not None
+
+
+def predictions_of(
+    fitted: TableModel, features: Any, prior: tuple[float, ...] | None, interval: float | None
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return the probability of each class, and the bounds of intervals where asked for."""
+    with bad_input():
+        proba = fitted.estimator.predict_proba(features, class_prior=prior)
+        if interval is None:
+            return proba, None
+        bounds = fitted.estimator.predict_proba_interval(features, interval, class_prior=prior)
+        return proba, bounds
+
+
+def limited(
+    fitted: TableModel,
+    proba: FloatArray,
+    bounds: FloatArray | None,
+    prior: tuple[float, ...] | None,
+) -> tuple[FloatArray, FloatArray | None]:
+    """Move probabilities, and bounds of intervals, to where people may read them."""
+    estimator = fitted.estimator
+    limits = shown_bounds(estimator.class_count_, estimator.class_prior if prior is None else prior)
+    if bounds is not None:
+        two = bounds.ndim == 2  # (n, 2), of the positive class; of several (n, C, 2)
+        low, high = np.moveaxis(limits[1] if two else limits[:, None], -1, 0)
+        bounds = np.clip(bounds, low, high)
+    return as_shown(proba, limits), bounds
+
+
+def titles_of(labels: tuple[str, ...], interval: float | None) -> list[str]:
+    """Name the columns of probabilities: of the positive class, or of each of several."""
+    titles = ["probability"] if interval is None else ["probability", "low", "high"]
+    classes = labels[1:] if len(labels) == 2 else labels
+    return [safe_cell(f"{title}: {label}") for label in classes for title in titles]
+
+
+def lines_of(
+    labels: tuple[str, ...],
+    proba: FloatArray,
+    bounds: FloatArray | None,
+    identifiers: list[str | None] | None,
+    first: int,
+) -> Iterator[list[Any]]:
+    """Yield the cells of each row, in the order of `titles_of`."""
+    shown_labels = [safe_cell(label) for label in labels]
+    chosen = top_class(proba).tolist()
+    columns = proba[:, 1:] if len(labels) == 2 else proba
+    if bounds is not None:
+        by_class = bounds[:, None] if len(labels) == 2 else bounds
+        columns = np.concatenate([columns[:, :, None], by_class], axis=2).reshape(len(proba), -1)
+    for position, numbers in enumerate(columns.tolist()):
+        names = [] if identifiers is None else [safe_cell(identifiers[position] or "")]
+        cells = (f"{number:.12g}" for number in numbers)
+        yield [first + position, *names, shown_labels[chosen[position]], *cells]
+
+
+@contextmanager
+def csv_output(out: Path | None) -> Iterator[TextIO]:
+    """Write to a file, whole or not at all, or to the standard output."""
+    if out is None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # As in a file, whatever the terminal's own alphabet and line ends are.
+            sys.stdout.reconfigure(encoding="utf-8", newline="")
+        yield sys.stdout
+        return
+    with whole_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        yield stream
+
+
+def add_unknown(unknown: dict[str, set[str]], more: dict[str, tuple[str, ...]]) -> None:
+    """Add levels that the model does not know to those of earlier parts."""
+    for column, levels in more.items():
+        unknown.setdefault(column, set()).update(levels)
+
+
+def tell_unknown(unknown: dict[str, set[str]]) -> None:
+    """Say which levels the model did not know."""
+    for column, levels in unknown.items():
+        tell(
+            f"warning: column {shown(column)} holds levels that the model does not know, taken "
+            f"for missing: {listed(sorted(levels))}."
+        )
+
+
+def tell_lost(n_lost: int, absent: list[str], labels: tuple[str, ...]) -> None:
+    """Say which rows took no part, and which classes are not there."""
+    if n_lost:
+        rows = "1 row has" if n_lost == 1 else f"{n_lost:,} rows have"
+        tell(f"warning: {rows} no class and took no part.")
+    if absent:
+        who = f"no case is of class {listed(absent)}"
+        if len(absent) == len(labels) - 1:
+            (only,) = set(labels) - set(absent)
+            who = f"all cases are of class {shown(only)}"
+        tell(f"warning: {who}; AUC and calibration need all classes.")
+
+
+def print_summary(summary: Summary, name: str, labels: tuple[str, ...], absent: list[str]) -> None:
+    """Print the figures, without those that need classes that are not there."""
+    of_labels = f"class 1 is {shown(labels[1])}"
+    if len(labels) > 2:
+        of_labels = f"classes are {', '.join(shown(label) for label in labels)}"
+    say(f"{word(name)}; {of_labels}")
+    lines = str(summary).splitlines()
+    needs_all = ("AUC", "calibration") if absent else ()
+    say("\n".join(line for line in lines if not line.startswith(needs_all)), wrap=False)
+
+
+def column_of(file: TableFile, name: str) -> Any:
+    """Return a column of a file."""
+    file.require((name,))
+    return file.read([name])[name]
+
+
+def groups_of(file: TableFile, name: str, has_class: BoolArray) -> Any:
+    """Return the groups of the rows that have a class."""
+    file.require((name,))
+    texts = file.read([name], text={name})[name].to_pylist()
+    for row in np.flatnonzero(has_class).tolist():
+        if texts[row] is None:
+            msg = (
+                f"the group column {shown(name)} has no value in row {row + 1:,}; give each row "
+                "its group."
+            )
+            raise InputError(msg)
+    return np.array(texts, dtype=object)[has_class].astype(np.str_)

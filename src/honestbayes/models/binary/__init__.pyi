@@ -1,0 +1,3 @@
+from .estimator import SelectiveBernoulliNB
+
+__all__ = ["SelectiveBernoulliNB"]

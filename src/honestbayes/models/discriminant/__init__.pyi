@@ -1,0 +1,3 @@
+from .estimator import SelectiveDiscriminant
+
+__all__ = ["SelectiveDiscriminant"]

@@ -1,0 +1,3 @@
+from .estimator import SelectiveLogistic
+
+__all__ = ["SelectiveLogistic"]

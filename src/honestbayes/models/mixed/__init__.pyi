@@ -1,0 +1,3 @@
+from .estimator import SelectiveMixedNB
+
+__all__ = ["SelectiveMixedNB"]
