@@ -39,8 +39,8 @@ FIVE_LINES = """\
 from honestbayes import HonestClassifier
 from honestbayes.datasets import load_leukemia
 data = load_leukemia()
-model = HonestClassifier(random_state=0).fit(data.X, data.y)
-print(model.predict_proba(data.X[:5]))"""
+model = HonestClassifier(random_state=0).fit(data.X[::2], data.y[::2])
+print(model.predict_proba(data.X[1::2]))"""
 
 
 def main(folder: Path, progress: Progress = no_progress) -> None:

@@ -13,8 +13,8 @@ def place(run, tmp_path_factory):
     """A folder with a table and its report."""
     folder = tmp_path_factory.mktemp("honest")
     write(clinic(40), folder / "clinic.csv")
-    few = ("--folds", 2, "--repeats", 1, "--no-compare", "--out", "report")
-    printed = run("report", "clinic.csv", *TARGET, *QUICK, *few, cwd=folder).done()
+    few = ("--folds", 2, "--quick", "--out", "report")
+    printed = run("report", "clinic.csv", *TARGET, *few, cwd=folder).done()
     (folder / "printed.txt").write_text(printed, encoding="utf-8")
     return folder
 
@@ -29,7 +29,11 @@ def test_the_report_is_about_the_average_of_models(place):
     assert "The average of models claims an error rate of" in " ".join(printed.split())
     assert "\naverage of models *" in printed
     assert "\nnaive Bayes, uncorrected " in printed
-    assert "--effort quick" in found["command"]
+    assert "--quick" in found["command"]
+    assert found["settings"]["n_repeats"] == 1
+    left_out = "folds were drawn once, the average tried few numbers of features, methods of others"
+    assert left_out in " ".join(printed.split())
+    assert any(left_out in note for note in found["data"]["notes"])
     assert "--model" not in found["command"]
 
 

@@ -56,6 +56,14 @@ def report(
             help="Run methods of others on the same folds; without, a report takes half the time."
         ),
     ] = True,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="A first answer in seconds: folds drawn once, few numbers of features tried, no "
+            "methods of others.",
+        ),
+    ] = False,
     seed: given.Seed = 0,
     jobs: Annotated[int, typer.Option(help="Processes at work; -1 for one on each processor.")] = 1,
     out: Annotated[
@@ -96,6 +104,7 @@ def report(
         order=given.order_of_patterns(order),
         missing_as_level=missing_as_level,
         effort=given.effort_of(effort),
+        quick=quick,
     )
     folder = Path(f"{given.stem(table)}-report") if out is None else out
     check_folder(folder)

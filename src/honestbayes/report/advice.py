@@ -32,7 +32,7 @@ _OPTIONS = {
 }
 
 NOT_COMPARED = (
-    "Methods of others were not run on these folds (--no-compare), so it is not known whether one "
+    "Methods of others were not run on these folds, so it is not known whether one "
     "of them is better."
 )
 

@@ -130,7 +130,7 @@ def analyse(
     uncorrected = uncorrected_name(options.card)
     first = () if uncorrected is None else (uncorrected,)
     report = Report(
-        data=data_summary(table, name),
+        data=data_summary(table, name, options.left_out()),
         verdict=verdict_of(
             table,
             methods,

@@ -48,8 +48,8 @@ KIND_WORDS = {"binary": "binary", "categorical": "categorical", "real": "real-va
 """What features of each kind are called."""
 
 
-def data_summary(table: TrainingTable, name: str) -> DataSummary:
-    """Put the table into numbers."""
+def data_summary(table: TrainingTable, name: str, more: tuple[str, ...] = ()) -> DataSummary:
+    """Put the table into numbers; ``more`` are further notes."""
 
     def kinds(kind: Literal["binary", "real", "categorical"]) -> int:
         return sum(column.kind == kind for column in table.columns)
@@ -79,7 +79,7 @@ def data_summary(table: TrainingTable, name: str) -> DataSummary:
         ),
         n_columns=len(table.columns),
         columns=_columns_read(table),
-        notes=table.notes,
+        notes=(*table.notes, *more),
     )
 
 

@@ -57,8 +57,8 @@ def estimators_of(
         n_racing=largest_race(table, options),
         seed=options.seed,
         kinds=table.kinds if options.coded else None,
-        mixture=options.compare and _suits_the_mixture(table),
-        compare=options.compare,
+        mixture=options.compares and _suits_the_mixture(table),
+        compare=options.compares,
         more=options.own_words,
     )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable
+from functools import cache
 from importlib import resources
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from honestbayes.evaluation.peers import FREQUENCIES
@@ -42,10 +43,9 @@ FIRST_CASES = 25
 """Cases that stand in the page itself, for readers without a script."""
 
 
-def render(report: Report) -> str:
-    """Return the page of a report."""
-    css, js = _asset("report.css"), _asset("report.js")
-    columns, rows = _case_table(report)
+@cache
+def _template() -> Template:
+    """Return the page's template, compiled once for all reports."""
     environment = Environment(
         loader=PackageLoader("honestbayes.report", "page"),
         autoescape=True,
@@ -66,7 +66,14 @@ def render(report: Report) -> str:
         "prevalence": prevalence_in_words,
         "plural": _plural,
     }
-    return environment.get_template("report.html.jinja").render(
+    return environment.get_template("report.html.jinja")
+
+
+def render(report: Report) -> str:
+    """Return the page of a report."""
+    css, js = _asset("report.css"), _asset("report.js")
+    columns, rows = _case_table(report)
+    return _template().render(
         report=report,
         data=report.data,
         verdict=report.verdict,

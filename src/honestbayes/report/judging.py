@@ -78,7 +78,7 @@ def verdict_of(
         joint=options.card.joint,
         groups=judged[MIXTURE].summary if MIXTURE in judged else None,
         cut=options.coded and "real" in table.kinds,
-        compared=options.compare,
+        compared=options.compares,
         average=options.card.title if options.card.of_models else None,
         measurements=options.coded and has_only_measurements(table),
     )

@@ -119,6 +119,10 @@ class Options:
         networks.
     effort : {"quick", "normal", "thorough"} or None
         How much the average of models tries; None: the estimator's default.
+    quick : bool
+        A first answer: folds are drawn once, methods of others are left out, and so are other
+        numbers of features; the average of models tries one or two of each, unless ``effort``
+        says otherwise. The report says so.
     """
 
     n_features: int | Literal["all", "cv"] | None = None
@@ -135,6 +139,7 @@ class Options:
     order: int | Literal["cv"] | None = None
     missing_as_level: bool = False
     effort: Literal["quick", "normal", "thorough"] | None = None
+    quick: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what means nothing before any work is done."""
@@ -183,12 +188,32 @@ class Options:
     def own_words(self) -> dict[str, Any]:
         """The constructor's parameters that not all models have, where they are given."""
         free = self.card.of_models and self.n_features == "all"
+        effort = "quick" if self._tries_little else self.effort
         return {
             **({} if self.order is None else {"order": self.order}),
             **({"missing": "level"} if self.missing_as_level else {}),
-            **({} if self.effort is None else {"effort": self.effort}),
+            **({} if effort is None else {"effort": effort}),
             **({"n_features_to_select": None} if free else {}),
         }
+
+    @property
+    def _tries_little(self) -> bool:
+        """Whether the average of models tries one or two numbers of features only."""
+        return self.quick and self.effort is None and "effort" in self.card.words
+
+    @property
+    def compares(self) -> bool:
+        """Whether methods of others are run on the same folds."""
+        return self.compare and not self.quick
+
+    def left_out(self) -> tuple[str, ...]:
+        """Say in a sentence what a first answer leaves out."""
+        if not self.quick:
+            return ()
+        what = [] if self.n_repeats is not None else ["folds were drawn once"]
+        what += ["the average tried few numbers of features"] if self._tries_little else []
+        what += ["methods of others were not run"] if self.compare else []
+        return (f"This is a first answer: {', '.join(what)}. Without --quick all is there.",)
 
     @property
     def uses_slope(self) -> bool:
@@ -201,6 +226,8 @@ class Options:
             return 1
         if self.n_repeats is not None:
             return self.n_repeats
+        if self.quick:
+            return 1
         many = MANY_FOR_AVERAGE if self.card.of_models else MANY_CASES
         if n_cases > many or self.card.drawn_once or self.effort == "thorough":
             return 1
@@ -211,7 +238,7 @@ class Options:
         """Return whether the performance by number of features is found."""
         if self.path is not None:
             return self.path
-        if self.card.sampled or self.card.of_models:
+        if self.card.sampled or self.card.of_models or self.quick:
             return False
         return n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
 
