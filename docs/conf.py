@@ -33,7 +33,8 @@ autodoc_typehints = "none"  # types stand in the numpydoc sections
 autodoc_member_order = "bysource"
 autosummary_generate = True
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+# Each attribute a line of a list: as references, names such as classes_ would lose their underscore.
+napoleon_custom_sections = [("Attributes", "params_style")]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "honestbayes"
@@ -41,12 +42,23 @@ html_show_sourcelink = False
 html_theme_options = {"show_prev_next": False}
 
 
-def skip_metadata_routing(
-    _app: Sphinx, _what: str, name: str, _obj: Any, skip: bool, _options: Any
+OURS = "honestbayes"
+OF_SCIKIT_LEARN = {"fit_transform", "get_support", "inverse_transform", "transform"}
+"""Methods that scikit-learn writes for us, and that a reader of our pages looks for."""
+
+
+def skip_what_others_document(
+    _app: Sphinx, _what: str, name: str, obj: Any, skip: bool, _options: Any
 ) -> bool | None:
-    """Leave out the methods that scikit-learn adds to each estimator; it documents them itself."""
-    return True if re.fullmatch(r"set_\w+_request", name) else skip
+    """Leave out what scikit-learn and Python add to each class; they document it themselves."""
+    if name in OF_SCIKIT_LEARN:
+        return skip
+    if re.fullmatch(r"set_\w+_request", name):
+        return True
+    obj = getattr(obj, "fget", obj)  # a property is where its function is
+    obj = getattr(obj, "__objclass__", obj)  # a slot is where its class is
+    return skip if (getattr(obj, "__module__", None) or OURS).startswith(OURS) else True
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("autodoc-skip-member", skip_metadata_routing)
+    app.connect("autodoc-skip-member", skip_what_others_document)
