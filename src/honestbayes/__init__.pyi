@@ -25,6 +25,7 @@ from .models.networks import AveragedNetworkClassifier
 from .models.plain import DiscreteNB
 from .models.real import SelectiveGaussianNB
 from .models.subsets import AveragedNB
+from .report.notebook import make_report
 from .screening import Screening, screen
 from .search import (
     BoostedProbabilitySelector,
@@ -63,6 +64,7 @@ __all__ = [
     "expected_benefit",
     "load",
     "mailing_benefits",
+    "make_report",
     "profit",
     "profit_curve",
     "screen",

@@ -591,8 +591,10 @@ def _predictions(model: Any, X: Any) -> dict[str, Any]:
         result["interval"] = model.predict_proba_interval(X)
     if hasattr(model, "slope_"):
         result["interval_half"] = model.predict_proba_interval(X, 0.5, n_draws=200)
-    if hasattr(model, "contributions"):
+    if isinstance(model, hb.SelectiveBernoulliNB):
         result["contributions"] = model.contributions(X)
+    if isinstance(model, hb.HonestClassifier):
+        result["contributions"] = (model.kept_columns()[:20], model.contributions(X))
     if hasattr(model, "get_feature_names_out"):
         result["names_out"] = model.get_feature_names_out()
         result["support"] = model.get_support()

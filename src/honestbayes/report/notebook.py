@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import warnings
 from collections.abc import Collection, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,18 @@ from honestbayes.sources.kinds import Kind
 from honestbayes.tables import read_training
 from honestbayes.tables.memory import frame_table
 from honestbayes.tables.model import TableModel
+
+_ELSEWHERE = {
+    "n_features_to_select": "n_features",
+    "features": "n_features",
+    "random_state": "seed",
+    "cv": "n_folds",
+    "folds": "n_folds",
+    "repeats": "n_repeats",
+    "jobs": "n_jobs",
+    "class_prior": "prevalence",
+}
+"""What estimators, or the command line, call some options."""
 
 
 def make_report(
@@ -74,6 +88,7 @@ def make_report(
         For each thing in the table that would lead to a wrong conclusion, where
         ``honestbayes report`` would stop.
     """
+    _refuse_unknown(options)
     chosen = Options(**options)
     if folder is not None:
         check_folder(Path(folder))
@@ -98,3 +113,14 @@ def make_report(
         model = TableModel.of_training(analysis.model, table)
         write_folder(analysis.report, model, folder)
     return analysis.report
+
+
+def _refuse_unknown(options: Mapping[str, Any]) -> None:
+    """Refuse an option that there is not, and name the one that was meant."""
+    known = [field.name for field in fields(Options)]
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(_ELSEWHERE.get(name, name), known, 1)
+            meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
+            msg = f"make_report has no option {name!r}; {meant}"
+            raise TypeError(msg)

@@ -301,6 +301,31 @@ class Report:
         """Return the method with this name."""
         return next(method for method in self.methods if method.name == name)
 
+    def _repr_html_(self) -> str:
+        """Return the whole page in a frame, as a notebook shows it."""
+        from html import escape
+
+        from honestbayes.report.html import render
+
+        return (
+            f'<iframe srcdoc="{escape(render(self))}" title="report" '
+            'style="width: 100%; height: 80vh; border: 1px solid #bbb"></iframe>'
+        )
+
+    def to_pandas(self) -> Any:
+        """Return what was predicted of each case as a pandas frame."""
+        import pandas as pd
+
+        columns = {f.name: getattr(self.cases, f.name) for f in fields(self.cases)}
+        flat = {n: v for n, v in columns.items() if v is not None and np.ndim(v) == 1}
+        result = pd.DataFrame(flat)
+        result["actual"] = [self.data.labels[label] for label in self.cases.actual]
+        for name, values in columns.items():
+            if values is not None and np.ndim(values) == 2:
+                for place, label in enumerate(self.data.labels):
+                    result[f"{name}: {label}"] = values[:, place]
+        return result
+
     def to_dict(self, *, cases: bool = True) -> dict[str, Any]:
         """Return plain data that JSON can hold; NaN becomes None, infinities become text."""
         data = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -10,6 +10,7 @@ import numpy as np
 from honestbayes.files.entries import Entries
 from honestbayes.files.fields import CLOSE, Array, Counts, Floats, Known, Maybe, Whole
 from honestbayes.files.records import Check, Given
+from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 
@@ -37,7 +38,7 @@ def _of_rounds(low: float, high: float) -> Maybe:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SelectionPath:
+class SelectionPath(Tabular):
     """The steps of a selector.
 
     Attributes
@@ -100,6 +101,10 @@ class SelectionPath:
             if value is not None:
                 result[word] = value
         return result
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the path as plain columns, for a frame or JSON."""
+        return {name: values.tolist() for name, values in self.table().items()}
 
     def __str__(self) -> str:
         """Return the path as text, one line a step."""

@@ -269,8 +269,13 @@ def test_a_class_of_two_cases_makes_two_folds():
 def test_contributions_are_what_a_cell_adds():
     X, y = mixed()
     model = HonestClassifier(**QUICK).fit(X, y)
-    columns, added = model.contributions(X[:6])
+    added, columns = model.contributions(X[:6]), model.kept_columns()
     assert added.shape == (6, columns.size)
+    np.testing.assert_array_equal(
+        model.contributions(X[:6], [3])[:, 0], added[:, list(columns).index(3)]
+    )
+    with pytest.raises(ValueError, match="column 9 is not a number from 0 to 3"):
+        model.contributions(X[:6], [9])
     without = X[:6].copy()
     without["age"] = np.nan
     apart = np.diff(model.predict_log_proba(X[:6]) - model.predict_log_proba(without), axis=1)

@@ -17,6 +17,7 @@ from honestbayes.models.binary.part import BernoulliPart
 from honestbayes.models.shared.explanation import KeptTable, by_design
 from honestbayes.sources import Binarization
 from honestbayes.sources.kinds import Kind
+from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray
 
 
@@ -179,7 +180,7 @@ def contributions(fit: BernoulliFit, ones: AnyArray, missing: BoolArray | None) 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeaturePath:
+class FeaturePath(Tabular):
     """Performance on given cases for each number of features.
 
     Attributes

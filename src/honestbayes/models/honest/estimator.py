@@ -20,8 +20,8 @@ from honestbayes.models.honest.candidates import (
     candidates_for,
 )
 from honestbayes.models.honest.explain import (
+    SHOWN,
     HonestFeatureTable,
-    contributions,
     feature_table,
     made_of,
 )
@@ -33,6 +33,7 @@ from honestbayes.models.honest.saving import SavedAverage
 from honestbayes.models.honest.table import kinds_and_missing
 from honestbayes.models.honest.training import Tried, Views, fit_members, try_candidates
 from honestbayes.models.honest.tried import ModelTable
+from honestbayes.models.shared.contributions import contributions
 from honestbayes.models.shared.held_out import seed_of_folds
 from honestbayes.models.shared.parameters import (
     check_prevalences,
@@ -367,7 +368,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         check_is_fitted(self)
         return {"average": made_of(self)}
 
-    def contributions(self, X: Any, columns: Any = None) -> tuple[AnyArray, FloatArray]:
+    def contributions(self, X: Any, columns: Any = None) -> FloatArray:
         """Return what each cell adds to the log-odds of its row: with it, less without it.
 
         A cell is left out as a missing one is: models of features and classes integrate over it,
@@ -378,17 +379,21 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         X : table of shape (n, p)
             Rows.
         columns : list of int, optional
-            Columns of the table; by default the 20 that most of the average looks at.
+            Columns of the table; by default the first 20 of `get_feature_names_out`, which most of
+            the average looks at.
 
         Returns
         -------
-        columns : ndarray of int of shape (k,)
-            The columns.
-        added : ndarray of shape (n, k), or (n, k, n_classes) for more than two classes
+        ndarray of shape (n, k), or (n, k, n_classes) for more than two classes
             Log-odds of ``classes_[1]``; for more classes log probabilities of each.
         """
         check_is_fitted(self)
-        return contributions(self, X, columns)
+        chosen = self.kept_columns()[:SHOWN] if columns is None else np.atleast_1d(columns)
+        wrong = [c for c in chosen.tolist() if c not in range(self.n_features_in_)]
+        if wrong:
+            msg = f"column {wrong[0]!r} is not a number from 0 to {self.n_features_in_ - 1}."
+            raise ValueError(msg)
+        return contributions(self, X, chosen)
 
 
 def _name_of(classifier: Any, place: int) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from honestbayes.models.honest.candidates import OFFERS
 from honestbayes.models.honest.tried import ModelTable
+from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, FloatArray
 
 SHOWN = 20
@@ -17,7 +18,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class HonestFeatureTable:
+class HonestFeatureTable(Tabular):
     """The columns that any model of an average looks at, those of most weight first.
 
     Attributes
@@ -144,39 +145,3 @@ def feature_table(model: Any) -> HonestFeatureTable:
         use=use[columns] / total,
         models=models[columns],
     )
-
-
-def contributions(model: Any, X: Any, columns: Any) -> tuple[AnyArray, FloatArray]:
-    """Return columns, and how log-odds with each cell differ from those without it."""
-    chosen = model.kept_columns()[:SHOWN] if columns is None else np.atleast_1d(columns)
-    chosen = np.asarray(chosen, dtype=np.int64)
-    if chosen.size and not 0 <= chosen.min() <= chosen.max() < model.n_features_in_:
-        msg = f"columns must be numbers from 0 to {model.n_features_in_ - 1}."
-        raise ValueError(msg)
-    whole = model.predict_log_proba(X)
-    apart = [whole - model.predict_log_proba(_without(X, column)) for column in chosen.tolist()]
-    n, n_classes = whole.shape
-    result = np.stack(apart, axis=1) if apart else np.zeros((n, 0, n_classes))
-    return chosen, result[..., 1] - result[..., 0] if n_classes == 2 else result
-
-
-def _without(X: Any, column: int) -> Any:
-    """Return a table with a column missing."""
-    if hasattr(X, "iloc"):
-        changed = X.copy()
-        gone = np.full(len(X), np.nan if changed.dtypes.iloc[column].kind in "biuf" else None)
-        changed.isetitem(column, gone)
-        return changed
-    if type(X).__module__.startswith("polars"):
-        import polars as pl
-
-        name = X.columns[column]
-        return X.with_columns(pl.lit(None, dtype=X.dtypes[column]).alias(name))
-    if hasattr(X, "tolil"):
-        changed = X.astype(float).tolil()
-        changed[:, [column]] = np.full((X.shape[0], 1), np.nan)
-        return changed.tocsr()
-    values = np.asarray(X)
-    changed = values.copy() if values.dtype.kind in "fO" else values.astype(float)
-    changed[:, column] = None if changed.dtype.kind == "O" else np.nan
-    return changed

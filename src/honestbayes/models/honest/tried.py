@@ -9,13 +9,14 @@ import numpy as np
 
 from honestbayes.files.fields import Array, Floats, Texts
 from honestbayes.files.records import Check
+from honestbayes.tabular import Tabular
 from honestbayes.types import FloatArray
 
 FREQUENCIES = "class frequencies"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ModelTable:
+class ModelTable(Tabular):
     """The candidates of an average, in the order in which they were tried.
 
     Attributes

@@ -14,13 +14,14 @@ from honestbayes.models.interactions.part import InteractionPart
 from honestbayes.models.shared.codes import Codes
 from honestbayes.models.shared.explanation import by_design
 from honestbayes.selection.association import equivalent_r_squared
+from honestbayes.tabular import Tabular
 from honestbayes.types import FloatArray
 
 _MISSING = "(missing)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interactions:
+class Interactions(Tabular):
     """The largest coefficients, the largest median first.
 
     Attributes

@@ -47,6 +47,19 @@ class MixedFeatureTable:
         """Return plain columns of each kind."""
         return {kind: table.to_dict() for kind, table in self.parts.items()}
 
+    def to_pandas(self) -> Any:
+        """Return one pandas frame of all kinds; what a kind does not have is missing."""
+        import pandas as pd
+
+        frames = {kind: table.to_pandas() for kind, table in self.parts.items()}
+        return pd.concat(frames, names=["kind"]).reset_index("kind").reset_index(drop=True)
+
+    def _repr_html_(self) -> str:
+        """Return a table for each kind, as a notebook shows it."""
+        return "".join(
+            f"<p>{kind} features</p>{table._repr_html_()}" for kind, table in self.parts.items()
+        )
+
     def __str__(self) -> str:
         """Return an aligned table for each kind."""
         return "\n\n".join(f"{kind} features\n{table}" for kind, table in self.parts.items())

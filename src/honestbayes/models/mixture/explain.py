@@ -12,11 +12,12 @@ from honestbayes.models.mixture.fit import component_draws
 from honestbayes.models.mixture.part import MixturePart
 from honestbayes.models.shared.explanation import by_design
 from honestbayes.sampling.draws import Draws
+from honestbayes.tabular import Tabular
 from honestbayes.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Components:
+class Components(Tabular):
     """The components, named alike in all draws: class 1 is more frequent in the second.
 
     Attributes

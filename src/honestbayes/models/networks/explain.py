@@ -13,13 +13,14 @@ from honestbayes.models.networks.graphs import members
 from honestbayes.models.networks.part import NetworkPart
 from honestbayes.models.shared.explanation import by_design
 from honestbayes.selection.association import equivalent_r_squared
+from honestbayes.tabular import Tabular
 from honestbayes.types import FloatArray
 
 _MISSING = "(missing)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edges:
+class Edges(Tabular):
     """Arcs between the class and features, the most probable first.
 
     Attributes

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from honestbayes.files.fields import (
     Known,
 )
+from honestbayes.models.shared.contributions import contributions
 from honestbayes.models.shared.explanation import Explained
 from honestbayes.models.shared.held_out import seed_of_folds
 from honestbayes.models.shared.intervals import probability_intervals
@@ -221,6 +222,27 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         weights = self._frequency_weights()
         result = probability_intervals(values, n_rows, weights, given, self._layer, n_draws, level)
         return result if n_classes > 2 else result[:, 0]
+
+    def contributions(self, X: Any) -> FloatArray:
+        """Return what each kept cell adds to the log-odds of its row: with it, less without it.
+
+        A cell is left out as a missing one is. Cells of features that repeat each other add little
+        each, so rows need not add up to the log-odds.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, k), or (n, k, n_classes) for more than two classes
+            In the order of `get_feature_names_out`: log-odds of ``classes_[1]``; for more classes
+            log probabilities of each.
+        """
+        check_is_fitted(self)
+        X = as_table(X, may_be_empty=self.n_features_in_ == 0)
+        return contributions(self, X, self.kept_columns())
 
     def _frequency_weights(self) -> FloatArray:
         """Return the Dirichlet posterior of the class frequencies, for intervals."""

@@ -13,11 +13,12 @@ from honestbayes.models.shared.kept_columns import KeptColumns
 from honestbayes.models.shared.parts import FittedPart
 from honestbayes.selection import Selection
 from honestbayes.sources.kinds import Kind
+from honestbayes.tabular import Tabular
 from honestbayes.types import BoolArray
 
 
 @dataclass(frozen=True, slots=True)
-class KeptTable:
+class KeptTable(Tabular):
     """What tables of kept features have in common: strongest first, then those kept by design.
 
     Attributes
