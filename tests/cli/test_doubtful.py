@@ -199,7 +199,7 @@ def test_eight_cases_have_as_many_folds_as_there_is_room_for(run, folder):
 
 
 def test_in_python_a_doubtful_table_warns_in_words_of_python():
-    words = {"n_folds": 2, "n_repeats": 1, "path": False, "model": "mixed"}
+    words = {"n_folds": 2, "quick": True, "model": "mixed"}
     with pytest.warns(UserWarning, match=r"groups='patient' if its rows belong together") as told:
         report = make_report(visits(), "status", **words)
     assert len(told) == 1
@@ -210,8 +210,7 @@ def test_in_python_a_doubtful_table_warns_in_words_of_python():
         "status",
         kinds={"grade": "categorical"},
         missing=["9"],
-        n_repeats=1,
-        path=False,
+        quick=True,
         model="mixed",
     )
     assert report.settings["n_folds"] == 4
