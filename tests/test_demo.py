@@ -1,6 +1,7 @@
 """The demonstration runs, and what it tells people to copy works."""
 
 import contextlib
+import importlib.util
 import io
 import re
 import subprocess
@@ -108,3 +109,13 @@ def test_the_pages_show_the_same_lines(page: str) -> None:
 def test_a_model_that_is_never_confident_has_a_row_too() -> None:
     text = demo.claims(np.array([0, 1, 1]), np.array([0.5, 0.5, 0.5]))
     assert text.split()[2:5] == ["0", "-", "-"]
+
+
+def test_the_table_in_readme_is_that_of_the_benchmark() -> None:
+    spec = importlib.util.spec_from_file_location("table", ROOT / "tools/readme_table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert tool.with_table(readme, tool.table()) == readme, "run python tools/readme_table.py"
