@@ -1,6 +1,8 @@
 """Write the table of real data sets into README, from the stored results of the benchmark.
 
     python tools/readme_table.py
+
+A test holds that README has it.
 """
 
 import json

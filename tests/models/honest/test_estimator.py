@@ -1,5 +1,7 @@
 """HonestClassifier as its users meet it."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -322,3 +324,21 @@ def test_kinds_found_at_once_are_those_found_column_by_column():
     whole = rng.integers(0, 2, (5, 4))
     assert kinds_and_missing(whole, None) == (find_kinds(whole), False)
     assert kinds_and_missing(whole.astype(bool), None) == (find_kinds(whole.astype(bool)), False)
+
+
+class Warns(LogisticRegression):
+    """A classifier that warns in every fit."""
+
+    def fit(self, X, y):
+        warnings.warn("columns repeat each other", RuntimeWarning, stacklevel=2)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_what_candidates_warn_of_in_every_fold_is_said_once(n_jobs):
+    X, y = measurements(p=10)
+    model = HonestClassifier(candidates=[Warns(), Warns(C=0.1)], random_state=0, n_jobs=n_jobs)
+    with pytest.warns(RuntimeWarning, match="columns repeat each other") as told:
+        model.fit(X, y)
+    assert len(told) <= 2  # of the folds, and of the final fits
+    assert all(each.filename == __file__ for each in told)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.models.honest.candidates import Candidate
+from honestbayes.models.honest.remarks import Remark, say_once, with_remarks
 from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.models.shared.parts import (
     FittedPart,
@@ -91,17 +92,21 @@ def held_out_by_all(
     (Ctrl-C) after the first ``n_first``.
     """
     results = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(evidence_of_fold)(ready, fold, place < n_first) for place, fold in enumerate(folds)
+        delayed(with_remarks)(evidence_of_fold, ready, fold, place < n_first)
+        for place, fold in enumerate(folds)
     )
     found: list[list[Any]] = []
+    remarks: list[Remark] = []
     try:
-        for by_fold in results:
+        for by_fold, more in results:
             found.append(by_fold)
+            remarks += more
             if watch is not None:
                 watch(len(found))
     except KeyboardInterrupt:
         if len(found) < n_first:
             raise
+    say_once(remarks, stacklevel=6)
     folds = folds[: len(found)]
     result = []
     for place in range(len(ready)):

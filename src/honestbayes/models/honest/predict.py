@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from honestbayes.models.honest.held_out import rows_of
 from honestbayes.models.honest.members import Member
 from honestbayes.models.honest.numbers import Numbers
 from honestbayes.models.honest.pool import pooled
+from honestbayes.models.honest.remarks import said_once
 from honestbayes.models.honest.training import Views
 from honestbayes.models.shared.intervals import intervals_of_mixture
 from honestbayes.models.shared.kept_columns import KeptColumns
@@ -24,21 +23,6 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _LEAST_DRAWS = 100
 """Of each model, for intervals: over all classes that a case may turn out to be of."""
-
-
-@contextmanager
-def _said_once() -> Iterator[None]:
-    """Let each warning of many models be said once, and none of what the average has said."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    seen = {}
-    for found in caught:
-        text = str(found.message)
-        if not text.startswith("X does not have valid feature names"):
-            seen[text] = found.category
-    for text, category in seen.items():
-        warnings.warn(text, category, stacklevel=5)
 
 
 class PooledModels(FromLogProbabilities, KeptColumns):
@@ -102,7 +86,7 @@ class PooledModels(FromLogProbabilities, KeptColumns):
         log_prior, n_cases = self._log_prior(), int(self.class_count_.sum())
         if not self._members:
             return np.repeat(log_prior[None], views.plain.shape[0], axis=0)
-        with _said_once():
+        with said_once():
             said = [
                 member.layer.log_proba(
                     member.evidence(views.of(member.as_numbers), log_prior, n_cases), log_prior

@@ -16,6 +16,7 @@ from honestbayes.models.honest.held_out import Ready, held_out_by_all
 from honestbayes.models.honest.members import Member
 from honestbayes.models.honest.pool import family_shares, fit_pool, pooled
 from honestbayes.models.honest.progress import FoldProgress
+from honestbayes.models.honest.remarks import say_once, with_remarks
 from honestbayes.models.honest.tried import FREQUENCIES, ModelTable
 from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.models.shared.held_out import held_out_folds, repeats_of_folds
@@ -151,14 +152,19 @@ def fit_members(
 ) -> list[Member]:
     """Fit the candidates that have any weight to all cases."""
     used = np.flatnonzero(tried.weights > 0).tolist()
-    return list(
-        Parallel(n_jobs=n_jobs)(
-            delayed(_fit_member)(
-                *tried.candidates[i], views, labels, tried.layers[i], float(tried.weights[i])
-            )
-            for i in used
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(with_remarks)(
+            _fit_member,
+            *tried.candidates[i],
+            views,
+            labels,
+            tried.layers[i],
+            float(tried.weights[i]),
         )
+        for i in used
     )
+    say_once([remark for _, remarks in found for remark in remarks], stacklevel=4)
+    return [member for member, _ in found]
 
 
 def _fit_member(
