@@ -304,3 +304,11 @@ def _numbers(tried: Sequence[int], width: int, n_cases: int, most: int | None) -
         bound = min(bound, _MOST_OF_MANY)
     wanted = [bound if number < 0 else min(number, bound) for number in tried]
     return tuple(sorted({*wanted} if most is None else {*wanted, bound}))
+
+
+def name_of(classifier: Any, place: int) -> str:
+    """Return what the table calls a classifier of the user's."""
+    last = classifier
+    while hasattr(last, "steps"):
+        last = last.steps[-1][1]
+    return f"{place + 1}: {type(last).__name__}"

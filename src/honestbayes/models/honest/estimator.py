@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.models.honest.candidates import (
@@ -18,6 +19,7 @@ from honestbayes.models.honest.candidates import (
     Effort,
     Facts,
     candidates_for,
+    name_of,
 )
 from honestbayes.models.honest.explain import (
     SHOWN,
@@ -162,11 +164,13 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
-        """Declare what inputs are accepted."""
+        """Declare what inputs are accepted: of classifiers of the user's, what all of them take."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
+        several = isinstance(self.candidates, list | tuple)
+        given = [each for each in self.candidates if is_classifier(each)] if several else []
+        foreign = [get_tags(each).input_tags for each in given]
+        for name in ("sparse", "allow_nan", "string"):
+            setattr(tags.input_tags, name, all(getattr(each, name) for each in foreign))
         return tags
 
     # ------------------------------------------------------------------ fitting
@@ -273,7 +277,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         given = self.candidates
         names = isinstance(given, str) or all(isinstance(each, str) for each in given)
         if not names:
-            return [Candidate(_name_of(each, place), each) for place, each in enumerate(given)]
+            return [Candidate(name_of(each, place), each) for place, each in enumerate(given)]
         effort: Effort = "thorough" if given != "auto" else self.effort
         found = candidates_for(facts, effort, most)
         if given != "auto":
@@ -394,11 +398,3 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
             msg = f"column {wrong[0]!r} is not a number from 0 to {self.n_features_in_ - 1}."
             raise ValueError(msg)
         return contributions(self, X, chosen)
-
-
-def _name_of(classifier: Any, place: int) -> str:
-    """Return what the table calls a classifier of the user's."""
-    last = classifier
-    while hasattr(last, "steps"):
-        last = last.steps[-1][1]
-    return f"{place + 1}: {type(last).__name__}"
