@@ -23,11 +23,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_RULE, _FIRST_ROW, _ROW = -0.05, -0.1, 0.08
+"""Where the rows of counts stand below the diagonal's square, and how high they are."""
+
+_LIGHT = "#d9d9d9"
+
 
 class ReliabilityDisplay:
     """Fraction of class 1 against the claimed probability, with binomial intervals.
 
     With more than two classes, how often the most probable class was right against its probability.
+    Lines join neighbouring bins only: where a bin has no cases, there is a gap.
 
     Parameters
     ----------
@@ -122,7 +128,9 @@ class ReliabilityDisplay:
         p = {key: fitted.predict_proba(X) for key, fitted in several.items()}
         return cls.from_predictions(y, p, classes=classes, ax=ax, **options)
 
-    def plot(self, ax: Axes | None = None, *, first_look: int = 0) -> ReliabilityDisplay:
+    def plot(
+        self, ax: Axes | None = None, *, first_look: int = 0, counts: bool = False
+    ) -> ReliabilityDisplay:
         """Draw all curves and return the display.
 
         Parameters
@@ -131,6 +139,8 @@ class ReliabilityDisplay:
             Where to draw; by default on a new figure.
         first_look : int, default=0
             Number of the first curve's colour, where several displays share a scheme.
+        counts : bool, default=False
+            Whether the number of cases in each bin is written below it, a row for each curve.
         """
         self.ax_ = new_axes(ax, (4.8, 4.8))
         self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
@@ -138,6 +148,8 @@ class ReliabilityDisplay:
         for index, (name, curve) in enumerate(self.curves.items()):
             self._draw(name, curve, look(first_look + index))
         unit_square(self.ax_)
+        if counts:
+            self._write_counts(first_look)
         self.ax_.set_xlabel(f"claimed probability of {self.event}")
         levels = " and ".join(sorted({f"{100 * c.level:g}%" for c in self.curves.values()}))
         self.ax_.set_ylabel(f"fraction of cases in {self.event} ({levels} intervals)")
@@ -145,11 +157,16 @@ class ReliabilityDisplay:
         return self
 
     def _draw(self, name: str, curve: ReliabilityCurve, style: Look) -> None:
-        bars = np.clip([curve.actual - curve.lower, curve.upper - curve.actual], 0, None)
+        gaps = np.flatnonzero(~np.isclose(curve.lower_edge[1:], curve.upper_edge[:-1])) + 1
+        # A point that is no number ends one line and begins another.
+        claimed, actual, lower, upper = (
+            np.insert(values, gaps, np.nan)
+            for values in (curve.predicted, curve.actual, curve.lower, curve.upper)
+        )
         self.ax_.errorbar(
-            curve.predicted,
-            curve.actual,
-            yerr=bars,
+            claimed,
+            actual,
+            yerr=np.clip([actual - lower, upper - actual], 0, None),
             color=style.color,
             linestyle=style.linestyle,
             marker=style.marker,
@@ -160,3 +177,38 @@ class ReliabilityDisplay:
             label=plain(name),
             zorder=2,
         )
+
+    def _write_counts(self, first_look: int) -> None:
+        """Write the cases of each bin below it, in the middle of the bin."""
+        rows = [_FIRST_ROW - _ROW * index for index in range(len(self.curves))]
+        end = rows[-1] - _ROW / 2
+        for index, (y, curve) in enumerate(zip(rows, self.curves.values(), strict=True)):
+            color = look(first_look + index).color if len(rows) > 1 else None
+            for low, high, n in zip(curve.lower_edge, curve.upper_edge, curve.n, strict=True):
+                self.ax_.text(
+                    (low + high) / 2,
+                    y,
+                    _count(float(n)),
+                    ha="center",
+                    va="center",
+                    fontsize="small",
+                    color=color,
+                )
+        edges = [edge for c in self.curves.values() for edge in (*c.lower_edge, *c.upper_edge)]
+        self.ax_.vlines(np.unique(edges), end, _RULE, color=_LIGHT, linewidth=0.8, zorder=0)
+        self.ax_.axhline(_RULE, color=_LIGHT, linewidth=0.8, zorder=0)
+        self.ax_.set_ylim(bottom=end)
+        ticks = [0, 0.2, 0.4, 0.6, 0.8, 1]
+        names = [f"{tick:.1f}" for tick in ticks] + ["cases"] * len(rows)
+        self.ax_.set_yticks([*ticks, *rows], names)
+
+
+def _count(n: float) -> str:
+    """Return a number of cases, or an average of such, so that it fits below a bin.
+
+    >>> _count(3.0), _count(3.4), _count(29.8), _count(1234.0), _count(56789.0)
+    ('3', '3.4', '30', '1,234', '57k')
+    """
+    if n >= 10_000:
+        return f"{n / 1000:.0f}k"
+    return f"{n:,.0f}" if n >= 10 or n == round(n) else f"{n:.1f}"
