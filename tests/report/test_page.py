@@ -192,3 +192,81 @@ def test_the_json_in_the_page_is_json(visit, analysis):
     name = analysis.report.cases.identifier[0]
     assert "\u202e" in name  # text from right to left, of which the page shows a sign
     assert data["rows"][0][1] == name.replace("\u202e", "\ufffd")
+
+
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_the_contents_lead_to_every_section_in_order(visit, model):
+    page = visit(model, viewport={"width": 1280, "height": 900}).page
+    links = page.locator("#contents a").evaluate_all("all => all.map(a => a.hash.slice(1))")
+    sections = page.locator("main section").evaluate_all("all => all.map(s => s.id)")
+    assert links == ["verdict" if name == "summary" else name for name in sections]
+    titles = page.locator("#contents a").all_inner_texts()
+    assert titles == page.locator("main h2").all_inner_texts()
+    page.click("#contents a >> text=What to do next")
+    assert page.locator("#next h2").is_visible()
+
+
+def test_the_contents_stand_beside_the_text_or_folded_above_it(visit):
+    wide = visit(viewport={"width": 1280, "height": 900}).page
+    contents, main = (wide.locator(name).bounding_box() for name in ("#contents", "main"))
+    assert contents["x"] + contents["width"] < main["x"]
+    assert main["width"] > 950
+    narrow = visit(viewport={"width": 400, "height": 800}).page
+    assert not narrow.locator("#contents ol").is_visible()
+    narrow.click("#contents summary")
+    assert narrow.locator("#contents ol").is_visible()
+    narrow.click("#contents a >> nth=1")
+    assert not narrow.locator("#contents ol").is_visible()
+
+
+def test_without_a_script_the_contents_are_open(visit):
+    page = visit(java_script_enabled=False, viewport={"width": 400, "height": 800}).page
+    assert page.locator("#contents ol").is_visible()
+
+
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_pictures_fit_a_narrow_screen(visit, model):
+    page = visit(model, viewport={"width": 400, "height": 800}).page
+    for box in page.locator("img.light").all():
+        found = box.bounding_box()
+        assert found["x"] >= 0
+        assert found["x"] + found["width"] <= 400
+
+
+def test_slopes_and_scores_are_explained_where_they_stand(visit):
+    page = visit().page
+    assert "multiplies the evidence" in page.locator("#summary").inner_text()
+    methods = page.locator("#methods").inner_text()
+    assert "1 is honest, less is too sure, more is too careful" in methods
+    assert "summed over both classes, as Brier did, it is twice this" in methods
+
+
+def test_columns_are_listed_by_what_they_were_read_as(visit, mixed):
+    page = visit("mixed").page
+    rows = page.locator("#columns-by-kind tbody tr")
+    data = mixed.report.data
+    assert rows.count() == 3
+    texts = [" ".join(text.split()) for text in rows.all_inner_texts()]
+    assert texts[0].startswith(f"measurement numbers, taken as they are {data.n_real} ")
+    assert texts[1].startswith("flag ")
+    assert "flag" in texts[1]
+    assert texts[2].startswith("category ")
+    assert "stage <u>" in texts[2]
+    assert "and 32 more" in texts[0]
+    assert not page.locator("#columns details table").is_visible()
+    page.click("#columns details summary")
+    assert page.locator("#columns details tbody tr").count() == data.n_columns
+
+
+def test_paper_shows_what_is_folded_and_no_contents(visit):
+    page = visit("mixed").page
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.locator("#columns details table").is_visible()
+    assert not page.locator("#contents").is_visible()
+
+
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_no_word_on_the_page_needs_this_library_to_be_understood(visit, model):
+    words = set(visit(model).page.locator("main").inner_text().lower().split())
+    assert not words & {"race", "races", "idle"}

@@ -127,6 +127,12 @@ def _is_plainly_better(other: Other, used: Summary) -> bool:
     )
 
 
+def is_preferred(other: Other, used: Summary, n_features: int) -> bool:
+    """Whether a method is to be used rather than the model in use, beyond what chance explains."""
+    many = used.n_cases > n_features and other.is_logistic
+    return is_clear(other.difference) or (many and _is_plainly_better(other, used))
+
+
 def method_in_words(
     other: Other, used: Summary, n_features: int, n_others: int, broken: bool = False
 ) -> str:
@@ -139,7 +145,7 @@ def method_in_words(
     by = f"{number(other.gain, 3)} ({interval((-high, -low), 3)})"
     luck = f"it is the best of {n_others} others, which luck favours" if n_others > 1 else ""
     many = used.n_cases > n_features and other.is_logistic
-    if not (is_clear(other.difference) or (many and _is_plainly_better(other, used))):
+    if not is_preferred(other, used, n_features):
         but = f", and {luck}" if luck else ""
         return (
             f"{other.name}{_OPTIONS.get(other.name, '')} may be better: its log score is better by "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from honestbayes.models.cards import card_of
 from honestbayes.models.real import correlation_with
+from honestbayes.models.shared.card import Card
 from honestbayes.report.record import DataSummary, LeftOut, Race, ReadColumn
 from honestbayes.screening import screen
 from honestbayes.screening.categories import count_categories
@@ -32,6 +33,9 @@ N_JUST_MISSED = 10
 
 N_BINS = 10
 """Bins of a measurement, where a model has categories only."""
+
+MOST_NAMES = 12
+"""Columns of each kind that are named on one line."""
 
 MOST_COLUMNS = 100
 """Columns of a table up to which the report says how each one was read."""
@@ -98,6 +102,64 @@ def _columns_read(table: TrainingTable) -> tuple[ReadColumn, ...]:
     if len(every) <= MOST_COLUMNS:
         return every
     return tuple(column for column in every if column.remark)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsOfKind:
+    """The columns that were read as one kind.
+
+    Attributes
+    ----------
+    name : str
+        What they were read as.
+    number : int
+        How many they are.
+    names : tuple of str
+        The first of them, where they are known.
+    meaning : str
+        What the model does with them.
+    """
+
+    name: str
+    number: int
+    names: tuple[str, ...]
+    meaning: str
+
+    @property
+    def unnamed(self) -> int:
+        """How many more there are."""
+        return self.number - len(self.names)
+
+
+def columns_by_kind(data: DataSummary, card: Card) -> list[ColumnsOfKind]:
+    """Return what the columns were read as, kinds that the table has."""
+    measured = "numbers, taken as they are"
+    if card.cuts or not card.coded:
+        measured = f"numbers, cut {'into bins' if card.cuts else 'at their median'}"
+    levels = "texts or codes, levels without an order"
+    kinds = {
+        "measurement": (data.n_real, measured),
+        "flag": (data.n_binary, "yes or no: 0 and 1, or two texts"),
+        "category": (
+            data.n_categorical,
+            levels if card.coded else f"{levels}: a yes-or-no feature for each",
+        ),
+        "left out": (len(data.left_out), "not looked at, for the reasons below"),
+    }
+    return [
+        ColumnsOfKind(name, number, _names_read_as(name, data), meaning)
+        for name, (number, meaning) in kinds.items()
+        if number
+    ]
+
+
+def _names_read_as(kind: str, data: DataSummary) -> tuple[str, ...]:
+    """Return the first columns of a kind; of wide tables the record does not hold all of them."""
+    if kind == "left out":
+        return tuple(column.name for column in data.left_out[:MOST_NAMES])
+    if len(data.columns) < data.n_columns:
+        return ()
+    return tuple(c.name for c in data.columns if c.read_as == kind)[:MOST_NAMES]
 
 
 def races(table: TrainingTable, model: Estimator) -> tuple[Race, ...]:

@@ -20,10 +20,13 @@ from honestbayes.models.cards import table_cards
 from honestbayes.models.factors import Factors
 from honestbayes.report import wording
 from honestbayes.report.certainty import bounds_of_report, in_words
-from honestbayes.report.described import KIND_WORDS, READ_AS
+from honestbayes.report.described import KIND_WORDS, READ_AS, columns_by_kind
+from honestbayes.report.drawings import MOST_DOTS
+from honestbayes.report.in_short import in_short
 from honestbayes.report.kept import AnyFeature
 from honestbayes.report.limits import limits, prevalence_in_words
-from honestbayes.report.pictures import MOST_DOTS, pictures
+from honestbayes.report.next_steps import new_table, next_steps
+from honestbayes.report.pictures import pictures
 from honestbayes.report.record import Report
 from honestbayes.types import FloatArray
 
@@ -77,6 +80,11 @@ def render(report: Report) -> str:
         report=report,
         data=report.data,
         verdict=report.verdict,
+        contents=[],  # filled by the headings
+        in_short=in_short(report),
+        steps=next_steps(report),
+        new_table=new_table(report),
+        columns_by_kind=columns_by_kind(report.data, table_cards()[report.settings["model"]]),
         limits=limits(report),
         pictures=pictures(report),
         many_dots=report.data.n_cases > MOST_DOTS,

@@ -41,6 +41,21 @@ def other_numbers(
     )
 
 
+def others_of(methods: tuple[Method, ...]) -> tuple[Other, ...]:
+    """Return all methods that the model in use was compared with."""
+    logistic = {peer.name for peer in PEERS if peer.is_logistic}
+    return tuple(
+        Other(
+            name=method.name,
+            difference=method.log_score_difference,
+            actual_error=method.summary.actual_error.value,
+            is_logistic=method.name in logistic,
+        )
+        for method in methods
+        if method.log_score_difference is not None
+    )
+
+
 def verdict_of(
     table: TrainingTable,
     methods: tuple[Method, ...],
@@ -51,17 +66,7 @@ def verdict_of(
 ) -> Verdict:
     """Put the comparison into words."""
     judged = {method.name: Judged(method.summary, method.claims) for method in methods}
-    logistic = {peer.name for peer in PEERS if peer.is_logistic}
-    others = tuple(
-        Other(
-            name=method.name,
-            difference=method.log_score_difference,
-            actual_error=method.summary.actual_error.value,
-            is_logistic=method.name in logistic,
-        )
-        for method in methods
-        if method.log_score_difference is not None
-    )
+    others = others_of(methods)
     plain, recalibrated = own_names(options.card)
     return verdict(
         table.labels,

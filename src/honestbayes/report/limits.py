@@ -135,8 +135,8 @@ def _limits_of_mixed(report: Report) -> list[str]:
         )
     if len(report.races) > 1:
         result.append(
-            "Features of each kind run a race of their own: a number of features to keep is one "
-            "for each kind."
+            "Features of each kind are ranked among themselves: a number of features to keep is "
+            "one for each kind."
         )
     return result
 

@@ -6,30 +6,16 @@ import base64
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from honestbayes.evaluation.peers import FREQUENCIES
-from honestbayes.metrics.per_case import top_class
-from honestbayes.plots import (
-    AlphaPosteriorDisplay,
-    FeaturePathDisplay,
-    NetworkDisplay,
-    ProbabilityScatterDisplay,
-    ReliabilityDisplay,
-)
-from honestbayes.plots.drawing import GREY, look, plain, tidy
+from honestbayes.report.drawings import drawings
 from honestbayes.report.record import Report
-from honestbayes.report.wording import number, percent, percent_with_interval
-
-MOST_DOTS = 2000
-"""Cases that the scatter shows; more would only hide each other."""
 
 _INK = "#1d2127"
 _DARK = {
@@ -88,21 +74,9 @@ class Picture:
 
 def pictures(report: Report) -> dict[str, Picture]:
     """Draw all pictures of a report."""
-    drawings: dict[str, Callable[[Report], tuple[Figure, str]]] = {}
-    if report.cases.held_out_uncorrected is not None:
-        drawings |= {"reliability-uncorrected": _reliability_uncorrected, "scatter": _scatter}
-    drawings |= {"reliability-in-use": _reliability_in_use, "errors": _errors}
-    if report.thresholds is not None:
-        drawings["benefit"] = _benefit
-    if report.posterior is not None:
-        drawings["posterior"] = _posterior
-    if report.paths:
-        drawings["path"] = _path
-    if report.edges is not None:
-        drawings["network"] = _network
     result = {}
     with _style():
-        for name, draw in drawings.items():
+        for name, draw in drawings(report).items():
             figure, alt = draw(report)
             result[name] = _picture(name, figure, alt)
     return result
@@ -138,225 +112,3 @@ def darkened(svg: str) -> str:
 
 def _address(svg: str) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
-
-
-def _axes(width: float, height: float, columns: int = 1) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(1, columns)
-
-
-def _reliability(report: Report, name: str, position: int) -> tuple[Figure, str]:
-    figure, ax = _axes(3.9, 4.0)
-    curve = report.reliability[name]
-    ReliabilityDisplay({name: curve}).plot(ax, first_look=position)
-    ax.get_legend().remove()
-    ax.set_title(name, fontsize=10.5)
-    label = report.data.positive
-    what = "the most probable class" if label is None else _short(label)
-    ax.set_xlabel(f"claimed probability of {what}")
-    ax.set_ylabel("fraction that was right" if label is None else f"fraction that was {what}")
-    points = ", ".join(
-        f"{percent(p)} claimed and {percent(a)} happened"
-        for p, a in zip(curve.predicted, curve.actual, strict=True)
-    )
-    alt = (
-        f"Reliability, {name}: fraction of cases in "
-        f"{'the most probable' if label is None else 'the positive'} class against the claimed "
-        f"probability, with 95% intervals; on the diagonal claims are honest. {points}."
-    )
-    return figure, alt
-
-
-def _reliability_uncorrected(report: Report) -> tuple[Figure, str]:
-    assert report.uncorrected is not None  # else it is not drawn
-    return _reliability(report, report.uncorrected, 0)
-
-
-def _reliability_in_use(report: Report) -> tuple[Figure, str]:
-    return _reliability(report, report.in_use, 1)
-
-
-def _short(text: str, limit: int = 24) -> str:
-    """Return text from data as a label: harmless and not too long."""
-    return plain(text if len(text) <= limit else text[: limit - 1] + "…")
-
-
-def _errors(report: Report) -> tuple[Figure, str]:
-    methods = [method for method in report.methods if method.name != FREQUENCIES]
-    figure, ax = _axes(7.4, 0.45 * len(methods) + 1.0)
-    words = []
-    for row, method in enumerate(reversed(methods)):
-        summary = method.summary
-        low, high = summary.actual_error.interval
-        ax.plot([low, high], [row, row], color=look(0).color, linewidth=1.6, zorder=2)
-        first = row == 0
-        ax.plot(
-            summary.actual_error.value,
-            row,
-            "o",
-            color=look(0).color,
-            markersize=6,
-            label="actual, with 95% interval" if first else None,
-            zorder=3,
-        )
-        ax.plot(
-            summary.expected_error,
-            row,
-            "D",
-            markerfacecolor="#ffffff",
-            markeredgecolor=look(1).color,
-            markeredgewidth=1.6,
-            markersize=6,
-            label="expected (claimed)" if first else None,
-            zorder=4,
-        )
-        words.append(
-            f"{method.name}: expected {percent(summary.expected_error)}, actual "
-            f"{percent_with_interval(summary.actual_error)}"
-        )
-    ax.set_yticks(range(len(methods)), [plain(m.name) for m in reversed(methods)])
-    ax.set_ylim(-0.6, len(methods) - 0.4)
-    ax.set_xlim(left=0)
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    ax.set_xlabel("error rate on held-out cases")
-    ax.grid(axis="x", color="#d9d9d9", linewidth=0.6, zorder=0)
-    figure.legend(loc="outside upper right", ncols=2, frameon=False)
-    tidy(ax)
-    return figure, f"Expected against actual error rate. {'; '.join(reversed(words))}."
-
-
-def _scatter(report: Report) -> tuple[Figure, str]:
-    """Draw the probabilities of each case with and without the correction.
-
-    Those of the positive class; with more than two classes, of the class that the case is of.
-    """
-    figure, ax = _axes(5.0, 4.8)
-    cases, labels = report.cases, report.data.labels
-    uncorrected, in_use = cases.held_out_uncorrected, cases.held_out
-    name = report.uncorrected
-    assert uncorrected is not None  # else it is not drawn
-    assert name is not None
-    if len(labels) > 2:
-        right = top_class(in_use) == cases.actual
-        rows = np.arange(cases.row.size)
-        uncorrected, in_use = uncorrected[rows, cases.actual], in_use[rows, cases.actual]
-    chosen = np.arange(cases.row.size)
-    if chosen.size > MOST_DOTS:
-        chosen = np.random.default_rng(0).choice(chosen.size, MOST_DOTS, replace=False)
-    ProbabilityScatterDisplay(
-        (cases.actual if len(labels) == 2 else right)[chosen].astype(int),
-        uncorrected[chosen],
-        in_use[chosen],
-        classes=(_plain_label(labels[0]), _plain_label(labels[1])),
-        names=(name, report.in_use),
-    ).plot(ax)
-    words = None
-    if len(labels) > 2:
-        ax.set_xlabel(f"probability of the actual class, {plain(name)}")
-        ax.set_ylabel(f"probability of the actual class, {plain(report.in_use)}")
-        words = ["another class was more probable", "most probable in use"]
-    handles, names = ax.get_legend_handles_labels()
-    # Above the square: inside it the legend would hide cases in the corner.
-    ax.legend(
-        handles,
-        words or names,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=2,
-        frameon=False,
-        handletextpad=0.3,
-    )
-    if len(labels) > 2:
-        lower = percent(float((in_use < uncorrected).mean()))
-        return figure, (
-            f"Probability of the actual class of {cases.row.size:,} held-out cases, {name} "
-            f"across and {report.in_use} upwards. The second is lower for {lower} of the cases."
-        )
-    distance = np.abs(in_use - 0.5) < np.abs(uncorrected - 0.5)
-    alt = (
-        f"Probabilities of {cases.row.size:,} held-out cases, {name} across and "
-        f"{report.in_use} upwards. The second is closer to one half for "
-        f"{percent(float(distance.mean()))} of the cases."
-    )
-    return figure, alt
-
-
-def _plain_label(text: str) -> str:
-    return text if len(text) <= 24 else text[:23] + "…"
-
-
-def _posterior(report: Report) -> tuple[Figure, str]:
-    figure, ax = _axes(5.6, 3.6)
-    posterior = report.posterior
-    assert posterior is not None  # else it is not drawn
-    AlphaPosteriorDisplay(posterior.log_alpha, posterior.by_method).plot(ax)
-    peaks = {
-        name: float(posterior.log_alpha[np.argmax(density)])
-        for name, density in posterior.by_method.items()
-    }
-    where = "; ".join(f"{name} highest at {number(peak, 1)}" for name, peak in peaks.items())
-    return figure, f"Posterior density of log(alpha): {where}."
-
-
-def _benefit(report: Report) -> tuple[Figure, str]:
-    figure, ax = _axes(5.6, 3.6)
-    table = report.thresholds
-    assert table is not None  # else it is not drawn
-    first, second = look(0), look(1)
-    ax.plot(
-        table.threshold,
-        table.net_benefit,
-        color=first.color,
-        marker=first.marker,
-        markersize=4.5,
-        label=plain(report.in_use),
-    )
-    ax.plot(
-        table.threshold,
-        table.net_benefit_all,
-        color=second.color,
-        linestyle=second.linestyle,
-        label="act on every case",
-    )
-    ax.axhline(0, color=GREY, linewidth=1, label="act on none")
-    top = max(float(table.net_benefit.max()), float(table.net_benefit_all.max()), 0.01)
-    ax.set_ylim(-0.25 * top, 1.15 * top)
-    ax.set_xlim(0, 1)
-    ax.set_xlabel("threshold: act where the probability is at least this")
-    ax.set_ylabel("net benefit per case")
-    ax.legend(frameon=False)
-    tidy(ax)
-    best = int(np.sum(table.net_benefit > np.maximum(table.net_benefit_all, 0)))
-    alt = (
-        f"Net benefit by decision threshold. The model is better than acting on every case and "
-        f"than acting on none at {best} of {table.threshold.size} thresholds."
-    )
-    return figure, alt
-
-
-def _network(report: Report) -> tuple[Figure, str]:
-    assert report.edges is not None
-    figure, ax = _axes(7.4, 6.0)
-    NetworkDisplay(*report.edges.matrix(report.data.target)).plot(ax)
-    found = report.edges
-    arcs = zip(found.source[:5], found.target[:5], found.probability[:5], strict=True)
-    words = "; ".join(f"{a} to {b} {percent(float(p))}" for a, b, p in arcs)
-    return figure, f"Arcs between the class and columns, the most probable: {words or 'none'}."
-
-
-def _path(report: Report) -> tuple[Figure, str]:
-    figure, axes = _axes(7.4, 3.6, 2)
-    FeaturePathDisplay(report.paths).plot(axes)
-    handles, labels = axes[0].get_legend_handles_labels()
-    axes[0].get_legend().remove()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
-    words = []
-    for name, path in report.paths.items():
-        best = int(np.argmin(path.log_score))
-        words.append(
-            f"{name} is best by log score with {path.n_features[best]:,} features "
-            f"({number(float(path.log_score[best]), 3)})"
-        )
-    of_each = " of each kind" if len(report.races) > 1 else ""
-    alt = f"Error rates and log scores by number of features{of_each}: {'; '.join(words)}."
-    return figure, alt

@@ -72,3 +72,18 @@
   next.addEventListener("click", () => { first += perPage; draw(); });
   select();
 })();
+
+// The contents are folded where they would stand above the text; paper shows all that is folded.
+(() => {
+  const contents = document.getElementById("contents");
+  const beside = matchMedia("(min-width: 68rem)");
+  const fold = () => { contents.open = beside.matches; };
+  fold();
+  beside.addEventListener("change", fold);
+  contents.addEventListener("click", (event) => {
+    if (event.target.closest("a") && !beside.matches) contents.open = false;
+  });
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("main details").forEach((part) => { part.open = true; });
+  });
+})();
