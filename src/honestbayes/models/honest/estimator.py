@@ -167,7 +167,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         """Declare what inputs are accepted: of classifiers of the user's, what all of them take."""
         tags = super().__sklearn_tags__()
         several = isinstance(self.candidates, list | tuple)
-        given = [each for each in self.candidates if is_classifier(each)] if several else []
+        given = [each for each in self.candidates if hasattr(each, "fit")] if several else []
         foreign = [get_tags(each).input_tags for each in given]
         for name in ("sparse", "allow_nan", "string"):
             setattr(tags.input_tags, name, all(getattr(each, name) for each in foreign))
