@@ -32,14 +32,18 @@ exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
 autodoc_typehints = "none"  # types stand in the numpydoc sections
 autodoc_member_order = "bysource"
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 napoleon_google_docstring = False
-# Each attribute a line of a list: as references, names such as classes_ would lose their underscore.
+# Attributes are a list: as fields, names such as classes_ would lose their underscore.
 napoleon_custom_sections = [("Attributes", "params_style")]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "honestbayes"
 html_show_sourcelink = False
-html_theme_options = {"show_prev_next": False}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_sidebars = {"index": []}
+html_theme_options = {"header_links_before_dropdown": 7, "show_prev_next": False}
 
 
 OURS = "honestbayes"
