@@ -2,7 +2,7 @@
 A report of a table, in Python
 ==============================
 
-What ``honestbayes report`` does for a file, :func:`~honestbayes.report.notebook.make_report` does
+What ``honestbayes report`` does for a file, :func:`~honestbayes.make_report` does
 for a frame. It compares nine methods on the same folds, with everything learned anew in each, and
 says in plain words how honest the probabilities are.
 """
@@ -15,7 +15,7 @@ import pandas as pd
 
 from honestbayes.datasets import load_leukemia
 from honestbayes.plots import ReliabilityDisplay
-from honestbayes.report.notebook import make_report
+from honestbayes import make_report
 
 data = load_leukemia()
 frame = pd.DataFrame(data.X, columns=data.feature_names)
