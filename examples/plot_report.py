@@ -13,9 +13,9 @@ says in plain words how honest the probabilities are.
 import numpy as np
 import pandas as pd
 
+from honestbayes import make_report
 from honestbayes.datasets import load_leukemia
 from honestbayes.plots import ReliabilityDisplay
-from honestbayes import make_report
 
 data = load_leukemia()
 frame = pd.DataFrame(data.X, columns=data.feature_names)
