@@ -47,7 +47,13 @@ html_theme_options = {"header_links_before_dropdown": 7, "show_prev_next": False
 
 
 OURS = "honestbayes"
-OF_SCIKIT_LEARN = {"fit_transform", "get_support", "inverse_transform", "transform"}
+OF_SCIKIT_LEARN = {
+    "fit_transform",
+    "get_feature_names_out",
+    "get_support",
+    "inverse_transform",
+    "transform",
+}
 """Methods that scikit-learn writes for us, and that a reader of our pages looks for."""
 
 
