@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from honestbayes.report.fitting import fit_model
 from honestbayes.report.folder import write_folder
 from honestbayes.report.html import render, settings_in_words
 from honestbayes.report.limits import limits
+from honestbayes.report.next_steps import next_steps
 from honestbayes.report.notebook import make_report
 from honestbayes.report.options import Options
 from honestbayes.tables import read_training
@@ -123,6 +125,24 @@ def test_the_page_says_what_it_is_made_of_and_nothing_of_thresholds(analysis):
         assert words not in text, words
     assert dict(settings_in_words(analysis.report))["effort"] == "quick"
     assert limits(analysis.report)[0].startswith("The average is as good as its models.")
+
+
+def test_the_effort_of_a_first_answer_is_told_as_it_was(analysis):
+    for quick, effort in ((True, "quick"), (False, "normal")):
+        settings = analysis.report.settings | {"effort": None, "quick": quick}
+        told = dict(settings_in_words(replace(analysis.report, settings=settings)))
+        assert told["effort"] == effort
+
+
+def test_the_next_steps_of_an_average_of_many_columns_offer_a_short_set(analysis):
+    command = "honestbayes report t.csv --target state --seed 0"
+    given = f"{command} --out r"
+    many = replace(analysis.report.average, columns=analysis.report.average.columns[:1] * 30)
+    verdict = replace(analysis.report.verdict, remaining="honest")
+    report = replace(analysis.report, command=given, verdict=verdict)
+    for average, offered in ((many, True), (replace(many, columns=many.columns[:5]), False)):
+        found = [step.command for step in next_steps(replace(report, average=average))]
+        assert (f"{command} --features 10 --out r-short" in found) == offered
 
 
 def test_the_folder_holds_a_model_that_predicts_the_same(analysis, table, tmp_path):

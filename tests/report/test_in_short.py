@@ -41,8 +41,8 @@ def test_errors_are_told_as_cases_of_a_hundred(analysis):
     summary = analysis.report.method(analysis.report.in_use).summary
     guess = analysis.report.method(FREQUENCIES).summary
     first = in_short(analysis.report)[0]
-    assert f"names the wrong class for about {100 * summary.actual_error.value:.0f};" in first
-    assert f"it expects about {100 * summary.expected_error:.0f}," in first
+    assert f"to name the wrong class for about {100 * summary.expected_error:.0f}," in first
+    assert f"did so for about {100 * summary.actual_error.value:.0f};" in first
     assert first.endswith(f"would be wrong for about {100 * guess.actual_error.value:.0f}.")
 
 

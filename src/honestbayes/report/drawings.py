@@ -30,6 +30,9 @@ MOST_DOTS = 2000
 MOST_TICKS = 9
 """Numbers of features that stand below the path."""
 
+SHORT_LEGEND = 40
+"""Letters of a legend that fit on one line."""
+
 Drawing = Callable[[Report], tuple[Figure, str]]
 """Draws a report's picture, and says in words what it shows."""
 
@@ -184,7 +187,7 @@ def _scatter(report: Report) -> tuple[Figure, str]:
         words or names,
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=2,
+        ncols=2 if len("".join(words or names)) <= SHORT_LEGEND else 1,
         frameon=False,
         handletextpad=0.3,
     )

@@ -254,7 +254,8 @@ def _interactions_in_words(report: Report) -> list[tuple[str, str]]:
 def _effort_in_words(report: Report) -> list[tuple[str, str]]:
     if report.average is None:
         return []
-    return [("effort", report.settings["effort"] or "normal")]
+    by_default = "quick" if report.settings["quick"] else "normal"
+    return [("effort", report.settings["effort"] or by_default)]
 
 
 def _recalibration_in_words(report: Report) -> str:

@@ -40,18 +40,18 @@ def of_100(share: float) -> str:
 
 
 def _errors(report: Report) -> str:
-    """Say how many errors were observed and expected, and how many guessing would make."""
+    """Say how many errors were expected and observed, and how many guessing would make."""
     summary = report.method(report.in_use).summary
     text = (
-        f"Of 100 cases that it has not seen, this model names the wrong class for "
-        f"{of_100(summary.actual_error.value)}; it expects {of_100(summary.expected_error)}"
+        "Of 100 cases that it had not seen, this model expected to name the wrong class for "
+        f"{of_100(summary.expected_error)}, and did so for {of_100(summary.actual_error.value)}"
     )
     guess = _guess(report)
     if guess is None:
         return f"{text}."
     most = "more" if len(report.data.labels) == 2 else "most"
     rate = of_100(guess.actual_error)
-    return f"{text}, and always naming the {most} frequent class would be wrong for {rate}."
+    return f"{text}; always naming the {most} frequent class would be wrong for {rate}."
 
 
 def _without_signal(report: Report) -> str:

@@ -15,6 +15,9 @@ from honestbayes.report.record import Report
 MANY_COLUMNS = 10
 """An average that needs more columns than this is told of the option to have fewer."""
 
+MOST_SHARES = 4
+"""Classes up to which a command with a share for each of them can be read."""
+
 ENDINGS = (".csv", ".tsv", ".parquet", ".npz")
 """How tables of new cases may be called."""
 
@@ -55,7 +58,7 @@ def _predict(report: Report) -> Iterator[NextStep]:
         "The result has their probabilities, with 90% intervals.",
         shlex.join([*words, "--interval", "0.9", "--out", "predicted.csv"]),
     )
-    if report.settings["prevalence"] is None:
+    if report.settings["prevalence"] is None and len(report.data.labels) <= MOST_SHARES:
         two = report.data.positive is not None
         shares = [f"{label}=SHARE" for label in report.data.labels]
         given = ["0.1"] if two else shares
