@@ -137,6 +137,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
     """
 
     _kind: ClassVar[str] = "HonestClassifier"
+    _absent_parameters: ClassVar[dict[str, Any]] = {"verbose": False}
 
     def __init__(
         self,
@@ -291,13 +292,11 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
     def _prepared(self, candidate: Candidate, always: BoolArray) -> Candidate:
         """Return a candidate whose estimator knows what the user said."""
         given = candidate.estimator.get_params(deep=False)
-        own = isinstance(self.candidates, str) or isinstance(self.candidates[0], str)
-        if not own:
+        if not isinstance(self.candidates, str) and not isinstance(self.candidates[0], str):
             return candidate
         mask = always[self._numbers.sources()] if candidate.as_numbers else always
-        words: dict[str, Any] = {"random_state": self.random_state, "always_keep": mask}
-        if not always.any():
-            words.pop("always_keep")
+        words: dict[str, Any] = {"random_state": self.random_state}
+        words |= {"always_keep": mask} if always.any() else {}
         words = {name: value for name, value in words.items() if name in given}
         candidate.estimator.set_params(**words)
         return candidate
