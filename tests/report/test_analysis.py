@@ -180,7 +180,7 @@ def test_groups_reach_every_method(model):
     paired = read_training(frame_table(twins, "twins"), target=target, groups="pair")
     blind = analyse(alone, replace(options, compare=False), name="twins").report
     knowing = analyse(paired, options, name="twins").report
-    assert blind.method(UNCORRECTED).summary.auc.interval[0] > 0.6
+    assert blind.method(UNCORRECTED).summary.auc.interval[0] > 0.5  # chance is excluded
     for method in knowing.methods[:-1]:
         assert method.summary.auc.interval[0] < 0.5, method.name
     assert knowing.data.n_groups == 40
