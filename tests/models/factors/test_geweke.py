@@ -145,7 +145,7 @@ MISTAKES = [
     ),
     (
         "the class's part of the scores without the shifts' variance",
-        ("classes, no event", 40, 40),
+        ("classes, no event", 40, 120),
         "        other[b] *= np.sqrt(1.0 + shift * event.signal[b])\n",
         "        other[b] *= 1.0\n",
     ),
