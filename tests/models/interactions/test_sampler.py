@@ -82,7 +82,7 @@ def test_parameters_and_data_drawn_in_turn_follow_the_prior(prior, n_classes):
     rng = np.random.default_rng([3, n_classes])
     state = draw_from_prior(rng, groups, settings, k)
     states = []
-    for _ in range(6000):
+    for _ in range(24_000):
         target, _ = draw_data(rng, state, groups, n, n_classes)
         problem = make_problem(groups, target, np.full(n, 2.0), settings, SLICES)
         state, _ = InteractionKernel(problem).step(rng, state)
@@ -120,7 +120,7 @@ def test_exact_draws_stay_exact(prior, n_classes):
 
 COMPRESSED = {
     "few cases": ("cauchy", 14, 5, 2, 4, 5000),
-    "50 cases": ("cauchy", 50, 5, 3, 5, 8000),
+    "50 cases": ("cauchy", 50, 5, 3, 5, 32_000),
     "50 cases, normal": ("gaussian", 50, 5, 3, 5, 8000),
 }
 """Prior, cases, columns, levels, order and draws."""
