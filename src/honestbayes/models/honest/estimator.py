@@ -170,7 +170,8 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         several = isinstance(self.candidates, list | tuple)
         given = [each for each in self.candidates if hasattr(each, "fit")] if several else []
         foreign = [get_tags(each).input_tags for each in given]
-        for name in ("sparse", "allow_nan", "string"):
+        tags.input_tags.string = True
+        for name in ("sparse", "allow_nan"):
             setattr(tags.input_tags, name, all(getattr(each, name) for each in foreign))
         return tags
 
