@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from grids import few
 from hostile_table import HOSTILE, LABELS, hostile_frame
+from mixed_table import mixed_frame
 from scipy.special import logit
 
 import honestbayes
@@ -200,3 +201,19 @@ def test_a_frame_in_memory_gives_the_same_report(analysis, folder, tmp_path):
     assert report.verdict == analysis.report.verdict
     model = (tmp_path / "out" / "model.honestbayes").read_bytes()
     assert model == (folder / "model.honestbayes").read_bytes()
+
+
+@pytest.mark.parametrize("number", ["all", "cv"])
+def test_a_page_is_written_however_the_number_of_features_is_asked_for(number, tmp_path):
+    frame = mixed_frame(n=44).drop(columns="name")
+    report = make_report(
+        frame,
+        "<svg onload=alert(3)>",
+        folder=tmp_path / "out",
+        n_features=number,
+        n_folds=2,
+        quick=True,
+        model="mixed",
+    )
+    assert report.settings["n_features"] == number
+    assert (tmp_path / "out" / "report.html").stat().st_size > 10_000

@@ -151,8 +151,8 @@ def _plus(value: float, digits: int = 2) -> str:
 def _kept_by_naive(report: Report) -> str:
     """Say how many features naive Bayes keeps beside an average of models."""
     asked, data = report.settings["n_features"], report.data
-    if asked == "all":
-        return "all of them"
+    if isinstance(asked, str):
+        return "all of them" if asked == "all" else "as many as cross-validation chose"
     kinds = sum(n > 0 for n in (data.n_binary, data.n_real, data.n_categorical))
     return f"{10 if asked is None else asked:,}{' of each kind' if kinds > 1 else ''}"
 
