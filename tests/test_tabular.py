@@ -55,7 +55,7 @@ def test_a_report_shows_its_page_and_its_cases_and_names_the_option_that_was_mea
             make_report(frame, "state", **{wrong: 3})
 
 
-@pytest.mark.parametrize("name", WITH_TABLES[1:])
+@pytest.mark.parametrize("name", [*WITH_TABLES[1:], "mixed, two classes"])
 def test_contributions_are_what_a_cell_adds_in_every_model(name):
     model, X = fitted(name), FITS[name].X
     rows = X[:5] if isinstance(X, np.ndarray) else X.iloc[:5]
