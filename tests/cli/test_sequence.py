@@ -80,8 +80,9 @@ def test_symbols_that_cannot_be_seen_are_shown_and_those_of_history_may_be_new(r
     assert "There is no check" in found
 
 
-def test_the_model_is_saved_and_loaded(run, here):
-    words = ("--no-check", "--save", "model", "--json")
+@pytest.mark.parametrize("option", ["--out", "--save"])
+def test_the_model_is_saved_and_loaded(run, here, option):
+    words = ("--no-check", option, "model", "--json")
     found = strict_json(run("sequence", "text.txt", *SHORT, *words, cwd=here).done())
     model = honestbayes.load(here / "model")
     assert isinstance(model, SequenceClassifier)
@@ -127,8 +128,8 @@ def test_the_model_is_saved_and_loaded(run, here):
             "--history holds no symbol; give some, or leave it out for the end of the sequence.",
         ),
         (
-            ("text.txt", "--save", "text.txt"),
-            "text.txt exists and is not a model file; choose another --save.",
+            ("text.txt", "--out", "text.txt"),
+            "text.txt exists and is not a model file; choose another --out.",
         ),
     ],
 )

@@ -12,6 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from honestbayes.cli.headings import GroupedCommand
+
 COMMANDS = {
     "report": ("report", "Evaluate honestly, fit, and write a report with the model."),
     "fit": ("models", "Fit a model on all rows and save it, without an evaluation."),
@@ -51,7 +53,7 @@ class Commands(TyperGroup):
             return None
         module = import_module(f"honestbayes.cli.{COMMANDS[cmd_name][0]}")
         single = typer.Typer(**_SETTINGS)
-        single.command(cmd_name)(getattr(module, cmd_name))
+        single.command(cmd_name, cls=GroupedCommand)(getattr(module, cmd_name))
         return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -13,7 +13,8 @@ from honestbayes.cli.messages import one_line_errors, progress
 @one_line_errors
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder of the report that is written.", readable=False)
+        Path,
+        typer.Option("--out", "-o", help="Folder of the report that is written.", readable=False),
     ] = Path("honestbayes-demo"),
 ) -> None:
     """Compare claimed with actual error on simulated and real data, and write a report."""

@@ -36,7 +36,12 @@ def fit(
     seed: given.Seed = 0,
     out: Annotated[
         Path | None,
-        typer.Option(help="Model file to write; by default named after the table.", readable=False),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Model file to write; by default named after the table.",
+            readable=False,
+        ),
     ] = None,
     missing: reading.Missing = None,
     missing_as_level: reading.MissingAsLevel = False,
@@ -115,7 +120,7 @@ def _fitted_in_words(fitted: TableModel, n_features: int) -> str:
     )
 
 
-def check_replaceable(place: Path, option: str = "--out") -> None:
+def check_replaceable(place: Path) -> None:
     """Refuse to replace what is not a model, so that nothing is lost by a slip."""
     given.check_file_place(place)
     if not place.exists():
@@ -125,7 +130,7 @@ def check_replaceable(place: Path, option: str = "--out") -> None:
     try:
         read_archive(place)
     except ModelFileError:
-        msg = f"{place.name} exists and is not a model file; choose another {option}."
+        msg = f"{place.name} exists and is not a model file; choose another --out."
         raise InputError(msg) from None
 
 

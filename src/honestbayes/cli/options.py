@@ -130,6 +130,12 @@ MaxSize = Annotated[
         min=0, metavar="GB", help="Largest unpacked size of a table in gigabytes; 0 for no limit."
     ),
 ]
+OutFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="Folder to write; by default named after the table.", readable=False
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 

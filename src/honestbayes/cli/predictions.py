@@ -26,7 +26,9 @@ def predict(
     table: given.Table,
     out: Annotated[
         Path | None,
-        typer.Option(help="CSV file to write; by default the standard output.", readable=False),
+        typer.Option(
+            "--out", "-o", help="CSV file to write; by default the standard output.", readable=False
+        ),
     ] = None,
     row_names: given.RowNames = None,
     interval: Annotated[

@@ -66,10 +66,7 @@ def report(
     ] = False,
     seed: given.Seed = 0,
     jobs: Annotated[int, typer.Option(help="Processes at work; -1 for one on each processor.")] = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder to write; by default named after the table.", readable=False),
-    ] = None,
+    out: given.OutFolder = None,
     missing: reading.Missing = None,
     missing_as_level: reading.MissingAsLevel = False,
     categorical: reading.Categorical = None,

@@ -110,10 +110,7 @@ def select(
         int, typer.Option(min=0, max=2**32 - 1, help="Draws the rows that are held out.")
     ] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 for one on each processor.")] = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder to write; by default named after the table.", readable=False),
-    ] = None,
+    out: given.OutFolder = None,
     missing: reading.Missing = None,
     categorical: reading.Categorical = None,
     measured: reading.Measured = None,

@@ -66,10 +66,15 @@ def sequence(
     draws: Annotated[int, typer.Option(min=1, help="Draws of each chain that are kept.")] = 200,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seeds the chains.")] = 0,
     jobs: Annotated[int, typer.Option(help="Chains at work; -1 for one on each processor.")] = -1,
-    save: Annotated[
+    out: Annotated[
         Path | None,
         typer.Option(
-            metavar="MODEL", help="Model file to write, for honestbayes.load.", readable=False
+            "--out",
+            "-o",
+            "--save",  # its name before 0.1
+            metavar="MODEL",
+            help="Model file to write, for honestbayes.load; none by default.",
+            readable=False,
         ),
     ] = None,
     missing: reading.Missing = None,
@@ -82,8 +87,8 @@ def sequence(
     """Learn what follows what in a sequence, and show what is next."""
     given.check_jobs(jobs, "chains")
     _check_roles(column, lines, collapse)
-    if save is not None:
-        check_replaceable(save, "--save")
+    if out is not None:
+        check_replaceable(out)
     from honestbayes.cli.sequence_words import print_sequence
     from honestbayes.report.record import plain_data
     from honestbayes.report.sequences import SequenceOptions, fit_sequence
@@ -119,12 +124,12 @@ def sequence(
         step = bars("Fitting", 2)
         with bad_input():
             found, model = fit_sequence(symbols, chosen, history=before, step=step)
-            if save is not None:
-                model.save(save)
+            if out is not None:
+                model.save(out)
     if as_json:
         typer.echo(json.dumps(plain_data(found), allow_nan=False, indent=1))
     elif not quiet:
-        print_sequence(found, source.name, save)
+        print_sequence(found, source.name, out)
 
 
 def _check_roles(column: str | None, lines: bool, collapse: Collapse | None) -> None:
