@@ -134,6 +134,7 @@ classifier is better. Stratified 5 folds, the same for all; intervals (95%) are 
   and ratios are learnt from the kept features only. "recalibrated": one factor on the evidence,
   from the inner folds by which the number of factors is chosen.
   Four chains of 500 and 500 sweeps.
+* Brier score: for two classes the mean of (y - p)^2, for more the sum over classes.
 * "naive Bayes": `SelectiveGaussianNB`.
 * GaussianNB is scikit-learn's after the same selection; "calibrated" by a sigmoid in five folds.
 * Logistic regressions see all features; penalties are chosen by log score in five folds.

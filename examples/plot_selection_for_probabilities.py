@@ -22,7 +22,7 @@ from honestbayes import (
     mailing_benefits,
     profit,
 )
-from honestbayes.metrics import squared_error
+from honestbayes.metrics import brier_score
 from honestbayes.plots import ProfitDisplay, ReliabilityDisplay, SelectionPathDisplay
 
 COST = 3.0
@@ -63,7 +63,7 @@ proba = {
     "all columns": every.predict_proba(X_new),
 }
 for name, p in proba.items():
-    print(f"{name:12} squared error {2 * squared_error(y_new, p):.4f}")
+    print(f"{name:12} squared error {2 * brier_score(y_new, p):.4f}")
 ReliabilityDisplay.from_predictions(y_new, proba, n_bins=8)
 
 # %%

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 import warnings
 
 import numpy as np
@@ -13,16 +14,17 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import binomtest, chi2, norm, t
 
+import honestbayes.metrics
 from honestbayes.metrics import (
     actual_error,
     auc,
+    brier_score,
     calibration_slope,
     calibration_table,
     expected_error,
     log_score,
     optimism,
     reliability,
-    squared_error,
     summarise,
 )
 
@@ -45,7 +47,7 @@ def test_error_rates_and_squared_error_follow_the_formulas_of_section_4(rows):
     actual, expected, brier, _, _ = plain_scores(y, p)
     assert actual_error(y, p) == pytest.approx(actual)
     assert expected_error(p) == pytest.approx(expected)
-    assert squared_error(y, p) == pytest.approx(brier)
+    assert brier_score(y, p) == pytest.approx(brier)
 
 
 def test_probability_one_half_predicts_class_1():
@@ -428,3 +430,19 @@ def test_actual_error_of_0_has_an_interval_with_a_width():
 def test_bad_input_gets_one_sentence_that_names_the_argument(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_brier_score_is_called_so_and_its_scale_is_said():
+    y, p = np.array([0, 1, 1, 0]), np.array([0.2, 0.7, 0.6, 0.4])
+    (line,) = [line for line in str(summarise(y, p)).splitlines() if line.startswith("Brier")]
+    assert line.startswith(f"Brier score        {brier_score(y, p):.3f} (")
+    assert "summed" not in line
+    three = np.array([[0.6, 0.2, 0.2], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.5, 0.3, 0.2]])
+    printed = str(summarise([0, 1, 2, 0], three))
+    assert re.search(r"^Brier score .*, summed over the classes$", printed, re.MULTILINE)
+    for text in (printed, str(summarise(y, p))):
+        assert "squared error" not in text
+
+
+def test_the_name_of_before_still_works():
+    assert honestbayes.metrics.squared_error is brier_score

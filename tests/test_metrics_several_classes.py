@@ -19,6 +19,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from honestbayes.metrics import (
     actual_error,
     auc,
+    brier_score,
     calibration_slope,
     calibration_table,
     claims,
@@ -26,7 +27,6 @@ from honestbayes.metrics import (
     log_score,
     optimism,
     reliability,
-    squared_error,
     summarise,
     threshold_table,
 )
@@ -67,7 +67,7 @@ def test_scores_are_those_of_a_loop_over_cases_and_of_scikit_learn(n_classes):
     assert log_score(y, p) == pytest.approx(log)
     assert log_score(y, log_proba=np.log(p)) == pytest.approx(log)
     assert log_score(y, p) == pytest.approx(log_loss(y, p))
-    assert squared_error(y, p) == pytest.approx(squared)
+    assert brier_score(y, p) == pytest.approx(squared)
     assert auc(y, p) == pytest.approx(roc_auc_score(y, p, multi_class="ovo"))
     summary = summarise(y, p)
     found = [summary.expected_error, *(float(getattr(summary, name)) for name in SCORES)]
@@ -94,11 +94,9 @@ def test_two_columns_say_the_same_as_the_probability_of_class_1():
 
 def test_squared_error_of_two_classes_is_half_of_the_sum_over_both():
     y, p = draw(2, 40, 2)
-    assert 2 * squared_error(y, p) == pytest.approx(plain_scores(y, p)[3])
+    assert 2 * brier_score(y, p) == pytest.approx(plain_scores(y, p)[3])
     with_a_third = np.column_stack([p, np.zeros(40)])
-    assert squared_error(y, with_a_third, classes=[0, 1, 2]) == pytest.approx(
-        2 * squared_error(y, p)
-    )
+    assert brier_score(y, with_a_third, classes=[0, 1, 2]) == pytest.approx(2 * brier_score(y, p))
 
 
 def test_of_equally_probable_classes_the_first_is_predicted():
@@ -469,9 +467,9 @@ THREE = np.full((3, 3), 1 / 3)
         (lambda: log_score([0, 1, 2], THREE, classes=[0, 1]), "classes holds 2 different labels"),
         (lambda: log_score([0, 1, 2], THREE, classes=[0, 1, 1]), "classes holds 2"),
         (lambda: log_score([0, 1, 2], THREE, pos_label=1), "pos_label is for two classes"),
-        (lambda: squared_error([0, 1, 2], THREE[:2]), r"p has shape \(2, 3\) for 3 cases"),
-        (lambda: squared_error([0, 1, 2], [THREE]), r"p has shape \(1, 3, 3\)"),
-        (lambda: squared_error([0, 1, 2], THREE - 0.5), "outside 0 to 1"),
+        (lambda: brier_score([0, 1, 2], THREE[:2]), r"p has shape \(2, 3\) for 3 cases"),
+        (lambda: brier_score([0, 1, 2], [THREE]), r"p has shape \(1, 3, 3\)"),
+        (lambda: brier_score([0, 1, 2], THREE - 0.5), "outside 0 to 1"),
         (lambda: summarise([0, 1, 2], THREE, log_proba=np.log(THREE[:, :2])), "has 2 columns for"),
         (lambda: threshold_table([0, 1, 2], THREE), "more than two columns"),
         (lambda: expected_error([[0.2]]), "p has shape"),

@@ -404,7 +404,7 @@ def test_a_selection_path_has_both_losses_names_and_the_step_kept():
     assert names == ["(none)", "x0", "x1", "x2"]
     expected = ["training rows", "rows held out", "kept: 2 features"]
     assert legend_texts(display.ax_) == expected
-    assert display.ax_.get_ylabel() == "squared error"
+    assert display.ax_.get_ylabel() == "squared error (summed over classes)"
 
 
 def test_a_long_selection_path_counts_steps_and_long_names_are_cut():
@@ -427,7 +427,7 @@ def test_a_selection_path_from_a_selector_says_what_was_scored_and_on_what():
         n_features_to_select=2, held_out=4, score_on="held_out", scoring="log_loss"
     ).fit(X, y)
     display = SelectionPathDisplay.from_estimator(chosen)
-    assert display.ax_.get_ylabel() == "log loss"
+    assert display.ax_.get_ylabel() == "log score"
     assert legend_texts(display.ax_)[1] == "rows held out, which helped to choose"
 
     def my_loss(y, proba):

@@ -44,6 +44,7 @@ def test_the_folder_holds_four_files_that_agree_with_the_printed_text(place, bas
     ) in " ".join(printed.split())
     for name in by_name(base):
         assert name in printed
+    assert "Brier: the mean of (y - p)^2 of one class, y being 1 or 0" in " ".join(printed.split())
     rows = rows_of(place / "base" / "predictions.csv")
     assert [int(row["row"]) for row in rows] == list(range(1, 61))
     held_out = np.clip(base["cases"]["held_out"], 1 / 62, 61 / 62)

@@ -26,6 +26,7 @@ def place(run, tmp_path_factory):
 def test_the_report_names_the_classes_and_their_cases(place):
     printed = " ".join((place / "printed.txt").read_text(encoding="utf-8").split())
     assert "90 cases (30 <b>ant</b>, 30 =bee(), 30 cat, big)" in printed
+    assert "Brier: the mean of (y - p)^2 summed over classes" in printed
     assert report_json(place / "report")["data"]["labels"] == list(SPECIES)
 
 

@@ -88,6 +88,10 @@ def comparison(found: Report) -> Grid:
         )
         mark = " *" if method.name == found.in_use else ""
         grid.add_row(Text(method.name + mark), *(Text(cell) for cell in cells))
-    grid.caption = "* the model in use; expected and actual are error rates"
+    of = "of one class" if len(found.data.labels) == 2 else "summed over classes"
+    grid.caption = (
+        "* the model in use; expected and actual are error rates\n"
+        f"Brier: the mean of (y - p)^2 {of}, y being 1 or 0"
+    )
     grid.caption_justify = "left"
     return grid

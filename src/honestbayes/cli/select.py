@@ -90,7 +90,13 @@ def select(
     score_on: Annotated[
         Rows, typer.Option(help="Rows on which candidates are compared.")
     ] = Rows.train,
-    loss: Annotated[Loss, typer.Option(help="What is made small.")] = Loss.squared_error,
+    loss: Annotated[
+        Loss,
+        typer.Option(
+            help="What is made small: squared-error, summed over the classes (of two, twice the "
+            "Brier score), or log-loss, the log score."
+        ),
+    ] = Loss.squared_error,
     weights: Annotated[str | None, typer.Option(help="Column of what each row counts.")] = None,
     ignore: given.Ignore = None,
     keep: Annotated[

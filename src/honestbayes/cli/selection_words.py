@@ -12,7 +12,7 @@ from honestbayes.cli.messages import say, word
 from honestbayes.cli.report_words import cases_in_words
 from honestbayes.cli.selection_folder import PATH, REDUCED, files_of
 from honestbayes.cli.selection_inclusion import table_of_inclusion, words_of_inclusion
-from honestbayes.search.path import SelectionPath
+from honestbayes.search.path import SelectionPath, loss_in_words
 from honestbayes.search.sampled import SubsetSampler
 from honestbayes.search.selector import ProbabilitySelector, TableSelector
 from honestbayes.tables import TrainingTable
@@ -82,7 +82,7 @@ def honest_words(selector: ProbabilitySelector) -> str:
             "No rows were held out: scores on the rows that chose and trained flatter, also for "
             "columns that mean nothing."
         )
-    loss = str(getattr(selector, "scoring", "squared_error")).replace("_", " ")
+    loss = loss_in_words(getattr(selector, "scoring", "squared_error"))
     before, after = path.held_out_score[0], path.held_out_score[path.n_kept]
     steps = "1 step" if path.n_kept == 1 else f"{path.n_kept:,} steps"
     scores = f"The held-out {loss} is {after:.4f} after {steps}, {before:.4f} before the first."

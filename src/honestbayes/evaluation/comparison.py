@@ -41,7 +41,7 @@ class PairedDifference:
     def __str__(self) -> str:
         return (
             f"{self.first} minus {self.second}: log score {self.log_score}, "
-            f"squared error {self.squared_error}"
+            f"Brier score {self.squared_error}"
         )
 
 

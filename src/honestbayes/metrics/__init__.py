@@ -18,10 +18,10 @@ from honestbayes.metrics.reliability import (
 from honestbayes.metrics.scores import (
     actual_error,
     auc,
+    brier_score,
     expected_error,
     log_score,
     optimism,
-    squared_error,
 )
 from honestbayes.metrics.summary import Summary, summarise
 from honestbayes.metrics.thresholds import ThresholdTable, threshold_table
@@ -36,6 +36,7 @@ __all__ = [
     "ThresholdTable",
     "actual_error",
     "auc",
+    "brier_score",
     "calibration_slope",
     "calibration_table",
     "claims",
@@ -43,7 +44,9 @@ __all__ = [
     "log_score",
     "optimism",
     "reliability",
-    "squared_error",
     "summarise",
     "threshold_table",
 ]
+
+squared_error = brier_score
+"""The name before 0.1. Selectors have a squared error too, which is summed over the classes."""

@@ -142,7 +142,7 @@ def log_score(
     return float(log_loss_per_case(given.y, given.log_proba()).mean())
 
 
-def squared_error(
+def brier_score(
     y_true: ArrayLike, p: ArrayLike, *, pos_label: Any = None, classes: ArrayLike | None = None
 ) -> float:
     """Return the Brier score: for two classes the average of (y - p)^2 (the paper, section 4).
@@ -170,6 +170,11 @@ def auc(
 ) -> float:
     """Return P(a case of class 1 has the higher p), ties counting one half.
 
+
+    Examples
+    --------
+    >>> round(brier_score([0, 1, 1, 0], [0.1, 0.9, 0.2, 0.3]), 4)
+    0.1875
     For more than two classes, the mean over ordered pairs of classes (c, d) of P(a case of c has
     the higher probability of c than a case of d), which is M of Hand and Till (Machine Learning 45,
     2001, 171-186). NaN where a class has no case.

@@ -74,7 +74,7 @@ class Summary:
 
     def __str__(self) -> str:
         level = f"{100 * self.optimism.level:g}%"
-        classes = f"{self.n_positive} of class 1"
+        classes, summed = f"{self.n_positive} of class 1", ""
         if isinstance(self.n_positive, tuple):
             classes = f"{' + '.join(str(n) for n in self.n_positive)} of the classes"
         return "\n".join(
@@ -84,7 +84,8 @@ class Summary:
                 f"actual error       {self.actual_error}",
                 f"optimism           {self.optimism}",
                 f"log score          {self.log_score}",
-                f"squared error      {self.squared_error}",
+                f"Brier score        {self.squared_error}{summed}",
+            summed = ", summed over the classes"
                 f"AUC                {self.auc}",
                 f"calibration        {self.calibration}",
             ]
@@ -139,7 +140,7 @@ def summarise(
     actual error       0.250 (0.071 to 0.591)
     optimism           0.085 (-0.301 to 0.471)
     log score          0.540 (0.187 to 1.554)
-    squared error      0.194 (0.058 to 0.651)
+    Brier score        0.194 (0.058 to 0.651)
     AUC                0.812 (0.427 to 0.962)
     calibration        slope 0.61 (-0.06 to 1.89), intercept 0.05 (-1.78 to 1.94)
     """

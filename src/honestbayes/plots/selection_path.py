@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from honestbayes.plots.drawing import GREY, look, new_axes, plain, short, tidy
-from honestbayes.search.path import SelectionPath
+from honestbayes.search.path import SQUARED_ERROR, SelectionPath, loss_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ class SelectionPathDisplay:
     ----------
     path : SelectionPath
         Such as ``path_`` of `ForwardProbabilitySelector`.
-    score : str, default="squared error"
+    score : str, default="squared error (summed over classes)"
         What the loss is, for the label of the axis.
     chosen_on_held_out : bool, default=False
         Whether the rows held out took part in the choice, which makes their loss too low.
@@ -35,6 +35,18 @@ class SelectionPathDisplay:
         After `plot`.
     figure_ : matplotlib Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> from honestbayes import ForwardProbabilitySelector
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> from honestbayes.plots import SelectionPathDisplay
+    >>> data = simulate_naive_bayes(40, 200, n_features=100, alpha=20.0, random_state=0)
+    >>> selector = ForwardProbabilitySelector(n_features_to_select=3, held_out=0.3, random_state=0)
+    >>> selector = selector.fit(data.X_train, data.y_train)
+    >>> display = SelectionPathDisplay.from_estimator(selector)
+    >>> display.ax_.get_ylabel()
+    'squared error (summed over classes)'
     """
 
     ax_: Axes
@@ -44,7 +56,7 @@ class SelectionPathDisplay:
         self,
         path: SelectionPath,
         *,
-        score: str = "squared error",
+        score: str = SQUARED_ERROR,
         chosen_on_held_out: bool = False,
     ) -> None:
         self.path = path
@@ -53,7 +65,7 @@ class SelectionPathDisplay:
 
     @classmethod
     def from_path(
-        cls, path: SelectionPath, *, score: str = "squared error", ax: Axes | None = None
+        cls, path: SelectionPath, *, score: str = SQUARED_ERROR, ax: Axes | None = None
     ) -> SelectionPathDisplay:
         """Draw a path.
 
@@ -61,7 +73,7 @@ class SelectionPathDisplay:
         ----------
         path : SelectionPath
             The steps.
-        score : str, default="squared error"
+        score : str, default="squared error (summed over classes)"
             What the loss is.
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
@@ -84,11 +96,8 @@ class SelectionPathDisplay:
             msg = f"{type(selector).__name__} has no path_ of a selection; give a fitted selector."
             raise ValueError(msg)
         scoring = getattr(selector, "scoring", "squared_error")
-        score = getattr(scoring, "__name__", "loss") if callable(scoring) else scoring
         chosen_on_held_out = getattr(selector, "score_on", "train") == "held_out"
-        display = cls(
-            path, score=str(score).replace("_", " "), chosen_on_held_out=chosen_on_held_out
-        )
+        display = cls(path, score=loss_in_words(scoring), chosen_on_held_out=chosen_on_held_out)
         return display.plot(ax)
 
     def plot(self, ax: Axes | None = None) -> SelectionPathDisplay:

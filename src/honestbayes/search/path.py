@@ -19,6 +19,22 @@ def feature_names(names: Any, columns: list[int]) -> tuple[str, ...]:
     return tuple(f"x{j}" if names is None else str(names[j]) for j in columns)
 
 
+SQUARED_ERROR = "squared error (summed over classes)"
+"""What a selector makes small by default: of two classes twice the Brier score."""
+
+
+def loss_in_words(scoring: Any) -> str:
+    """Return what the scores of a path are: what ``scoring`` of a selector names.
+
+    >>> loss_in_words("log_loss")
+    'log score'
+    """
+    words = {"squared_error": SQUARED_ERROR, "log_loss": "log score"}
+    if isinstance(scoring, str):
+        return words[scoring]
+    return str(getattr(scoring, "__name__", "loss")).replace("_", " ")
+
+
 @dataclass(frozen=True, slots=True)
 class NamesOfSteps(Given):
     """What the columns of all steps are called, which follows from the names of all columns."""

@@ -12,8 +12,8 @@ Sums over features, so that a step costs an addition:
 Scores that look at all cases, so that a step costs a pass over one column or two:
 
 * ``"conditional_likelihood"``: sum of log P(class | features in the subset);
-* ``"accuracy"``: 1 - error rate, the paper's; ``"brier"``: 1 - the mean squared error of the
-  probabilities, halved.
+* ``"accuracy"``: 1 - error rate, the paper's; ``"brier"``: 1 - half the mean squared error,
+  summed over classes; of two classes 1 - the Brier score.
 """
 
 from __future__ import annotations
