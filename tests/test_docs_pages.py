@@ -1,6 +1,7 @@
 """The pages of the documentation: all can be reached, and show what is printed."""
 
 import contextlib
+import inspect
 import io
 import itertools
 import os
@@ -19,6 +20,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 RUN = ["tutorial.rst", "howto/groups.rst", "howto/missing.rst", "howto/prevalence.rst"]
 RUN += ["howto/screened.rst", "howto/validation.rst", "beside.rst"]
 """Pages all of whose blocks can be run, one after the other, and whose outputs are compared."""
+
+MODULES = ["", ".metrics", ".evaluation", ".plots", ".datasets"]
+"""Whose names are public."""
 
 NOT_RUN = ".. not run"
 """A comment before a block that is an example only: its files are not there."""
@@ -98,18 +102,28 @@ def test_every_page_is_in_a_table_of_contents() -> None:
     assert lost == set()
 
 
-@pytest.mark.parametrize(
-    "module", ["", ".metrics", ".evaluation", ".plots", ".datasets"], ids=lambda name: name or "top"
-)
+def public_names(module: str) -> dict[str, object]:
+    """Return what a module offers."""
+    found = import_module(f"honestbayes{module}")
+    return {name: getattr(found, name) for name in found.__all__ if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda name: name or "top")
 def test_every_public_name_has_a_page(module: str) -> None:
     listed = "\n".join(page.read_text("utf-8") for page in (DOCS / "api").glob("*.rst"))
     named = set(re.findall(r"^   ~(honestbayes\S*)$", listed, re.MULTILINE))
-    public = {
-        f"honestbayes{module}.{name}"
-        for name in import_module(f"honestbayes{module}").__all__
-        if not name.startswith("_")
-    }
+    public = {f"honestbayes{module}.{name}" for name in public_names(module)}
     assert public - named == set()
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda name: name or "top")
+def test_every_public_name_has_an_example(module: str) -> None:
+    without = [
+        name
+        for name, thing in public_names(module).items()
+        if "\nExamples\n--------\n" not in (inspect.getdoc(thing) or "")
+    ]
+    assert without == []
 
 
 @pytest.mark.parametrize("page", RUN)

@@ -26,6 +26,14 @@ def expected_benefit(proba: ArrayLike, benefits: ArrayLike) -> FloatArray:
         P(class | x), a column for each class.
     benefits : array-like of shape (n_actions, n_classes) or (n, n_actions, n_classes)
         What an action is worth on a case of a class; the same for all cases, or not.
+
+    Examples
+    --------
+    >>> from honestbayes import expected_benefit
+    >>> leave, treat = [0, 0], [-1, 9]  # on a case of class 0, and of class 1
+    >>> expected_benefit([[0.95, 0.05], [0.5, 0.5]], [leave, treat])
+    array([[ 0. , -0.5],
+           [ 0. ,  4. ]])
     """
     return _expected(_checked_proba(proba), benefits, "benefits")
 
@@ -77,6 +85,14 @@ def profit(
         but whole numbers below the number of classes, and otherwise the sorted labels of y.
     sample_weight : array-like of shape (n,), optional
         How many cases each one stands for.
+
+    Examples
+    --------
+    >>> from honestbayes import decide, mailing_benefits, profit
+    >>> benefits = mailing_benefits([20.0, 15.0, 10.0], cost=1.0)
+    >>> actions = decide([[0.9, 0.1], [0.95, 0.05], [0.7, 0.3]], benefits)
+    >>> profit([1, 0, 0], actions, benefits)
+    18.0
     """
     gained = case_benefits(y, actions, benefits, classes=classes)
     return float(_weights(sample_weight, gained.size) @ gained)
@@ -115,6 +131,13 @@ def mailing_benefits(gift: ArrayLike, cost: float) -> FloatArray:
         What each person gives, or is expected to give, if asked and a donor (class 1).
     cost : float
         Of asking one person.
+
+    Examples
+    --------
+    >>> from honestbayes import mailing_benefits
+    >>> mailing_benefits([20.0], cost=0.5)[0]
+    array([[ 0. ,  0. ],
+           [-0.5, 19.5]])
     """
     given = np.asarray(gift, dtype=float)
     if given.ndim != 1 or not np.isfinite(given).all():
@@ -194,6 +217,14 @@ def profit_curve(
     Notes
     -----
     Cases of which acting promises exactly as much are taken in the order of the rows.
+
+    Examples
+    --------
+    >>> from honestbayes import mailing_benefits, profit_curve
+    >>> proba = [[0.9, 0.1], [0.99, 0.01], [0.7, 0.3]]
+    >>> curve = profit_curve([0, 0, 1], proba, mailing_benefits([20.0, 20.0, 20.0], cost=1.0))
+    >>> curve.chosen, curve.profit.tolist()
+    (2, [0.0, 19.0, 18.0, 17.0])
     """
     p = _checked_proba(proba)
     n, n_classes = p.shape

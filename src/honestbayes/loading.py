@@ -37,6 +37,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     -----
     Nothing in the file is run. What is read is checked for its meaning, but checksums do not show
     who wrote it: a stranger's file may hold a model that is valid and wrong.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import honestbayes
+    >>> from honestbayes.datasets import load_leukemia
+    >>> data = load_leukemia()
+    >>> model = honestbayes.SelectiveGaussianNB(recalibrate=None).fit(data.X, data.y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "leukemia.honestbayes")
+    ...     same = honestbayes.load(Path(folder) / "leukemia.honestbayes")
+    >>> bool((same.predict_proba(data.X) == model.predict_proba(data.X)).all())
+    True
     """
     archive = read_archive(path)
     name = Path(path).name

@@ -51,6 +51,12 @@ class Dataset:
         What the data are and where they come from.
     groups : ndarray or None, shape (n_cases,)
         Cases of one group (one patient, say) belong on the same side of every split.
+
+    Examples
+    --------
+    >>> data = load_leukemia()
+    >>> data.feature_names.size, [data.classes[c] for c in data.y[25:29]]
+    (3051, ['ALL', 'ALL', 'AML', 'AML'])
     """
 
     X: NDArray[np.floating[Any]] = field(repr=False)
@@ -118,6 +124,10 @@ def load_colon(folder: str | os.PathLike[str] | None = None) -> Dataset:
     estimator because it has to be learned from the training cases. Without the standardisation the
     error rates are near 0.30, far from the published 0.19. Runs of dots in gene names, the
     padding of the source's names, are shortened to one.
+
+    Examples
+    --------
+    >>> data = load_colon("data")  # doctest: +SKIP
     """
     arrays = _read_colon(data_folder(folder, "colon_alon.npz") / "colon_alon.npz")
     names = [re.sub(r"\.{2,}", ".", name) for name in arrays["gene"].tolist()]

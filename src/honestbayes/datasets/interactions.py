@@ -46,6 +46,11 @@ def simulate_hidden_markov(n: int, length: int = 21, *, random_state: Any = None
     -------
     ndarray of int of shape (n, length)
         1 and 2.
+
+    Examples
+    --------
+    >>> simulate_hidden_markov(2, length=8, random_state=0).shape
+    (2, 8)
     """
     rng = np.random.default_rng(random_state)
     likely = np.array([0, *(STEPS[state] for state in range(1, 9))])
@@ -81,6 +86,12 @@ def simulate_cauchy_model(
         From 1 on.
     y : ndarray of int of shape (n,)
         0 and 1.
+
+    Examples
+    --------
+    >>> X, y = simulate_cauchy_model(5, random_state=0)
+    >>> X.shape, y.shape
+    ((5, 7), (5,))
     """
     rng = np.random.default_rng(random_state)
     X = rng.integers(0, n_levels, (n, n_features))
@@ -93,7 +104,13 @@ def simulate_cauchy_model(
 
 
 def load_genesis() -> str:
-    """Return the beginning of the Book of Genesis, King James Version: 8,000 characters."""
+    """Return the beginning of the Book of Genesis, King James Version: 8,000 characters.
+
+    Examples
+    --------
+    >>> load_genesis()[:25]
+    'In the beginning God crea'
+    """
     place = resources.files("honestbayes.datasets").joinpath("data", "genesis.txt")
     return place.read_text(encoding="utf-8")
 
@@ -107,6 +124,12 @@ def tic_tac_toe() -> tuple[AnyArray, AnyArray]:
         Squares row by row: "x", "o" or "b" (blank).
     y : ndarray of shape (958,)
         "x won", or "not won".
+
+    Examples
+    --------
+    >>> X, y = tic_tac_toe()
+    >>> X.shape, int((y == "x won").sum())
+    ((958, 9), 626)
     """
     ends: dict[str, bool] = {}
     seen: set[str] = set()  # the same board comes about in many ways
@@ -137,6 +160,11 @@ def vowels_and_consonants(text: str) -> AnyArray:
     ----------
     text : str
         In Latin letters.
+
+    Examples
+    --------
+    >>> "".join(vowels_and_consonants("In the beginning"))
+    'VC_CCV_CVCVCCVCC'
     """
     others = re.sub(r"[^a-z]+", "_", text.lower())
     vowels = re.sub(r"[aeiou]", "V", others)

@@ -40,6 +40,12 @@ class Donations:
         How many people each row stands for.
     description : str
         What the data are.
+
+    Examples
+    --------
+    >>> data = load_kdd98_sample("data")  # doctest: +SKIP
+    >>> data.X.shape  # doctest: +SKIP
+    (19372, 47)
     """
 
     X: Any = field(repr=False)
@@ -76,6 +82,10 @@ def load_kdd98(folder: str | os.PathLike[str]) -> tuple[Donations, Donations]:
     Notes
     -----
     The terms of use ask to call the sponsor a national veterans organization.
+
+    Examples
+    --------
+    >>> learning, validation = load_kdd98("kdd98")  # doctest: +SKIP
     """
     place = Path(folder)
     learning = _read(place / "cup98LRN.txt", (*_TARGETS, _ID))
@@ -108,6 +118,10 @@ def load_kdd98_sample(folder: str | os.PathLike[str] | None = None) -> Donations
     folder : path, optional
         Where ``kdd98/donor_19372x50.csv.gz`` is; by default the folder named by the environment
         variable HONESTBAYES_DATA. ``sample_weight`` restores the share of donors, 5.08%.
+
+    Examples
+    --------
+    >>> data = load_kdd98_sample("data")  # doctest: +SKIP
     """
     frame = _read(data_folder(folder, _SAMPLE_FILE) / "kdd98" / _SAMPLE_FILE, ("Donate",))
     frame = frame.replace({".": None, "?": None})
@@ -126,6 +140,10 @@ def load_kdd98_categorical(folder: str | os.PathLike[str] | None = None) -> Dona
     folder : path, optional
         Where ``kdd98/lrn_categorical_95412x22.csv.gz`` is; by default the folder named by the
         environment variable HONESTBAYES_DATA.
+
+    Examples
+    --------
+    >>> data = load_kdd98_categorical("data")  # doctest: +SKIP
     """
     file = data_folder(folder, _CATEGORICAL_FILE) / "kdd98" / _CATEGORICAL_FILE
     frame = _read(file, _TARGETS)

@@ -28,6 +28,12 @@ class MixtureData:
         P(feature = 1) in each component.
     class_1 : tuple of float
         P(class 1) in each component.
+
+    Examples
+    --------
+    >>> data = simulate_mixture(20, 50, n_features=100, random_state=0)
+    >>> data.X_test.shape, data.phi.shape, data.class_1
+    ((50, 100), (2, 100), (0.1, 0.9))
     """
 
     X_train: NDArray[np.int8]

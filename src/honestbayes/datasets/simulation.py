@@ -40,6 +40,12 @@ class SimulatedData:
         ``phi[c, j]`` is P(feature j is 1 | class c) (the paper, equation 7).
     prevalence : float
         P(class 1) among future cases; the test set follows it.
+
+    Examples
+    --------
+    >>> data = simulate_naive_bayes(20, 50, n_features=100, random_state=0)
+    >>> data.true_proba(data.X_test[:2]).shape, data.prevalence
+    ((2,), 0.5)
     """
 
     X_train: NDArray[np.int8]

@@ -31,6 +31,22 @@ class PairedDifference:
         Names of the evaluations.
     log_score, squared_error : Estimate
         Mean differences, with intervals over cases (or groups).
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.naive_bayes import BernoulliNB
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> from honestbayes.evaluation import cross_validate
+    >>> data = simulate_naive_bayes(100, 0, 20, alpha=1.0, random_state=0)
+    >>> models = {"naive Bayes": BernoulliNB(), "shares": DummyClassifier()}
+    >>> found = {
+    ...     name: cross_validate(model, data.X_train, data.y_train, cv=5, random_state=0)
+    ...     for name, model in models.items()
+    ... }
+    >>> (difference,) = compare(found)
+    >>> difference.first, difference.second, bool(difference.log_score.interval[1] < 0)
+    ('naive Bayes', 'shares', True)
     """
 
     first: str
@@ -62,6 +78,22 @@ def compare(
     tuple of PairedDifference
         Means over repeats, with intervals over cases (or groups), as wide as those of
         `Evaluation.summary` are.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.naive_bayes import BernoulliNB
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> from honestbayes.evaluation import cross_validate
+    >>> data = simulate_naive_bayes(100, 0, 20, alpha=1.0, random_state=0)
+    >>> models = {"naive Bayes": BernoulliNB(), "shares": DummyClassifier()}
+    >>> found = {
+    ...     name: cross_validate(model, data.X_train, data.y_train, cv=5, random_state=0)
+    ...     for name, model in models.items()
+    ... }
+    >>> (difference,) = compare(found)
+    >>> bool(difference.log_score.interval[1] < 0)  # naive Bayes is better
+    True
     """
     if len(evaluations) < 2:
         raise ValueError(f"evaluations holds {len(evaluations)}; give two or more.")

@@ -48,6 +48,15 @@ class Evaluation:
         Column names, where X has them.
     groups : ndarray or None, shape (n_cases,)
         Groups that were kept together.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import BernoulliNB
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> data = simulate_naive_bayes(40, 0, 20, alpha=5.0, random_state=0)
+    >>> found = cross_validate(BernoulliNB(), data.X_train, data.y_train, cv=5, n_repeats=2)
+    >>> found.proba.shape, found.summary().n_cases
+    ((2, 40), 40)
     """
 
     y: NDArray[np.int64] = field(repr=False)

@@ -4,4 +4,19 @@ from __future__ import annotations
 
 
 class ModelFileError(ValueError):
-    """A file is not a model file, is damaged, or holds what cannot be a model."""
+    """A file is not a model file, is damaged, or holds what cannot be a model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import honestbayes
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "notes.txt"
+    ...     _ = path.write_text("not a model")
+    ...     try:
+    ...         honestbayes.load(path)
+    ...     except honestbayes.ModelFileError as error:
+    ...         print(error)
+    'notes.txt' is not a model file.
+    """

@@ -71,6 +71,14 @@ class CalibrationFit:
         Coverage of the intervals, which take cases as independent.
     n_cases : int
         Number of cases.
+
+    Examples
+    --------
+    >>> y, p = [0, 0, 1, 0, 1, 1], [0.01, 0.1, 0.2, 0.8, 0.9, 0.99]
+    >>> fit = calibration_slope(y, p)
+    >>> lower, upper = fit.slope_interval
+    >>> round(lower, 2), round(fit.slope, 2), round(upper, 2)
+    (-0.12, 0.51, 1.68)
     """
 
     slope: float

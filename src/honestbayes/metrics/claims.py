@@ -39,6 +39,14 @@ class Claims:
         error amounts to; NaN without such cases.
     implied : float
         n_implied / n_claimed; NaN without such cases.
+
+    Examples
+    --------
+    >>> counted = claims([0, 0, 1, 1, 1], [0.01, 0.97, 0.99, 0.98, 0.6], at_least=0.95)
+    >>> print(counted.wrong)
+    0.250 (0.006 to 0.806)
+    >>> counted.broken
+    False
     """
 
     at_least: float

@@ -35,6 +35,15 @@ class Estimate:
         Lower and upper bound.
     level : float
         Probability that the interval is made to cover.
+
+    Examples
+    --------
+    >>> from honestbayes.metrics import optimism
+    >>> found = optimism([0, 1, 1, 0], [0.1, 0.9, 0.2, 0.8])
+    >>> print(found)
+    0.350 (-0.477 to 1.177)
+    >>> round(float(found), 3)
+    0.35
     """
 
     value: float

@@ -33,6 +33,14 @@ class CalibrationTable:
         Their average probability of class 1; NaN without cases.
     actual : ndarray of float, shape (10,)
         The fraction of them in class 1; NaN without cases.
+
+    Examples
+    --------
+    >>> table = calibration_table([0, 0, 1, 1], [0.12, 0.18, 0.14, 0.95])
+    >>> table.n.tolist()
+    [0, 3, 0, 0, 0, 0, 0, 0, 0, 1]
+    >>> table.predicted.round(3).tolist()[1], table.actual.round(3).tolist()[1]
+    (0.147, 0.333)
     """
 
     category: CountArray
@@ -76,6 +84,21 @@ def calibration_table(
         With two classes, the label of class 1; by default 1, or the second label in sorted order.
     classes : array-like, shape (n_classes,), optional
         The labels in the order of the columns; by default in sorted order, where all occur.
+
+    Examples
+    --------
+    >>> print(calibration_table([0, 0, 1, 1], [0.12, 0.18, 0.14, 0.95]))
+    C      #   Pred  Actual
+    0      0      —       —
+    1      3  0.147   0.333
+    2      0      —       —
+    3      0      —       —
+    4      0      —       —
+    5      0      —       —
+    6      0      —       —
+    7      0      —       —
+    8      0      —       —
+    9      1  0.950   1.000
     """
     happened, probabilities, n_repeats = _claims(y_true, p, pos_label, classes)
     category = np.minimum(np.floor(probabilities * 10), 9).astype(np.int64)
@@ -107,6 +130,12 @@ class ReliabilityCurve:
         Binomial interval for the fraction.
     level : float
         Coverage of each interval, one bin at a time.
+
+    Examples
+    --------
+    >>> curve = reliability([0, 0, 1, 1], [0.12, 0.18, 0.14, 0.95], n_bins=2)
+    >>> curve.lower.round(2).tolist(), curve.upper.round(2).tolist()
+    ([0.06, 0.21], [0.79, 1.0])
     """
 
     lower_edge: FloatArray
@@ -154,6 +183,12 @@ def reliability(
         With two classes, the label of class 1; by default 1, or the second label in sorted order.
     classes : array-like, shape (n_classes,), optional
         The labels in the order of the columns; by default in sorted order, where all occur.
+
+    Examples
+    --------
+    >>> curve = reliability([0, 0, 1, 1], [0.12, 0.18, 0.14, 0.95], n_bins=2)
+    >>> curve.n.tolist(), curve.predicted.round(3).tolist(), curve.actual.round(3).tolist()
+    ([3, 1], [0.147, 0.95], [0.333, 1.0])
     """
     happened, probabilities, n_repeats = _claims(y_true, p, pos_label, classes)
     edges = _edges(probabilities, n_bins, strategy)

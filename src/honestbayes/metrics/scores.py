@@ -68,6 +68,11 @@ def actual_error(
         With two classes, the label of class 1; by default 1, or the second label in sorted order.
     classes : array-like, shape (n_classes,), optional
         The labels in the order of the columns; by default in sorted order, where all occur.
+
+    Examples
+    --------
+    >>> actual_error([0, 1, 1, 0], [0.1, 0.9, 0.2, 0.3])
+    0.25
     """
     given = as_predictions(y_true, p, pos_label=pos_label, classes=classes)
     return float(error_per_case(given.y, given.proba).mean())
@@ -135,6 +140,11 @@ def log_score(
         With two classes, the label of class 1; by default 1, or the second label in sorted order.
     classes : array-like, shape (n_classes,), optional
         The labels in the order of the columns; by default in sorted order, where all occur.
+
+    Examples
+    --------
+    >>> round(log_score([0, 1, 1, 0], [0.1, 0.9, 0.2, 0.3]), 3)
+    0.544
     """
     if (p is None) == (log_proba is None):
         raise ValueError("p and log_proba: give exactly one of them.")
@@ -160,6 +170,11 @@ def brier_score(
         With two classes, the label of class 1; by default 1, or the second label in sorted order.
     classes : array-like, shape (n_classes,), optional
         The labels in the order of the columns; by default in sorted order, where all occur.
+
+    Examples
+    --------
+    >>> round(brier_score([0, 1, 1, 0], [0.1, 0.9, 0.2, 0.3]), 4)
+    0.1875
     """
     given = as_predictions(y_true, p, pos_label=pos_label, classes=classes)
     return float(squared_error_per_case(given.y, given.proba).mean())
@@ -170,11 +185,6 @@ def auc(
 ) -> float:
     """Return P(a case of class 1 has the higher p), ties counting one half.
 
-
-    Examples
-    --------
-    >>> round(brier_score([0, 1, 1, 0], [0.1, 0.9, 0.2, 0.3]), 4)
-    0.1875
     For more than two classes, the mean over ordered pairs of classes (c, d) of P(a case of c has
     the higher probability of c than a case of d), which is M of Hand and Till (Machine Learning 45,
     2001, 171-186). NaN where a class has no case.
@@ -189,6 +199,11 @@ def auc(
         With two classes, the label of class 1; by default 1, or the second label in sorted order.
     classes : array-like, shape (n_classes,), optional
         The labels in the order of the columns; by default in sorted order, where all occur.
+
+    Examples
+    --------
+    >>> auc([0, 1, 1, 0], [0.1, 0.9, 0.2, 0.3])
+    0.75
     """
     given = as_predictions(y_true, p, pos_label=pos_label, classes=classes)
     if np.bincount(given.y, minlength=given.n_classes).min() == 0:

@@ -55,6 +55,14 @@ class Summary:
         With more than two classes, the mean over pairs of them. NaN where a class has no case.
     calibration : CalibrationFit
         Slope and intercept of the log-odds.
+
+    Examples
+    --------
+    >>> found = summarise([0, 0, 1, 0, 1, 1], [0.01, 0.1, 0.2, 0.8, 0.9, 0.99])
+    >>> round(found.expected_error, 3), round(found.actual_error.value, 3)
+    (0.103, 0.333)
+    >>> print(found.auc)
+    0.889 (0.453 to 0.987)
     """
 
     n_cases: int
@@ -77,6 +85,7 @@ class Summary:
         classes, summed = f"{self.n_positive} of class 1", ""
         if isinstance(self.n_positive, tuple):
             classes = f"{' + '.join(str(n) for n in self.n_positive)} of the classes"
+            summed = ", summed over the classes"
         return "\n".join(
             [
                 f"{self.n_cases} cases, {classes} (intervals: {level})",
@@ -85,7 +94,6 @@ class Summary:
                 f"optimism           {self.optimism}",
                 f"log score          {self.log_score}",
                 f"Brier score        {self.squared_error}{summed}",
-            summed = ", summed over the classes"
                 f"AUC                {self.auc}",
                 f"calibration        {self.calibration}",
             ]

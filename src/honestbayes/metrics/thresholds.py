@@ -44,6 +44,12 @@ class ThresholdTable:
         Share of class 1 that was assumed.
     level : float
         Coverage of the intervals.
+
+    Examples
+    --------
+    >>> table = threshold_table([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], thresholds=[0.2, 0.5])
+    >>> table.net_benefit.round(3).tolist(), table.net_benefit_all.round(3).tolist()
+    ([0.438, 0.25], [0.375, 0.0])
     """
 
     threshold: FloatArray
@@ -93,6 +99,12 @@ def threshold_table(
         The label of class 1; by default 1, or the second label in sorted order.
     level : float
         Coverage of the intervals, which take cases as independent.
+
+    Examples
+    --------
+    >>> table = threshold_table([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], thresholds=[0.2, 0.5])
+    >>> table.sensitivity.tolist(), table.specificity.tolist()
+    ([1.0, 0.5], [0.5, 1.0])
     """
     given = as_predictions(y_true, p, pos_label=pos_label, repeats=True)
     if given.n_classes > 2:

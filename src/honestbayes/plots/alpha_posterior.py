@@ -39,6 +39,18 @@ class AlphaPosteriorDisplay:
         After `plot`.
     figure_ : matplotlib Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> from honestbayes import SelectiveBernoulliNB
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> from honestbayes.plots import AlphaPosteriorDisplay
+    >>> data = simulate_naive_bayes(40, 200, n_features=100, alpha=20.0, random_state=0)
+    >>> model = SelectiveBernoulliNB(feature_prior="uniform", recalibrate=None)
+    >>> model = model.fit(data.X_train, data.y_train)
+    >>> display = AlphaPosteriorDisplay.from_estimator(model, truth=20.0)
+    >>> display.ax_.get_xlabel()
+    'log(α)'
     """
 
     ax_: Axes

@@ -41,6 +41,18 @@ class FeaturePathDisplay:
         After `plot`: error rates, log scores.
     figure_ : matplotlib Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> from honestbayes import SelectiveBernoulliNB
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> from honestbayes.plots import FeaturePathDisplay
+    >>> data = simulate_naive_bayes(40, 200, n_features=100, alpha=20.0, random_state=0)
+    >>> model = SelectiveBernoulliNB(recalibrate=None)
+    >>> path = model.fit(data.X_train, data.y_train).feature_path(data.X_test, data.y_test)
+    >>> display = FeaturePathDisplay.from_path(path)
+    >>> [ax.get_ylabel() for ax in display.ax_]
+    ['error rate', 'log score']
     """
 
     ax_: Any

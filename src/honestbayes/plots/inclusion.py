@@ -37,6 +37,15 @@ class InclusionDisplay:
         After `plot`.
     figure_ : matplotlib Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes.plots import InclusionDisplay
+    >>> probability, error = np.array([0.97, 0.31]), np.array([0.01, 0.02])
+    >>> display = InclusionDisplay(["age", "stage"], probability, error)
+    >>> [label.get_text() for label in display.plot().ax_.get_yticklabels()]
+    ['age', 'stage']
     """
 
     ax_: Axes

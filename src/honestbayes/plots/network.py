@@ -42,6 +42,15 @@ class NetworkDisplay:
         After `plot`.
     figure_ : matplotlib Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes.plots import NetworkDisplay
+    >>> probability = [[0.0, 0.3, 0.9], [0.0, 0.0, 0.6], [0.0, 0.0, 0.0]]
+    >>> display = NetworkDisplay(["age", "stage", "class"], np.array(probability)).plot()
+    >>> [text.get_text() for text in display.ax_.texts[:3]]
+    ['age', 'stage', 'class']
     """
 
     ax_: Axes

@@ -37,6 +37,14 @@ class ProbabilityScatterDisplay:
         After `plot`.
     figure_ : matplotlib Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> from honestbayes.plots import ProbabilityScatterDisplay
+    >>> y, uncorrected, corrected = [0, 1, 1], [0.01, 0.2, 0.99], [0.1, 0.4, 0.9]
+    >>> display = ProbabilityScatterDisplay.from_predictions(y, uncorrected, corrected)
+    >>> display.ax_.get_xlabel()
+    'probability of class 1, uncorrected'
     """
 
     ax_: Axes

@@ -41,6 +41,16 @@ class ProfitDisplay:
         After `plot`.
     figure_ : matplotlib Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> from honestbayes import mailing_benefits
+    >>> from honestbayes.plots import ProfitDisplay
+    >>> proba = [[0.9, 0.1], [0.99, 0.01], [0.7, 0.3]]
+    >>> benefits = mailing_benefits([20.0, 20.0, 20.0], cost=1.0)
+    >>> display = ProfitDisplay.from_predictions([0, 0, 1], proba, benefits)
+    >>> display.ax_.get_xlabel()
+    'cases acted on, the most promising first'
     """
 
     ax_: Axes

@@ -48,6 +48,14 @@ class ReliabilityDisplay:
         After `plot`.
     figure_ : matplotlib Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> from honestbayes.plots import ReliabilityDisplay
+    >>> y, p = [0, 0, 1, 0, 1, 1], [0.01, 0.1, 0.2, 0.8, 0.9, 0.99]
+    >>> display = ReliabilityDisplay.from_predictions(y, p, n_bins=3)
+    >>> display.ax_.get_xlabel()
+    'claimed probability of class 1'
     """
 
     ax_: Axes

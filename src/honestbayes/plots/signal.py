@@ -32,6 +32,17 @@ class SignalDisplay:
         After `plot`.
     figure_ : matplotlib Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> from honestbayes import SelectiveGaussianNB
+    >>> from honestbayes.datasets import load_leukemia
+    >>> from honestbayes.plots import SignalDisplay
+    >>> data = load_leukemia()
+    >>> model = SelectiveGaussianNB(recalibrate=None).fit(data.X, data.y)
+    >>> display = SignalDisplay.from_estimator(model)
+    >>> display.ax_.get_ylabel()
+    'share of features with at least this'
     """
 
     ax_: Axes

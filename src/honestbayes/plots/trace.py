@@ -30,6 +30,15 @@ class TraceDisplay:
         After `plot`.
     figure_ : matplotlib Figure
         After `plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes.plots import TraceDisplay
+    >>> draws = np.random.default_rng(0).normal(size=(4, 50))
+    >>> display = TraceDisplay(draws, "log alpha").plot()
+    >>> len(display.ax_.get_lines())
+    4
     """
 
     ax_: Axes

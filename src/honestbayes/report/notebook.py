@@ -87,6 +87,17 @@ def make_report(
     UserWarning
         For each thing in the table that would lead to a wrong conclusion, where
         ``honestbayes report`` would stop.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from honestbayes import make_report
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> data = simulate_naive_bayes(60, 0, n_features=5, alpha=0.5, random_state=0)
+    >>> frame = pd.DataFrame(data.X_train, columns=list("abcde")).assign(sick=data.y_train)
+    >>> report = make_report(frame, target="sick", model="binary", n_folds=2, n_repeats=1)
+    >>> report.data.n_cases, report.in_use
+    (60, 'corrected, recalibrated')
     """
     _refuse_unknown(options)
     chosen = Options(**options)

@@ -39,6 +39,15 @@ class Screening:
         How values became 0/1.
     feature_names : tuple of str or None
         Names, where the table had them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes import screen
+    >>> X, y = np.array([[0, 1], [0, 1], [1, 0], [1, 1]]), [0, 1, 0, 1]
+    >>> both = screen(X[:2], y[:2]).merge_rows(screen(X[2:], y[2:]))
+    >>> both.n_features, both.class_counts, both.correlation().round(2).tolist()
+    (2, (2, 2), [0.0, 0.58])
     """
 
     classes: AnyArray

@@ -74,6 +74,16 @@ class Selection:
         What features were ranked by. Another one than the correlation leaves gamma at 0.
     strength_bound : float or None
         Strength of the weakest kept feature by another criterion than the correlation.
+
+    Examples
+    --------
+    >>> from honestbayes import SelectiveBernoulliNB
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> data = simulate_naive_bayes(40, 0, n_features=100, random_state=0)
+    >>> model = SelectiveBernoulliNB(n_features_to_select=3, recalibrate=None)
+    >>> selection = model.fit(data.X_train, data.y_train).selection_
+    >>> selection.kept, selection.n_discarded, selection.gamma_squared
+    ((23, 50, 89), 97, Fraction(3, 25))
     """
 
     rule: Rule
