@@ -133,7 +133,7 @@ def test_the_record_holds_the_interactions_and_what_was_asked_for(analysis, of_t
     header = (tmp_path / "out" / "predictions.csv").read_text(encoding="utf-8").splitlines()[0]
     assert "held_out: yes" in header
     assert "uncorrected" not in header
-    shown = interactions_in_words(model.estimator.sections()["interactions"], model)
+    shown = interactions_in_words(model.estimator._sections()["interactions"], model)
     assert sorted(shown.pattern) == sorted(of_three.report.interactions.pattern)
     assert "order" not in Options(model="mixed").to_dict()
     assert analysis.report.settings["order"] is None

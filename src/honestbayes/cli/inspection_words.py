@@ -48,7 +48,7 @@ def show(fitted: TableModel, *, as_json: bool) -> None:
     for line in (*_summary(fitted, labels), "", *ones, *([""] if ones else [])):
         say(line, wrap=False)
     say(_printable_table(fitted, labels), wrap=False)
-    average = fitted.estimator.sections().get("average")
+    average = fitted.estimator._sections().get("average")
     if average is not None:
         say("\nthe models of the average, and how each did on held-out training cases")
         say(average.models, wrap=False)
@@ -60,16 +60,16 @@ def show(fitted: TableModel, *, as_json: bool) -> None:
 
 
 def _interactions(fitted: TableModel) -> Interactions | None:
-    return interactions_in_words(fitted.estimator.sections().get("interactions"), fitted)
+    return interactions_in_words(fitted.estimator._sections().get("interactions"), fitted)
 
 
 def _contents(fitted: TableModel) -> dict[str, Any]:
     """Return all that is shown, and more, as plain data."""
     estimator = fitted.estimator
-    chosen = {kind: selection.to_dict() for kind, selection in estimator.selections().items()}
+    chosen = {kind: selection.to_dict() for kind, selection in estimator._selections().items()}
     by_kind = card_of(estimator).by_kind
-    factors, interactions = estimator.sections().get("factors"), _interactions(fitted)
-    average = estimator.sections().get("average")
+    factors, interactions = estimator._sections().get("factors"), _interactions(fitted)
+    average = estimator._sections().get("average")
     two = len(fitted.labels) == 2
     return {
         "target": fitted.target,
@@ -88,7 +88,7 @@ def _contents(fitted: TableModel) -> dict[str, Any]:
 
 def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
     estimator = fitted.estimator
-    selections, card = estimator.selections(), card_of(estimator)
+    selections, card = estimator._selections(), card_of(estimator)
     counts = estimator.class_count_.tolist()
     target = word(fitted.target)
     if len(labels) == 2:
@@ -130,7 +130,7 @@ def _by_class(labels: tuple[str, ...], values: Iterable[float]) -> str:
 
 def _ones(fitted: TableModel) -> list[str]:
     """Say of each binary feature what a one is."""
-    tables = fitted.estimator.feature_tables().values()
+    tables = fitted.estimator._feature_tables().values()
     rows = [row for table in tables for row in table.rows()]
     if not rows:
         return []

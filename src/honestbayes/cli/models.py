@@ -108,7 +108,7 @@ def fit(
 
 def _fitted_in_words(fitted: TableModel, n_features: int) -> str:
     """Say what the model is made of."""
-    sections = fitted.estimator.sections()
+    sections = fitted.estimator._sections()
     if "interactions" in sections:
         return f"{n_features:,} columns; {sections['interactions'].in_words()}"
     if "average" in sections:

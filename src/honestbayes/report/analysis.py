@@ -125,7 +125,7 @@ def analyse(
         model = final_model(estimators[in_use], table, options)
         posterior = _posterior(model, table)
     frequency, columns = evaluations[in_use].selected_frequency, model.kept_columns()
-    by_kind, sections = races(table, model), model.sections()
+    by_kind, sections = races(table, model), model._sections()
     methods = _methods(evaluations, in_use)
     uncorrected = uncorrected_name(options.card)
     first = () if uncorrected is None else (uncorrected,)
@@ -270,7 +270,7 @@ def _posterior(model: Estimator, table: TrainingTable) -> Densities | None:
     None where not all features are binary, or there are more than two classes, and where the model
     is no naive Bayes.
     """
-    selections = model.selections()
+    selections = model._selections()
     if card_of(model).beyond is not None or set(selections) != {"binary"} or len(table.labels) > 2:
         return None
     n_kept = len(selections["binary"].kept)

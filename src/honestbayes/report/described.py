@@ -165,7 +165,7 @@ def _names_read_as(kind: str, data: DataSummary) -> tuple[str, ...]:
 def races(table: TrainingTable, model: Estimator) -> tuple[Race, ...]:
     """Say what selection kept and threw away, for each kind of feature that the model knows."""
     result = []
-    for kind, selection in model.selections().items():
+    for kind, selection in model._selections().items():
         columns = np.flatnonzero(np.array(table.kinds) == kind)
         part = table.X.iloc[:, columns] if card_of(model).by_kind else table.X
         cut = _cut(part, table.kinds) if card_of(model).cuts else part
@@ -270,7 +270,7 @@ def races_in_words(by_kind: tuple[Race, ...]) -> str:
 
 def _rule_in_words(model: Estimator, by_kind: tuple[Race, ...]) -> str:
     """Say by which rule features were kept, where all are of one kind."""
-    (race,), (selection,) = by_kind, model.selections().values()
+    (race,), (selection,) = by_kind, model._selections().values()
     if selection.rule == "all":
         return "all features are kept"
     if selection.rule == "threshold":

@@ -151,7 +151,7 @@ def kept_features(
     """Say what each kept feature says, how sure that is, and how often it was selected."""
     result = []
     columns = iter(model.kept_columns().tolist())
-    for found in model.feature_tables().values():
+    for found in model._feature_tables().values():
         # Rows first: where they end, zip has not yet taken a column of the next kind.
         for row, column in zip(found.rows(), columns, strict=False):
             feature = table.encoding.features[column]

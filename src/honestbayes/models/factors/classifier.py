@@ -107,6 +107,8 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
         Number of factors.
     factor_choice_ : FactorChoice or None
         The numbers that were tried, where the number was to be chosen.
+    number_choice_ : None
+        The number of features is not chosen by held-out cases here.
     draws_ : Draws or None
         What the chains have drawn; None where no feature was kept.
     diagnostics_ : Diagnostics or None
@@ -300,6 +302,6 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
         table: FactorFeatureTable = super().feature_table()
         return table
 
-    def sections(self) -> dict[str, Any]:
+    def _sections(self) -> dict[str, Any]:
         """Return how many factors there are, and how that number was chosen."""
         return {"factors": factors(self.n_factors_, self.factor_choice_)}

@@ -359,15 +359,15 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         check_is_fitted(self)
         return feature_table(self)
 
-    def selections(self) -> dict[Kind, Selection]:
+    def _selections(self) -> dict[Kind, Selection]:
         """Return nothing: each model of the average has a selection of its own."""
         return {}
 
-    def feature_tables(self) -> dict[Kind, Any]:
+    def _feature_tables(self) -> dict[Kind, Any]:
         """Return nothing: what a column says differs between the models of the average."""
         return {}
 
-    def sections(self) -> dict[str, Any]:
+    def _sections(self) -> dict[str, Any]:
         """Return a record of what the average is made of, by name."""
         check_is_fitted(self)
         return {"average": made_of(self)}

@@ -104,6 +104,11 @@ class InteractionClassifier(SelectiveClassifier):
         Log score of held-out cases for each order, where it was chosen.
     selection_ : Selection
         What was kept.
+    number_choice_ : None
+        The number of features is not chosen by held-out cases here.
+    slope_, lapse_ : float
+        Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
+        recalibration.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_ : ndarray of shape (n_classes,)
@@ -353,7 +358,7 @@ class InteractionClassifier(SelectiveClassifier):
         assert isinstance(part, InteractionPart)
         return interactions_of(part, names, classes, most)
 
-    def sections(self) -> dict[str, Any]:
+    def _sections(self) -> dict[str, Any]:
         """Return the largest interactions."""
         return {"interactions": self.interactions()}
 

@@ -75,6 +75,8 @@ class SequenceClassifier(InteractionClassifier):
         Shape of the inverse gamma prior of the width of order o, and its mode times o.
     compress : bool, default=True
         Whether suffixes that the same windows have share a parameter.
+    class_pseudocounts : float or array-like, default=1.0
+        Dirichlet prior of the frequencies of next states, for another prevalence at prediction.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default=None
@@ -96,8 +98,33 @@ class SequenceClassifier(InteractionClassifier):
 
     Attributes
     ----------
-    order_, n_groups_, n_patterns_, diagnostics_, draws_, classes_, n_features_in_
-        As in `InteractionClassifier`.
+    order_ : int
+        The order in use.
+    order_losses_ : None
+        The order is not chosen by held-out windows here.
+    n_groups_ : int
+        Parameters of each next state after compression.
+    n_patterns_ : float
+        Suffixes of the training windows: parameters of each next state without compression.
+    diagnostics_ : Diagnostics
+        R-hat, effective sample sizes and Monte Carlo errors of what the chains can be compared by.
+    draws_ : Draws
+        All draws.
+    selection_ : Selection
+        The states of a window, all of which are kept.
+    number_choice_ : None
+        The number of states is not chosen by held-out cases here.
+    slope_, lapse_ : float
+        Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
+        recalibration.
+    classes_ : ndarray of shape (n_classes,)
+        States that follow.
+    class_count_ : ndarray of shape (n_classes,)
+        Training windows with each.
+    n_features_in_ : int
+        Length of the windows seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of their places, where X has them.
 
     References
     ----------

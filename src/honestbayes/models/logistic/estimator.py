@@ -81,6 +81,8 @@ class SelectiveLogistic(SelectiveClassifier):
         The factor on the evidence, its posterior mean; 1 without recalibration.
     lapse_ : float
         The rate of lapses, its posterior mean; 0 without a layer.
+    correction_ : None
+        This model does not condition on what was thrown away.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_ : ndarray of shape (n_classes,)

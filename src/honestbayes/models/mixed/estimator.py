@@ -115,6 +115,8 @@ class SelectiveMixedNB(SelectiveClassifier):
         The factor on the evidence, its posterior mean; 1 without recalibration.
     lapse_ : float
         The rate of lapses, its posterior mean; 0 without a layer.
+    correction_ : str or None
+        What "auto" became.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_ : ndarray of shape (n_classes,)
@@ -290,7 +292,7 @@ class SelectiveMixedNB(SelectiveClassifier):
 
     def feature_table(self) -> MixedFeatureTable:
         """Return what each kept feature says, kind by kind."""
-        return MixedFeatureTable(self.feature_tables())
+        return MixedFeatureTable(self._feature_tables())
 
 
 _DEFAULTS = {

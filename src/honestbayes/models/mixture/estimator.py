@@ -92,8 +92,11 @@ class SelectiveMixture(TwoClassNaiveBayes):
         All draws.
     number_choice_ : NumberChoice or None
         The numbers of features that were tried, where the number was to be chosen.
-    slope_ : float
-        The factor on the evidence; 1 without recalibration.
+    slope_, lapse_ : float
+        Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
+        recalibration.
+    correction_ : {"selection"} or None
+        What "auto" became.
     classes_ : ndarray of shape (2,)
         Class labels.
     class_count_ : ndarray of shape (2,)
@@ -284,7 +287,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
         names, classes = self._names_and_classes()
         return components(self.draws_, names, classes)
 
-    def sections(self) -> dict[str, Any]:
+    def _sections(self) -> dict[str, Any]:
         """Return the two groups of cases."""
         return {"groups": self.components()}
 

@@ -112,6 +112,11 @@ class AveragedNetworkClassifier(SelectiveClassifier):
         The same numbers of all draws: ``arcs``, ``size`` and ``score``.
     selection_ : Selection
         Columns that graphs are over.
+    number_choice_ : None
+        The number of features is not chosen by held-out cases here.
+    slope_, lapse_ : float
+        Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
+        recalibration.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_ : ndarray of shape (n_classes,)
@@ -355,7 +360,7 @@ class AveragedNetworkClassifier(SelectiveClassifier):
         names, _ = self._names_and_classes()
         return blankets_of(self._part, names, most)
 
-    def sections(self) -> dict[str, Any]:
+    def _sections(self) -> dict[str, Any]:
         """Return the most probable arcs."""
         return {"edges": self.edges()}
 

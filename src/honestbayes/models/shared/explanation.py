@@ -73,7 +73,8 @@ class Explained(KeptColumns):
     """Base of estimators that can say what they kept, and what that tells.
 
     A subclass says of which kind its features are (`_kind_of_features`, or `_kinds_of_parts`), and
-    how the table of a part is made (`_explain_part`).
+    how the table of a part is made (`_explain_part`). Reports and ``inspect`` ask all models alike,
+    by `_selections`, `_feature_tables` and `_sections`.
     """
 
     _kind_of_features: ClassVar[Kind]
@@ -92,13 +93,13 @@ class Explained(KeptColumns):
         """Return the kind of the features of each part; by default there is one."""
         return (self._kind_of_features,)
 
-    def selections(self) -> dict[Kind, Selection]:
+    def _selections(self) -> dict[Kind, Selection]:
         """Return what was kept and thrown away, for each kind of feature."""
         check_is_fitted(self)
         parts = zip(self._kinds_of_parts(), self._parts, strict=True)
         return {kind: part.selection for kind, part in parts}
 
-    def feature_tables(self) -> dict[Kind, Any]:
+    def _feature_tables(self) -> dict[Kind, Any]:
         """Return what each kept feature says, for each kind of which any was kept."""
         names, classes = self._names_and_classes()
         tables, first = {}, 0
@@ -109,7 +110,7 @@ class Explained(KeptColumns):
             first = last
         return tables
 
-    def sections(self) -> dict[str, Any]:
+    def _sections(self) -> dict[str, Any]:
         """Return records of what else the model is made of, by name; by default of nothing."""
         return {}
 

@@ -99,6 +99,8 @@ class AveragedNB(ClassifierMixin, KnowsTable):
         Of sizes, scores, and the features whose inclusion is known least well.
     coding_ : Coding
         The bins and levels of each column.
+    counts_ : LevelCounts
+        Training cases by level and class.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_ : ndarray of shape (n_classes,)
