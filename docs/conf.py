@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx_gallery.sorting import ExplicitOrder
 
 project = "honestbayes"
 author = "The honestbayes developers"
@@ -21,10 +22,28 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 
+# The order to read them in: the problem and the whole, then model by model, then selection and
+# networks. An example that is not listed stops the build.
+EXAMPLES = [
+    "plot_claims.py",
+    "plot_honest.py",
+    "plot_report.py",
+    "plot_measurements.py",
+    "plot_categories.py",
+    "plot_mixed.py",
+    "plot_mixture.py",
+    "plot_factors.py",
+    "plot_interactions.py",
+    "plot_subsets.py",
+    "plot_selection_for_probabilities.py",
+    "plot_networks.py",
+]
+
 sphinx_gallery_conf = {
     "examples_dirs": str(Path(__file__).parents[1] / "examples"),
     "gallery_dirs": "gallery",
     "remove_config_comments": True,
+    "within_subsection_order": ExplicitOrder(EXAMPLES),
 }
 
 templates_path = ["_templates"]
