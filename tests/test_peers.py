@@ -1,6 +1,7 @@
 """Peers are what they say: exact solutions, tuned by log score, the same from the same seed."""
 
 import importlib.util
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from honestbayes.evaluation import cross_validate
 from honestbayes.evaluation.peers import FREQUENCIES, PEERS, Task, peers_for
+from honestbayes.evaluation.peers.centroids import shrunken_scores
 from honestbayes.evaluation.peers.logistic import L2Logistic, principal_axes
 from honestbayes.evaluation.peers.multinomial import (
     Linear,
@@ -221,3 +223,25 @@ def test_centroids_are_for_measurements_and_not_for_sparse_flags():
     assert CENTROIDS not in peers_for(Task(n_racing=2, kinds=("binary", "categorical")))
     assert CENTROIDS not in peers_for(Task(n_racing=2, sparse=True))
     assert FREQUENCIES in peers_for(Task(n_racing=2, sparse=True))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_of_all_thresholds_are_those_of_scikit_learn(n_classes):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % n_classes
+    X = rng.normal(size=(40, 30)) + np.outer(y, np.arange(30) < 5)
+    X[:, 3] = y  # no spread within the classes
+    new, thresholds = rng.normal(size=(7, 30)), np.array([0.0, 0.3, 2.0])
+    for threshold, scores in zip(thresholds, shrunken_scores(X, y, new, thresholds), strict=True):
+        peer = NearestCentroid(shrink_threshold=threshold or None, priors="empirical")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = peer.fit(X, y).decision_function(new) / 2
+        found = scores[:, 1] - scores[:, 0] if n_classes == 2 else scores - scores[:, [0]]
+        expected = expected if n_classes == 2 else expected - expected[:, [0]]
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_scores_without_any_spread_are_none():
+    columns = np.ones((6, 2))
+    assert list(shrunken_scores(columns, np.arange(6) % 2, columns, np.zeros(2))) == [None, None]

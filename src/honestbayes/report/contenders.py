@@ -11,14 +11,14 @@ the class frequencies, as the line that any method must pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from honestbayes.evaluation.peers import FREQUENCIES, Task, peers_for
 from honestbayes.models.cards import table_cards
 from honestbayes.models.shared.card import Card
 from honestbayes.report.level_flags import LevelsAsFlags
-from honestbayes.sources.kinds import Kind
+from honestbayes.sources.kinds import KindsInOrder
 
 UNCORRECTED = "uncorrected"
 UNCORRECTED_SLOPE = "uncorrected, recalibrated"
@@ -56,7 +56,7 @@ def contenders(
     always_keep: list[str] | None,
     n_racing: int,
     seed: int,
-    kinds: Sequence[Kind] | None = None,
+    kinds: KindsInOrder | None = None,
     mixture: bool = False,
     compare: bool = True,
     more: Mapping[str, Any] | None = None,
@@ -118,7 +118,7 @@ def contenders(
     return ours | (peers if compare else {FREQUENCIES: peers[FREQUENCIES]})
 
 
-def _naive_beside_average(words: Mapping[str, Any], kinds: Sequence[Kind] | None) -> dict[str, Any]:
+def _naive_beside_average(words: Mapping[str, Any], kinds: KindsInOrder | None) -> dict[str, Any]:
     """Return naive Bayes without the correction, and as it is by default."""
     naive = naive_bayes(kinds)
     without = naive.uncorrected or {}
@@ -128,12 +128,12 @@ def _naive_beside_average(words: Mapping[str, Any], kinds: Sequence[Kind] | None
     }
 
 
-def naive_bayes(kinds: Sequence[Kind] | None) -> Card:
+def naive_bayes(kinds: KindsInOrder | None) -> Card:
     """Return the card of the naive Bayes of columns as they are, or of yes-or-no features."""
     return table_cards()["binary" if kinds is None else "mixed"]
 
 
-def mixture_of(words: dict[str, Any], kinds: Sequence[Kind] | None) -> Any:
+def mixture_of(words: dict[str, Any], kinds: KindsInOrder | None) -> Any:
     """Return the two-component mixture, with a flag for each level of a categorical column.
 
     Where the number of features is to be chosen it keeps ten: chains for each number in each fold

@@ -56,7 +56,7 @@ def estimators_of(
         always_keep=list(table.keep) or None,
         n_racing=largest_race(table, options),
         seed=options.seed,
-        kinds=table.kinds if options.coded else None,
+        kinds=np.array(table.kinds) if options.coded else None,
         mixture=options.compares and _suits_the_mixture(table),
         compare=options.compares,
         more=options.own_words,

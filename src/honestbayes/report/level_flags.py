@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.sources.kinds import Kind
+from honestbayes.sources.kinds import KindsInOrder
 from honestbayes.types import AnyArray, FloatArray
 
 
@@ -27,7 +26,7 @@ class LevelsAsFlags(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, classifier: Any, kinds: Sequence[Kind], always_keep: list[str] | None = None
+        self, classifier: Any, kinds: KindsInOrder, always_keep: list[str] | None = None
     ) -> None:
         self.classifier = classifier
         self.kinds = kinds

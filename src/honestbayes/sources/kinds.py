@@ -12,6 +12,9 @@ from honestbayes.types import AnyArray, IntArray
 
 Kind = Literal["binary", "categorical", "real"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+KindsInOrder = Sequence[Kind] | AnyArray
+"""The kind of each column. Estimators that are cloned for each fold are better given an array: of
+a list, scikit-learn clones every entry."""
 
 
 def find_kinds(X: Any, given: Any = None) -> tuple[Kind, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from honestbayes.evaluation.peers.columns import standardised
 from honestbayes.evaluation.peers.inner_folds import InnerFolds
 from honestbayes.evaluation.peers.task import Task
 from honestbayes.evaluation.peers.temperature import best_temperature
-from honestbayes.sources.kinds import Kind
+from honestbayes.sources.kinds import KindsInOrder
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 SHARES = np.linspace(0.0, 0.9, 8)
@@ -37,7 +37,7 @@ class ShrunkenCentroids(ClassifierMixin, BaseEstimator):
     threshold from the same held-out training cases.
     """
 
-    def __init__(self, *, cv: Any = 5, kinds: Sequence[Kind] | None = None) -> None:
+    def __init__(self, *, cv: Any = 5, kinds: KindsInOrder | None = None) -> None:
         self.cv = cv
         self.kinds = kinds
 
@@ -54,7 +54,7 @@ class ShrunkenCentroids(ClassifierMixin, BaseEstimator):
             return self
         splits = list(check_cv(self.cv, y, classifier=True).split(columns, y))
         thresholds = SHARES * _largest_deviation(columns, codes)
-        tried = [_tempered(columns, codes, splits, value) for value in thresholds]
+        tried = _tempered(columns, codes, splits, thresholds)
         best = int(np.argmin([loss for _, loss in tried]))
         self.temperature_ = tried[best][0]
         self.model_ = _fitted(columns, codes, float(thresholds[best]))
@@ -94,23 +94,55 @@ def _scores(model: NearestCentroid, columns: FloatArray) -> FloatArray:
     return scores if scores.ndim == 2 else np.stack([np.zeros_like(scores), scores], axis=1)
 
 
+def shrunken_scores(
+    train: FloatArray, codes: IntArray, test: FloatArray, thresholds: FloatArray
+) -> Iterator[FloatArray | None]:
+    """Yield the scores of test rows at each threshold, up to a constant for each row.
+
+    What `NearestCentroid` gives when it is fitted with each: only the shrinkage of the centroids
+    differs, so all else is found once. None where distances cannot be measured.
+    """
+    varies = np.ptp(train, axis=0) > 0
+    model = _fitted(train[:, varies], codes, 0.0) if varies.any() else None
+    if model is None:
+        yield from (None for _ in thresholds)
+        return
+    spread, counts = model.within_class_std_dev_, np.bincount(codes)
+    unit = np.where(spread != 0, spread, 1.0)
+    rows, centre = test[:, varies] / unit, train[:, varies].mean(axis=0)
+    step = np.sqrt(1 / counts - 1 / codes.size)[:, None] * (spread + np.median(spread))
+    for threshold in thresholds:
+        centroids = model.centroids_
+        if threshold:
+            left = np.maximum(np.abs(model.deviations_) - threshold, 0.0)
+            centroids = centre + step * left * np.sign(model.deviations_)
+        scaled = centroids / unit
+        # Minus half the squared distance, less the part that is the same for all classes.
+        scores = rows @ scaled.T - (scaled**2).sum(axis=1) / 2 + np.log(model.class_prior_)
+        yield scores if np.isfinite(scores).all() else None
+
+
 def _tempered(
     columns: FloatArray,
     codes: IntArray,
     splits: list[tuple[AnyArray, AnyArray]],
-    threshold: float,
-) -> tuple[float, float]:
-    """Return the best temperature of held-out cases, and their mean log loss at it."""
-    scores, actual = [], []
-    for train, test in splits:
-        varies = np.ptp(columns[train], axis=0) > 0
-        if not varies.any():
+    thresholds: FloatArray,
+) -> list[tuple[float, float]]:
+    """Return for each threshold the best temperature of held-out cases, and their mean log loss."""
+    by_split = [
+        list(shrunken_scores(columns[train], codes[train], columns[test], thresholds))
+        for train, test in splits
+    ]
+    tried = []
+    for place in range(thresholds.size):
+        known = [
+            (scores[place], codes[test])
+            for scores, (_, test) in zip(by_split, splits, strict=True)
+            if scores[place] is not None
+        ]
+        if not known:
+            tried.append((1.0, np.inf))
             continue
-        model = _fitted(columns[train][:, varies], codes[train], threshold)
-        if model is None:
-            continue
-        scores.append(_scores(model, columns[test][:, varies]))
-        actual.append(codes[test])
-    if not scores:
-        return 1.0, np.inf
-    return best_temperature(np.concatenate(scores), np.concatenate(actual))
+        scores, actual = (np.concatenate(parts) for parts in zip(*known, strict=True))
+        tried.append(best_temperature(scores, actual))
+    return tried

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from honestbayes.sources.kinds import Kind
+from honestbayes.sources.kinds import KindsInOrder
 
 
-def standardised(X: Any, kinds: Sequence[Kind] | None) -> Any:
+def standardised(X: Any, kinds: KindsInOrder | None) -> Any:
     """Return a transformer, not fitted, of a table's columns to standardised numbers.
 
     A sparse matrix of flags stays as it is: standardised it would be dense, and its rarest flags
@@ -26,7 +25,7 @@ def standardised(X: Any, kinds: Sequence[Kind] | None) -> Any:
     return make_pipeline(_as_numbers(kinds), StandardScaler())
 
 
-def _as_numbers(kinds: Sequence[Kind] | None) -> Any:
+def _as_numbers(kinds: KindsInOrder | None) -> Any:
     """Return what fills missing cells, and spreads categories over columns."""
     numbers = SimpleImputer(strategy="median", keep_empty_features=True)
     is_code = np.array(kinds if kinds is not None else ()) == "categorical"

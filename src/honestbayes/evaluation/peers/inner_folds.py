@@ -13,6 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from honestbayes.types import AnyArray, FloatArray
 
 
+def as_array(X: Any) -> Any:
+    """Return a frame as an array: scikit-learn looks at each of thousands of columns anew."""
+    return X.to_numpy() if hasattr(X, "to_numpy") else X
+
+
 class InnerFolds(ClassifierMixin, BaseEstimator):
     """Fit an estimator that tunes itself on folds, with folds that keep groups together.
 
@@ -27,7 +32,7 @@ class InnerFolds(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Draw the folds and fit; class frequencies, where no folds keep all classes in."""
-        labels = np.asarray(y)
+        X, labels = as_array(X), np.asarray(y)
         self.classes_ = np.unique(labels)
         folds = self._folds(labels, groups)
         if folds is None:
@@ -55,7 +60,7 @@ class InnerFolds(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the fitted estimator's probabilities."""
         check_is_fitted(self)
-        result: FloatArray = self.estimator_.predict_proba(X)
+        result: FloatArray = self.estimator_.predict_proba(as_array(X))
         return result
 
     def predict(self, X: Any) -> AnyArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +23,7 @@ from honestbayes.evaluation.peers.multinomial import (
     strongest_penalty,
 )
 from honestbayes.evaluation.peers.task import Task
-from honestbayes.sources.kinds import Kind
+from honestbayes.sources.kinds import KindsInOrder
 from honestbayes.types import AnyArray, FloatArray
 
 WEAKER_PENALTIES = np.logspace(0.1, 3, 10)
@@ -60,7 +59,7 @@ class L1Logistic(ClassifierMixin, BaseEstimator):
     multinomial model of all classes, by coordinate descent.
     """
 
-    def __init__(self, *, cv: Any = 5, seed: int = 0, kinds: Sequence[Kind] | None = None) -> None:
+    def __init__(self, *, cv: Any = 5, seed: int = 0, kinds: KindsInOrder | None = None) -> None:
         self.cv = cv
         self.seed = seed
         self.kinds = kinds
@@ -165,7 +164,7 @@ class L2Logistic(ClassifierMixin, BaseEstimator):
     penalty, so the solution is the same, and so it is in every inner fold.
     """
 
-    def __init__(self, *, cv: Any = 5, kinds: Sequence[Kind] | None = None) -> None:
+    def __init__(self, *, cv: Any = 5, kinds: KindsInOrder | None = None) -> None:
         self.cv = cv
         self.kinds = kinds
 

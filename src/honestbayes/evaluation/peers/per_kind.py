@@ -6,7 +6,7 @@ with the naive Bayes that is made for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
@@ -24,7 +24,7 @@ from honestbayes.screening.categories import count_categories
 from honestbayes.selection.association import strength_of
 from honestbayes.sources import Binarization, Source, as_source
 from honestbayes.sources.binarization import learn_binarization
-from honestbayes.sources.kinds import Kind
+from honestbayes.sources.kinds import Kind, KindsInOrder
 from honestbayes.sources.levels import category_table
 from honestbayes.types import AnyArray, BoolArray, FloatArray
 
@@ -114,7 +114,7 @@ class PerKindNB(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, kinds: Sequence[Kind], *, k: int | str = 10, threshold: float | None = None
+        self, kinds: KindsInOrder, *, k: int | str = 10, threshold: float | None = None
     ) -> None:
         self.kinds = kinds
         self.k = k

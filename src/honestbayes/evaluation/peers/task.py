@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from honestbayes.sources.kinds import Kind
+from honestbayes.sources.kinds import KindsInOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,5 +33,5 @@ class Task:
     threshold: float | None = None
     n_racing: int
     seed: int = 0
-    kinds: Sequence[Kind] | None = None
+    kinds: KindsInOrder | None = None
     sparse: bool = False

@@ -130,7 +130,7 @@ class Card:
         **more
             Further words.
         """
-        told = {"kinds": list(kinds)} if self.by_kind or self.cuts or self.of_models else {}
+        told = {"kinds": kinds} if self.by_kind or self.cuts or self.of_models else {}
         given = {**words, **self.in_folds, **told, **more}
         known = self.estimator._get_param_names()
         return self.estimator(**{k: v for k, v in given.items() if v is not None or k in known})
