@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,60 @@ def cross_validate(
     >>> bool(result.summary().optimism.value > 0.1)
     True
     """
+    (evaluation,) = _cross_validate(
+        estimator, _fit, X, y, cv, n_repeats, groups, random_state, n_jobs, on_fold
+    )
+    return evaluation
+
+
+def cross_validate_numbers(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    numbers: Sequence[int],
+    *,
+    cv: int | str | Iterable[Split] | Any = 10,
+    groups: ArrayLike | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    on_fold: Callable[[], object] | None = None,
+) -> list[Evaluation]:
+    """Do what `cross_validate` does for each number of features that a model of ours keeps.
+
+    Each fold is screened once for all of them.
+    """
+    fit = partial(_fit_numbers, numbers=numbers)
+    return _cross_validate(estimator, fit, X, y, cv, 1, groups, random_state, n_jobs, on_fold)
+
+
+Fit = Callable[..., Sequence[Any]]
+"""Takes an estimator, rows, labels and what more `fit` takes; returns fitted ones."""
+
+
+def _fit(estimator: Any, X: Any, y: NDArray[Any], **more: Any) -> list[Any]:
+    return [estimator.fit(X, y, **more)]
+
+
+def _fit_numbers(
+    estimator: Any, X: Any, y: NDArray[Any], *, numbers: Sequence[int], **more: Any
+) -> list[Any]:
+    fitted: list[Any] = estimator._fit_numbers(X, y, numbers, **more)
+    return fitted
+
+
+def _cross_validate(
+    estimator: Any,
+    fit: Fit,
+    X: Any,
+    y: ArrayLike,
+    cv: Any,
+    n_repeats: int,
+    groups: ArrayLike | None,
+    random_state: Any,
+    n_jobs: int | None,
+    on_fold: Callable[[], object] | None,
+) -> list[Evaluation]:
+    """Evaluate all that an estimator becomes when it is fitted."""
     case_groups = None if groups is None else np.asarray(groups)
     X, labels, case_groups = indexable(X, np.asarray(y), case_groups)
     classes, coded = np.unique(labels, return_inverse=True)
@@ -152,46 +207,58 @@ def cross_validate(
     to_fit = case_groups if has_fit_parameter(estimator, "groups") else None
     results = []
     for result in Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_fit_and_predict)(clone(estimator), X, labels, to_fit, train, test, seed)
+        delayed(_fit_and_predict)(clone(estimator), fit, X, labels, to_fit, train, test, seed)
         for (train, test), seed in jobs
     ):
         results.append(result)
         if on_fold is not None:
             on_fold()
     folds, repeat_of = place_folds([test for _, test in splits], coded.size)
-    log_proba = np.empty((*folds.shape, classes.size))
-    proba = np.empty_like(log_proba)
-    for (_, test), where, (p, logs, _) in zip(splits, repeat_of, results, strict=True):
-        proba[where, test], log_proba[where, test] = p, logs
     names = getattr(X, "columns", None)
-    return Evaluation(
-        y=coded.astype(np.int64),
-        classes=classes,
-        proba=proba[..., 1].copy() if classes.size == 2 else proba,
-        log_proba=log_proba,
-        folds=folds,
-        selected_frequency=selected_frequency([support for _, _, support in results]),
-        feature_names=None if names is None else tuple(names),
-        groups=case_groups,
-    )
+    evaluations = []
+    for of_folds in zip(*results, strict=True):
+        log_proba = np.empty((*folds.shape, classes.size))
+        proba = np.empty_like(log_proba)
+        for (_, test), where, (p, logs, _) in zip(splits, repeat_of, of_folds, strict=True):
+            proba[where, test], log_proba[where, test] = p, logs
+        evaluation = Evaluation(
+            y=coded.astype(np.int64),
+            classes=classes,
+            proba=proba[..., 1].copy() if classes.size == 2 else proba,
+            log_proba=log_proba,
+            folds=folds,
+            selected_frequency=selected_frequency([support for _, _, support in of_folds]),
+            feature_names=None if names is None else tuple(names),
+            groups=case_groups,
+        )
+        evaluations.append(evaluation)
+    return evaluations
+
+
+Predicted = tuple[FloatArray, FloatArray, NDArray[np.bool_] | None]
+"""The probabilities of the test cases, their logarithms, and the kept features."""
 
 
 def _fit_and_predict(
     estimator: Any,
+    fit: Fit,
     X: Any,
     y: NDArray[Any],
     groups: NDArray[Any] | None,
     train: IndexArray,
     test: IndexArray,
     seed: np.random.SeedSequence,
-) -> tuple[FloatArray, FloatArray, NDArray[np.bool_] | None]:
-    """Return the probabilities of the test cases, their logarithms, and the kept features."""
+) -> list[Predicted]:
+    """Return what each of the fitted estimators says of the test cases."""
     _seed_estimator(estimator, seed)
     more = {} if groups is None else {"groups": groups[train]}
-    estimator.fit(_safe_indexing(X, train), y[train], **more)
-    X_test = _safe_indexing(X, test)
-    proba = np.asarray(estimator.predict_proba(X_test), dtype=np.float64)
-    n_classes = np.unique(y).size
+    fitted = fit(estimator, _safe_indexing(X, train), y[train], **more)
+    X_test, n_classes = _safe_indexing(X, test), np.unique(y).size
+    return [_predict(one, X_test, n_classes) for one in fitted]
+
+
+def _predict(estimator: Any, X: Any, n_classes: int) -> Predicted:
+    proba = np.asarray(estimator.predict_proba(X), dtype=np.float64)
     if proba.ndim != 2 or proba.shape[1] != n_classes:
         raise ValueError(
             f"estimator predicts probabilities of shape {proba.shape}; give one that has a column "
@@ -200,7 +267,7 @@ def _fit_and_predict(
     # Forests and their like take logarithms of 0 here.
     with np.errstate(divide="ignore"):
         if hasattr(estimator, "predict_log_proba"):
-            logs = np.asarray(estimator.predict_log_proba(X_test), dtype=np.float64)
+            logs = np.asarray(estimator.predict_log_proba(X), dtype=np.float64)
         else:
             logs = np.log(proba)
     # Rounding of a normalisation may pass 1 by an ulp.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from honestbayes.evaluation import Evaluation, compare, cross_validate
+from honestbayes.evaluation.cross_validation import cross_validate_numbers
 from honestbayes.metrics import (
     Estimate,
     ThresholdTable,
@@ -246,21 +247,32 @@ def _paths(
     if grid.size < 2 or not n_folds or not wanted:
         return {}, {}
     names = (UNCORRECTED, in_use) if options.card.corrects else (in_use,)
-    step = progress("Trying numbers of features", grid.size * len(names) * n_folds)
-    rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
-    by_number = {}
-    for number in grid.tolist():
-        estimators = estimators_of(table, options, number, None)
-        for name in names:
-            estimator = estimators[name].set_params(threshold=None)
-            evaluation = _evaluate(estimator, table, options, 1, step)
-            if name == in_use:
-                by_number[number] = evaluation
-            summary = evaluation.summary()
-            rows[name].append(
-                (summary.expected_error, summary.actual_error.value, summary.log_score.value)
+    step = progress("Trying numbers of features", len(names) * n_folds)
+    estimators = estimators_of(table, options, int(grid[0]), None)
+    paths, by_number = {}, {}
+    for name in names:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            evaluations = cross_validate_numbers(
+                estimators[name],
+                table.X,
+                table.y,
+                grid.tolist(),
+                cv=options.n_folds,
+                groups=table.groups,
+                random_state=options.seed,
+                n_jobs=options.n_jobs,
+                on_fold=step,
             )
-    paths = {name: NumberPath(grid, *np.array(values).T) for name, values in rows.items()}
+        summaries = [evaluation.summary() for evaluation in evaluations]
+        paths[name] = NumberPath(
+            grid,
+            np.array([summary.expected_error for summary in summaries]),
+            np.array([summary.actual_error.value for summary in summaries]),
+            np.array([summary.log_score.value for summary in summaries]),
+        )
+        if name == in_use:
+            by_number = dict(zip(grid.tolist(), evaluations, strict=True))
     return paths, by_number
 
 

@@ -79,9 +79,8 @@ class BernoulliTraining(TrainingPart):
     settings: BernoulliSettings
     rows: TrainingRows
 
-    def fit(self) -> BernoulliPart:
-        """Fit all rows."""
-        return self._fitted(self.rows.whole, None)
+    def _whole(self) -> Screening:
+        return self.rows.whole
 
     def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Screening]]:
         """Yield the rows of each fold, and the counts of the others; cuts are learned again."""

@@ -118,11 +118,10 @@ class CategoricalTraining(TrainingPart):
     labels: TrainingLabels
     random_state: Any
 
-    def fit(self) -> CategoricalPart:
-        """Fit all rows."""
+    def _whole(self) -> _Statistic:
         counts = count_categories(self.table, self.labels.codes, self.labels.classes)
         _warn_of_identifiers(counts)
-        return self._fitted((counts, self._strength(np.arange(self.labels.codes.size))), None)
+        return counts, self._strength(np.arange(self.labels.codes.size))
 
     def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
         for rows, others in self.labels.without(folds):
@@ -162,5 +161,5 @@ def _warn_of_identifiers(counts: CategoryCounts) -> None:
             f"column {first if names is None else repr(names[first])}{more} has another value in "
             "each row, as an identifier has: it can tell nothing about new rows; leave it out.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )

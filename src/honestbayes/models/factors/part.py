@@ -25,7 +25,7 @@ from honestbayes.models.real.blocks import GaussianFit
 from honestbayes.models.real.fit import fit_moments
 from honestbayes.models.real.part import SCORES, real_values
 from honestbayes.models.shared.layer import EFFECTIVE_SHARE, Layer, recalibration
-from honestbayes.models.shared.parts import Describe, FittedPart, TrainingLabels, TrainingPart
+from honestbayes.models.shared.parts import Describe, TrainingLabels, TrainingPart, Whole
 from honestbayes.sampling.runs import Sampling
 from honestbayes.screening.moments import screen_moments
 from honestbayes.selection import Selection
@@ -147,7 +147,7 @@ class FactorTraining(TrainingPart):
     def held_out(
         self,
         folds: Sequence[IntArray],
-        whole: FittedPart | None = None,  # noqa: ARG002 - all is learned again
+        whole: Whole = None,  # noqa: ARG002 - all is learned again
         numbers: Sequence[int] | None = None,
     ) -> Iterator[list[FloatArray]]:
         """Yield for each fold the log likelihoods of its rows; a short chain runs without them."""

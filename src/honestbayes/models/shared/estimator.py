@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
 from typing import Any, Self
 
@@ -33,7 +34,7 @@ from honestbayes.models.shared.parts import (
     TrainingLabels,
     TrainingPart,
     choose_number,
-    learn_layer,
+    learn_layers,
 )
 from honestbayes.models.shared.predictions import FromLogProbabilities
 from honestbayes.models.shared.saved_parts import SavedParts
@@ -121,6 +122,46 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             prevalence use ``class_prior``.
         """
         refuse_arguments(refused)
+        training, labels = self._prepared(X, y, groups)
+        training, choice, layer = self._choose(training, labels)
+        parts = [part.fit() for part in training]
+        if layer is None:
+            (layer,) = learn_layers(self.recalibrate, training, parts, labels)
+        return self._hold(parts, labels.classes, labels.log_prior(), layer, choice)
+
+    def _fit_numbers(
+        self, X: Any, y: Any, numbers: Sequence[int], *, groups: Any = None
+    ) -> list[Self]:
+        """Return a fitted copy for each number of features, of a model that runs no chains.
+
+        The same as setting `n_features_to_select` to each and fitting, only that tables and folds
+        are screened once for all of them.
+
+        Parameters
+        ----------
+        X, y, groups
+            As in `fit`.
+        numbers : sequence of int
+            Features that are kept, of each kind where there are kinds, or all where there are
+            fewer. A threshold of the estimator is left aside.
+        """
+        first = clone(self).set_params(n_features_to_select=max(numbers), threshold=None)
+        training, labels = first._prepared(X, y, groups)
+        by_part = [
+            part.fit_numbers([min(number, part.n_racing) for number in numbers])
+            for part in training
+        ]
+        layers = learn_layers(self.recalibrate, training, by_part, labels, numbers)
+        result = []
+        for number, layer, *parts in zip(numbers, layers, *by_part, strict=True):
+            one = copy(first).set_params(n_features_to_select=number)
+            result.append(one._hold(parts, labels.classes, labels.log_prior(), layer))
+        return result
+
+    def _prepared(
+        self, X: Any, y: Any, groups: Any
+    ) -> tuple[Sequence[TrainingPart], TrainingLabels]:
+        """Check a training table, and return its parts and labels."""
         X = as_table(X)
         classes, codes = self._encode(y)
         check_as_many(X.shape[0], codes.size)
@@ -130,13 +171,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         grouped, seed = group_codes(groups, codes.size), seed_of_folds(self.random_state)
         labels = TrainingLabels(classes, codes, grouped, weights, seed)
         validate_data(self, X, skip_check_array=True)
-        training = self._training_parts(X, labels)
-        training, choice, layer = self._choose(training, labels)
-        parts = [part.fit() for part in training]
-        self._hold(parts, classes, labels.log_prior(), layer, choice)
-        if layer is None:
-            self._recalibrated(learn_layer(self.recalibrate, training, parts, labels))
-        return self
+        return self._training_parts(X, labels), labels
 
     @property
     def _number_is_to_be_chosen(self) -> bool:

@@ -12,7 +12,6 @@ import numpy as np
 from honestbayes.models.shared.parameters import SelectionSettings, selection_rule, true_or_false
 from honestbayes.models.shared.parts import (
     Describe,
-    FittedPart,
     TrainingLabels,
     TrainingPart,
     tie_breaker,
@@ -87,9 +86,8 @@ class NumericTraining(TrainingPart):
     labels: TrainingLabels
     random_state: Any
 
-    def fit(self) -> FittedPart:
-        """Fit all rows."""
-        return self._fitted(self._screened(np.arange(self.labels.codes.size)), None)
+    def _whole(self) -> Any:
+        return self._screened(np.arange(self.labels.codes.size))
 
     def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
         for rows, others in self.labels.without(folds):

@@ -64,13 +64,17 @@ class DrawnPart(FittedPart, Protocol):
         """
 
 
+Whole = FittedPart | list[FittedPart] | None
+"""A part fitted to all rows, or one for each number of features."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingPart:
     """Features of one kind in a training table: fitted to all rows, or to those outside a fold.
 
-    A subclass says how all rows are fitted (`fit`), what is known of the rows outside a fold
-    (`_without`), how such a statistic is fitted (`_fitted`), and what the model reads from the
-    fold's own rows (`_values`).
+    A subclass says what is known of all rows (`_whole`) and of those outside a fold (`_without`),
+    how such a statistic is fitted (`_fitted`), and what the model reads from the fold's own rows
+    (`_values`).
     """
 
     settings: Any
@@ -86,27 +90,38 @@ class TrainingPart:
 
     def fit(self) -> FittedPart:
         """Fit all rows."""
-        raise NotImplementedError
+        return self._fitted(self._whole(), None)
+
+    def fit_numbers(self, numbers: Sequence[int]) -> list[FittedPart]:
+        """Fit all rows, once for each number of features that are kept."""
+        statistic = self._whole()
+        return [part._fitted(statistic, None) for part in self._with_numbers(numbers)]
 
     def held_out(
         self,
         folds: Sequence[IntArray],
-        whole: FittedPart | None = None,
+        whole: Whole = None,
         numbers: Sequence[int] | None = None,
     ) -> Iterator[list[FloatArray]]:
         """Yield for each fold the log likelihoods of its rows from models fitted to the others.
 
         One model, or one for each of ``numbers`` of features that are kept. What ``whole``, the
-        model of all rows, has learned of the distribution of features may be used, because it
-        hardly depends on one fold.
+        model of all rows, or of each number, has learned of the distribution of features may be
+        used, because it hardly depends on one fold.
         """
+        parts = self._with_numbers(numbers)
+        wholes = whole if isinstance(whole, list) else [whole] * len(parts)
         for rows, statistic in self._without(folds):
-            fitted = (part._fitted(statistic, whole) for part in self._with_numbers(numbers))
+            fitted = (part._fitted(statistic, one) for part, one in zip(parts, wholes, strict=True))
             yield [part.log_likelihood(self._values(part, rows)) for part in fitted]
 
     def _with_numbers(self, numbers: Sequence[int] | None) -> list[Self]:
         """Return parts that keep each of some numbers of features; without numbers, itself."""
         return [self] if numbers is None else [self.keeping(number) for number in numbers]
+
+    def _whole(self) -> Any:
+        """Return what is known of all rows."""
+        raise NotImplementedError
 
     def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
         """Yield the rows of each fold, and what is known of the others."""
@@ -190,7 +205,7 @@ class TrainingLabels:
 def held_out_evidence(
     parts: Sequence[TrainingPart],
     folds: Sequence[IntArray],
-    fitted: Sequence[FittedPart] | None = None,
+    fitted: Sequence[Whole] | None = None,
     numbers: Sequence[int] | None = None,
 ) -> FloatArray:
     """Return log P(x | class) of held-out cases, shape (g, N, C), fold after fold.
@@ -209,32 +224,35 @@ def held_out_evidence(
     return total
 
 
-def learn_layer(
+def learn_layers(
     recalibrate: Any,
     parts: Sequence[TrainingPart],
-    fitted: Sequence[FittedPart],
+    fitted: Sequence[Whole],
     labels: TrainingLabels,
-) -> Layer:
+    numbers: Sequence[int] | None = None,
+) -> list[Layer]:
     """Learn from predictions of held-out cases how evidence becomes a probability.
+
+    One layer for each number of features, or one for what the parts keep.
 
     Held out by stratified five-fold cross-validation, repeated, with selection learned again each
     time: leave-one-out was found to be twice as variable, because its n selections are all alike
     (docs, "The slope"). Cases of one group are held out together.
     """
+    n_layers = 1 if numbers is None else len(numbers)
     if recalibrate is None:
-        return Layer.plugged_in(1.0)
+        return [Layer.plugged_in(1.0)] * n_layers
     repeats = repeats_of_folds(labels.codes.size)
     folds = held_out_folds(labels.codes, labels.groups, repeats, labels.seed)
     if not folds:
         warn_of_too_few_groups(labels.groups)
-        return Layer.plugged_in(1.0)
-    return recalibration(
-        recalibrate,
-        held_out_evidence(parts, folds, fitted)[0],
-        labels.codes[np.concatenate(folds)],
-        labels.log_prior(),
-        share=EFFECTIVE_SHARE / repeats,
-    )
+        return [Layer.plugged_in(1.0)] * n_layers
+    codes, log_prior = labels.codes[np.concatenate(folds)], labels.log_prior()
+    share = EFFECTIVE_SHARE / repeats
+    return [
+        recalibration(recalibrate, evidence, codes, log_prior, share)
+        for evidence in held_out_evidence(parts, folds, fitted, numbers)
+    ]
 
 
 def choose_number(
