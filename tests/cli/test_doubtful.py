@@ -160,7 +160,7 @@ def test_the_kind_of_a_column_can_be_decided_and_is_reported(run, folder):
         (("--categorical", "g0", "--measured", "g0"), "is given two kinds"),
         (("--categorical", "status"), "is given a kind (--categorical), but is no feature"),
         (("--measured", "status2"), "no column 'status2'"),
-        (("--measured", "town"), "'town' holds 'a' in row 1, which is not a number"),
+        (("--measured", "town"), "'town' holds 'a' in line 2 of the file, which is not a number"),
     ],
 )
 def test_a_kind_that_a_column_cannot_have_is_refused(run, folder, more, words):

@@ -90,8 +90,8 @@ def test_tables_that_do_not_fit_the_model_are_refused(model, new, folder, run):
     before = {entry.name for entry in folder.iterdir()}
     for table, words in {
         "lack.csv": "lack.csv lacks 2 columns that the model needs: ",
-        "stray.csv": "column 'g0' holds 'abc' in row 18, which is not a number; correct it",
-        "many.csv": "column 'g0' holds 'abc' in row 30,018, which is not a number; correct it",
+        "stray.csv": "column 'g0' holds 'abc' in line 19 of the file, which is not a number",
+        "many.csv": "column 'g0' holds 'abc' in line 30,019 of the file, which is",
         "nowhere.csv": "there is no file nowhere.csv",
     }.items():
         for command in (("predict", "--out", "out.csv"), ("evaluate",)):
@@ -169,7 +169,7 @@ def test_evaluate_judges_by_the_rows_that_have_a_class(model, new, folder, run):
     assert strict_json(ended.out)["summary"]["n_cases"] == 43
     write(new.assign(who=groups), folder / "groups.csv")
     ended = run("evaluate", model, "groups.csv", "--groups", "who", cwd=folder)
-    assert "the group column 'who' has no value in row 6; give each row" in ended.refused()
+    assert "the group column 'who' has no value in line 7 of the file" in ended.refused()
 
 
 def test_evaluate_with_other_classes_with_one_and_with_none(model, new, folder, run):

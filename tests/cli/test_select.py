@@ -193,8 +193,11 @@ def test_what_would_be_lost_is_refused(place, run):
     [
         (("--weights", "lab"), "has no column 'lab'; did you mean"),
         (("--weights", "stage"), "column 'stage' holds"),
-        (("--weights", "lab0"), "weights 'lab0' has no value in row 4; give each row a number"),
-        (("--weights", "below"), "weights 'below' holds -1 in row 2"),
+        (
+            ("--weights", "lab0"),
+            "weights 'lab0' has no value in line 5 of the file; give each",
+        ),
+        (("--weights", "below"), "weights 'below' holds -1 in line 3 of the file"),
         (("--weights", "state"), "'state' is given as the weights and as the target"),
         (("--weights", "flag", "--groups", "flag"), "as the weights and as the groups"),
         (("--weights", "ill"), "class 'healthy' has no row with a sample_weight above 0"),
@@ -202,7 +205,7 @@ def test_what_would_be_lost_is_refused(place, run):
         (("--held-out", "70"), "--held-out 70 is too many: class 'healthy' has 60 cases"),
         (("--held-out", "0.99"), "--held-out 0.99 holds out 119 of 120 rows"),
         (("--groups", "flag"), "--held-out 5 is too many: there are 2 groups"),
-        (("--groups", "stage"), "the group column 'stage' has no value in row 5"),
+        (("--groups", "stage"), "the group column 'stage' has no value in line 6 of the file"),
         (("--target", "lab1"), "different numbers; give a column of classes"),
     ],
 )

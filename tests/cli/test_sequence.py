@@ -109,7 +109,7 @@ def test_the_model_is_saved_and_loaded(run, here, option):
         (("moves.csv", "--column", "mov"), "moves.csv has no column 'mov'; did you mean 'move'?"),
         (
             ("holes.csv", "--column", "move"),
-            "column 'move' has no symbol in row 3; fill it in, or leave such rows out of the file.",
+            "column 'move' has no symbol in line 4 of the file; fill it in, or leave the row out.",
         ),
         (
             ("many.txt", "--lines"),

@@ -134,7 +134,9 @@ def test_numbers_are_those_that_python_reads(write: Any) -> None:
 def test_an_error_far_down_names_its_row(write: Any) -> None:
     rows = "".join(f"{i},{i}\n" for i in range(1_000_000))
     file = open_table(write(f"a,b\n{rows}low,1\n"))
-    with pytest.raises(ValueError, match="column 'a' holds 'low' in row 1,000,001, which is not"):
+    with pytest.raises(
+        ValueError, match="column 'a' holds 'low' in line 1,000,002 of the file, which is not"
+    ):
         list(file.batches(["a"]))
 
 

@@ -18,6 +18,7 @@ from honestbayes.tables import (
     encoding_of,
     open_table,
 )
+from honestbayes.tables.places import Places
 
 COLUMNS = (
     Column("x", "real"),
@@ -78,9 +79,9 @@ def test_text_in_a_numeric_column_is_refused_with_its_place() -> None:
     with pytest.raises(InputError, match=r"column 'x' holds 'low' in row 2, which is not a number"):
         ENCODING.apply(table(x=["1", "low"]))
     with pytest.raises(InputError, match="in row 12,"):
-        ENCODING.apply(table(x=["1", "low"]), first_row=11)
+        ENCODING.apply(table(x=["1", "low"]), places=Places(first=11))
     with pytest.raises(InputError, match="in row 70,"):
-        ENCODING.apply(table(x=["1", "low"]), row_numbers=np.array([3, 70]))
+        ENCODING.apply(table(x=["1", "low"]), places=Places(np.array([3, 70])))
     values, _ = ENCODING.apply(table(x=["1", " true "]))
     assert values[:, 0].tolist() == [1.0, 1.0]
 

@@ -134,7 +134,7 @@ def test_leading_zeros_are_numbers_where_a_stream_needs_numbers(write: Any) -> N
 def test_numbers_too_large_to_be_squared_are_refused(write: Any, cell: str) -> None:
     file = open_table(write(f"v\n1e100\n{cell}\n"))
     with pytest.raises(
-        InputError, match=r"column 'v' holds .*e\+\d+, which is too large, in row 2"
+        InputError, match=r"column 'v' holds .*e\+\d+, which is too large, in line 3 of"
     ):
         list(file.batches(["v"]))
 
@@ -215,7 +215,7 @@ def test_commas_that_may_mean_something_else_are_text(write: Any, text: str) -> 
     assert file.decimal == "."
     assert pa.types.is_string(file.read()["a"].type)
     with pytest.raises(
-        InputError, match=r"column 'a' holds '1,\d+' in row 1, which is not a number"
+        InputError, match=r"column 'a' holds '1,\d+' in line 2 of the file, which is not a number"
     ):
         list(file.batches(["a"]))
 
@@ -226,7 +226,7 @@ def test_points_are_no_numbers_where_the_comma_is_the_mark(write: Any) -> None:
     file = open_table(write(f"a;b\n{rows}1,5;1.234\n"))
     assert file.decimal == ","
     assert pa.types.is_string(file.read()["b"].type)
-    with pytest.raises(InputError, match=r"column 'b' holds '1.234' in row 200,001"):
+    with pytest.raises(InputError, match=r"column 'b' holds '1.234' in line 200,002 of the file"):
         list(file.batches(["b"]))
 
 
@@ -236,8 +236,8 @@ def test_points_are_no_numbers_where_the_comma_is_the_mark(write: Any) -> None:
         ("", "is empty; give a table"),
         ("\n \n", "is empty; give a table"),
         ("\ufeff", "is empty; give a table"),
-        ("a,b\n1,2\n3\n", "row 2 of table.csv has 1 cell, but the header names 2 columns"),
-        ("a,b\n\n1,2\n\n1,2,3\n", "row 2 of table.csv has 3 cells"),
+        ("a,b\n1,2\n3\n", "line 3 of table.csv has 1 cell, but the header names 2 columns"),
+        ("a,b\n\n1,2\n\n1,2,3\n", "line 5 of table.csv has 3 cells"),
         ("a,b\n1,2,3\n4,5,6\n", "name the column of row names in the header"),
         ("a,b,a\n1,2,3\n", "columns of the same name: 'a'; rename them"),
         ("a,,b\n1,2,3\n", "column 2 of table.csv has no name"),

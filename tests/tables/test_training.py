@@ -73,15 +73,17 @@ def test_rows_without_a_class_take_no_part(train: Any) -> None:
     assert data.notes[0] == "2 rows have no class in column 'tumor' and took no part."
 
 
-def test_row_numbers_in_errors_count_the_rows_of_the_file(train: Any) -> None:
+def test_errors_name_the_lines_of_the_file(train: Any) -> None:
     x = [str(i * i) for i in range(40)]
     x[20] = "inf"
     classes = ["" if i < 5 else i % 2 for i in range(40)]
-    with pytest.raises(InputError, match="column 'x' holds an infinite value in row 21;"):
+    with pytest.raises(InputError, match="'x' holds an infinite value in line 22 of the file;"):
         train(text_of(tumor=classes, x=x))
     x[20] = "low"
     data = train(text_of(tumor=classes, x=x))
-    assert any("row 21 holds 'low', which is not a number" in note for note in data.notes)
+    assert any(
+        "line 22 of the file holds 'low', which is not a number" in note for note in data.notes
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,11 @@ def test_the_class_of_a_numpy_archive_is_y(tmp_path: Path) -> None:
         ({"tumor": ["a"] * 40}, {}, "holds one class only, 'a'; two or more are needed"),
         ({"tumor": [""] * 40}, {}, "'tumor' has no values"),
         ({"tumor": [0] * 39 + [1]}, {}, "class '1' of column 'tumor' has 1 case; at least 2 cases"),
-        ({"ward": ["a"] * 39 + [""]}, {"groups": "ward"}, "'ward' has no value in row 40"),
+        (
+            {"ward": ["a"] * 39 + [""]},
+            {"groups": "ward"},
+            "'ward' has no value in line 41 of the file",
+        ),
         (
             {},
             {"ignore": ["x", "sex", "stage"]},

@@ -35,14 +35,16 @@ def not_candidates(
 def row_weights(file: TableFile, name: str, row_numbers: IntArray) -> FloatArray:
     """Return what each row that has a class counts; refuse what is no weight."""
     column = file.read([name])[name]
-    values = to_numbers(column, name, decimal=file.decimal_of(name))[row_numbers - 1]
+    values = to_numbers(column, name, decimal=file.decimal_of(name), places=file.places())
+    values = values[row_numbers - 1]
     wrong = np.flatnonzero(~(values >= 0))
     if wrong.size:
         value = float(values[wrong[0]])
         what = "has no value" if np.isnan(value) else f"holds {value:g}"
+        place = file.places(row_numbers).named(int(wrong[0]))
         msg = (
-            f"the column of weights {shown(name)} {what} in row {row_numbers[wrong[0]]:,}; give "
-            "each row a number from 0 on."
+            f"the column of weights {shown(name)} {what} in {place}; give each row a number from "
+            "0 on."
         )
         raise InputError(msg)
     return values

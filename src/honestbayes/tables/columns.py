@@ -20,6 +20,7 @@ from honestbayes.tables.conversion import (
     number_cells,
 )
 from honestbayes.tables.errors import InputError, shown
+from honestbayes.tables.places import Places
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 MAX_LEVELS = 100
@@ -86,7 +87,7 @@ def classify_columns(
     *,
     keep: Collection[str] = (),
     decimal: str | Callable[[str], str] = ".",
-    row_numbers: IntArray | None = None,
+    places: Places = Places(),  # noqa: B008  # frozen
 ) -> tuple[Column, ...]:
     """Say what each column of a table is.
 
@@ -98,15 +99,15 @@ def classify_columns(
         Columns that are used wherever that is possible, identifiers or not.
     decimal : {".", ","} or callable
         Decimal mark of numbers that are text; or what returns that of a column.
-    row_numbers : ndarray of shape (n,), optional
-        Numbers of the rows for messages; 1, 2, ... when not given.
+    places : Places
+        Where the rows stand, for messages.
     """
     numbers = [name for name in table.column_names if is_number(table.schema.field(name).type)]
     found = dict(_numeric_columns(table, numbers, keep))
     for name in table.column_names:
         if name not in found:
             mark = decimal if isinstance(decimal, str) else decimal(name)
-            found[name] = _other_column(table[name], name, name in keep, mark, row_numbers)
+            found[name] = _other_column(table[name], name, name in keep, mark, places)
         if name in keep and found[name].kind == "left out":
             msg = (
                 f"column {shown(name)} cannot be kept: {found[name].reason}; encode it as numbers "
@@ -182,7 +183,7 @@ def _other_column(
     name: str,
     kept: bool,
     decimal: str,
-    row_numbers: IntArray | None,
+    places: Places,
 ) -> Column:
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -192,7 +193,7 @@ def _other_column(
     elif pa.types.is_temporal(kind):
         found = Column(name, "left out", "date or time")
     elif is_text(column.type):
-        found = _text_column(column, name, kept, decimal, row_numbers)
+        found = _text_column(column, name, kept, decimal, places)
     else:
         found = Column(name, "left out", f"values of type {shown(str(kind))} cannot be used")
     return found
@@ -203,7 +204,7 @@ def _text_column(
     name: str,
     kept: bool,
     decimal: str,
-    row_numbers: IntArray | None,
+    places: Places,
 ) -> Column:
     words, codes = levels_and_codes(column, name)
     n_levels = len(words)
@@ -212,7 +213,7 @@ def _text_column(
         return Column(name, "left out", "no values")
     if n_levels == 1:
         return Column(name, "left out", f"one value only: {shown(words[0].as_py())}")
-    code, stray = _look_like_numbers(words, codes, decimal, row_numbers)
+    code, stray = _look_like_numbers(words, codes, decimal, places)
     if n_levels <= FEW_LEVELS or (kept and n_levels <= MAX_LEVELS):
         if not kept and _are_dates(words):
             return Column(name, "left out", "date or time")
@@ -232,7 +233,7 @@ def _text_column(
 
 
 def _look_like_numbers(
-    words: pa.Array, codes: IntArray, decimal: str, row_numbers: IntArray | None
+    words: pa.Array, codes: IntArray, decimal: str, places: Places
 ) -> tuple[str, str]:
     """Say why numbers are text: a code such as 01067, or a cell that is none.
 
@@ -251,8 +252,7 @@ def _look_like_numbers(
 
     def first(found: BoolArray) -> str:
         position = int(np.argmax(found))
-        row = position + 1 if row_numbers is None else int(row_numbers[position])
-        return f"row {row:,} holds {shown(words[int(codes[position])].as_py())}"
+        return f"{places.named(position)} holds {shown(words[int(codes[position])].as_py())}"
 
     # A decimal comma where the file has points, or 5%: no number here, but meant as one.
     good = cells(number_cells(words, decimal))

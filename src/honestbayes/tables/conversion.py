@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from honestbayes.tables.errors import InputError, shown
+from honestbayes.tables.places import Places
 from honestbayes.types import FloatArray, IntArray
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", ".")
@@ -127,8 +128,7 @@ def to_numbers(
     name: str,
     *,
     decimal: str = ".",
-    first_row: int = 1,
-    row_numbers: IntArray | None = None,
+    places: Places = Places(),  # noqa: B008  # frozen
 ) -> FloatArray:
     """Return a column as floats, NaN where missing.
 
@@ -137,18 +137,13 @@ def to_numbers(
     Raises
     ------
     InputError
-        Where a cell is no number, infinite or too large; the message names the column, row and
-        cell.
+        Where a cell is no number, infinite or too large; the message names the column, the cell
+        and its place.
     """
-
-    def row(position: int) -> str:
-        number = first_row + position if row_numbers is None else int(row_numbers[position])
-        return f"{number:,}"
-
     if pa.types.is_null(column.type):
         return np.full(len(column), np.nan)
     if is_text(column.type):
-        values = _numbers_of_text(plain(column), name, decimal, row)
+        values = _numbers_of_text(plain(column), name, decimal, places)
     elif is_number(column.type):
         values = floats(column)
     else:
@@ -163,8 +158,8 @@ def to_numbers(
         value = values[position]
         what = f"{value:.3g}, which is too large," if np.isfinite(value) else "an infinite value"
         msg = (
-            f"column {shown(name)} holds {what} in row {row(position)}; replace it, or leave the "
-            "cell empty."
+            f"column {shown(name)} holds {what} in {places.named(position)}; replace it, or leave "
+            "the cell empty."
         )
         raise InputError(msg)
     return values
@@ -180,7 +175,7 @@ def floats(column: pa.ChunkedArray) -> FloatArray:
 
 
 def _numbers_of_text(
-    column: pa.ChunkedArray, name: str, decimal: str, row: Callable[[int], str]
+    column: pa.ChunkedArray, name: str, decimal: str, places: Places
 ) -> FloatArray:
     if decimal == ".":
         try:
@@ -199,7 +194,7 @@ def _numbers_of_text(
             good = pa.chunked_array([[_is_castable(cell, decimal) for cell in text]], pa.bool_())
     position = pc.index(good, False).as_py()
     msg = (
-        f"column {shown(name)} holds {shown(text[position].as_py())} in row {row(position)}, "
+        f"column {shown(name)} holds {shown(text[position].as_py())} in {places.named(position)}, "
         "which is not a number; correct it, or leave the cell empty."
     )
     raise InputError(msg)

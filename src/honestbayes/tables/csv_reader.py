@@ -13,6 +13,7 @@ import pyarrow.csv
 from honestbayes.tables.byte_stream import ByteStream, too_large
 from honestbayes.tables.conversion import MISSING
 from honestbayes.tables.csv_header import Header, TextForm, read_header
+from honestbayes.tables.csv_lines import line_of_row
 from honestbayes.tables.errors import InputError
 
 BLOCK_BYTES = 1 << 19
@@ -44,6 +45,16 @@ class CsvReader:
     def decimal(self) -> str:
         """The decimal mark of columns that show none."""
         return self.header.decimal
+
+    def line_of(self, row: int) -> int | None:
+        """Return the line of the file on which a row begins; None where it cannot be told."""
+        return line_of_row(
+            self.path,
+            row,
+            header_bytes=self.header.size,
+            delimiter=self.header.delimiter,
+            encoding=self.encoding,
+        )
 
     def batches(
         self, columns: Sequence[str], *, limit: int | None, whole: bool
@@ -145,7 +156,8 @@ class CsvReader:
         hint = "add or remove cells so that every row has one cell per column"
         if row.actual_columns == row.expected_columns + 1 and row.number == 1:
             hint = "name the column of row names in the header, or leave them out"
-        where = f"row {row.number:,}" if row.number is not None else "a row"
+        line = None if row.number is None else self.line_of(row.number)
+        where = "a row" if line is None else f"line {line:,}"
         cells = "cell" if row.actual_columns == 1 else "cells"
         return InputError(
             f"{where} of {self.path.name} has {row.actual_columns:,} {cells}, but the header "
@@ -154,7 +166,7 @@ class CsvReader:
 
     def _refused(self, text: str, rows: int) -> InputError:
         return InputError(
-            f"{self.path.name} cannot be read as CSV after row {rows:,}: {text[:200]}; correct it."
+            f"{self.path.name} cannot be read as CSV after {rows:,} rows: {text[:200]}; correct it."
         )
 
 

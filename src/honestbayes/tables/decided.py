@@ -11,7 +11,7 @@ from honestbayes.sources.kinds import KINDS, Kind
 from honestbayes.tables.columns import MAX_LEVELS, Column
 from honestbayes.tables.conversion import floats, is_number, levels_and_codes, to_numbers, to_text
 from honestbayes.tables.errors import InputError, shown
-from honestbayes.types import IntArray
+from honestbayes.tables.places import Places
 
 OPTIONS = {"categorical": "--categorical", "real": "--measured", "binary": "--flags"}
 """The option that names each kind."""
@@ -40,7 +40,7 @@ def decided_table(
     table: pa.Table,
     kinds: Mapping[str, Kind],
     decimal_of: Callable[[str], str],
-    row_numbers: IntArray,
+    places: Places,
 ) -> pa.Table:
     """Return the table with measurements as numbers and categories as text."""
     for name, kind in kinds.items():
@@ -49,7 +49,7 @@ def decided_table(
         if kind == "categorical":
             changed = to_text(column, name)
         elif kind == "real":
-            values = to_numbers(column, name, decimal=decimal_of(name), row_numbers=row_numbers)
+            values = to_numbers(column, name, decimal=decimal_of(name), places=places)
             changed = pa.chunked_array([pa.array(values, from_pandas=True)])
         else:
             changed = column

@@ -12,7 +12,8 @@ import pyarrow as pa
 from honestbayes.tables.columns import Column
 from honestbayes.tables.conversion import levels_and_codes, number_text, to_numbers
 from honestbayes.tables.errors import InputError, listed, shown
-from honestbayes.types import AnyArray, IntArray
+from honestbayes.tables.places import Places
+from honestbayes.types import AnyArray
 
 MAX_UNKNOWN = 100
 """Unknown levels that are reported for a column; a wrong column could hold millions."""
@@ -83,8 +84,7 @@ class Encoding:
         self,
         table: pa.Table,
         *,
-        first_row: int = 1,
-        row_numbers: IntArray | None = None,
+        places: Places = Places(),  # noqa: B008  # frozen
         decimal: str = ".",
     ) -> tuple[AnyArray, dict[str, tuple[str, ...]]]:
         """Encode rows.
@@ -93,10 +93,8 @@ class Encoding:
         ----------
         table : pyarrow.Table
             Holds the columns that are needed; others are not looked at.
-        first_row : int, default=1
-            Number of the first row, for messages.
-        row_numbers : ndarray of shape (n,), optional
-            Numbers of all rows, where they do not follow each other.
+        places : Places
+            Where the rows stand, for messages.
         decimal : {".", ","}
             Decimal mark of numbers that are text.
 
@@ -117,20 +115,14 @@ class Encoding:
         positions: dict[str, list[int]] = {}
         for j, feature in enumerate(self.features):
             positions.setdefault(feature.column, []).append(j)
-        for name, places in positions.items():
+        for name, features in positions.items():
             if name in self.levels:
-                strange = self._fill_levels(table[name], name, places, values)
+                strange = self._fill_levels(table[name], name, features, values)
                 if strange:
                     unknown[name] = strange
             else:
-                numbers = to_numbers(
-                    table[name],
-                    name,
-                    decimal=decimal,
-                    first_row=first_row,
-                    row_numbers=row_numbers,
-                )
-                for j in places:
+                numbers = to_numbers(table[name], name, decimal=decimal, places=places)
+                for j in features:
                     values[:, j] = numbers
         if np.all((values == 0) | (values == 1)):
             return values.astype(np.int8), unknown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +18,8 @@ from honestbayes.tables.errors import InputError, listed, shown, suggestion
 from honestbayes.tables.formats import recognise
 from honestbayes.tables.npz_reader import open_npz
 from honestbayes.tables.parquet_reader import open_parquet
+from honestbayes.tables.places import Places
+from honestbayes.types import IntArray
 
 DEFAULT_MAX_BYTES = 4 << 30
 """Unpacked bytes of a table that are read unless the user asks for more: a small packed file can
@@ -65,6 +67,8 @@ class TableFile:
         Decimal marks of the columns that show one in the first rows of a CSV file.
     missing : tuple of str
         Cells that the user calls missing, beside those that always are.
+    line_of : callable or None
+        Of a CSV file: returns the line on which a row begins, or None where that cannot be told.
     """
 
     name: str
@@ -75,6 +79,7 @@ class TableFile:
     notes: tuple[str, ...] = ()
     marks: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    line_of: Callable[[int], int | None] | None = None
 
     @property
     def decimal(self) -> str:
@@ -84,6 +89,10 @@ class TableFile:
     def decimal_of(self, name: str) -> str:
         """Return the decimal mark of a column."""
         return self.marks.get(name, self.decimal)
+
+    def places(self, numbers: IntArray | None = None, *, first: int = 1) -> Places:
+        """Return where rows stand, for messages: by their numbers, or one after another."""
+        return Places(numbers, first, self.line_of)
 
     def with_missing(self, words: Collection[str]) -> Self:
         """Return the file with cells that are called missing."""
@@ -160,6 +169,7 @@ class TableFile:
         with closing(self.reader.batches(wanted, limit=self.max_bytes, whole=False)) as batches:
             for batch in batches:
                 arrays = {}
+                places = self.places(first=row)
                 for name in wanted:
                     column = batch[name]
                     if name not in names:
@@ -168,7 +178,7 @@ class TableFile:
                         arrays[name] = to_text(column, name)
                     else:
                         mark = self.decimal_of(name)
-                        values = to_numbers(column, name, decimal=mark, first_row=row)
+                        values = to_numbers(column, name, decimal=mark, places=places)
                         arrays[name] = without(
                             pa.chunked_array([pa.array(values, from_pandas=True)]), self.missing
                         )
@@ -235,5 +245,12 @@ def open_table(
     form = TextForm(delimiter, decimal, encoding)
     csv = open_csv(file, form, max_bytes, found == "packed csv")
     return TableFile(
-        file.name, "csv", csv.columns, csv, max_bytes, marks=csv.header.marks, missing=words
+        file.name,
+        "csv",
+        csv.columns,
+        csv,
+        max_bytes,
+        marks=csv.header.marks,
+        missing=words,
+        line_of=csv.line_of,
     )

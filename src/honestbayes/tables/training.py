@@ -16,6 +16,7 @@ from honestbayes.tables.decided import check_kinds, decided_column, decided_tabl
 from honestbayes.tables.encoding import Encoding, encoding_of
 from honestbayes.tables.errors import DoubtfulTable, InputError, listed, shown
 from honestbayes.tables.files import TableFile
+from honestbayes.tables.places import Places
 from honestbayes.tables.target import read_target
 from honestbayes.types import AnyArray, IntArray
 
@@ -160,16 +161,17 @@ def read_training(
     table = file.read([*read, *wanted], text={name for name in (groups, ids) if name})
     classes = read_target(table[target], target, positive)
     row_numbers = np.flatnonzero(classes.has_class) + 1
+    places = file.places(row_numbers)
     if row_numbers.size < table.num_rows:
         table = table.take(pa.array(row_numbers - 1))
-    candidates = decided_table(table.select(wanted), given, file.decimal_of, row_numbers)
-    columns = _columns(file, candidates, given, keep, row_numbers)
+    candidates = decided_table(table.select(wanted), given, file.decimal_of, places)
+    columns = _columns(file, candidates, given, keep, places)
     encoding = encoding_of(columns, coded=coded)
     if not encoding.features:
         raise _nothing_left(file, columns)
-    values, _ = encoding.apply(candidates, row_numbers=row_numbers)
+    values, _ = encoding.apply(candidates, places=places)
     lost = classes.has_class.size - row_numbers.size
-    together = _group_names(table, groups, row_numbers)
+    together = _group_names(table, groups, places)
     doubts = look_at_columns(
         candidates,
         columns,
@@ -179,7 +181,7 @@ def read_training(
         decided=given,
         groups=together,
         decimal_of=file.decimal_of,
-        row_numbers=row_numbers,
+        places=places,
     )
     if together is None:
         real = {column.name for column in columns if column.kind == "real"}
@@ -191,7 +193,7 @@ def read_training(
             measured,
             real,
             keep_duplicates=keep_duplicates,
-            row_numbers=row_numbers,
+            places=places,
         )
     doubts = gathered(doubts)
     return TrainingTable(
@@ -225,14 +227,14 @@ def _columns(
     table: pa.Table,
     kinds: Mapping[str, Kind],
     keep: Collection[str],
-    row_numbers: IntArray,
+    places: Places,
 ) -> tuple[Column, ...]:
     """Say what each column is; the user's word counts."""
     open_ones = [name for name in table.column_names if name not in kinds]
     found = {
         column.name: column
         for column in classify_columns(
-            table.select(open_ones), keep=keep, decimal=file.decimal_of, row_numbers=row_numbers
+            table.select(open_ones), keep=keep, decimal=file.decimal_of, places=places
         )
     }
     for name, kind in kinds.items():
@@ -301,14 +303,14 @@ def _texts(column: pa.ChunkedArray) -> AnyArray:
     return np.array([text or "" for text in column.to_pylist()], dtype=np.str_)
 
 
-def _group_names(table: pa.Table, groups: str | None, rows: IntArray) -> AnyArray | None:
+def _group_names(table: pa.Table, groups: str | None, places: Places) -> AnyArray | None:
     if groups is None:
         return None
     names = _texts(table[groups])
     empty = np.flatnonzero(names == "")
     if empty.size:
         msg = (
-            f"the group column {shown(groups)} has no value in row {int(rows[empty[0]]):,}; give "
+            f"the group column {shown(groups)} has no value in {places.named(int(empty[0]))}; give "
             "each row its group."
         )
         raise InputError(msg)

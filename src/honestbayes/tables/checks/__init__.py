@@ -23,6 +23,7 @@ from honestbayes.tables.checks.levels import Levels, levels_of
 from honestbayes.tables.checks.sequence import alike_in_sequence
 from honestbayes.tables.columns import FEW_LEVELS, MAX_LEVELS, Column, is_identifier_name
 from honestbayes.tables.errors import listed
+from honestbayes.tables.places import Places
 from honestbayes.types import AnyArray, BoolArray, IntArray
 
 __all__ = [
@@ -51,7 +52,7 @@ def look_at_columns(
     decided: Collection[str] = (),
     groups: AnyArray | None = None,
     decimal_of: Callable[[str], str] = lambda _: ".",
-    row_numbers: IntArray,
+    places: Places,
 ) -> tuple[Finding, ...]:
     """Look at every column that could be a feature, and return what is doubtful.
 
@@ -73,8 +74,8 @@ def look_at_columns(
         Groups that the user has named.
     decimal_of : callable
         Returns the decimal mark of a column.
-    row_numbers : ndarray of shape (n,)
-        Numbers of the rows in the file.
+    places : Places
+        Where the rows stand.
 
     Returns
     -------
@@ -91,7 +92,7 @@ def look_at_columns(
     weight = 1.0 if groups is None else np.unique(groups).size / y.size
     for levels in levels_of(table, wanted, y, len(labels), weight):
         decimal = decimal_of(levels.name)
-        of_cells = [] if levels.name in decided else list(_cells(levels, decimal, row_numbers))
+        of_cells = [] if levels.name in decided else list(_cells(levels, decimal, places))
         of_class = list(_classes(levels, groups is not None, labels))
         found += of_cells + of_class
         if may_be_sorted(levels):
@@ -115,7 +116,7 @@ def look_at_rows(
     real: Collection[str],
     *,
     keep_duplicates: bool,
-    row_numbers: IntArray,
+    places: Places,
 ) -> tuple[Finding, ...]:
     """Look for rows that belong together where no column says so.
 
@@ -133,10 +134,10 @@ def look_at_rows(
         Columns of measurements.
     keep_duplicates : bool
         Whether rows that repeat another one are meant.
-    row_numbers : ndarray of shape (n,)
-        Numbers of the rows in the file.
+    places : Places
+        Where the rows stand.
     """
-    repeats = tuple(repeated_rows(values, y, measured, row_numbers))
+    repeats = tuple(repeated_rows(values, y, measured, places))
     found = of_columns
     if repeats:  # every measurement then names the rows that it is in
         found = tuple(f for f in found if f.rule != "groups" or f.column not in real)
@@ -148,9 +149,9 @@ def look_at_rows(
     return (*repeats, *alike, *found)
 
 
-def _cells(levels: Levels, decimal: str, row_numbers: IntArray) -> Iterator[Finding]:
-    yield from stray_cells(levels, decimal, row_numbers)
-    yield from other_marks(levels, decimal, row_numbers)
+def _cells(levels: Levels, decimal: str, places: Places) -> Iterator[Finding]:
+    yield from stray_cells(levels, decimal, places)
+    yield from other_marks(levels, decimal, places)
     if levels.column.kind != "left out":
         yield from sentinels(levels)
 

@@ -13,6 +13,7 @@ from honestbayes.tables.checks.levels import Levels
 from honestbayes.tables.columns import FEW_LEVELS, NUMBER_SHARE
 from honestbayes.tables.conversion import code_cells, number_cells, number_text
 from honestbayes.tables.errors import listed, shown
+from honestbayes.tables.places import Places
 from honestbayes.types import IntArray
 
 NUMBERS = 0.5
@@ -31,7 +32,7 @@ _REST = 3
 """Other numbers that a column must have for one to stand apart."""
 
 
-def stray_cells(levels: Levels, decimal: str, row_numbers: IntArray) -> Iterator[Finding]:
+def stray_cells(levels: Levels, decimal: str, places: Places) -> Iterator[Finding]:
     """Find a column that is nearly all numbers, but for some cells."""
     if levels.values is not None:
         return
@@ -49,13 +50,13 @@ def stray_cells(levels: Levels, decimal: str, row_numbers: IntArray) -> Iterator
         return
     if not meant or (codes & good).any() or share < NUMBERS or not 0 < n_texts <= FEW_TEXTS:
         return
-    yield _stray(levels, ~good, row_numbers)
+    yield _stray(levels, ~good, places)
 
 
-def _stray(levels: Levels, stray: IntArray, row_numbers: IntArray) -> Finding:
+def _stray(levels: Levels, stray: IntArray, places: Places) -> Finding:
     cells = np.flatnonzero((levels.codes >= 0) & stray[levels.codes])
     texts = list(dict.fromkeys(levels.words[levels.codes[cell]] for cell in cells))
-    where = ", ".join(f"{row_numbers[cell]:,}" for cell in cells[:3])
+    where = places.named(*cells[:3].tolist())
     more = f" and {cells.size - 3:,} more" if cells.size > 3 else ""
     some = [text for text in texts if "," not in text]
     name = levels.name
@@ -63,14 +64,14 @@ def _stray(levels: Levels, stray: IntArray, row_numbers: IntArray) -> Finding:
     return Finding(
         name,
         "stray cells",
-        f"{shown(name)} holds numbers, but also {listed(texts)} (row{'s' * (cells.size > 1)} "
-        f"{where}{more}); correct the cells, or give",
+        f"{shown(name)} holds numbers, but also {listed(texts)} ({where}{more}); "
+        "correct the cells, or give",
         (*ways, Way("categorical", name), Way("ignore", name)),
         stops=True,
     )
 
 
-def other_marks(levels: Levels, decimal: str, row_numbers: IntArray) -> Iterator[Finding]:
+def other_marks(levels: Levels, decimal: str, places: Places) -> Iterator[Finding]:
     """Find a column of numbers with the mark that is none here: 1,234 in a file with points."""
     if levels.values is not None:
         return
@@ -89,7 +90,7 @@ def other_marks(levels: Levels, decimal: str, row_numbers: IntArray) -> Iterator
     yield Finding(
         name,
         "decimal marks",
-        f"{shown(name)} holds {shown(text)} in row {row_numbers[cells[0]]:,}, which is a number "
+        f"{shown(name)} holds {shown(text)} in {places.named(int(cells[0]))}, which is a number "
         f"only if {shown(other)} is a decimal mark there; write thousands without a mark, or give",
         (Way("decimal", other, "if it is"), Way("categorical", name), Way("ignore", name)),
         stops=True,

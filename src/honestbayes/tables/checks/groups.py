@@ -11,6 +11,7 @@ from honestbayes.tables.checks.finding import Finding, Way
 from honestbayes.tables.checks.levels import Levels
 from honestbayes.tables.columns import FEW_LEVELS, IDENTIFIER_FILL, is_identifier_name
 from honestbayes.tables.errors import shown
+from honestbayes.tables.places import Places
 from honestbayes.types import AnyArray, BoolArray, IntArray
 
 ROWS_PER_GROUP = 2
@@ -109,7 +110,7 @@ def _is_enumeration(levels: Levels) -> bool:
 
 
 def repeated_rows(
-    values: AnyArray, y: IntArray, measured: BoolArray, row_numbers: IntArray
+    values: AnyArray, y: IntArray, measured: BoolArray, places: Places
 ) -> Iterator[Finding]:
     """Find rows that are there more than once, where that is no coincidence.
 
@@ -121,8 +122,8 @@ def repeated_rows(
         Classes.
     measured : ndarray of shape (p,)
         Which features are measurements: the others repeat by nature.
-    row_numbers : ndarray of shape (n,)
-        Of the rows in the file.
+    places : Places
+        Where the rows stand.
     """
     n = y.size
     if not measured.any():
@@ -135,12 +136,11 @@ def repeated_rows(
     ]
     if len(pairs) < max(2, REPEATED * n) or _coincidences(values[:, measured]) > _COINCIDENCES:
         return
-    first, second = (int(row_numbers[row]) for row in pairs[0])
     yield Finding(
         "",
         "repeated rows",
-        f"{len(pairs):,} of {n:,} rows repeat another row exactly, class included (row "
-        f"{second:,} is row {first:,})",
+        f"{len(pairs):,} of {n:,} rows repeat another row exactly, class included (for "
+        f"example {places.named(*pairs[0])})",
         (
             Way("groups", "NAME", "where a column says which rows belong together"),
             Way("keep_duplicates", "", "if they are different cases"),
