@@ -7,7 +7,7 @@ WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1
 export PYTHON
 
-.PHONY: help demo test ordinary lint slow docs bench clean runtime dev docs-environment
+.PHONY: help demo test ordinary lint slow docs release bench clean runtime dev docs-environment
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -32,6 +32,9 @@ slow: dev ## the tests that take long
 
 docs: docs-environment ## build the documentation; warnings are errors
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
+
+release: ## build wheel and sdist, and run the tests against the wheel alone
+	@WORKERS=$(WORKERS) $(ONE_THREAD) sh tools/release.sh
 
 bench: dev ## run the benchmarks, one after the other
 	@set -e; for file in benchmarks/*.py; do \

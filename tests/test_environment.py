@@ -178,4 +178,7 @@ def test_pips_index_settings_are_respected_by_leaving_uv_aside(project: Path) ->
 
 
 def test_the_continuous_integration_script_is_executable() -> None:
-    assert os.access(SCRIPT.parents[1] / ".ci" / "run", os.X_OK)
+    script = SCRIPT.parents[1] / ".ci" / "run"
+    if not script.parent.exists():
+        pytest.skip("the script stands in the repository, not in the source distribution")
+    assert os.access(script, os.X_OK)

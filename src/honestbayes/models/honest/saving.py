@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -52,7 +53,7 @@ class SavedAverage(SavedEstimator):
     _members: tuple[Member, ...]
     _numbers: Numbers
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file of plain data, whole or not at all.
 
         Parameters
