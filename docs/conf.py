@@ -44,6 +44,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "remove_config_comments": True,
     "within_subsection_order": ExplicitOrder(EXAMPLES),
+    "write_computation_times": False,
 }
 
 templates_path = ["_templates"]
@@ -61,8 +62,14 @@ html_title = "honestbayes"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_sidebars = {"index": []}
-html_theme_options = {"header_links_before_dropdown": 7, "show_prev_next": False}
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    # Not "search-button-field": readers aloud would name it otherwise than it is written.
+    "navbar_persistent": ["search-button"],
+    "show_prev_next": False,
+}
 
 
 OURS = "honestbayes"

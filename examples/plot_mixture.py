@@ -19,9 +19,9 @@ from honestbayes.plots import ReliabilityDisplay, TraceDisplay
 
 data = simulate_mixture(100, 2000, 1000, alpha=6.0, class_1=(0.15, 0.85), random_state=2)
 naive = SelectiveBernoulliNB(n_features_to_select=10, recalibrate=None, random_state=0)
-naive.fit(data.X_train, data.y_train)
+naive = naive.fit(data.X_train, data.y_train)
 mixture = SelectiveMixture(n_features_to_select=10, random_state=0)
-mixture.fit(data.X_train, data.y_train)
+mixture = mixture.fit(data.X_train, data.y_train)
 
 # %%
 # What each claims, and what happens. Both err about as often; only one of them knows.
