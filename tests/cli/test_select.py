@@ -251,3 +251,39 @@ def test_options_that_mean_nothing_are_refused_before_the_table_is_read(run, tmp
     assert ended.out == ""
     assert "Invalid value for" in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_a_selector_says_what_it_is_and_what_gives_probabilities(tmp_path, run, frame):
+    write(frame, tmp_path / "t.csv")
+    more = ("--ignore", "patient", "--ignore", "who", "-o", "found", "-q")
+    run("select", "t.csv", *TARGET, *more, cwd=tmp_path).done()
+    file = "found/selector.honestbayes"
+    selector = honestbayes.load(tmp_path / file)
+    kept = [selector.feature_names_in_[column] for column in selector.path_.kept]
+    shown = " ".join(run("inspect", file, cwd=tmp_path).done().split())
+    assert "holds a selector: it chooses columns, and gives no probabilities." in shown
+    assert f"{len(kept)} of {selector.n_features_in_} columns kept" in shown
+    assert f"Kept: {', '.join(kept)}." in shown
+    assert "The held-out squared error (summed over classes) is" in shown
+    assert "honestbayes fit reduced.csv --target CLASS" in shown
+    content = strict_json(run("inspect", file, "--json", cwd=tmp_path).done())
+    assert content["selector"] == "ForwardProbabilitySelector"
+    assert content["gives_probabilities"] is False
+    assert content["kept"] == kept
+    assert content["path"]["name"] == list(selector.path_.name)
+    for words in (("predict", file, "t.csv"), ("evaluate", file, "t.csv")):
+        assert run(*words, cwd=tmp_path).refused() == (
+            "selector.honestbayes holds a selector, which chooses columns and gives no "
+            "probabilities; fit a model on these columns with honestbayes fit reduced.csv --target "
+            "CLASS, and give its file instead."
+        )
+
+
+def test_a_selector_of_a_table_without_names_is_shown(tmp_path, run):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = np.column_stack([rng.integers(0, 2, (60, 3)), y])
+    honestbayes.BoostedProbabilitySelector(n_rounds=2).fit(X, y).save(tmp_path / "boosted")
+    shown = run("inspect", "boosted", cwd=tmp_path).done()
+    assert "Kept: x3" in shown
+    assert "No rows were held out" in shown

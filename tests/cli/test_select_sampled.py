@@ -37,6 +37,9 @@ def test_probabilities_are_printed_written_and_drawn(run, folder):
     assert [row["kept"] for row in rows].count("true") == 2
     assert list(rows_of(place / "reduced.csv")[0]) == ["=sign", "size", "state"]
     assert (place / "inclusion.png").read_bytes().startswith(b"\x89PNG")
+    shown = run("inspect", place / "selector.honestbayes", cwd=folder).done()
+    assert "SubsetSampler: 2 of 14 columns kept" in shown
+    assert "An inclusion probability is the share" in shown
     selector = honestbayes.load(place / "selector.honestbayes")
     assert list(selector.get_feature_names_out()) == ["=sign", "size"]
     # Another method replaces the folder as a whole.

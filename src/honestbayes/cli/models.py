@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -136,17 +136,35 @@ def check_replaceable(place: Path) -> None:
 
 def loaded(path: Path) -> TableModel:
     """Load a model that takes tables."""
+    return of_tables(loaded_file(path), path)
+
+
+def loaded_file(path: Path) -> Any:
+    """Load whatever a model file holds."""
     if not path.exists():  # said before what takes long to import
         msg = f"there is no file {path.name}; check its name and folder."
         raise InputError(msg)
     from honestbayes.loading import load
-    from honestbayes.tables.model import TableModel
 
     try:
-        model = load(path)
+        return load(path)
     except IsADirectoryError:
         msg = f"{path.name} is a folder; give a model file."
         raise InputError(msg) from None
+
+
+def of_tables(model: Any, path: Path) -> TableModel:
+    """Refuse what gives no probabilities for tables, and say what does."""
+    from honestbayes.search import TableSelector
+    from honestbayes.tables.model import TableModel
+
+    if isinstance(model, TableSelector):
+        msg = (
+            f"{path.name} holds a selector, which chooses columns and gives no probabilities; fit "
+            "a model on these columns with honestbayes fit reduced.csv --target CLASS, and give "
+            "its file instead."
+        )
+        raise InputError(msg)
     if not isinstance(model, TableModel):
         msg = (
             f"{path.name} holds an estimator without its table; models for this command are "

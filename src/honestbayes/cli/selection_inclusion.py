@@ -8,6 +8,7 @@ import numpy as np
 
 from honestbayes.cli.messages import word
 from honestbayes.search.sampled import SubsetSampler
+from honestbayes.search.selector import TableSelector
 from honestbayes.types import IntArray
 
 INCLUSION = "inclusion.csv"
@@ -23,11 +24,17 @@ def _order(sampler: SubsetSampler) -> IntArray:
     return np.lexsort((np.arange(probability.size), -probability))
 
 
+def column_names(selector: TableSelector) -> list[Any]:
+    """Return how the candidates are called: x0, x1, ... where the table had no names."""
+    names = getattr(selector, "feature_names_in_", None)
+    return [f"x{j}" for j in range(selector.n_features_in_)] if names is None else list(names)
+
+
 def inclusion_table(sampler: SubsetSampler) -> dict[str, Any]:
     """Return inclusion probabilities as columns, the highest first."""
     order = _order(sampler)
     return {
-        "column": np.asarray(sampler.feature_names_in_, dtype=object)[order],
+        "column": np.array(column_names(sampler), dtype=object)[order],
         "inclusion_probability": sampler.inclusion_probabilities_[order],
         "standard_error": sampler.inclusion_errors_[order],
         "kept": sampler.get_support()[order],
@@ -36,7 +43,7 @@ def inclusion_table(sampler: SubsetSampler) -> dict[str, Any]:
 
 def inclusion_contents(sampler: SubsetSampler) -> dict[str, Any]:
     """Return what is known of the draws as data."""
-    names = sampler.feature_names_in_
+    names = column_names(sampler)
     sizes = sampler.draws_.draws.pooled("size")
     return {
         "inclusion": inclusion_table(sampler),

@@ -59,11 +59,18 @@ def contents(
         "command": command,
         "n_cases": data.y.size,
         "class_counts": dict(zip(data.labels, data.class_counts(), strict=True)),
+    }
+    return found | selector_contents(selector) | {"notes": data.notes}
+
+
+def selector_contents(selector: TableSelector) -> dict[str, Any]:
+    """Return what a selector knows without its table as data."""
+    found = {
         "n_columns": selector.n_features_in_,
         "kept": [str(name) for name in kept_names(selector)],
     }
     if isinstance(selector, SubsetSampler):
-        return found | inclusion_contents(selector) | {"notes": data.notes}
+        return found | inclusion_contents(selector)
     assert isinstance(selector, ProbabilitySelector)
     path = selector.path_
     return found | {
@@ -72,5 +79,4 @@ def contents(
             "held_out_score": path.held_out_score[0],
         },
         "path": path.table(),
-        "notes": data.notes,
     }

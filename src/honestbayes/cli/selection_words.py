@@ -11,7 +11,11 @@ import numpy as np
 from honestbayes.cli.messages import say, word
 from honestbayes.cli.report_words import cases_in_words
 from honestbayes.cli.selection_folder import PATH, REDUCED, files_of
-from honestbayes.cli.selection_inclusion import table_of_inclusion, words_of_inclusion
+from honestbayes.cli.selection_inclusion import (
+    column_names,
+    table_of_inclusion,
+    words_of_inclusion,
+)
 from honestbayes.search.path import SelectionPath, loss_in_words
 from honestbayes.search.sampled import SubsetSampler
 from honestbayes.search.selector import ProbabilitySelector, TableSelector
@@ -42,7 +46,7 @@ def print_selection(selector: TableSelector, data: TrainingTable, name: str, fol
         say(table_of(selector.path_), wrap=False)
         told = honest_words(selector)
     say()
-    say(f"Kept: {_names(kept)}.")
+    say(f"Kept: {kept_in_words(kept)}.")
     say()
     say(told)
     say(f"Rows of this table chose the columns: judge a model of {REDUCED} on rows from elsewhere.")
@@ -62,11 +66,13 @@ def table_of(path: SelectionPath) -> str:
 def kept_names(selector: TableSelector) -> list[Any]:
     """Return the columns that are kept: in the order of a path, or of the table."""
     if isinstance(selector, ProbabilitySelector):
-        return [selector.feature_names_in_[column] for column in selector.path_.kept.tolist()]
+        names = column_names(selector)
+        return [names[column] for column in selector.path_.kept.tolist()]
     return list(selector.get_feature_names_out())
 
 
-def _names(kept: list[Any]) -> str:
+def kept_in_words(kept: list[Any]) -> str:
+    """List the columns that are kept, not all where they are many."""
     if not kept:
         return "none"
     words = [word(name) for name in kept[:MOST_NAMES]]
