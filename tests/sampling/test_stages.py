@@ -104,4 +104,4 @@ def test_the_time_to_go_is_said_beforehand(capsys):
     run(3, 10, 1, 10**9, verbose=True)
     said = capsys.readouterr().err
     assert "s to go, or up to" in said
-    assert said.endswith("\rsampling: 52 of 52 steps (100%)\n")
+    assert said.endswith("\nsampling: 52 of 52 steps (100%)\n")

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import difflib
 import os
+import time
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from honestbayes.report.analysis import analyse
+from honestbayes.report.analysis import analyse, no_progress
 from honestbayes.report.fitting import with_room
 from honestbayes.report.folder import write_folder
 from honestbayes.report.options import Options
 from honestbayes.report.places import check_folder
 from honestbayes.report.record import Report
 from honestbayes.sources.kinds import Kind
+from honestbayes.status_line import StatusLine, is_watched
 from honestbayes.tables import read_training
 from honestbayes.tables.memory import frame_table
 from honestbayes.tables.model import TableModel
@@ -47,6 +49,7 @@ def make_report(
     kinds: Mapping[str, Kind] | None = None,
     missing: Collection[str] = (),
     keep_duplicates: bool = False,
+    verbose: bool | None = None,
     **options: Any,
 ) -> Report:
     """Make the report that ``honestbayes report`` makes, of a pandas or polars frame.
@@ -73,6 +76,8 @@ def make_report(
         Cells that are missing in every column, such as ``["-", "n.d.", "999"]``.
     keep_duplicates : bool, default=False
         Whether rows that repeat another one are other cases.
+    verbose : bool, optional
+        Whether to show how far the work is; by default in notebooks and on terminals.
     **options
         Fields of :class:`honestbayes.report.options.Options`, such as ``n_features``, ``n_folds``,
         ``prevalence``, ``seed`` and ``model``.
@@ -119,11 +124,38 @@ def make_report(
             warnings.warn(f"{finding.in_python()}.", UserWarning, stacklevel=2)
     if "n_folds" not in options:
         chosen, table = with_room(chosen, table)
-    analysis = analyse(table, chosen, name=name)
+    told = Steps() if (is_watched() if verbose is None else verbose) else None
+    analysis = analyse(table, chosen, name=name, progress=told or no_progress)
     if folder is not None:
         model = TableModel.of_training(analysis.model, table)
         write_folder(analysis.report, model, folder)
+    if told is not None:
+        told.end(f"Report of {name} made")
     return analysis.report
+
+
+class Steps:
+    """Says which step of a report is at work, and how far it is."""
+
+    def __init__(self) -> None:
+        self._line = StatusLine()
+        self._begin = time.monotonic()
+
+    def __call__(self, description: str, total: int) -> Callable[[], None]:
+        """Begin a step; return what is called after each of its parts."""
+        self._line.show(description)
+        done = 0
+
+        def step() -> None:
+            nonlocal done
+            done += 1
+            self._line.show(f"{description}: {done:,} of {total:,}")
+
+        return step
+
+    def end(self, what: str) -> None:
+        """Say how long all of it took."""
+        self._line.show(f"{what} in {time.monotonic() - self._begin:.0f} s.", last=True)
 
 
 def _refuse_unknown(options: Mapping[str, Any]) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.stages import at_stage
+from honestbayes.status_line import StatusLine
 
 
 class Remaining:
-    """Writes how far chains are and what time they need, on one line of the standard error.
+    """Says how far chains are and what time they need.
 
     Parameters
     ----------
@@ -25,6 +25,7 @@ class Remaining:
     def __init__(self, n_chains: int, schedule: Schedule, n_doublings: int) -> None:
         self._most = n_chains * at_stage(schedule, n_doublings).n_sweeps
         self._first: tuple[int, float] | None = None
+        self._line = StatusLine()
 
     def show(self, done: int, total: int) -> None:
         """Write so many of so many steps, and the time to go."""
@@ -39,7 +40,5 @@ class Remaining:
             left = f", about {each * (total - done):.0f} s to go"
             if self._most > total:
                 left += f", or up to {each * (self._most - done):.0f} s if chains must go on"
-        end = "\n" if done == total else ""
         text = f"sampling: {done:,} of {total:,} steps ({done / total:.0%}){left}"
-        sys.stderr.write(f"\r{text}{end}")
-        sys.stderr.flush()
+        self._line.show(text, last=done == total)

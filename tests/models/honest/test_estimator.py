@@ -163,7 +163,7 @@ def test_time_to_go_is_said_after_the_first_fold(capsys):
     assert capsys.readouterr().err == ""
     HonestClassifier(**QUICK, verbose=True).fit(X, y)
     told = capsys.readouterr().err
-    assert told.startswith("\rtrying 6 candidates: fold 1 of 20, about ")
+    assert told.startswith("trying 6 candidates: fold 1 of 20, about ")
     assert " s to go" in told
     assert told.rstrip().endswith("fold 20 of 20")
 

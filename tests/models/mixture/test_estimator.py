@@ -351,4 +351,4 @@ def test_progress_is_shown_where_it_is_asked_for(data, capsys):
     SelectiveMixture(**words).fit(data.X_train, data.y_train)
     assert capsys.readouterr().err == ""
     SelectiveMixture(verbose=True, **words).fit(data.X_train, data.y_train)
-    assert capsys.readouterr().err.endswith("\rsampling: 160 of 160 steps (100%)\n")
+    assert capsys.readouterr().err.endswith("\nsampling: 160 of 160 steps (100%)\n")

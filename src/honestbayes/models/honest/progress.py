@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
+
+from honestbayes.status_line import StatusLine
 
 
 class FoldProgress:
-    """Writes how many folds are done and what time the others need, on one line.
+    """Says how many folds are done and what time the others need.
 
     Parameters
     ----------
@@ -23,6 +24,7 @@ class FoldProgress:
         self._n_folds, self._n_first = n_folds, n_first
         self._what = f"trying {n_candidates} candidate{'' if n_candidates == 1 else 's'}"
         self._begin = time.monotonic()
+        self._line = StatusLine()
 
     def __call__(self, done: int) -> None:
         """Write so many folds, and the time to go."""
@@ -32,5 +34,4 @@ class FoldProgress:
             left = (self._n_folds - done) * each
         text = f"{self._what}: fold {done} of {self._n_folds}"
         text += f", about {left:.0f} s to go" if done < self._n_folds else ""
-        sys.stderr.write(f"\r{text:<70}" + ("\n" if done == self._n_folds else ""))
-        sys.stderr.flush()
+        self._line.show(text, last=done == self._n_folds)
