@@ -24,8 +24,8 @@ class Merges:
         return Merges(" | ".join(part.text for part in (self, *others)))
 
 
-def told(block):
-    return Merges(f"{block.rows.start}")
+def told(rows, _):
+    return lambda _: Merges(f"{rows.start}")
 
 
 def merged(blocks, shape):
@@ -81,7 +81,7 @@ def test_few_statistics_wait_when_blocks_arrive_from_top_to_bottom():
 
     accumulate(
         grid(np.zeros((3000, 1)), range(3, 3000, 3), seed=None),
-        lambda block: seen(str(block.rows.start)),
+        lambda rows, _: lambda _: seen(str(rows.start)),
     )
     assert most <= 12
 

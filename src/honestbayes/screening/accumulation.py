@@ -13,9 +13,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
-from honestbayes.sources.source import Block, Source
+from honestbayes.sources.source import Source, Work, work_of
 
 
 class Statistic(Protocol):
@@ -40,21 +40,30 @@ class _Run(Generic[S]):
     statistic: S
 
 
-def accumulate(source: Source, of_block: Callable[[Block], S]) -> S:
+OfBlock = Callable[[slice, slice], Callable[[Any], S]]
+"""Takes the rows and the columns of a block; returns what makes the statistic of its values. What
+it returns may be sent to another machine, so it should hold no more than this block needs."""
+
+
+def accumulate(source: Source, of_block: OfBlock[S]) -> S:
     """Return the statistic of all cells of a table.
+
+    Where the source's values are read elsewhere, statistics are made and merged there, along the
+    same tree.
 
     Parameters
     ----------
     source : Source of shape (n, p)
         The table.
     of_block : callable
-        The statistic of one block.
+        What makes the statistic of one block.
     """
-    n, p = source.shape
-    by_columns: dict[tuple[int, int], list[_Run[S]]] = {}
+    (n, p), work = source.shape, work_of(source)
+    by_columns: dict[tuple[int, int], list[_Run[Any]]] = {}
     for block in source.blocks():
         runs = by_columns.setdefault((block.columns.start, block.columns.stop), [])
-        _insert(runs, _Run(block.rows.start, block.rows.stop, of_block(block)), n)
+        found = work.call(of_block(block.rows, block.columns), block.values)
+        _insert(runs, _Run(block.rows.start, block.rows.stop, found), n, work)
     first = 0
     for (start, stop), runs in sorted(by_columns.items()):
         if start != first or [(run.start, run.stop) for run in runs] != [(0, n)]:
@@ -62,11 +71,11 @@ def accumulate(source: Source, of_block: Callable[[Block], S]) -> S:
         first = stop
     if first != p:
         _refuse(source, first, p)
-    parts = [runs[0].statistic for _, runs in sorted(by_columns.items())]
+    parts: list[S] = work.results([runs[0].statistic for _, runs in sorted(by_columns.items())])
     return parts[0].merge_columns(*parts[1:]) if len(parts) > 1 else parts[0]
 
 
-def _insert(runs: list[_Run[S]], new: _Run[S], n: int) -> None:
+def _insert(runs: list[_Run[Any]], new: _Run[Any], n: int, work: Work) -> None:
     """Put a run in its place among those that wait, and merge what can be merged."""
     place = bisect_left(runs, new.start, key=lambda run: run.start)
     runs.insert(place, new)
@@ -76,11 +85,15 @@ def _insert(runs: list[_Run[S]], new: _Run[S], n: int) -> None:
             return
         place = found[0]
         left, right = runs[place : place + 2]
-        merged = left.statistic.merge_rows(right.statistic)
+        merged = work.call(_merge_rows, left.statistic, right.statistic)
         runs[place : place + 2] = [_Run(left.start, right.stop, merged)]
 
 
-def _can_be_merged(runs: list[_Run[S]], place: int, n: int) -> bool:
+def _merge_rows(first: S, second: S) -> S:
+    return first.merge_rows(second)
+
+
+def _can_be_merged(runs: list[_Run[Any]], place: int, n: int) -> bool:
     """Whether a run and the next one meet, at a row that both of their other ends outrank."""
     if place < 0 or place + 1 >= len(runs):
         return False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 
 from honestbayes.screening.accumulation import accumulate
 from honestbayes.screening.counts import Screening
+from honestbayes.screening.joining import join_observed
 from honestbayes.sources.binarization import (
     Binarization,
     BinarizeOption,
@@ -20,7 +22,8 @@ from honestbayes.sources.binarization import (
     learn_binarization,
 )
 from honestbayes.sources.labels import check_as_many, encode_classes
-from honestbayes.sources.source import Block, Source, as_source, describe_columns
+from honestbayes.sources.packed import PackedColumns
+from honestbayes.sources.source import DescribeColumns, Source, as_source, dense
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _ROWS_PER_BYTE = 255
@@ -74,7 +77,7 @@ def screen_source(
     """Count as `screen` does, for labels that are coded already."""
     n, p = source.shape
     check_as_many(n, is_class_1.size)
-    describe = describe_columns(source.feature_names)
+    describe = DescribeColumns(source.feature_names)
     if isinstance(binarize, Binarization):
         rule = binarize
         if rule.cut.size != p:
@@ -82,97 +85,179 @@ def screen_source(
             raise ValueError(msg)
     else:
         rule = learn_binarization(source, binarize, describe)
-    found = accumulate(
-        source, lambda block: count_block(block, is_class_1, classes, rule, describe)
-    )
-    return replace(found, binarization=rule, feature_names=source.feature_names)
+    counts = count_source(source, is_class_1.astype(np.uint8), 2, rule)
+    return counts.screening(classes, rule, source.feature_names)
 
 
-def count_block(
-    block: Block,
-    is_class_1: BoolArray,
-    classes: AnyArray,
-    rule: Binarization,
-    describe: Callable[[int], str],
-) -> Screening:
-    """Return the screening of a block, without names.
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """Counts of ones and of observed cases in groups of rows: classes, or classes within folds.
+
+    Attributes
+    ----------
+    cases : ndarray of int of shape (G,)
+        Rows in each group.
+    ones : ndarray of int of shape (G, p)
+        Cases with value 1.
+    observed : ndarray of int of shape (G, p) or (G, 1)
+        Cases in which the feature was observed; one column stands for all where nothing is missing.
+    """
+
+    cases: IntArray
+    ones: IntArray
+    observed: IntArray
+
+    def merge_rows(self, other: Counts) -> Counts:
+        """Return the counts of both sets of rows, which share none."""
+        return Counts(
+            self.cases + other.cases, self.ones + other.ones, self.observed + other.observed
+        )
+
+    def merge_columns(self, *others: Counts) -> Counts:
+        """Return the counts of all sets of columns, in this order."""
+        parts = (self, *others)
+        return Counts(
+            self.cases,
+            np.concatenate([part.ones for part in parts], axis=1),
+            join_observed([(part.observed, part.ones.shape[1]) for part in parts]),
+        )
+
+    def screening(
+        self,
+        classes: AnyArray,
+        rule: Binarization,
+        names: tuple[str, ...] | None,
+        first: int = 0,
+    ) -> Screening:
+        """Return the screening of two groups, of which the first is given, as of two classes."""
+        both = slice(first, first + 2)
+        cases = self.cases[both].tolist()
+        return Screening(
+            classes, (cases[0], cases[1]), self.ones[both], self.observed[both], rule, names
+        )
+
+
+def count_source(source: Source, codes: AnyArray, n_groups: int, rule: Binarization) -> Counts:
+    """Count the ones of all columns in each group of rows, in one pass.
 
     Parameters
     ----------
-    block : Block
-        Some of the cells.
-    is_class_1 : ndarray of bool of shape (n,)
-        The class of each row of the table.
-    classes : ndarray of shape (2,)
-        Class labels.
+    source : Source of shape (n, p)
+        The table.
+    codes : ndarray of uint8 of shape (n,)
+        The group of each row.
+    n_groups : int
+        How many groups there are.
     rule : Binarization
-        How values of each column of the table become 0/1.
-    describe : callable
-        Names a column of the table, by its position, in an error message.
+        How values of each column become 0/1.
     """
-    own, cut = is_class_1[block.rows], rule.cut[block.columns]
-    cases = np.array([np.sum(~own), np.sum(own)], dtype=np.int64)
-    count = _count_sparse if sparse.issparse(block.values) else _count_dense
-    ones, missing = count(block, own, cut, describe)
-    return Screening(
-        classes,
-        (int(cases[0]), int(cases[1])),
-        ones,
-        cases[:, None] if missing is None else cases[:, None] - missing,
-        Binarization(cut, rule.high[block.columns]),
-    )
+    describe = DescribeColumns(source.feature_names)
+
+    def of_block(rows: slice, columns: slice) -> Callable[[Any], Counts]:
+        return partial(
+            count_values,
+            codes=codes[rows],
+            n_groups=n_groups,
+            cut=rule.cut[columns],
+            first_row=rows.start,
+            describe=describe.at(columns),
+        )
+
+    return accumulate(source, of_block)
+
+
+def count_values(
+    values: Any,
+    *,
+    codes: AnyArray,
+    n_groups: int,
+    cut: FloatArray,
+    first_row: int,
+    describe: DescribeColumns,
+) -> Counts:
+    """Return the counts of a block.
+
+    Parameters
+    ----------
+    values : ndarray, sparse matrix or PackedColumns, of shape (m, c)
+        Its cells.
+    codes : ndarray of uint8 of shape (m,)
+        The group of each row.
+    n_groups : int
+        How many groups there are.
+    cut : ndarray of shape (c,)
+        Values above it are ones.
+    first_row : int
+        Where the block begins in the table.
+    describe : DescribeColumns
+        Names its columns in error messages.
+    """
+    cases = np.bincount(codes, minlength=n_groups)[:, None]
+    place = (first_row, describe)
+    if isinstance(values, PackedColumns) and not cut.any():
+        ones, missing = values.count_ones(codes, n_groups), None
+    elif sparse.issparse(values):
+        ones, missing = _count_sparse(values, codes, n_groups, cut, *place)
+    else:
+        ones, missing = _count_dense(dense(values), codes, n_groups, cut, *place)
+    return Counts(cases[:, 0], ones, cases if missing is None else cases - missing)
 
 
 def _count_dense(
-    block: Block, is_class_1: BoolArray, cut: FloatArray, describe: Callable[[int], str]
+    values: AnyArray,
+    codes: AnyArray,
+    n_groups: int,
+    cut: FloatArray,
+    first_row: int,
+    describe: DescribeColumns,
 ) -> tuple[IntArray, IntArray | None]:
-    """Return counts of ones (2, c) and of missing cells (2, c), or None where none is missing."""
-    values: AnyArray = block.values
+    """Return counts of ones (G, c) and of missing cells (G, c), or None where none is missing."""
     if values.dtype.itemsize == 1 and not cut.any() and is_zero_one(values):
-        return sum_by_class(values.view(np.uint8), is_class_1), None
+        return sum_by_group(values.view(np.uint8), codes, n_groups), None
     missing = None
     if values.dtype.kind == "f":
-        check_finite(values, describe, block.rows.start, block.columns.start)
+        check_finite(values, describe, first_row, describe.first)
         nan = np.isnan(values)
         if nan.any():
-            missing = sum_by_class(nan.view(np.uint8), is_class_1)
+            missing = sum_by_group(nan.view(np.uint8), codes, n_groups)
     with np.errstate(invalid="ignore"):
         ones = above(values, cut)
-    return sum_by_class(ones.view(np.uint8), is_class_1), missing
+    return sum_by_group(ones.view(np.uint8), codes, n_groups), missing
 
 
-def sum_by_class(ones: AnyArray, is_class_1: BoolArray) -> IntArray:
-    """Sum 0/1 bytes of shape (n, c) over the rows of each class, exactly."""
-    totals = np.zeros((2, ones.shape[1]), dtype=np.int64)
-    for label in (0, 1):
-        rows = np.flatnonzero(is_class_1 == bool(label))
+def sum_by_group(ones: AnyArray, codes: AnyArray, n_groups: int = 2) -> IntArray:
+    """Sum 0/1 bytes of shape (n, c) over the rows of each group, exactly."""
+    totals = np.zeros((n_groups, ones.shape[1]), dtype=np.int64)
+    for group in range(n_groups):
+        rows = np.flatnonzero(codes == group)
         for start in range(0, rows.size, _ROWS_PER_BYTE):
             part = ones[rows[start : start + _ROWS_PER_BYTE]]
-            totals[label] += np.add.reduce(part, axis=0, dtype=np.uint8)
+            totals[group] += np.add.reduce(part, axis=0, dtype=np.uint8)
     return totals
 
 
 def _count_sparse(
-    block: Block, is_class_1: BoolArray, cut: FloatArray, describe: Callable[[int], str]
+    matrix: Any,
+    codes: AnyArray,
+    n_groups: int,
+    cut: FloatArray,
+    first_row: int,
+    describe: DescribeColumns,
 ) -> tuple[IntArray, IntArray | None]:
     """Do the same."""
     from honestbayes.screening import sparse_kernels
 
-    matrix = block.values
-    label = is_class_1.astype(np.uint8)
-    ones = np.zeros((2, matrix.shape[1]), dtype=np.int64)
-    if matrix.format == "csc" and not cut.any() and is_zero_one(matrix):
-        sparse_kernels.count_csc_zero_one(matrix.indptr, matrix.indices, matrix.data, label, ones)
+    ones = np.zeros((n_groups, matrix.shape[1]), dtype=np.int64)
+    if matrix.format == "csc" and n_groups == 2 and not cut.any() and is_zero_one(matrix):
+        sparse_kernels.count_csc_zero_one(matrix.indptr, matrix.indices, matrix.data, codes, ones)
         return ones, None
     missing = np.zeros_like(ones)
     stored = np.zeros_like(ones)
     count = sparse_kernels.count_csc if matrix.format == "csc" else sparse_kernels.count_csr
-    infinite = count(matrix.indptr, matrix.indices, matrix.data, label, cut, ones, stored, missing)
+    infinite = count(matrix.indptr, matrix.indices, matrix.data, codes, cut, ones, stored, missing)
     if infinite >= 0:
         column = int(infinite)
-        check_finite(
-            matrix[:, [column]].toarray(), describe, block.rows.start, block.columns.start + column
-        )
-    rows = np.array([[np.sum(~is_class_1)], [np.sum(is_class_1)]])
+        check_finite(matrix[:, [column]].toarray(), describe, first_row, describe.first + column)
+    rows = np.bincount(codes, minlength=n_groups)[:, None]
     ones += np.where(cut < 0, rows - stored, 0)
     return ones, (missing if missing.any() else None)

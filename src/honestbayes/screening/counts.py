@@ -99,6 +99,18 @@ class Screening:
             join_names(parts),
         )
 
+    def take(self, columns: IntArray) -> Screening:
+        """Return the screening of some of the features."""
+        observed, names = self.observed, self.feature_names
+        return Screening(
+            self.classes,
+            self.class_counts,
+            self.ones[:, columns],
+            observed if observed.shape[1] == 1 else observed[:, columns],
+            self.binarization.take(columns),
+            None if names is None else tuple(names[column] for column in columns),
+        )
+
     def observed_full(self) -> IntArray:
         """Observed cases per class and feature, shape (2, p)."""
         return np.broadcast_to(self.observed, self.ones.shape)

@@ -9,19 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
 from honestbayes.screening import Screening
-from honestbayes.screening.counting import screen_source, sum_by_class
+from honestbayes.screening.counting import count_source, screen_source, sum_by_group
 from honestbayes.sources.binarization import (
     Binarization,
     BinarizeOption,
     above,
     learn_binarization,
 )
-from honestbayes.sources.source import DenseSource, RowsOf, Source, SparseSource
+from honestbayes.sources.source import (
+    DenseSource,
+    RowsOf,
+    Source,
+    SparseSource,
+    is_beyond_memory,
+    whole_columns,
+)
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+_MOST_FOLDS = 100
+"""Folds that are counted at a time: the number of a group is a byte."""
+
+_MOST_COUNTS = 1 << 25
+"""Counts that are held at a time."""
 
 
 def leave_out(
@@ -46,12 +60,13 @@ def leave_out(
     option : {"auto", "median"}, float or None
         How values become 0/1; learned again without the rows where it is learned.
     """
+    if is_beyond_memory(source):
+        yield from _in_one_pass(source, is_class_1, list(folds), whole, option)
+        return
     learnt = isinstance(option, str)
     if isinstance(source, SparseSource):  # rows are what is taken from it
         source = SparseSource(source.values.tocsr(), source.feature_names)
-    zero_one = (whole.binarization.cut == 0) & (whole.binarization.high == 1)
-    if option == "median":
-        zero_one = np.zeros(whole.n_features, dtype=bool)
+    zero_one = _stay_zero_one(whole, option)
     medians: _Medians | None = None
     for rows in folds:
         if not learnt or zero_one.all():
@@ -61,6 +76,62 @@ def leave_out(
             yield medians.without(int(rows[0]))
         else:
             yield _from_scratch(source, is_class_1, rows, whole, option)
+
+
+def _stay_zero_one(whole: Screening, option: BinarizeOption) -> BoolArray:
+    """Return which columns are cut alike whichever rows are left out."""
+    if option == "median":
+        return np.zeros(whole.n_features, dtype=bool)
+    return np.asarray((whole.binarization.cut == 0) & (whole.binarization.high == 1))
+
+
+def _in_one_pass(
+    source: Source,
+    is_class_1: BoolArray,
+    folds: list[IntArray],
+    whole: Screening,
+    option: BinarizeOption,
+) -> Iterator[Screening]:
+    """Do the same for a table that is not to be read for every fold.
+
+    Where cuts stay, classes are counted within the folds, as many folds at a time as share no row.
+    Elsewhere a slice of columns is read with all its rows, and every fold is left out of it.
+    """
+    if not isinstance(option, str) or _stay_zero_one(whole, option).all():
+        for together in _without_shared_rows(folds, whole.n_features):
+            codes = np.full(is_class_1.size, 2 * len(together), dtype=np.uint8)
+            for number, rows in enumerate(together):
+                codes[rows] = 2 * number + is_class_1[rows]
+            counts = count_source(source, codes, 2 * len(together) + 1, whole.binarization)
+            for number in range(len(together)):
+                names = whole.classes, whole.binarization, whole.feature_names
+                yield whole.without(counts.screening(*names, first=2 * number))
+        return
+    parts = []
+    for block in whole_columns(source):
+        own = whole.take(np.arange(block.columns.start, block.columns.stop))
+        values = DenseSource(block.dense(), own.feature_names)
+        found = leave_out(values, is_class_1, folds, own, option)
+        parts.append((block.columns.start, list(found)))
+    by_fold = zip(*(screenings for _, screenings in sorted(parts, key=itemgetter(0))), strict=True)
+    for screenings in by_fold:
+        yield screenings[0].merge_columns(*screenings[1:])
+
+
+def _without_shared_rows(folds: list[IntArray], n_features: int) -> Iterator[list[IntArray]]:
+    """Yield runs of folds that share no row, few enough for their counts to fit in memory."""
+    most = int(np.clip(_MOST_COUNTS // max(n_features, 1) // 2, 1, _MOST_FOLDS))
+    run: list[IntArray] = []
+    seen = np.zeros(1 + max((int(rows.max(initial=0)) for rows in folds), default=0), dtype=bool)
+    for rows in folds:
+        if len(run) == most or seen[rows].any():
+            yield run
+            run = []
+            seen[:] = False
+        run.append(rows)
+        seen[rows] = True
+    if run:
+        yield run
 
 
 def _from_scratch(
@@ -88,7 +159,7 @@ def _without(
     counts = np.array([np.sum(~labels), np.sum(labels)])
     observed = counts[:, None]
     if missing is not None and not whole.complete:
-        observed = observed - sum_by_class(missing.view(np.uint8), labels)
+        observed = observed - sum_by_group(missing.view(np.uint8), labels)
     return Screening(
         whole.classes,
         (int(whole.class_counts[0] - counts[0]), int(whole.class_counts[1] - counts[1])),
@@ -130,7 +201,7 @@ class _Medians:
         for cut in cuts:
             cut = np.where(simple, cut, whole.binarization.cut)
             with np.errstate(invalid="ignore"):
-                ones = sum_by_class(above(values, cut).view(np.uint8), is_class_1)
+                ones = sum_by_group(above(values, cut).view(np.uint8), is_class_1)
             self._cases.append(_Case(cut, ones))
 
     def without(self, row: int) -> Screening:
@@ -150,7 +221,7 @@ class _Medians:
         labels = self._is_class_1[[row]]
         left = self._values[[row]]
         with np.errstate(invalid="ignore"):
-            ones = sum_by_class(above(left, cut).view(np.uint8), labels)
+            ones = sum_by_group(above(left, cut).view(np.uint8), labels)
         missing = np.isnan(left) if left.dtype.kind == "f" else None
         result = _without(self._whole, ones, missing, labels, Binarization(cut, high), base)
         return self._with_awkward(result, row) if self._awkward.size else result
@@ -163,7 +234,7 @@ class _Medians:
         cut[self._awkward], high[self._awkward] = rule.cut, rule.high
         ones = result.ones.copy()
         with np.errstate(invalid="ignore"):
-            ones[:, self._awkward] = sum_by_class(
+            ones[:, self._awkward] = sum_by_group(
                 above(others, rule.cut).view(np.uint8), np.delete(self._is_class_1, row)
             )
         return Screening(

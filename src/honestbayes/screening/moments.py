@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from honestbayes.screening.joining import (
     join_observed,
 )
 from honestbayes.sources.binarization import check_finite
-from honestbayes.sources.source import Block, Source, describe_columns
+from honestbayes.sources.source import DescribeColumns, Source, dense
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _SMALLEST = 1e-303
@@ -186,32 +187,43 @@ def screen_moments(source: Source, codes: IntArray, classes: AnyArray) -> Moment
     classes : ndarray of shape (C,)
         Class labels.
     """
-    describe = describe_columns(source.feature_names)
-    found = accumulate(source, lambda block: moments_of_block(block, codes, classes, describe))
+    describe = DescribeColumns(source.feature_names)
+
+    def of_block(rows: slice, columns: slice) -> Callable[[Any], Moments]:
+        return partial(
+            moments_of_values,
+            labels=codes[rows],
+            classes=classes,
+            first_row=rows.start,
+            describe=describe.at(columns),
+        )
+
+    found = accumulate(source, of_block)
     check_squares(found.within, describe)
     return replace(found, feature_names=source.feature_names)
 
 
-def moments_of_block(
-    block: Block, codes: IntArray, classes: AnyArray, describe: Callable[[int], str]
+def moments_of_values(
+    values: Any, *, labels: IntArray, classes: AnyArray, first_row: int, describe: DescribeColumns
 ) -> Moments:
     """Return the moments of a block, without names.
 
     Parameters
     ----------
-    block : Block
-        Some of the cells.
-    codes : ndarray of int of shape (n,)
-        Class of each row of the table, as a position in ``classes``.
+    values : ndarray or sparse matrix of shape (m, c)
+        Its cells.
+    labels : ndarray of int of shape (m,)
+        Class of each row, as a position in ``classes``.
     classes : ndarray of shape (C,)
         Class labels.
-    describe : callable
-        Names a column of the table, by its position, in an error message.
+    first_row : int
+        Where it begins in the table.
+    describe : DescribeColumns
+        Names its columns in error messages.
     """
-    labels = codes[block.rows]
-    if hasattr(block.values, "indptr") and np.isfinite(block.values.data).all():
-        return _moments_of_sparse(block.values, labels, classes)
-    values = block.dense()
+    if hasattr(values, "indptr") and np.isfinite(values.data).all():
+        return _moments_of_sparse(values, labels, classes)
+    values = dense(values)
     n_classes, width = len(classes), values.shape[1]
     counts = np.bincount(labels, minlength=n_classes)
     observed = np.repeat(counts[:, None], width, axis=1)
@@ -221,9 +233,9 @@ def moments_of_block(
         # No name for the copy of the rows: it is gone before the next class is copied.
         found = _moments_of_rows(np.asarray(values[labels == label], dtype=np.float64))
         if not np.isfinite(found[1]).all():
-            check_finite(values, describe, block.rows.start, block.columns.start)
+            check_finite(values, describe, first_row, describe.first)
         if (found[2] < _SMALLEST).any():
-            _check_small(values[labels == label], found[2], describe, block.columns.start)
+            _check_small(values[labels == label], found[2], describe, describe.first)
         observed[label], mean[label], squares, rest[label] = found
         within += squares
     complete = bool(np.all(observed == counts[:, None]))

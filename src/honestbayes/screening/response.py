@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from honestbayes.screening.accumulation import accumulate
 from honestbayes.screening.moments import check_squares
 from honestbayes.sources.binarization import check_finite
-from honestbayes.sources.source import Block, Source, describe_columns
+from honestbayes.sources.source import DescribeColumns, Source, dense
 from honestbayes.types import FloatArray, IntArray
 
 
@@ -109,28 +111,36 @@ def screen_response(source: Source, y: FloatArray) -> ResponseMoments:
     y : ndarray of shape (n,)
         The response, around 0 and in units of its own.
     """
-    describe = describe_columns(source.feature_names)
-    found = accumulate(source, lambda block: response_of_block(block, y, describe))
+    describe = DescribeColumns(source.feature_names)
+
+    def of_block(rows: slice, columns: slice) -> Callable[[Any], ResponseMoments]:
+        return partial(
+            response_of_values, y=y[rows], first_row=rows.start, describe=describe.at(columns)
+        )
+
+    found = accumulate(source, of_block)
     check_squares(found.square(), describe)
     return found
 
 
-def response_of_block(
-    block: Block, y: FloatArray, describe: Callable[[int], str]
+def response_of_values(
+    values: Any, *, y: FloatArray, first_row: int, describe: DescribeColumns
 ) -> ResponseMoments:
     """Return the moments of a block.
 
     Parameters
     ----------
-    block : Block
-        Some of the cells.
-    y : ndarray of shape (n,)
-        The response of each row of the table.
-    describe : callable
-        Names a column of the table, by its position, in an error message.
+    values : ndarray or sparse matrix of shape (m, c)
+        Its cells.
+    y : ndarray of shape (m,)
+        The response of each row.
+    first_row : int
+        Where it begins in the table.
+    describe : DescribeColumns
+        Names its columns in error messages.
     """
-    values, y = np.asarray(block.dense(), dtype=float), y[block.rows]
-    check_finite(values, describe, block.rows.start, block.columns.start)
+    values = np.asarray(dense(values), dtype=float)
+    check_finite(values, describe, first_row, describe.first)
     seen = ~np.isnan(values)
     number = seen.sum(axis=0)
     largest = np.abs(np.where(seen, values, 0.0)).max(axis=0, initial=0.0)

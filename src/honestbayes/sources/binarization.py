@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -10,7 +11,8 @@ from scipy import sparse
 
 from honestbayes.files.fields import Array, Floats
 from honestbayes.files.records import Check
-from honestbayes.sources.source import Source, whole_columns
+from honestbayes.sources.packed import PackedColumns
+from honestbayes.sources.source import Source, dense, whole_columns
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 BinarizeOption = Literal["auto", "median"] | float | None
@@ -163,23 +165,38 @@ def learn_binarization(source: Source, option: BinarizeOption, describe: Any) ->
         raise ValueError(msg)
     # So are columns of 0 and 1 cut: where the median is 1, so is the maximum.
     cut, high = np.zeros(p), np.full(p, np.nan if option == "median" else 1.0)
-    for block in whole_columns(source, lambda block: not is_zero_one(block.values)):
+    for block in whole_columns(source, is_not_zero_one):
         start = block.columns.start
-        learn = _learn_sparse if sparse.issparse(block.values) else _learn_dense
-        cut[block.columns], high[block.columns] = learn(
-            block.values, option, lambda column, start=start: describe(start + column)
-        )
+        called = partial(_described_from, describe, start)
+        if sparse.issparse(block.values):
+            found = _learn_sparse(block.values, option, called)
+        else:
+            found = _learn_dense(dense(block.values), option, called)
+        cut[block.columns], high[block.columns] = found
     return Binarization(cut, high)
+
+
+def _described_from(describe: Any, start: int, column: int) -> str:
+    """Return what messages call a column of a block that starts at some column of the table."""
+    words: str = describe(start + column)
+    return words
 
 
 def is_zero_one(values: Any) -> bool:
     """Whether every value, stored or not, is 0 or 1 and none is missing."""
+    if isinstance(values, PackedColumns):
+        return True
     data: AnyArray = values.data if hasattr(values, "indptr") else values
     if data.dtype.kind == "b" or data.size == 0:
         return True
     if data.dtype.kind in "iu" and data.dtype.itemsize == 1:
         return bool(data.view(np.uint8).max() <= 1)
     return bool(np.all((data == 0) | (data == 1)))
+
+
+def is_not_zero_one(values: Any) -> bool:
+    """Whether any value is neither 0 nor 1, or missing."""
+    return not is_zero_one(values)
 
 
 def _learn_dense(

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import getitem
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,12 +44,59 @@ class Block:
 
     def dense(self) -> AnyArray:
         """Return the values as an array."""
-        dense: AnyArray = self.values.toarray() if hasattr(self.values, "indptr") else self.values
-        return dense
+        return dense(self.values)
+
+
+def dense(values: Any) -> AnyArray:
+    """Return the values of a block as an array."""
+    result: AnyArray = values.toarray() if hasattr(values, "toarray") else values
+    return result
+
+
+class Work(Protocol):
+    """How functions are applied to the values of blocks: at once, or elsewhere and later."""
+
+    def call(self, function: Callable[..., Any], *values: Any) -> Any:
+        """Return what a function makes of values, or what stands for it."""
+
+    def results(self, calls: list[Any]) -> list[Any]:
+        """Return the results of calls."""
+
+
+class _Now:
+    """Functions are applied at once."""
+
+    def call(self, function: Callable[..., Any], *values: Any) -> Any:
+        """Return what a function makes of values."""
+        return function(*values)
+
+    def results(self, calls: list[Any]) -> list[Any]:
+        """Return them as they are."""
+        return calls
+
+
+NOW: Work = _Now()
+
+
+def work_of(source: Source) -> Work:
+    """Return how functions are applied to a source's blocks: at once, unless it says otherwise."""
+    work: Work = getattr(source, "work", NOW)
+    return work
+
+
+def is_beyond_memory(source: Source) -> bool:
+    """Whether a source is not to be read again for every fold."""
+    return bool(getattr(source, "beyond_memory", False))
 
 
 class Source(Protocol):
-    """What counting and prediction need of a table."""
+    """What counting and prediction need of a table.
+
+    Where the values of its blocks are not at hand but stand for what others will read, a source
+    has one member more, ``work``, by which functions are applied to them. Where reading it again
+    is dear, it has ``beyond_memory = True``: then folds are counted in one pass, and columns that
+    any of them keeps are read once.
+    """
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,6 +176,11 @@ class RowsOf:
         """Names of the columns, where the table has them."""
         return self.source.feature_names
 
+    @property
+    def work(self) -> Work:
+        """How functions are applied to blocks."""
+        return work_of(self.source)
+
     def blocks(self) -> Iterator[Block]:
         """Yield the rows of each of the source's blocks."""
         if self.rows.size == 0:
@@ -142,7 +195,8 @@ class RowsOf:
             for start, stop in pairwise([0, *ends]):
                 if stop > start:
                     rows = slice(int(inside[start]), int(inside[stop - 1]) + 1)
-                    yield Block(rows, block.columns, block.values[self.rows[rows] - first])
+                    values = self.work.call(getitem, block.values, self.rows[rows] - first)
+                    yield Block(rows, block.columns, values)
 
     def take(self, columns: IntArray) -> AnyArray:
         """Return the rows of the named columns, rows first where that is cheap."""
@@ -151,7 +205,61 @@ class RowsOf:
         if isinstance(self.source, SparseSource):
             dense: AnyArray = self.source.values[self.rows][:, columns].toarray()
             return dense
+        if hasattr(self.source, "take_rows"):
+            part: AnyArray = self.source.take_rows(self.rows, columns)
+            return part
         return self.source.take(columns)[self.rows]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Remembered:
+    """Some columns of a source that was read, at some of its rows.
+
+    Attributes
+    ----------
+    source : Source of shape (n, p)
+        The table.
+    rows : ndarray of int of shape (m,)
+        Rows that are remembered, in ascending order.
+    columns : ndarray of int of shape (u,)
+        Columns that are remembered, in ascending order.
+    values : ndarray of shape (m, u)
+        Their cells.
+    """
+
+    source: Source
+    rows: IntArray
+    columns: IntArray
+    values: AnyArray
+
+    @classmethod
+    def read(cls, source: Source, rows: IntArray, columns: IntArray) -> Remembered:
+        """Read some columns of some rows, in one pass."""
+        return cls(source, rows, columns, RowsOf(source, rows).take(columns))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns of the table."""
+        return self.source.shape
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the table has them."""
+        return self.source.feature_names
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks of the table."""
+        return self.source.blocks()
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the named columns of all rows."""
+        return self.source.take(columns)
+
+    def take_rows(self, rows: IntArray, columns: IntArray) -> AnyArray:
+        """Return some of the remembered rows of some of the remembered columns."""
+        places = np.searchsorted(self.rows, rows), np.searchsorted(self.columns, columns)
+        part: AnyArray = self.values[np.ix_(*places)]
+        return part
 
 
 def dense_values(source: Source) -> AnyArray:
@@ -160,26 +268,32 @@ def dense_values(source: Source) -> AnyArray:
 
 
 def whole_columns(
-    source: Source, wanted: Callable[[Block], bool] = lambda _: True
+    source: Source, wanted: Callable[[Any], bool] = lambda _: True
 ) -> Iterator[Block]:
     """Yield blocks that hold all rows of their columns, however the source cuts them.
 
-    Columns that come in blocks of rows are gathered by ``take``, a slice at a time.
+    Columns that come in blocks of rows, or that are read elsewhere, are gathered by ``take``, a
+    slice at a time.
 
     Parameters
     ----------
     source : Source of shape (n, p)
         The table.
     wanted : callable
-        Columns are left out where it is false for all blocks that hold them.
+        Columns are left out where it is false for the values of all blocks that hold them.
     """
-    n = source.shape[0]
+    n, work = source.shape[0], work_of(source)
     gathered = set()
-    for block in source.blocks():
+    blocks = source.blocks()
+    if work is not NOW:
+        some = list(blocks)
+        flags = work.results([work.call(wanted, block.values) for block in some])
+        blocks = (block for block, flag in zip(some, flags, strict=True) if flag)
+    for block in blocks:
         first, end = block.columns.start, block.columns.stop
-        if first in gathered or not wanted(block):
+        if first in gathered or (work is NOW and not wanted(block.values)):
             continue
-        if (block.rows.start, block.rows.stop) == (0, n):
+        if work is NOW and (block.rows.start, block.rows.stop) == (0, n):
             yield block
             continue
         gathered.add(first)
@@ -189,9 +303,32 @@ def whole_columns(
             yield Block(slice(0, n), columns, values)
 
 
-def describe_columns(names: tuple[str, ...] | None) -> Callable[[int], str]:
-    """Return how messages call a column, given its position: by its name where it has one."""
-    return lambda column: f"column {column}" if names is None else f"column {names[column]!r}"
+@dataclass(frozen=True, slots=True)
+class DescribeColumns:
+    """How messages call a column, given its position: by its name where it has one.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        Names of columns from the position ``first`` on.
+    """
+
+    names: tuple[str, ...] | None
+    first: int = 0
+
+    def __call__(self, column: int) -> str:
+        """Return what messages call a column."""
+        return f"column {column}" if self.names is None else f"column {self.name(column)!r}"
+
+    def name(self, column: int) -> str:
+        """Return the name of a column."""
+        assert self.names is not None
+        return self.names[column - self.first]
+
+    def at(self, columns: slice) -> DescribeColumns:
+        """Return what calls these columns the same, and knows no others."""
+        names = None if self.names is None else self.names[columns]
+        return DescribeColumns(names, columns.start)
 
 
 def column_slices(n_rows: int, n_columns: int) -> Iterator[slice]:

@@ -169,7 +169,9 @@ class TableModel:
         """Name the columns of encoded features, as the estimator knows them."""
         import pandas as pd
 
-        return pd.DataFrame(features, columns=list(self.encoding.names), copy=False)
+        return pd.DataFrame(
+            features, columns=pd.Index(self.encoding.names, dtype=object), copy=False
+        )
 
     def batches(
         self, file: TableFile, more: tuple[str, ...] = ()

@@ -197,7 +197,7 @@ def read_training(
         )
     doubts = gathered(doubts)
     return TrainingTable(
-        X=pd.DataFrame(values, columns=list(encoding.names), copy=False),
+        X=pd.DataFrame(values, columns=pd.Index(encoding.names, dtype=object), copy=False),
         kinds=_kinds(encoding, columns, values),
         y=classes.codes,
         labels=classes.labels,

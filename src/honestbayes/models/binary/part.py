@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from honestbayes.models.binary.settings import BernoulliSettings
 from honestbayes.models.shared.parts import Describe, FittedPart, TrainingPart
 from honestbayes.screening import Screening
 from honestbayes.selection import Selection
-from honestbayes.sources import as_source
-from honestbayes.sources.source import dense_values
+from honestbayes.sources import Source, as_source
+from honestbayes.sources.source import Remembered, dense_values
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 ZeroOne = tuple[AnyArray, BoolArray | None]
@@ -91,6 +91,13 @@ class BernoulliTraining(TrainingPart):
         if isinstance(whole, BernoulliPart) and isinstance(whole.fit.race, LearnedFit):
             learned = whole.fit.race.prior
         return BernoulliPart(self.rows.fit(statistic, self.settings, learned))
+
+    @property
+    def _source(self) -> Source:
+        return self.rows.source
+
+    def _reading_from(self, source: Remembered) -> Self:
+        return replace(self, rows=replace(self.rows, source=source))
 
     def _values(self, part: BernoulliPart, rows: IntArray) -> ZeroOne:
         return self.rows.zero_one(part.selection, part.fit.binarization, rows)

@@ -149,11 +149,13 @@ class FactorTraining(TrainingPart):
         folds: Sequence[IntArray],
         whole: Whole = None,  # noqa: ARG002 - all is learned again
         numbers: Sequence[int] | None = None,
+        shown: Sequence[IntArray] | None = None,
     ) -> Iterator[list[FloatArray]]:
         """Yield for each fold the log likelihoods of its rows; a short chain runs without them."""
         parts = self._with_numbers(numbers)
+        splits = zip(folds if shown is None else shown, self.labels.without(folds), strict=True)
         yield from Parallel(n_jobs=self.sampling.n_jobs, prefer="threads")(
-            delayed(_fold)(parts, f, *split) for f, split in enumerate(self.labels.without(folds))
+            delayed(_fold)(parts, f, rows, others) for f, (rows, (_, others)) in enumerate(splits)
         )
 
     def _fit(self) -> FactorPart:

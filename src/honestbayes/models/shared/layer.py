@@ -209,11 +209,8 @@ def layer_and_evidence(
     deviation of the posterior, so nodes move to where the posterior is until they stay.
     Parameters are those of `recalibration`.
     """
-    most = max(_CELLS // log_prior.size, 100)
-    if codes.size > most:
-        some = np.linspace(0, codes.size - 1, most).astype(np.int64)
-        # Each case stands for several, but is not worth more than one that was held out once.
-        share = min(share * codes.size / most, max(share, EFFECTIVE_SHARE))
+    some, share = enough_cases(codes.size, log_prior.size, share)
+    if some is not None:
         evidence, codes = evidence[some], codes[some]
     more, before = _margins(evidence, codes, log_prior)
     lapses = LAPSES[1:, None] * softmax(log_prior)[codes]
@@ -244,6 +241,19 @@ def layer_and_evidence(
     # The node at 1 and the others have half of the prior each.
     log_evidence = float(top + np.log(total) - np.log(2))
     return Layer(np.exp(np.append(0.0, t)), LAPSES, weight / total), log_evidence
+
+
+def enough_cases(n_cases: int, n_classes: int, share: float) -> tuple[IntArray | None, float]:
+    """Return which of many held-out cases a layer is learned from, and what each is worth.
+
+    None: all of them.
+    """
+    most = max(_CELLS // n_classes, 100)
+    if n_cases <= most:
+        return None, share
+    # Each case stands for several, but is not worth more than one that was held out once.
+    worth = min(share * n_cases / most, max(share, EFFECTIVE_SHARE))
+    return np.linspace(0, n_cases - 1, most).astype(np.int64), worth
 
 
 def _margins(

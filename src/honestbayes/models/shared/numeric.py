@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,7 +22,13 @@ from honestbayes.selection.correlation import race
 from honestbayes.sources import Source, as_source
 from honestbayes.sources.binarization import check_finite
 from honestbayes.sources.normal_scores import NormalScores, Scored
-from honestbayes.sources.source import RowsOf, SparseSource, dense_values, describe_columns
+from honestbayes.sources.source import (
+    DescribeColumns,
+    Remembered,
+    RowsOf,
+    SparseSource,
+    dense_values,
+)
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 
@@ -93,6 +99,13 @@ class NumericTraining(TrainingPart):
         for rows, others in self.labels.without(folds):
             yield rows, self._screened(others)
 
+    @property
+    def _source(self) -> Source:
+        return self.source
+
+    def _reading_from(self, source: Remembered) -> Self:
+        return replace(self, source=source)
+
     def _screened(self, rows: IntArray) -> Any:
         return screen_rows(self.source, rows, self.labels, self.settings.normal_scores)
 
@@ -105,7 +118,7 @@ class NumericTraining(TrainingPart):
         if not columns.size:
             return np.zeros((rows.size, 0))
         names = self.source.feature_names
-        describe = describe_columns(None if names is None else tuple(names[c] for c in columns))
+        describe = DescribeColumns(None if names is None else tuple(names[c] for c in columns))
         return numeric_values(RowsOf(self.source, rows).take(columns), part.scores, describe)
 
 

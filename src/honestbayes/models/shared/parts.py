@@ -8,7 +8,7 @@ for independent given the class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -20,9 +20,15 @@ from honestbayes.models.shared.held_out import (
     repeats_of_folds,
     warn_of_too_few_groups,
 )
-from honestbayes.models.shared.layer import EFFECTIVE_SHARE, Layer, recalibration
+from honestbayes.models.shared.layer import (
+    EFFECTIVE_SHARE,
+    Layer,
+    enough_cases,
+    recalibration,
+)
 from honestbayes.models.shared.number import NumberChoice, choose_by_loss, number_grid
 from honestbayes.selection import Selection
+from honestbayes.sources.source import Remembered, is_beyond_memory
 from honestbayes.types import FloatArray, IntArray
 
 Describe = Callable[[int], str]
@@ -102,18 +108,50 @@ class TrainingPart:
         folds: Sequence[IntArray],
         whole: Whole = None,
         numbers: Sequence[int] | None = None,
+        shown: Sequence[IntArray] | None = None,
     ) -> Iterator[list[FloatArray]]:
         """Yield for each fold the log likelihoods of its rows from models fitted to the others.
 
         One model, or one for each of ``numbers`` of features that are kept. What ``whole``, the
         model of all rows, or of each number, has learned of the distribution of features may be
-        used, because it hardly depends on one fold.
+        used, because it hardly depends on one fold. Where only some rows of each fold are asked
+        for, they are ``shown``.
         """
         parts = self._with_numbers(numbers)
         wholes = whole if isinstance(whole, list) else [whole] * len(parts)
-        for rows, statistic in self._without(folds):
-            fitted = (part._fitted(statistic, one) for part, one in zip(parts, wholes, strict=True))
-            yield [part.log_likelihood(self._values(part, rows)) for part in fitted]
+        fitted = (
+            [part._fitted(statistic, one) for part, one in zip(parts, wholes, strict=True)]
+            for _, statistic in self._without(folds)
+        )
+        rows = folds if shown is None else shown
+        for reader, (some, models) in self._reading(zip(rows, fitted, strict=True)):
+            yield [part.log_likelihood(reader._values(part, some)) for part in models]
+
+    def _reading(
+        self, fitted: Iterable[tuple[IntArray, list[FittedPart]]]
+    ) -> Iterator[tuple[Self, tuple[IntArray, list[FittedPart]]]]:
+        """Yield rows and models together with the part that reads what they kept.
+
+        Of a table beyond memory, all that any model kept is read at once, when all are fitted.
+        """
+        if not is_beyond_memory(self._source):
+            yield from ((self, each) for each in fitted)
+            return
+        known = list(fitted)
+        rows = np.unique(np.concatenate([some for some, _ in known]))
+        kept = [part.selection.columns for _, models in known for part in models]
+        columns = np.unique(np.concatenate([np.array(some, dtype=np.int64) for some in kept]))
+        reader = self._reading_from(Remembered.read(self._source, rows, columns))
+        yield from ((reader, each) for each in known)
+
+    @property
+    def _source(self) -> Any:
+        """The table; None where it is in memory in another form."""
+        return None
+
+    def _reading_from(self, source: Remembered) -> Self:
+        """Return the same part, reading from another source."""
+        raise NotImplementedError
 
     def _with_numbers(self, numbers: Sequence[int] | None) -> list[Self]:
         """Return parts that keep each of some numbers of features; without numbers, itself."""
@@ -207,6 +245,7 @@ def held_out_evidence(
     folds: Sequence[IntArray],
     fitted: Sequence[Whole] | None = None,
     numbers: Sequence[int] | None = None,
+    shown: Sequence[IntArray] | None = None,
 ) -> FloatArray:
     """Return log P(x | class) of held-out cases, shape (g, N, C), fold after fold.
 
@@ -217,7 +256,7 @@ def held_out_evidence(
     for place, part in enumerate(parts):
         own = None if numbers is None else [min(number, part.n_racing) for number in numbers]
         whole = None if fitted is None else fitted[place]
-        by_fold = [np.stack(values) for values in part.held_out(folds, whole, own)]
+        by_fold = [np.stack(values) for values in part.held_out(folds, whole, own, shown)]
         evidence = np.concatenate(by_fold, axis=1)
         total = evidence if total is None else total + evidence
     assert total is not None
@@ -247,11 +286,23 @@ def learn_layers(
     if not folds:
         warn_of_too_few_groups(labels.groups)
         return [Layer.plugged_in(1.0)] * n_layers
-    codes, log_prior = labels.codes[np.concatenate(folds)], labels.log_prior()
-    share = EFFECTIVE_SHARE / repeats
+    n_cases = sum(fold.size for fold in folds)
+    some, share = enough_cases(n_cases, labels.classes.size, EFFECTIVE_SHARE / repeats)
+    shown = folds if some is None else _places_in(folds, some)
+    codes, log_prior = labels.codes[np.concatenate(shown)], labels.log_prior()
     return [
         recalibration(recalibrate, evidence, codes, log_prior, share)
-        for evidence in held_out_evidence(parts, folds, fitted, numbers)
+        for evidence in held_out_evidence(parts, folds, fitted, numbers, shown)
+    ]
+
+
+def _places_in(folds: Sequence[IntArray], places: IntArray) -> list[IntArray]:
+    """Return the rows at some places in ascending order, counted through all folds, by fold."""
+    ends = np.cumsum([0, *(fold.size for fold in folds)])
+    bounds = np.searchsorted(places, ends)
+    return [
+        fold[places[start:stop] - first]
+        for fold, first, start, stop in zip(folds, ends, bounds, bounds[1:], strict=False)
     ]
 
 
