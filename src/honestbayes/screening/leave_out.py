@@ -98,7 +98,7 @@ def _in_one_pass(
     Elsewhere a slice of columns is read with all its rows, and every fold is left out of it.
     """
     if not isinstance(option, str) or _stay_zero_one(whole, option).all():
-        for together in _without_shared_rows(folds, whole.n_features):
+        for together in without_shared_rows(folds, whole.n_features):
             codes = np.full(is_class_1.size, 2 * len(together), dtype=np.uint8)
             for number, rows in enumerate(together):
                 codes[rows] = 2 * number + is_class_1[rows]
@@ -118,7 +118,7 @@ def _in_one_pass(
         yield screenings[0].merge_columns(*screenings[1:])
 
 
-def _without_shared_rows(folds: list[IntArray], n_features: int) -> Iterator[list[IntArray]]:
+def without_shared_rows(folds: list[IntArray], n_features: int) -> Iterator[list[IntArray]]:
     """Yield runs of folds that share no row, few enough for their counts to fit in memory."""
     most = int(np.clip(_MOST_COUNTS // max(n_features, 1) // 2, 1, _MOST_FOLDS))
     run: list[IntArray] = []

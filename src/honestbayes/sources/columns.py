@@ -49,6 +49,8 @@ def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
     module = type(X).__module__.partition(".")[0]
     if module in ("pandas", "polars") and not may_be_empty:
         frame_names(X, module)
+    if module == "dask":
+        X = as_source(X)
     table = X if hasattr(X, "shape") else np.asarray(X)
     shape = tuple(table.shape)
     if len(shape) != 2:

@@ -107,15 +107,21 @@ def frame_names(frame: Any, kind: str) -> tuple[str, ...]:
             "table."
         )
         raise ValueError(msg)
-    names = tuple(map(str, list(frame.columns)))
-    if len(set(names)) < len(names):
-        twice = next(name for name, times in Counter(names).items() if times > 1)
-        msg = f"column name {twice!r} occurs twice; rename one of them."
-        raise ValueError(msg)
+    names = check_names(frame.columns)
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         msg = (
             f"Found array with {frame.shape[0]} sample(s) and {frame.shape[1]} feature(s) while a "
             "minimum of 1 is required."
         )
+        raise ValueError(msg)
+    return names
+
+
+def check_names(columns: Any) -> tuple[str, ...]:
+    """Return the names of columns as texts; refuse one that occurs twice."""
+    names = tuple(map(str, list(columns)))
+    if len(set(names)) < len(names):
+        twice = next(name for name, times in Counter(names).items() if times > 1)
+        msg = f"column name {twice!r} occurs twice; rename one of them."
         raise ValueError(msg)
     return names

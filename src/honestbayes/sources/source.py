@@ -331,6 +331,21 @@ class DescribeColumns:
         return DescribeColumns(names, columns.start)
 
 
+BATCH_ROWS = 1 << 18
+"""Rows of a table beyond memory that are predicted at a time."""
+
+
+def row_batches(X: Any) -> Iterator[Any]:
+    """Yield a table as it is, or rows of a source beyond memory, some at a time."""
+    source = as_source(X) if type(X).__module__.partition(".")[0] == "dask" else X
+    if not is_beyond_memory(source) or source.shape[0] <= BATCH_ROWS:
+        yield source
+        return
+    n = source.shape[0]
+    for start in range(0, n, BATCH_ROWS):
+        yield RowsOf(source, np.arange(start, min(start + BATCH_ROWS, n)))
+
+
 def column_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Cut the columns of a table into slices of about ``BLOCK_CELLS`` cells."""
     width = max(1, BLOCK_CELLS // max(n_rows, 1))
@@ -339,15 +354,19 @@ def column_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def as_source(X: Any) -> Source:
-    """Wrap a table: array-like, SciPy sparse, pandas or polars frame, or a source already."""
+    """Wrap a table: array-like, SciPy sparse, frame of pandas, polars or Dask, or a source."""
     if isinstance(X, DenseSource | SparseSource):
         return X
+    module = type(X).__module__.partition(".")[0]
+    if module == "dask":
+        from honestbayes.sources.dask_tables import dask_source
+
+        return dask_source(X)
     if all(hasattr(X, member) for member in ("blocks", "take", "shape", "feature_names")):
         source: Source = X
         return source
     if sparse.issparse(X):
         return _sparse_source(X)
-    module = type(X).__module__.partition(".")[0]
     if module in ("pandas", "polars"):
         from honestbayes.sources.frames import frame_source
 

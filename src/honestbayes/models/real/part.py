@@ -13,7 +13,7 @@ from honestbayes.models.real.blocks import GaussianFit, RatioPosterior
 from honestbayes.models.real.draws import draw_gaussian_evidence
 from honestbayes.models.real.fit import fit_moments, learned_from_all
 from honestbayes.models.real.settings import GaussianSettings
-from honestbayes.models.shared.numeric import NumericTraining, Screened, screen_rows
+from honestbayes.models.shared.numeric import NumericTraining, Screened
 from honestbayes.models.shared.parts import Describe, FittedPart, tie_breaker
 from honestbayes.selection import Selection
 from honestbayes.sources import Source, as_source
@@ -90,8 +90,7 @@ class GaussianTraining(NumericTraining):
         values = RowsOf(self.source, rows).take(columns)
         return values if part.scores is None else part.scores.apply(values)
 
-    def _screened(self, rows: IntArray) -> _Statistic:
-        screened = screen_rows(self.source, rows, self.labels, self.settings.normal_scores)
+    def _known(self, screened: Screened) -> _Statistic:
         learned = learned_from_all(screened.moments, self.settings)
         return screened, self._strength(screened.source, screened.codes), learned
 

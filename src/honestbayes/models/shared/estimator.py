@@ -41,6 +41,7 @@ from honestbayes.models.shared.saved_parts import SavedParts
 from honestbayes.sources import check_as_many, encode_classes, encode_labels
 from honestbayes.sources.columns import as_table
 from honestbayes.sources.kinds import columns_of
+from honestbayes.sources.source import row_batches
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 
@@ -171,6 +172,8 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         grouped, seed = group_codes(groups, codes.size), seed_of_folds(self.random_state)
         labels = TrainingLabels(classes, codes, grouped, weights, seed)
         validate_data(self, X, skip_check_array=True)
+        if hasattr(X, "blocks"):  # a source, whose names scikit-learn does not find
+            self._name_columns(X.feature_names)
         return self._training_parts(X, labels), labels
 
     @property
@@ -216,12 +219,15 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         class_prior : array-like of shape (n_classes,), optional
             Prevalences where the model is used.
         """
-        n_rows, values = self._read(X)
-        total = np.zeros((n_rows, self.classes_.size))
-        for part, part_values in values:
-            total += part.log_likelihood(part_values)
         given = self._given_log_prior(class_prior)
-        return self._layer.log_proba(total, self._log_prior, given)
+        result = []
+        for some in row_batches(X):
+            n_rows, values = self._read(some)
+            total = np.zeros((n_rows, self.classes_.size))
+            for part, part_values in values:
+                total += part.log_likelihood(part_values)
+            result.append(self._layer.log_proba(total, self._log_prior, given))
+        return result[0] if len(result) == 1 else np.concatenate(result)
 
     def predict_proba_interval(
         self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 2000

@@ -28,7 +28,10 @@ class KeptColumns(BaseEstimator):
 
     def _columns_in(self, X: Any) -> list[IntArray]:
         """Return where a table has the columns that each part kept; refuse another table."""
-        validate_data(self, X, reset=False, skip_check_array=True)
+        if hasattr(X, "blocks"):  # a source, whose names scikit-learn does not find
+            check_same_names(X.feature_names, getattr(self, "feature_names_in_", None))
+        else:
+            validate_data(self, X, reset=False, skip_check_array=True)
         if X.shape[1] != self.n_features_in_:
             msg = (
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
@@ -59,6 +62,19 @@ class KeptColumns(BaseEstimator):
             return np.array([f"x{column}" for column in columns], dtype=object)
         chosen: AnyArray = np.asarray(names, dtype=object)[columns]
         return chosen
+
+
+def check_same_names(names: tuple[str, ...] | None, fitted: AnyArray | None) -> None:
+    """Refuse a table whose columns are called otherwise than those of the training table."""
+    if names is None or fitted is None or names == tuple(fitted):
+        return
+    unlike = next((pair for pair in zip(names, fitted, strict=False) if pair[0] != pair[1]), None)
+    if unlike is not None:
+        msg = (
+            f"X has column {unlike[0]!r} where the training table had {unlike[1]!r}: The feature "
+            "names should match those that were passed during fit, in the same order."
+        )
+        raise ValueError(msg)
 
 
 class Described:

@@ -16,6 +16,7 @@ from honestbayes.models.shared.parts import (
     TrainingPart,
     tie_breaker,
 )
+from honestbayes.screening.fold_moments import moments_without
 from honestbayes.screening.moments import Moments, screen_moments
 from honestbayes.selection import Selection
 from honestbayes.selection.correlation import race
@@ -28,6 +29,7 @@ from honestbayes.sources.source import (
     RowsOf,
     SparseSource,
     dense_values,
+    is_beyond_memory,
 )
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
@@ -96,8 +98,18 @@ class NumericTraining(TrainingPart):
         return self._screened(np.arange(self.labels.codes.size))
 
     def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
+        if is_beyond_memory(self.source) and not self.settings.normal_scores:
+            yield from self._without_in_one_pass(folds)
+            return
         for rows, others in self.labels.without(folds):
             yield rows, self._screened(others)
+
+    def _without_in_one_pass(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
+        labels = self.labels
+        found = moments_without(self.source, labels.codes, labels.classes, list(folds))
+        for (rows, others), moments in zip(labels.without(folds), found, strict=True):
+            screened = Screened(RowsOf(self.source, others), labels.codes[others], moments)
+            yield rows, self._known(screened)
 
     @property
     def _source(self) -> Source:
@@ -107,7 +119,12 @@ class NumericTraining(TrainingPart):
         return replace(self, source=source)
 
     def _screened(self, rows: IntArray) -> Any:
-        return screen_rows(self.source, rows, self.labels, self.settings.normal_scores)
+        normal_scores = self.settings.normal_scores
+        return self._known(screen_rows(self.source, rows, self.labels, normal_scores))
+
+    def _known(self, screened: Screened) -> Any:
+        """Return what is to be known of rows that were screened; by default no more."""
+        return screened
 
     def _selected(self, screened: Screened) -> Selection:
         """Keep the columns with the largest r squared."""
