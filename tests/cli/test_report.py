@@ -37,7 +37,8 @@ def base(place):
 def test_the_folder_holds_four_files_that_agree_with_the_printed_text(place, base):
     assert {entry.name for entry in (place / "base").iterdir()} == FILES
     printed = (place / "printed.txt").read_text(encoding="utf-8")
-    assert " ".join(base["verdict"]["headline"].split()) in " ".join(printed.split())
+    for told in (" ".join(base["in_short"]), base["verdict"]["headline"]):
+        assert " ".join(told.split()) in " ".join(printed.split())
     assert (
         "patients.csv: 60 cases, 30 of them well; 61 features, 11 kept (1 of 1 binary, 10 of 60 "
         "real-valued)"

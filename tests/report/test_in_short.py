@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from honestbayes.evaluation.peers import FREQUENCIES
+from honestbayes.report import advice
 from honestbayes.report.html import render
 from honestbayes.report.in_short import in_short
+from honestbayes.report.judging import others_of
 
 
 def judged(report, remaining, **changes):
@@ -97,6 +99,49 @@ def test_class_frequencies_that_may_do_as_well_are_a_reason_for_care(analysis):
     )
     better = differing(report, FREQUENCIES, -0.1, (-0.2, -0.05))
     assert in_short(better)[-1].startswith("Do not use it: the class frequencies alone")
+
+
+@pytest.mark.parametrize(
+    ("remaining", "both", "gap"),
+    [
+        ("honest", (), 0.1),
+        ("underconfident", (), 0.1),
+        ("too few cases", ("with care", "judge it again when there are more cases"), 0.1),
+        ("overconfident", ("to rank cases", "do not take a single probability"), 0.1),
+        ("shifted", ("to rank cases", "do not take a single probability"), 0.1),
+        ("honest", ("with care", "not certain that it does better than guessing"), -0.01),
+        ("overconfident", ("with care", "not certain that it does better than guessing"), -0.01),
+    ],
+)
+def test_the_advice_asks_for_the_same_care(analysis, remaining, both, gap):
+    report = differing(judged(analysis.report, remaining), FREQUENCIES, 0.1, (gap, 0.2))
+    used = report.method(report.in_use).summary
+    methods = tuple(
+        replace(m, summary=replace(m.summary, actual_error=used.actual_error))
+        for m in report.methods
+    )
+    others = others_of(methods)
+    told = advice.no_better(len(others), advice.care_of(remaining, others, used))
+    short = in_short(replace(report, methods=methods))[-1]
+    for words in both:
+        assert words in told
+        assert words in short
+    if not both:
+        assert told.startswith("use this model; none of ")
+        assert short.startswith("It can be used")
+
+
+def test_what_may_be_chance_is_no_finding_of_another_method(analysis):
+    nothing = judged(analysis.report, "nothing")
+    for interval, says in (((-0.3, 0.1), "may have found more"), ((-0.3, -0.1), "n found more")):
+        report = differing(nothing, "L2 logistic regression", -0.2, interval)
+        assert f"{says} on the same cases" in in_short(report)[-1]
+
+
+def test_it_stands_in_the_json_too(analysis):
+    report = analysis.report
+    assert report.to_dict()["in_short"] == in_short(report)
+    assert next(iter(report.to_dict(cases=False))) == "in_short"
 
 
 def test_it_says_so_where_methods_of_others_were_not_tried(analysis):

@@ -148,6 +148,8 @@ def test_a_tiny_difference_is_not_named_however_significant_it_is():
     found = say(y, z, others=(other(L1, 0.001, 0.0001), other("another", 0.015, 0.02)))
     assert L1 not in found.advice
     assert found.advice.startswith("Advice: use this model; none of the 2 others")
+    sure = say(y, 4 * z, others=(other("another", 0.015, 0.02),))
+    assert sure.advice.startswith("Advice: use this model to rank cases, and do not take a single")
 
 
 def test_where_cases_outnumber_features_a_logistic_regression_is_what_to_use():
@@ -191,6 +193,15 @@ def test_where_only_another_method_finds_a_signal_the_verdict_says_which():
     assert found.headline.startswith("This model can predict nothing")
     assert f"use {L1} rather than this model" in found.advice
     assert "Do not act on the probabilities of this model" in found.advice
+
+
+def test_without_signal_a_method_that_may_be_better_is_no_reason_to_use_either():
+    generator = np.random.default_rng(1)
+    y = generator.permutation(np.arange(200) % 2)
+    found = say(y, generator.normal(0, 1, 200), others=(other(L1, 0.2, 0.15),))
+    assert f"{L1} may be better" in found.advice
+    assert "use neither until more cases tell. Do not act on the" in found.advice
+    assert "can be used" not in found.advice
 
 
 def test_frequencies_that_are_better_find_no_signal():

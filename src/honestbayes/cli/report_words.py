@@ -12,6 +12,7 @@ from honestbayes.cli.messages import say, word
 from honestbayes.evaluation.peers import FREQUENCIES
 from honestbayes.report.analysis import Analysis
 from honestbayes.report.described import races_in_words
+from honestbayes.report.in_short import in_short
 from honestbayes.report.kept import Average
 from honestbayes.report.places import PAGE
 from honestbayes.report.record import Report
@@ -35,6 +36,8 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     say(f"{word(data.name)}: {cases_in_words(data.labels, data.class_counts)}; {made_of}")
     for note in (*data.notes, *found.warnings):
         say(f"Note: {note}")
+    say()
+    say(" ".join(in_short(found)))
     say()
     say(found.verdict)
     say()

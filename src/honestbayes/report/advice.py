@@ -10,11 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from honestbayes.evaluation.peers import FREQUENCIES
 from honestbayes.metrics import Estimate, Summary
 from honestbayes.report.contenders import CORRECTED, CORRECTED_SLOPE, MIXTURE
+from honestbayes.report.remaining import Remaining
 from honestbayes.report.wording import interval, number, percent, slope_in_words
+
+Care = Literal["may be a guess", "single probabilities", "few cases", ""]
+"""What to beware of in a model: nothing that was compared is better, and yet."""
 
 MATTERS = 0.02
 """Difference in log score that matters: what it costs to claim 60% of what is one half."""
@@ -134,12 +139,17 @@ def is_preferred(other: Other, used: Summary, n_features: int) -> bool:
 
 
 def method_in_words(
-    other: Other, used: Summary, n_features: int, n_others: int, broken: bool = False
+    other: Other,
+    used: Summary,
+    n_features: int,
+    n_others: int,
+    broken: bool = False,
+    nothing: bool = False,
 ) -> str:
     """Say which other method to use, or which may be better, by how much and how surely.
 
     Where the cases cannot settle it, what the model in use claimed decides: with claims that are
-    `broken` the other one is preferred.
+    `broken` the other one is preferred, and with `nothing` found neither.
     """
     low, high = other.difference.interval
     by = f"{number(other.gain, 3)} ({interval((-high, -low), 3)})"
@@ -149,7 +159,7 @@ def method_in_words(
         but = f", and {luck}" if luck else ""
         return (
             f"{other.name}{_OPTIONS.get(other.name, '')} may be better: its log score is better by "
-            f"{by}. These cases cannot settle that{but}; {_in_doubt(broken)}."
+            f"{by}. These cases cannot settle that{but}; {_in_doubt(broken, nothing)}."
         )
     errors = ""
     if used.actual_error.value - other.actual_error >= FEWER_ERRORS:
@@ -170,7 +180,9 @@ def method_in_words(
     )
 
 
-def _in_doubt(broken: bool) -> str:
+def _in_doubt(broken: bool, nothing: bool) -> str:
+    if nothing:
+        return "use neither until more cases tell"
     if broken:
         return "but what this model claimed did not hold, so prefer the other"
     return "until more cases tell, either can be used"
@@ -235,9 +247,29 @@ def with_recalibration(after: Summary) -> str:
     )
 
 
-def no_better(n_others: int) -> str:
-    """Say that nothing that was compared is better."""
+def care_of(remaining: Remaining, others: Sequence[Other], used: Summary) -> Care:
+    """Return what to beware of where the model in use is the one to use."""
+    guess = next((other for other in others if other.name == FREQUENCIES), None)
+    if guess is not None and (
+        guess.difference.interval[0] <= 0 and guess.actual_error <= used.actual_error.interval[1]
+    ):
+        return "may be a guess"
+    if remaining in ("overconfident", "shifted"):
+        return "single probabilities"
+    return "few cases" if remaining == "too few cases" else ""
+
+
+_WITH_CARE: dict[Care, str] = {
+    "may be a guess": ", with care: it is not certain that it does better than guessing",
+    "single probabilities": " to rank cases, and do not take a single probability as it stands",
+    "few cases": ", with care, and judge it again when there are more cases",
+    "": "",
+}
+
+
+def no_better(n_others: int, care: Care = "") -> str:
+    """Say that nothing that was compared is better, and what to beware of all the same."""
     return (
-        f"use this model; none of the {n_others} others that were compared has a log score that is "
-        f"better by a size that matters ({MATTERS}), as far as these cases tell."
+        f"use this model{_WITH_CARE[care]}; none of the {n_others} others that were compared has a "
+        f"log score that is better by a size that matters ({MATTERS}), as far as these cases tell."
     )

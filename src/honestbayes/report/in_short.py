@@ -60,7 +60,10 @@ def _without_signal(report: Report) -> str:
     best = _best_other(report)
     what = "more cases, or other columns, are needed"
     if best is not None and best.name != FREQUENCIES:
-        what = f"{best.name} found more on the same cases"
+        used = report.method(report.in_use).summary
+        surely = advice.is_preferred(best, used, report.data.n_features)
+        found = "found" if surely else "may have found"
+        what = f"{best.name} {found} more on the same cases"
     return f"As far as {n:,} cases can tell, it cannot tell {which} apart: do not use it; {what}."
 
 
@@ -97,15 +100,16 @@ def _whether_to_use(report: Report) -> str:
     best = _best_other(report)
     if best is not None:
         return _prefer(best, report)
-    match report.verdict.remaining:
-        case "overconfident" | "shifted":
+    used = report.method(report.in_use).summary
+    match advice.care_of(report.verdict.remaining, others_of(report.methods), used):
+        case "may be a guess":
+            text = "Use it with care: it is not certain that it does better than guessing"
+        case "single probabilities":
             text = "Use it to rank cases, but do not take a single probability as it stands"
-        case "too few cases":
+        case "few cases":
             text = "Use it with care, and judge it again when there are more cases"
         case _:
             text = "It can be used for new cases that come from where these came from"
-    if _may_be_a_guess(report):
-        text = "Use it with care: it is not certain that it does better than guessing"
     tried = "" if compared(report) else "; methods of other libraries were not tried"
     return f"{text}{tried}."
 
@@ -113,14 +117,6 @@ def _whether_to_use(report: Report) -> str:
 def _guess(report: Report) -> Other | None:
     """Return the class frequencies alone, where they were compared."""
     return next((o for o in others_of(report.methods) if o.name == FREQUENCIES), None)
-
-
-def _may_be_a_guess(report: Report) -> bool:
-    """Whether the class frequencies alone may do as well, in log score and in errors."""
-    guess, error = _guess(report), report.method(report.in_use).summary.actual_error
-    if guess is None:
-        return False
-    return guess.difference.interval[0] <= 0 and guess.actual_error <= error.interval[1]
 
 
 def _prefer(best: Other, report: Report) -> str:

@@ -328,7 +328,10 @@ class Report:
 
     def to_dict(self, *, cases: bool = True) -> dict[str, Any]:
         """Return plain data that JSON can hold; NaN becomes None, infinities become text."""
-        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        from honestbayes.report.in_short import in_short
+
+        data: dict[str, Any] = {"in_short": in_short(self)}
+        data |= {field.name: getattr(self, field.name) for field in fields(self)}
         if not cases:
             del data["cases"]
         result: dict[str, Any] = plain_data(data)

@@ -148,7 +148,7 @@ def verdict(
     remaining = "nothing" if nothing else remaining_of(used.summary.calibration)
     best = words.best_other(others, used.summary, n_features)
     broken = used.claims.broken or remaining in ("overconfident", "shifted")
-    what = _what_to_use(best, others, numbers, used.summary, n_features, cut, broken)
+    what = _what_to_use(best, others, numbers, used.summary, n_features, cut, broken, nothing)
     if nothing:
         remains, advised = _nothing_remains(used.summary, n_kept), _nothing_advice(what)
         headline = _nothing(used.summary, found_elsewhere=_finds_more(best))
@@ -158,7 +158,8 @@ def verdict(
         )
         after = None if has_slope or recalibrated is None else recalibrated.summary
         if compared:
-            what = [*what] if what else [words.no_better(len(others))] if others else []
+            care = words.care_of(remaining, others, used.summary)
+            what = [*what] if what else [words.no_better(len(others), care)] if others else []
         what += _what_may_help(remaining, after, groups, beyond, measurements)
         advised = f"Advice: {' '.join(what)}" if what else ""
         headline = _headline(used.summary, uncorrected is not None, has_slope, average)
@@ -188,11 +189,12 @@ def _what_to_use(
     n_features: int,
     cut: bool,
     broken: bool,
+    nothing: bool,
 ) -> list[str]:
     """Return the sentences that name another method, or another number of features."""
     found = []
     if best is not None:
-        found.append(words.method_in_words(best, used, n_features, len(others), broken))
+        found.append(words.method_in_words(best, used, n_features, len(others), broken, nothing))
     found += [
         words.groups_in_words(other, cut, said=other is best)
         for other in others
