@@ -29,6 +29,12 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 _ROWS_PER_BYTE = 255
 """A sum of this many zeros and ones still fits in a byte."""
 
+_ROWS_PER_WORD = 1 << 31
+"""A sum of this many fits in four bytes."""
+
+_MANY_ROWS = 10_000
+"""Rows from which compiled sums of whole columns are worth their import."""
+
 
 def screen(
     X: Any,
@@ -195,12 +201,23 @@ def count_values(
     cases = np.bincount(codes, minlength=n_groups)[:, None]
     place = (first_row, describe)
     if isinstance(values, PackedColumns) and not cut.any():
-        ones, missing = values.count_ones(codes, n_groups), None
+        ones, missing = count_packed(values, codes, n_groups), None
     elif sparse.issparse(values):
         ones, missing = _count_sparse(values, codes, n_groups, cut, *place)
     else:
         ones, missing = _count_dense(dense(values), codes, n_groups, cut, *place)
     return Counts(cases[:, 0], ones, cases if missing is None else cases - missing)
+
+
+def count_packed(values: PackedColumns, codes: AnyArray, n_groups: int) -> IntArray:
+    """Count the ones of packed columns in each group of rows, shape (G, c)."""
+    from honestbayes.screening.packed_kernels import count_bits
+
+    in_group = codes[:, None] == np.arange(n_groups)
+    masks = PackedColumns.pack(in_group.view(np.uint8)).bits
+    ones = np.zeros((n_groups, values.bits.shape[0]), dtype=np.int64)
+    count_bits(values.bits, masks, ones)
+    return ones
 
 
 def _count_dense(
@@ -228,6 +245,14 @@ def _count_dense(
 def sum_by_group(ones: AnyArray, codes: AnyArray, n_groups: int = 2) -> IntArray:
     """Sum 0/1 bytes of shape (n, c) over the rows of each group, exactly."""
     totals = np.zeros((n_groups, ones.shape[1]), dtype=np.int64)
+    if ones.shape[0] >= _MANY_ROWS and ones.flags.f_contiguous and codes.dtype == np.uint8:
+        from honestbayes.screening import dense_kernels
+
+        add = dense_kernels.sum_by_two if n_groups == 2 else dense_kernels.sum_by_many
+        for start in range(0, ones.shape[0], _ROWS_PER_WORD):
+            some = slice(start, start + _ROWS_PER_WORD)
+            add(ones[some].T, codes[some], totals)
+        return totals
     for group in range(n_groups):
         rows = np.flatnonzero(codes == group)
         for start in range(0, rows.size, _ROWS_PER_BYTE):

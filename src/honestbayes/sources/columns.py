@@ -10,7 +10,13 @@ import numpy as np
 from scipy import sparse
 
 from honestbayes.sources.frames import frame_names
-from honestbayes.sources.source import DenseSource, as_source, check_structure, dense_values
+from honestbayes.sources.source import (
+    DenseSource,
+    as_source,
+    check_structure,
+    dense_values,
+    is_lazy,
+)
 from honestbayes.types import AnyArray, BoolArray
 
 
@@ -46,11 +52,11 @@ def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
 
     Only a model that kept no feature takes a table without columns.
     """
+    if is_lazy(X):
+        X = as_source(X)
     module = type(X).__module__.partition(".")[0]
     if module in ("pandas", "polars") and not may_be_empty:
         frame_names(X, module)
-    if module == "dask":
-        X = as_source(X)
     table = X if hasattr(X, "shape") else np.asarray(X)
     shape = tuple(table.shape)
     if len(shape) != 2:

@@ -98,9 +98,6 @@ def frame_source(frame: Any, kind: str) -> Source:
 
 def frame_names(frame: Any, kind: str) -> tuple[str, ...]:
     """Return the names of a frame's columns; refuse what is no frame of named columns."""
-    if type(frame).__name__ == "LazyFrame":
-        msg = "X is a LazyFrame: call its collect() first."
-        raise ValueError(msg)
     if frame.ndim != 2 if kind == "pandas" else not hasattr(frame, "columns"):
         msg = (
             "Expected 2D array, got a single column. Reshape your data: give X as a frame or a "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from honestbayes.types import AnyArray, IntArray
+from honestbayes.types import AnyArray
 
 WORD = 64
 """Cases in one word of bits."""
@@ -52,16 +52,6 @@ class PackedColumns:
     def __getitem__(self, rows: Any) -> AnyArray:
         """Return some rows as zeros and ones, one byte each."""
         return np.ascontiguousarray(self.toarray()[rows])
-
-    def count_ones(self, codes: AnyArray, n_groups: int) -> IntArray:
-        """Count the ones of each column in each group of rows, shape (G, c)."""
-        from honestbayes.sources.packed_kernels import count_bits
-
-        masks = np.stack([codes == group for group in range(n_groups)], axis=1)
-        masks = PackedColumns.pack(masks.view(np.uint8)).bits
-        ones = np.zeros((n_groups, self.bits.shape[0]), dtype=np.int64)
-        count_bits(self.bits, masks, ones)
-        return ones
 
 
 def n_words(n_rows: int) -> int:

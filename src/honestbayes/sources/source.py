@@ -335,9 +335,15 @@ BATCH_ROWS = 1 << 18
 """Rows of a table beyond memory that are predicted at a time."""
 
 
+def is_lazy(X: Any) -> bool:
+    """Whether a table is one that others read when it is needed: of Dask, or a lazy frame."""
+    kind = type(X)
+    return kind.__module__.partition(".")[0] == "dask" or kind.__name__ == "LazyFrame"
+
+
 def row_batches(X: Any) -> Iterator[Any]:
     """Yield a table as it is, or rows of a source beyond memory, some at a time."""
-    source = as_source(X) if type(X).__module__.partition(".")[0] == "dask" else X
+    source = as_source(X) if is_lazy(X) else X
     if not is_beyond_memory(source) or source.shape[0] <= BATCH_ROWS:
         yield source
         return
@@ -362,6 +368,10 @@ def as_source(X: Any) -> Source:
         from honestbayes.sources.dask_tables import dask_source
 
         return dask_source(X)
+    if type(X).__name__ == "LazyFrame":
+        from honestbayes.sources.lazy_frames import lazy_source
+
+        return lazy_source(X)
     if all(hasattr(X, member) for member in ("blocks", "take", "shape", "feature_names")):
         source: Source = X
         return source

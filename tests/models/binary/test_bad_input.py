@@ -209,10 +209,6 @@ def test_a_single_column_or_row_in_place_of_a_table():
         model.predict_proba(X[0])
 
 
-def test_a_lazy_frame():
-    refused(r"LazyFrame: call its collect\(\) first", X=pl.DataFrame(X).lazy())
-
-
 # --------------------------------------------------------------------------------- parameters
 
 

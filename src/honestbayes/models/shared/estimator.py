@@ -126,9 +126,11 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         training, labels = self._prepared(X, y, groups)
         training, choice, layer = self._choose(training, labels)
         parts = [part.fit() for part in training]
+        # Held before the layer is learned: an interruption leaves a model.
+        self._hold(parts, labels.classes, labels.log_prior(), layer, choice)
         if layer is None:
-            (layer,) = learn_layers(self.recalibrate, training, parts, labels)
-        return self._hold(parts, labels.classes, labels.log_prior(), layer, choice)
+            self._recalibrated(*learn_layers(self.recalibrate, training, parts, labels))
+        return self
 
     def _fit_numbers(
         self, X: Any, y: Any, numbers: Sequence[int], *, groups: Any = None
@@ -219,6 +221,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         class_prior : array-like of shape (n_classes,), optional
             Prevalences where the model is used.
         """
+        check_is_fitted(self)
         given = self._given_log_prior(class_prior)
         result = []
         for some in row_batches(X):

@@ -47,6 +47,9 @@ _MOST_MOVES = 8
 _NOTHING = 1e-9
 """Evidence of a row below which it is shared out by the mean slope."""
 
+_FEW_CLASSES = 7
+"""Up to so many classes, NumPy adds them up one after another."""
+
 _CELLS = 1_000_000
 """Held-out cases times classes from which a layer is learned; of more, some cases are left out."""
 
@@ -266,11 +269,21 @@ def _margins(
 
 def _log_softmax(values: FloatArray) -> FloatArray:
     """Do what SciPy's does for rows, several times faster where these are few."""
-    left = values - values.max(axis=1, keepdims=True)
-    return np.asarray(left - np.log(np.exp(left).sum(axis=1, keepdims=True)))
+    left = values - _over_classes(np.maximum, values)[:, None]
+    return np.asarray(left - np.log(_over_classes(np.add, np.exp(left)))[:, None])
 
 
 def _log_sum(values: FloatArray) -> FloatArray:
     """Return the logarithm of the sum of the exponentials of each row."""
-    top = values.max(axis=1)
-    return np.asarray(top + np.log(np.exp(values - top[:, None]).sum(axis=1)))
+    top = _over_classes(np.maximum, values)
+    return np.asarray(top + np.log(_over_classes(np.add, np.exp(values - top[:, None]))))
+
+
+def _over_classes(function: np.ufunc, values: FloatArray) -> FloatArray:
+    """Reduce rows; a few classes column by column, in the same order and many times faster."""
+    if values.shape[1] > _FEW_CLASSES:
+        return np.asarray(function.reduce(values, axis=1))
+    result = values[:, 0]
+    for column in values.T[1:]:
+        result = function(result, column)
+    return result
