@@ -329,9 +329,8 @@ def _cases(
     table: TrainingTable, model: Estimator, uncorrected: Evaluation | None, in_use: Evaluation
 ) -> Cases:
     held_out = in_use.proba
-    size = table.y.size
-    if card_of(model).of_models:  # each draw is one of all classes, for each class
-        size = size * len(table.labels) ** 2 // 4
+    # Each draw is one of all classes, for each class; two classes are the usual.
+    size = table.y.size * len(table.labels) ** 2 // 4
     draws = int(np.clip(INTERVAL_DRAWS // size, *FEWEST_AND_MOST_DRAWS))
     fitted = model.predict_proba(table.X)
     interval: FloatArray = model.predict_proba_interval(table.X, INTERVAL_LEVEL, n_draws=draws)
