@@ -33,6 +33,8 @@ from .search import (
     SubsetSampler,
 )
 from .selection import Selection
+from .sources.packed_store import open_store
+from .sources.packing import pack_store
 
 __version__: str
 
@@ -65,6 +67,8 @@ __all__ = [
     "load",
     "mailing_benefits",
     "make_report",
+    "open_store",
+    "pack_store",
     "profit",
     "profit_curve",
     "screen",

@@ -133,6 +133,19 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     _remove_left_overs(target)
 
 
+def move_folder(finished: Path, target: Path) -> None:
+    """Give a finished folder its name, in one step; its files are on the disk before.
+
+    Raises
+    ------
+    OSError
+        If there is a file, or a folder that is not empty, of this name.
+    """
+    _tree_to_disk(finished)
+    finished.rename(target)
+    _folder_to_disk(target.parent)
+
+
 def _resolved(path: str | os.PathLike[str]) -> Path:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():

@@ -1,0 +1,252 @@
+"""Packed stores hold the bits of the table, give the same probabilities, and refuse damage."""
+
+import json
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+from cut_source import grid
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB, open_store, pack_store, screen
+from honestbayes.sources import part_filling
+
+
+def flags(n=60, p=40, seed=0):
+    generator = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    chance = 0.3 + 0.3 * np.outer(y, np.arange(p) < 4)
+    return (generator.random((n, p)) < chance).astype(np.int8), y
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store of ten parts with names and labels."""
+    X, y = flags()
+    names = [f"gene {j}" for j in range(40)]
+    return pack_store(X, tmp_path / "genes", labels=y, names=names, columns_per_file=4)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.one_of(st.integers(1, 9), st.sampled_from([63, 64, 65, 127, 128, 129, 200])),
+    p=st.integers(1, 30),
+    width=st.integers(1, 35),
+    rows=st.sets(st.integers(1, 199), max_size=5),
+    columns=st.sets(st.integers(1, 29), max_size=3),
+    seed=st.integers(0, 2**31),
+)
+def test_the_bits_are_those_of_the_table_however_it_comes(
+    tmp_path_factory, n, p, width, rows, columns, seed
+):
+    generator = np.random.default_rng(seed)
+    X = generator.integers(0, 2, (n, p), dtype=np.uint8)
+    cut = grid(
+        X, sorted(row for row in rows if row < n), sorted(c for c in columns if c < p), seed=seed
+    )
+    folder = tmp_path_factory.mktemp("stores")
+    store = pack_store(cut, folder / "a", columns_per_file=width)
+    assert contents(folder / "a") == contents(
+        pack_store(sparse.csr_array(X), folder / "b", columns_per_file=width).folder
+    )
+    some = generator.integers(0, p, 7)
+    np.testing.assert_array_equal(store.take(some), X[:, some])
+    places = np.flatnonzero(generator.random(n) < 0.5)
+    np.testing.assert_array_equal(store.take_rows(places, some), X[np.ix_(places, some)])
+    # The layout, in words of its own: case i is bit i % 64 of word i // 64, from the lowest.
+    for number in range(-(-p // width)):
+        words = np.fromfile(folder / "a" / f"part-{number:05}.bits", dtype="<u8")
+        of_part = X[:, number * width : (number + 1) * width]
+        expected = [
+            sum(int(bit) << i for i, bit in enumerate(column[start : start + 64]))
+            for column in of_part.T
+            for start in range(0, n, 64)
+        ]
+        assert words.tolist() == expected
+
+
+def test_little_room_takes_more_passes_and_gives_the_same_store(tmp_path, monkeypatch):
+    X, _ = flags(100, 50)
+    whole = pack_store(X, tmp_path / "whole", columns_per_file=3)
+    monkeypatch.setattr(part_filling, "ROOM", 100)  # of the 48 bytes of a part
+    by_rows = grid(X, list(range(7, 100, 7)), [20], seed=1)
+    passes = []
+    blocks = by_rows.blocks
+    by_rows.blocks = lambda: passes.append(1) or blocks()
+    store = pack_store(by_rows, tmp_path / "rows", columns_per_file=3)
+    assert len(passes) > 5
+    assert contents(store.folder) == contents(whole.folder)
+
+
+@pytest.mark.parametrize("recalibrate", [None, "layer"])
+def test_selection_and_probabilities_are_the_same_to_the_last_bit(store, recalibrate):
+    X, y = flags()
+    model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0, recalibrate=recalibrate)
+    expected = model.fit(X, y).predict_log_proba(X)
+    selection = model.selection_
+    model.fit(store, store.labels)
+    assert model.selection_.columns == selection.columns
+    assert model.selection_.n_discarded == selection.n_discarded
+    assert model.selection_.class_counts == selection.class_counts
+    np.testing.assert_array_equal(model.predict_log_proba(store), expected)
+    assert list(model.feature_names_in_) == [f"gene {j}" for j in range(40)]
+
+
+def test_counts_of_medians_and_moments_are_those_of_the_array(store):
+    X, y = flags()
+    for option in ("auto", "median", 0.5, None):
+        found, expected = screen(store, y, binarize=option), screen(X, y, binarize=option)
+        np.testing.assert_array_equal(found.ones, expected.ones)
+        assert found.binarization.equals(expected.binarization)
+    model = SelectiveGaussianNB(n_features_to_select=3, recalibrate=None, random_state=0)
+    expected = model.fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(model.fit(store, y).predict_proba(store), expected, rtol=1e-12)
+
+
+def test_a_store_holds_names_labels_and_can_be_sent_to_another_process(store):
+    again = pickle.loads(pickle.dumps(open_store(store.folder)))
+    assert again.feature_names == tuple(f"gene {j}" for j in range(40))
+    np.testing.assert_array_equal(again.labels, np.arange(60) % 2)
+    np.testing.assert_array_equal(again.take(np.arange(40)), flags()[0])
+    assert repr(again) == "PackedStore('genes', 60 rows, 40 columns)"
+    again.verify()
+
+
+@pytest.mark.parametrize("labels", [["ill", "well"], [False, True], [1.0, 2.0], [-3, 7]])
+def test_labels_come_back_as_they_were(tmp_path, labels):
+    y = np.array(labels)[np.arange(60) % 2]
+    found = pack_store(flags()[0], tmp_path / "s", labels=y).labels
+    assert found.dtype == y.dtype
+    np.testing.assert_array_equal(found, y)
+
+
+def test_measurements_are_cut_and_new_rows_alike(tmp_path):
+    generator = np.random.default_rng(3)
+    X, y = generator.normal(size=(51, 6)), np.arange(51) % 2
+    X[:, 5] = y + 2  # two values stay two values
+    store = pack_store(X, tmp_path / "s", binarize="auto", columns_per_file=4)
+    ones = np.column_stack([X[:, :5] > np.median(X[:, :5], axis=0), y == 1])
+    np.testing.assert_array_equal(store.take(np.arange(6)), ones)
+    new = generator.normal(size=(9, 6))
+    new[:, 5] = 3
+    new[4, 2] = np.nan
+    expected = np.column_stack([new[:, :5] > np.median(X[:, :5], axis=0), new[:, 5] > 2]) * 1.0
+    expected[4, 2] = np.nan
+    np.testing.assert_array_equal(open_store(store.folder).zero_one(new), expected)
+    np.testing.assert_array_equal(
+        pack_store(X, tmp_path / "t", binarize=0.25).take(np.arange(6)), X > 0.25
+    )
+
+
+@pytest.mark.parametrize(
+    ("cell", "complaint"),
+    [
+        (2, "column 'c' holds 2.0 in row 17; a packed store holds 0 and 1: give a cut"),
+        (np.nan, "column 'c' is missing in row 17; a packed store has no missing cells"),
+    ],
+)
+def test_a_cell_that_is_no_bit_is_refused_by_column_and_row(tmp_path, cell, complaint):
+    X = flags(30, 3)[0].astype(float)
+    X[17, 2] = cell
+    for cut in (X, grid(X, [5, 11], [1])):
+        with pytest.raises(ValueError, match="row 17") as error:
+            pack_store(cut, tmp_path / "s", names="abc")
+        assert str(error.value).startswith(complaint)
+        assert not (tmp_path / "s").exists()
+        shutil.rmtree(tmp_path / "s.partial")
+
+
+# ------------------------------------------------------------------------------ damage
+
+
+def flip(path, place=11):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["part-00003.bits", "names.json", "labels.bin"])
+def test_a_damaged_byte_is_refused_naming_the_file(store, name):
+    flip(store.folder / name)
+    again = open_store(store.folder)
+    complaint = (
+        f"genes is damaged: {name} does not have the checksum that was written; copy the "
+        "store again, or remove it and pack the table again."
+    )
+    with pytest.raises(ValueError, match="checksum") as error:
+        again.verify()
+    assert str(error.value) == complaint
+    with pytest.raises(ValueError, match="checksum") as error:
+        screen(again, again.labels)
+    assert str(error.value) == complaint
+
+
+def test_a_damaged_part_is_refused_when_some_of_its_columns_are_read(store):
+    flip(store.folder / "part-00003.bits")
+    again = open_store(store.folder)
+    again.take(np.array([0, 11, 16]))
+    with pytest.raises(ValueError, match="part-00003"):
+        again.take(np.array([13]))
+    open_store(store.folder, verify_reads=False).take(np.array([13]))
+
+
+def test_a_missing_or_short_part_is_refused_on_opening(store):
+    part = store.folder / "part-00009.bits"
+    part.write_bytes(part.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"part-00009.bits has 31 bytes instead of 32; copy"):
+        open_store(store.folder)
+    with pytest.raises(ValueError, match=r"part-00009.bits is missing or too short; copy"):
+        store.take(np.array([39]))
+    part.unlink()
+    with pytest.raises(ValueError, match=r"genes is damaged: part-00009.bits is missing; copy"):
+        open_store(store.folder)
+
+
+HEADERS = {
+    "not JSON": lambda _: b"{",
+    "another format": lambda header: json.dumps({**header, "format": "x"}).encode(),
+    "fewer columns": lambda header: json.dumps({**header, "columns": 39}, indent=1).encode(),
+    "no parts": lambda header: json.dumps({**header, "parts": []}, indent=1).encode(),
+    "a list": lambda _: b"[1]",
+    "deep": lambda _: b"[" * 100_000,
+    "empty": lambda _: b"",
+}
+
+
+@pytest.mark.parametrize("change", HEADERS.values(), ids=HEADERS)
+def test_an_odd_header_is_refused(store, change):
+    path = store.folder / "store.json"
+    path.write_bytes(change(json.loads(path.read_bytes())))
+    with pytest.raises(ValueError, match=r"genes is (no packed store|damaged): store\.json is not"):
+        open_store(store.folder)
+
+
+@settings(max_examples=60, deadline=None)
+@given(place=st.integers(0, 10**6), bit=st.integers(0, 7))
+def test_no_changed_bit_of_the_header_is_accepted(tmp_path_factory, place, bit):
+    X, y = flags(10, 9)
+    folder = tmp_path_factory.mktemp("s") / "s"
+    path = pack_store(X, folder, labels=y, columns_per_file=2).folder / "store.json"
+    content = bytearray(path.read_bytes())
+    content[place % len(content)] ^= 1 << bit
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"s is|s was"):
+        open_store(folder)
+
+
+def test_a_newer_store_and_what_is_none_are_refused(store, tmp_path):
+    path = store.folder / "store.json"
+    path.write_bytes(path.read_bytes().replace(b'"version": 1', b'"version": 2'))
+    with pytest.raises(ValueError, match="packed by a newer honestbayes; update"):
+        open_store(store.folder)
+    with pytest.raises(ValueError, match="there is no folder nothing"):
+        open_store(tmp_path / "nothing")
+    with pytest.raises(ValueError, match=r"no packed store: it holds no store\.json"):
+        open_store(tmp_path)
