@@ -23,7 +23,7 @@ from honestbayes.sources.binarization import (
 )
 from honestbayes.sources.labels import check_as_many, encode_classes
 from honestbayes.sources.packed import PackedColumns
-from honestbayes.sources.source import DescribeColumns, Source, as_source, dense
+from honestbayes.sources.source import DescribeColumns, Source, as_source, dense, is_beyond_memory
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _ROWS_PER_BYTE = 255
@@ -83,16 +83,21 @@ def screen_source(
     """Count as `screen` does, for labels that are coded already."""
     n, p = source.shape
     check_as_many(n, is_class_1.size)
-    describe = DescribeColumns(source.feature_names)
+    codes, names = is_class_1.astype(np.uint8), source.feature_names
     if isinstance(binarize, Binarization):
         rule = binarize
         if rule.cut.size != p:
             msg = f"binarize holds {rule.cut.size} columns, but X has {p}."
             raise ValueError(msg)
     else:
-        rule = learn_binarization(source, binarize, describe)
-    counts = count_source(source, is_class_1.astype(np.uint8), 2, rule)
-    return counts.screening(classes, rule, source.feature_names)
+        if is_beyond_memory(source) and binarize in ("auto", None):
+            # Most such tables hold zeros and ones: one pass counts them, and sees that it is so.
+            rule = Binarization(np.zeros(p), np.ones(p))
+            counts = count_source(source, codes, 2, rule, may_differ=True)
+            if counts.zero_one:
+                return counts.screening(classes, rule, names)
+        rule = learn_binarization(source, binarize, DescribeColumns(names))
+    return count_source(source, codes, 2, rule).screening(classes, rule, names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,16 +112,22 @@ class Counts:
         Cases with value 1.
     observed : ndarray of int of shape (G, p) or (G, 1)
         Cases in which the feature was observed; one column stands for all where nothing is missing.
+    zero_one : bool
+        Whether no cell was found that is neither 0 nor 1.
     """
 
     cases: IntArray
     ones: IntArray
     observed: IntArray
+    zero_one: bool = True
 
     def merge_rows(self, other: Counts) -> Counts:
         """Return the counts of both sets of rows, which share none."""
         return Counts(
-            self.cases + other.cases, self.ones + other.ones, self.observed + other.observed
+            self.cases + other.cases,
+            self.ones + other.ones,
+            self.observed + other.observed,
+            self.zero_one and other.zero_one,
         )
 
     def merge_columns(self, *others: Counts) -> Counts:
@@ -126,6 +137,7 @@ class Counts:
             self.cases,
             np.concatenate([part.ones for part in parts], axis=1),
             join_observed([(part.observed, part.ones.shape[1]) for part in parts]),
+            all(part.zero_one for part in parts),
         )
 
     def screening(
@@ -143,7 +155,14 @@ class Counts:
         )
 
 
-def count_source(source: Source, codes: AnyArray, n_groups: int, rule: Binarization) -> Counts:
+def count_source(
+    source: Source,
+    codes: AnyArray,
+    n_groups: int,
+    rule: Binarization,
+    *,
+    may_differ: bool = False,
+) -> Counts:
     """Count the ones of all columns in each group of rows, in one pass.
 
     Parameters
@@ -156,6 +175,9 @@ def count_source(source: Source, codes: AnyArray, n_groups: int, rule: Binarizat
         How many groups there are.
     rule : Binarization
         How values of each column become 0/1.
+    may_differ : bool, default=False
+        Whether to look for cells that are neither 0 nor 1. Where there are some, what is counted
+        means nothing.
     """
     describe = DescribeColumns(source.feature_names)
 
@@ -167,6 +189,7 @@ def count_source(source: Source, codes: AnyArray, n_groups: int, rule: Binarizat
             cut=rule.cut[columns],
             first_row=rows.start,
             describe=describe.at(columns),
+            may_differ=may_differ,
         )
 
     return accumulate(source, of_block)
@@ -180,6 +203,7 @@ def count_values(
     cut: FloatArray,
     first_row: int,
     describe: DescribeColumns,
+    may_differ: bool = False,
 ) -> Counts:
     """Return the counts of a block.
 
@@ -197,8 +221,13 @@ def count_values(
         Where the block begins in the table.
     describe : DescribeColumns
         Names its columns in error messages.
+    may_differ : bool, default=False
+        Whether to look for cells that are neither 0 nor 1.
     """
     cases = np.bincount(codes, minlength=n_groups)[:, None]
+    if may_differ and not is_zero_one(values):
+        ones = np.zeros((n_groups, values.shape[1]), dtype=np.int64)
+        return Counts(cases[:, 0], ones, cases, zero_one=False)
     place = (first_row, describe)
     if isinstance(values, PackedColumns) and not cut.any():
         ones, missing = count_packed(values, codes, n_groups), None

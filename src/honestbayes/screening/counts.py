@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,62 @@ class Screening:
     binarization: Binarization
     feature_names: tuple[str, ...] | None = None
 
+    @classmethod
+    def from_counts(
+        cls,
+        ones: Any,
+        class_counts: Any,
+        *,
+        classes: Any = (0, 1),
+        observed: Any = None,
+        feature_names: Any = None,
+    ) -> Screening:
+        """Return the screening of 0/1 features that were counted elsewhere, by SQL or Spark, say.
+
+        Parameters
+        ----------
+        ones : array-like of int of shape (2, p)
+            Cases with value 1, per class and feature.
+        class_counts : array-like of int of shape (2,)
+            Cases in each class.
+        classes : array-like of shape (2,), default=(0, 1)
+            The two class labels, sorted.
+        observed : array-like of int of shape (2, p), optional
+            Cases in which each feature was observed; all, where nothing is missing.
+        feature_names : sequence of str, optional
+            Names of the features.
+
+        Examples
+        --------
+        >>> from honestbayes import Screening, SelectiveBernoulliNB
+        >>> counts = Screening.from_counts([[10, 55], [40, 52]], (100, 100))
+        >>> counts.correlation().round(2).tolist()
+        [0.35, -0.03]
+        >>> model = SelectiveBernoulliNB(n_features_to_select=1, recalibrate=None)
+        >>> model.fit_screening(counts).predict_proba([[1, 0]]).round(2).tolist()
+        [[0.23, 0.77]]
+        """
+        labels, cases = np.asarray(classes), _whole("class_counts", class_counts, (2,))
+        if labels.shape != (2,) or not labels[0] < labels[1]:
+            msg = f"classes={labels.tolist()} are not two labels in ascending order."
+            raise ValueError(msg)
+        if cases.min() < 1:
+            msg = f"class_counts={cases.tolist()} must be of two classes with a case each."
+            raise ValueError(msg)
+        counted = _whole("ones", ones, (2, np.shape(ones)[-1] if np.ndim(ones) == 2 else 0))
+        seen = cases[:, None]
+        if observed is not None:
+            seen = _whole("observed", observed, counted.shape)
+        _check_counts("observed", seen, cases[:, None])
+        _check_counts("ones", counted, seen)
+        p = counted.shape[1]
+        names = None if feature_names is None else tuple(map(str, feature_names))
+        if names is not None and (len(names) != p or len(set(names)) != p):
+            msg = f"feature_names must be {p} different names, one for each feature."
+            raise ValueError(msg)
+        rule = Binarization(np.zeros(p), np.ones(p))
+        return cls(labels, (int(cases[0]), int(cases[1])), counted, seen, rule, names)
+
     @property
     def n_features(self) -> int:
         """Number of screened features."""
@@ -70,6 +127,32 @@ class Screening:
     def correlation(self) -> FloatArray:
         """Sample correlation of each feature with the class (equation 30); constant: 0."""
         return correlation(self.ones, self.observed)
+
+    def update(self, X: Any, y: Any) -> Screening:
+        """Return the screening of these rows and more, which must not be among them.
+
+        Parameters
+        ----------
+        X : table of shape (m, p)
+            The next rows, of the same columns; cut where the first ones were.
+        y : array-like of shape (m,)
+            Their classes; a class may be missing among them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from honestbayes import screen
+        >>> chunks = [(np.eye(3, dtype=int), [0, 1, 1]), (np.ones((2, 3), dtype=int), [0, 0])]
+        >>> counts = screen(*chunks[0])
+        >>> for X, y in chunks[1:]:
+        ...     counts = counts.update(X, y)
+        >>> counts.class_counts, counts.ones.tolist()
+        ((3, 2), [[3, 2, 2], [0, 1, 1]])
+        """
+        from honestbayes.screening.counting import screen
+
+        more = screen(X, y, binarize=self.binarization, classes=self.classes)
+        return self.merge_rows(more)
 
     def merge_rows(self, other: Screening) -> Screening:
         """Return the screening of both sets of rows, which must not share any."""
@@ -143,3 +226,29 @@ def correlation(ones: IntArray, observed: IntArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         r = (n0 * i1 - n1 * i0) / np.sqrt(spread)
     return np.where(spread > 0, r, 0.0)
+
+
+def _whole(name: str, values: Any, shape: tuple[int, ...]) -> IntArray:
+    """Return counts as integers; refuse fractions, negative numbers and other shapes."""
+    found = np.asarray(values)
+    if found.shape != shape:
+        msg = f"{name} has shape {found.shape}; give whole numbers of shape {shape}."
+        raise ValueError(msg)
+    good = found.dtype.kind in "iuf" and np.isfinite(found).all() and (found >= 0).all()
+    if not good or (found != np.floor(found)).any():
+        msg = f"{name} must hold whole numbers from 0 on."
+        raise ValueError(msg)
+    return found.astype(np.int64)
+
+
+def _check_counts(name: str, counts: IntArray, most: IntArray) -> None:
+    """Refuse counts that are larger than they can be, naming the first."""
+    wrong = counts > most
+    if wrong.any():
+        label, column = (int(i) for i in np.argwhere(wrong)[0])
+        largest = np.broadcast_to(most, counts.shape)[label, column]
+        msg = (
+            f"{name} counts {counts[label, column]} cases of class {label} for feature {column}, "
+            f"where there are {largest}."
+        )
+        raise ValueError(msg)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils import column_or_1d
@@ -10,6 +10,11 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from honestbayes.sources.columns import is_missing
 from honestbayes.types import AnyArray, BoolArray, IntArray
+
+_MANY, _FEW = 10_000, 10
+
+VERY_MANY = 1_000_000
+"""From so many rows on, the number of a class is a byte."""
 
 
 def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
@@ -33,7 +38,7 @@ def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
 
 def encode_labels(y: Any) -> tuple[AnyArray, IntArray]:
     """Return the class labels, sorted, of two kinds or more, and the class of each row."""
-    classes, codes = np.unique(_checked_labels(y), return_inverse=True)
+    classes, codes = _coded(_checked_labels(y))
     if classes.size == 1:
         msg = (
             f"y holds only one class, {classes.tolist()[0]!r}; two classes are needed to learn "
@@ -41,6 +46,22 @@ def encode_labels(y: Any) -> tuple[AnyArray, IntArray]:
         )
         raise ValueError(msg)
     return classes, codes
+
+
+def _coded(labels: AnyArray) -> tuple[AnyArray, IntArray]:
+    """Return the different labels, sorted, and the place of each row's among them.
+
+    Few classes of many rows are compared one by one, which is faster than sorting all rows.
+    """
+    if labels.dtype.kind in "biuf" and labels.size > _MANY:
+        classes = np.unique(labels)
+        if classes.size <= _FEW:
+            small = np.int8 if labels.size > VERY_MANY else np.int64
+            codes: IntArray = cast(IntArray, np.zeros(labels.size, dtype=small))
+            for code, label in enumerate(classes.tolist()[1:], start=1):
+                codes[labels == label] = code
+            return classes, codes
+    return np.unique(labels, return_inverse=True)
 
 
 def _checked_labels(y: Any) -> AnyArray:

@@ -41,6 +41,7 @@ from honestbayes.models.shared.saved_parts import SavedParts
 from honestbayes.sources import check_as_many, encode_classes, encode_labels
 from honestbayes.sources.columns import as_table
 from honestbayes.sources.kinds import columns_of
+from honestbayes.sources.labels import VERY_MANY
 from honestbayes.sources.source import row_batches
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
@@ -390,7 +391,7 @@ class TwoClassNaiveBayes(SelectiveClassifier):
 
     def _encode(self, y: Any) -> tuple[AnyArray, IntArray]:
         classes, is_class_1 = encode_classes(y)
-        return classes, is_class_1.astype(np.int64)
+        return classes, is_class_1.astype(np.int64 if is_class_1.size <= VERY_MANY else np.int8)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the more probable class of each row, the second where both are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
@@ -12,6 +12,9 @@ from honestbayes.types import AnyArray, IntArray
 
 _ENOUGH_CASES = 2000
 """With more cases than this one repetition of the folds is enough for the layer."""
+
+_MANY_CASES = 1_000_000
+"""With more cases than this folds are drawn in another way, for the sake of memory."""
 
 
 def warn_of_too_few_groups(groups: IntArray | None) -> None:
@@ -42,6 +45,8 @@ def held_out_folds(
 
     They follow the order of the rows and the seed, never the values.
     """
+    if groups is None and labels.size > _MANY_CASES:
+        return _folds_of_many(labels, repeats, seed)
     present, counts = np.unique(labels, return_counts=True)
     smallest = int(counts.min())
     if groups is None:
@@ -68,3 +73,23 @@ def held_out_folds(
         for train, test in splits
         if test.size and np.unique(labels[train]).size == present.size
     ]
+
+
+def _folds_of_many(labels: AnyArray, repeats: int, seed: int) -> list[IntArray]:
+    """Do the same in little memory: each class is dealt out to the folds in random order."""
+    generator = np.random.default_rng(seed)
+    classes = np.unique(labels)
+    result = []
+    for _ in range(repeats):
+        fold_of = np.zeros(labels.size, dtype=np.uint8)
+        for label in classes:
+            rows = np.flatnonzero(labels == label)
+            if rows.size < 2:
+                return []
+            fold_of[rows] = generator.permutation(
+                np.resize(np.arange(5, dtype=np.uint8), rows.size)
+            )
+        # Half as large as NumPy's own numbers of rows.
+        small = np.uint32 if labels.size < 1 << 32 else np.int64
+        result += [cast(IntArray, np.flatnonzero(fold_of == f).astype(small)) for f in range(5)]
+    return result

@@ -22,7 +22,8 @@ class FromLogProbabilities:
 
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
         """Return P(class | x), shape (n, n_classes)."""
-        return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
+        log_proba = self.predict_log_proba(X, class_prior=class_prior)
+        return np.asarray(np.exp(log_proba, out=log_proba))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row."""
