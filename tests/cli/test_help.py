@@ -8,7 +8,7 @@ from cli_tables import MIXED
 from honestbayes.cli import COMMANDS, Commands
 from honestbayes.cli.headings import FEW, HEADINGS, REST
 
-MANY = ("report", "fit", "predict", "evaluate", "select", "sequence")
+MANY = ("report", "fit", "predict", "evaluate", "select", "pack", "sequence")
 WRITING = ("report", "fit", "predict", "select", "sequence", "demo")
 
 

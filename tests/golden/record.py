@@ -52,7 +52,7 @@ ALL_REPORTS = REPORTS | MORE_REPORTS
 VARYING = ("versions",)
 """Parts of a report that another environment may change."""
 
-COMMANDS = ("report", "fit", "predict", "evaluate", "inspect", "select", "sequence", "demo")
+COMMANDS = ("report", "fit", "predict", "evaluate", "inspect", "select", "pack", "sequence", "demo")
 
 
 def all_names() -> list[str]:

@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import shutil
 
 import numpy as np
 import pytest
@@ -148,7 +147,7 @@ def test_measurements_are_cut_and_new_rows_alike(tmp_path):
 @pytest.mark.parametrize(
     ("cell", "complaint"),
     [
-        (2, "column 'c' holds 2.0 in row 17; a packed store holds 0 and 1: give a cut"),
+        (2, "column 'c' holds 2.0 in row 17; a packed store holds 0 and 1: cut"),
         (np.nan, "column 'c' is missing in row 17; a packed store has no missing cells"),
     ],
 )
@@ -159,8 +158,7 @@ def test_a_cell_that_is_no_bit_is_refused_by_column_and_row(tmp_path, cell, comp
         with pytest.raises(ValueError, match="row 17") as error:
             pack_store(cut, tmp_path / "s", names="abc")
         assert str(error.value).startswith(complaint)
-        assert not (tmp_path / "s").exists()
-        shutil.rmtree(tmp_path / "s.partial")
+        assert list(tmp_path.iterdir()) == []  # it will be another table when it is corrected
 
 
 # ------------------------------------------------------------------------------ damage

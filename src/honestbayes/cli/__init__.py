@@ -19,8 +19,9 @@ COMMANDS = {
     "fit": ("models", "Fit a model on all rows and save it, without an evaluation."),
     "predict": ("predictions", "Predict a table of any length; the result is CSV."),
     "evaluate": ("predictions", "Judge a model on a table that it has not seen."),
-    "inspect": ("inspection", "Show what a model file holds."),
+    "inspect": ("inspection", "Show what a model file or a packed store holds."),
     "select": ("select", "Select columns for the sake of probabilities."),
+    "pack": ("packing", "Pack a table of zeros and ones into a store on disk."),
     "sequence": ("sequence", "Learn what follows what in a sequence."),
     "demo": ("demo", "Compare claims with what happens, on data of the package."),
 }

@@ -12,7 +12,7 @@ FEW = 6
 HEADINGS = {
     "Data": (
         *("target", "positive", "ignore", "groups", "row_names", "weights"),
-        *("column", "lines", "collapse"),
+        *("column", "lines", "collapse", "cut"),
     ),
     "Model": (
         *("model", "effort", "order", "missing_as_level", "smoothing", "bins"),

@@ -78,7 +78,7 @@ def pack_store(
         How measurements become 0/1, as in `screen`; the cuts are kept in the store, whose
         ``zero_one`` cuts other rows alike. None: the table must be 0/1.
     columns_per_file : int, optional
-        Columns in one file; by default as many as 4 MiB hold.
+        Columns in one file; by default as many as 16 MiB hold.
     progress : callable, optional
         Is called with the number of files that are written, and that of all.
 
@@ -112,6 +112,7 @@ def pack_store(
     >>> bool((from_store == from_array).all())
     True
     """
+    check_place(path)
     source, target = as_source(X), Path(os.path.realpath(path))
     own = source.feature_names if names is None else check_names(names)
     if own is not None and len(own) != source.shape[1]:
@@ -127,9 +128,24 @@ def pack_store(
                 rule = learn_binarization(source, binarize, DescribeColumns(own))
                 beside[CUTS] = np.stack([rule.cut, rule.high]).astype("<f8").tobytes()
             _make_folders(partial, plan)
-            _write_parts(source, rule, own, header, partial, progress)
+            try:
+                _write_parts(source, rule, own, header, partial, progress)
+            except ValueError:  # the table is to be corrected: nothing of it is kept
+                shutil.rmtree(partial)
+                raise
             _finish(header, beside, partial, target)
     return open_store(target)
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse, before anything is read, a place where something else stands."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.with_name(f"{target.name}.partial").exists():
+        raise _taken(target)
+
+
+def _taken(target: Path) -> StoreError:
+    return StoreError(f"{target.name} exists; choose another name, or remove it.")
 
 
 def _description(
@@ -190,11 +206,10 @@ def _is_finished(target: Path, partial: Path, plan: dict[str, Any]) -> bool:
     """Whether all was done when the process was killed; refuse a place that is taken."""
     same = _is_planned(partial, plan)
     if target.exists():
-        if same and not (partial / STORE).exists():
-            shutil.rmtree(partial)
-            return True
-        msg = f"{target.name} exists; choose another name, or remove it."
-        raise StoreError(msg)
+        if not same or (partial / STORE).exists():
+            raise _taken(target)
+        shutil.rmtree(partial)
+        return True
     if not same and partial.exists() and any(partial.iterdir()):
         msg = (
             f"{partial.name} is an unfinished store of another table, or of other options; remove "

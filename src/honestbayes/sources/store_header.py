@@ -19,8 +19,9 @@ FORMAT = "honestbayes packed store"
 VERSION = 1
 """Number of the layout. A reader takes its own and older ones."""
 
-PART_BYTES = 4 << 20
-"""Bytes of a part: enough for one thread at a time, and lost at most when packing is killed."""
+PART_BYTES = 16 << 20
+"""Bytes of a part: so many that what is done once for each part does not count, and few enough
+that threads share the parts, and that little is lost when packing is killed."""
 
 FEWEST_COLUMNS = 16
 """Columns of a part, however long they are: labels are turned into bits once for each part."""

@@ -67,6 +67,13 @@ def _first_bytes(path: Path, name: str) -> bytes:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
+            if (path / "store.json").is_file():
+                msg = (
+                    f"{name} is a packed store, which is read in Python: "
+                    "SelectiveBernoulliNB().fit(honestbayes.open_store(path), y); for this "
+                    "command give the file that it was packed from."
+                )
+                raise InputError(msg)
             msg = f"{name} is a folder; give the file of the table."
             raise InputError(msg)
         if not stat.S_ISREG(mode):

@@ -50,6 +50,11 @@ class NpzReader:
     unused: tuple[str, ...] = ()
     decimal: str = "."
 
+    def arrays(self, limit: int | None) -> tuple[AnyArray, AnyArray | None]:
+        """Return X and, where there is one, y."""
+        arrays = _load(self.path, ("X", "y"), limit)
+        return arrays["X"], arrays.get("y")
+
     def batches(
         self, columns: Sequence[str], *, limit: int | None, whole: bool
     ) -> Generator[pa.Table, None, None]:
