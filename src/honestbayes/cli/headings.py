@@ -11,7 +11,7 @@ FEW = 6
 
 HEADINGS = {
     "Data": (
-        *("target", "positive", "ignore", "groups", "row_names", "weights"),
+        *("target", "positive", "ignore", "groups", "row_names", "weights", "rows"),
         *("column", "lines", "collapse", "cut"),
     ),
     "Model": (

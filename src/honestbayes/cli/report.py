@@ -11,7 +11,7 @@ import typer
 from honestbayes.cli import options as given
 from honestbayes.cli import reading
 from honestbayes.cli.messages import bad_input, one_line_errors, progress
-from honestbayes.report.options import DEFAULT_FOLDS, Options
+from honestbayes.report.options import DEFAULT_FOLDS, QUICK_ROWS, Options
 from honestbayes.report.places import check_folder
 
 
@@ -64,6 +64,13 @@ def report(
             "methods of others.",
         ),
     ] = False,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            min=20,
+            help=f"Take so many rows, drawn at random; all, or {QUICK_ROWS:,} with --quick.",
+        ),
+    ] = None,
     seed: given.Seed = 0,
     jobs: Annotated[int, typer.Option(help="Processes at work; -1 for one on each processor.")] = 1,
     out: given.OutFolder = None,
@@ -113,9 +120,13 @@ def report(
     from honestbayes.report.folder import write_folder
     from honestbayes.tables import read_training
     from honestbayes.tables.model import TableModel
+    from honestbayes.tables.sampling import sampled
 
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
+        most = QUICK_ROWS if rows is None and quick else rows
+        if most is not None:
+            file = sampled(file, most, seed)
         data = read_training(
             file,
             target=target,

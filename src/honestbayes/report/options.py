@@ -10,6 +10,9 @@ from honestbayes.models.shared.card import Card
 
 DEFAULT_FOLDS = 5
 
+QUICK_ROWS = 10_000
+"""Rows of a larger table that a first answer is about."""
+
 _REPEATS_BY_CELLS = ((1 << 18, 5), (1 << 21, 3), (1 << 24, 2))
 """Folds are drawn again as often as the size of the table, in cells, lets one wait for."""
 

@@ -69,6 +69,8 @@ class TableFile:
         Cells that the user calls missing, beside those that always are.
     line_of : callable or None
         Of a CSV file: returns the line on which a row begins, or None where that cannot be told.
+    row_numbers : ndarray of int, or None
+        Numbers of the rows in the file, counted from 1, where only some of them are read.
     """
 
     name: str
@@ -80,6 +82,7 @@ class TableFile:
     marks: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     line_of: Callable[[int], int | None] | None = None
+    row_numbers: IntArray | None = None
 
     @property
     def decimal(self) -> str:

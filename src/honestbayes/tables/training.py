@@ -160,10 +160,11 @@ def read_training(
     read = [name for name in (target, groups, ids) if name is not None]
     table = file.read([*read, *wanted], text={name for name in (groups, ids) if name})
     classes = read_target(table[target], target, positive)
-    row_numbers = np.flatnonzero(classes.has_class) + 1
+    used = np.flatnonzero(classes.has_class)
+    row_numbers = used + 1 if file.row_numbers is None else file.row_numbers[used]
     places = file.places(row_numbers)
-    if row_numbers.size < table.num_rows:
-        table = table.take(pa.array(row_numbers - 1))
+    if used.size < table.num_rows:
+        table = table.take(pa.array(used))
     candidates = decided_table(table.select(wanted), given, file.decimal_of, places)
     columns = _columns(file, candidates, given, keep, places)
     encoding = encoding_of(columns, coded=coded)
