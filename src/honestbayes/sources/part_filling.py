@@ -218,10 +218,32 @@ def packed_bytes(
         some = slice(start, min(start + width, c))
         part = dense(cells[:, some])
         ones = _ones(part, None if cut is None else cut[some], first_row, describe, some.start)
-        by_column = np.zeros((ones.shape[1], before + n), dtype=np.uint8)
-        by_column[:, before:] = ones.T
-        packed[some] = np.packbits(by_column, axis=1, bitorder="little")
+        by_column = abs(ones.strides[0]) < abs(ones.strides[1])
+        packed[some] = (_bits_by_column if by_column else _bits_by_row)(ones, before)
     return packed
+
+
+def _bits_by_column(ones: AnyArray, before: int) -> AnyArray:
+    """Return the bytes of columns whose cells stand together."""
+    n, c = ones.shape
+    cells = np.zeros((c, before + n), dtype=np.uint8)
+    cells[:, before:] = ones.T
+    return np.packbits(cells, axis=1, bitorder="little")
+
+
+def _bits_by_row(ones: AnyArray, before: int) -> AnyArray:
+    """Return the bytes of rows whose cells stand together: every eighth row is the same bit.
+
+    To turn bytes takes an eighth of the time that turning cells would take.
+    """
+    n, c = ones.shape
+    packed = np.zeros((-(-(before + n) // 8), c), dtype=np.uint8)
+    for bit in range(8):
+        first = (bit - before) % 8
+        rows = ones[first::8].astype(np.uint8, copy=False)
+        start = (before + first) // 8
+        packed[start : start + len(rows)] |= rows << np.uint8(bit)
+    return packed.T
 
 
 def _ones(

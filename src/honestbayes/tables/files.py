@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -143,7 +143,12 @@ class TableFile:
         return pa.table(arrays)
 
     def batches(
-        self, columns: Sequence[str], text: Collection[str] = (), names: Collection[str] = ()
+        self,
+        columns: Sequence[str],
+        text: Collection[str] = (),
+        names: Collection[str] = (),
+        *,
+        fewest: int = 1,
     ) -> Generator[pa.Table, None, None]:
         """Read the rows in order, some at a time, with bounded memory.
 
@@ -156,6 +161,9 @@ class TableFile:
             Columns that are text; all others must hold numbers.
         names : collection of str
             Columns of text in which nothing is missing but what always is, such as identifiers.
+        fewest : int
+            Rows that are converted at a time, but for the last: of many columns, few rows take
+            almost as long as many.
 
         Yields
         ------
@@ -170,7 +178,7 @@ class TableFile:
         row = 1
         # Closed at once where a cell is refused: pyarrow may be reading ahead in a thread.
         with closing(self.reader.batches(wanted, limit=self.max_bytes, whole=False)) as batches:
-            for batch in batches:
+            for batch in _joined(batches, fewest):
                 arrays = {}
                 places = self.places(first=row)
                 for name in wanted:
@@ -195,6 +203,20 @@ class TableFile:
             if name not in known:
                 msg = f"{self.name} has no column {shown(name)}{suggestion(name, self.columns)}"
                 raise InputError(msg)
+
+
+def _joined(batches: Iterator[pa.Table], fewest: int) -> Iterator[pa.Table]:
+    """Put batches together until they have so many rows."""
+    waiting: list[pa.Table] = []
+    n_rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        n_rows += batch.num_rows
+        if n_rows >= fewest:
+            yield pa.concat_tables(waiting) if len(waiting) > 1 else waiting[0]
+            waiting, n_rows = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def open_table(

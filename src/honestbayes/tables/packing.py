@@ -6,16 +6,17 @@ import zipfile
 import zlib
 from collections.abc import Collection, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from honestbayes.sources.source import Block, DenseSource, Source, as_source
+from honestbayes.sources.source import BLOCK_CELLS, Block, DenseSource, Source, as_source
 from honestbayes.tables.byte_stream import too_large
 from honestbayes.tables.conversion import is_number
+from honestbayes.tables.csv_reader import BLOCK_BYTES, CsvReader
 from honestbayes.tables.errors import InputError, shown
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.npz_reader import NpzReader
@@ -27,6 +28,9 @@ _NPY_MAGIC = b"\x93NUMPY"
 _ZIP_MAGIC = b"PK\x03\x04"
 _SPARSE = {"format.npy", "shape.npy", "data.npy"}
 """What ``scipy.sparse.save_npz`` writes, whatever the format."""
+
+_ROWS_OF_A_BLOCK, _LARGEST_BLOCK = 200, 1 << 23
+"""Rows of a wide CSV file, of two bytes a cell, that are parsed at a time; and bytes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,8 @@ class FileSource:
         return np.concatenate(parts)
 
     def _batches(self, names: Collection[str]) -> Generator[AnyArray, None, None]:
-        with closing(self.file.batches(tuple(names))) as batches:
+        fewest = max(1, BLOCK_CELLS // self.shape[1])
+        with closing(self.file.batches(tuple(names), fewest=fewest)) as batches:
             for batch in batches:
                 yield np.column_stack([batch[name].to_numpy() for name in names])
 
@@ -149,6 +154,9 @@ def file_to_pack(file: TableFile, target: str | None, ignore: Collection[str]) -
     if n_rows == 0:
         msg = f"{file.name} has no rows; give a table with rows below its header."
         raise InputError(msg)
+    if isinstance(file.reader, CsvReader):
+        block = min(max(_ROWS_OF_A_BLOCK * 2 * len(file.columns), BLOCK_BYTES), _LARGEST_BLOCK)
+        file = replace(file, reader=replace(file.reader, block_bytes=block))
     return ToPack(FileSource(file, (n_rows, len(names)), names), labels, file.places())
 
 
