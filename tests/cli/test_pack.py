@@ -149,7 +149,7 @@ def test_what_cannot_be_packed_is_refused_in_one_line(here, run):
     for command in ("report", "fit"):
         said = run(command, "store", "--target", "status", cwd=here).refused()
         assert "give the file that it was packed from" in said
-    assert "it holds no store.json" in run("inspect", "taken", cwd=here).refused()
+    assert "is a folder; give a model file" in run("inspect", "taken", cwd=here).refused()
 
 
 def test_packing_that_was_stopped_goes_on_by_the_same_command(here, run, monkeypatch):

@@ -23,7 +23,8 @@ def inspect(
     as_json: given.AsJson = False,
 ) -> None:
     """Show what a model file holds; of a packed store, compare all checksums too."""
-    if model.is_dir() or model.with_name(f"{model.name}.partial").is_dir():
+    unfinished = not model.exists() and model.with_name(f"{model.name}.partial").is_dir()
+    if unfinished or (model / "store.json").is_file():
         from honestbayes.cli.inspection_store import show_store
 
         show_store(model, as_json=as_json)
