@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB, open_store, pack_store, screen
-from honestbayes.sources import part_filling
+from honestbayes.sources import part_filling, thread_work
+from honestbayes.sources.packed_store import PackedStore
+from honestbayes.sources.source import RowsOf
 
 
 def flags(n=60, p=40, seed=0):
@@ -111,6 +114,44 @@ def test_counts_of_medians_and_moments_are_those_of_the_array(store):
     model = SelectiveGaussianNB(n_features_to_select=3, recalibrate=None, random_state=0)
     expected = model.fit(X, y).predict_proba(X)
     np.testing.assert_allclose(model.fit(store, y).predict_proba(store), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_the_number_of_threads_changes_nothing(store, monkeypatch, n_threads):
+    X, y = flags()
+    used = set()
+    read = PackedStore.read_part
+
+    def reading(self, part):
+        used.add(threading.get_ident())
+        return read(self, part)
+
+    monkeypatch.setattr(PackedStore, "read_part", reading)
+    monkeypatch.setattr(thread_work, "cpu_count", lambda: n_threads)
+    found = screen(store, y)
+    np.testing.assert_array_equal(found.ones, [X[y == c].sum(axis=0) for c in (0, 1)])
+    assert (threading.get_ident() in used) == (n_threads == 1)
+    rows = np.flatnonzero(np.arange(60) % 7 != 3)
+    part = screen(RowsOf(store, rows), y[rows])
+    np.testing.assert_array_equal(part.ones, [X[rows][y[rows] == c].sum(axis=0) for c in (0, 1)])
+
+
+@pytest.mark.parametrize("chunks", [(60, 7), (13, 40), (17, 11)])
+def test_dask_arrays_and_lazy_frames_are_packed_too(store, tmp_path, chunks):
+    X, y = flags()
+    names = [f"gene {j}" for j in range(40)]
+    lazy = pytest.importorskip("dask.array").from_array(X, chunks=chunks)
+    polars = pytest.importorskip("polars")
+    frame = polars.LazyFrame(X.astype(float), schema=names)
+    for number, source in enumerate((lazy, frame)):
+        packed = pack_store(
+            source, tmp_path / str(number), labels=y, names=names, columns_per_file=4
+        )
+        assert contents(packed.folder) == contents(store.folder)
+    X[3, 5] = 2
+    wrong = pytest.importorskip("dask.array").from_array(X, chunks=chunks)
+    with pytest.raises(ValueError, match="column 5 holds 2 in row 3"):
+        pack_store(wrong, tmp_path / "wrong")
 
 
 def test_a_store_holds_names_labels_and_can_be_sent_to_another_process(store):

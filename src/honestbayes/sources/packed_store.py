@@ -6,6 +6,7 @@ import json
 import mmap
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +30,10 @@ from honestbayes.sources.store_header import (
 )
 from honestbayes.sources.thread_work import THREADS, Deferred
 from honestbayes.types import AnyArray, IntArray
+
+_LARGE_PAGES: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
+"""What tells the system to read a file in large pages: mapping it later takes no time then, and
+several times as long as counting its bits otherwise."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,6 +207,9 @@ def _mapped(path: Path) -> AnyArray:
     """Map a file of words; a tenth of the time that ``numpy.memmap`` takes to do the same."""
     with path.open("rb", buffering=0) as file:
         words = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if _LARGE_PAGES is not None:
+        with suppress(OSError):  # a system without them
+            words.madvise(_LARGE_PAGES)
     return np.frombuffer(words, dtype="<u8")
 
 
