@@ -11,7 +11,7 @@ from pathlib import Path
 import killed_packer
 import numpy as np
 import pytest
-from killed_packer import pack
+from killed_packer import WIDTH, SlowSource, pack
 
 from honestbayes import open_store, pack_store
 from honestbayes.sources import packing
@@ -124,6 +124,21 @@ def test_an_unfinished_store_of_another_table_is_refused(tmp_path, monkeypatch, 
     before = contents(tmp_path / "s.partial" / "store")
     with pytest.raises(ValueError, match=r"s\.partial is an unfinished store of another table"):
         pack(tmp_path / "s", **options)
+    assert contents(tmp_path / "s.partial" / "store") == before
+
+
+def test_a_table_that_was_changed_where_nobody_looks_is_refused_too(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        full_disk_after(30, patch)
+        with pytest.raises(OSError, match="the disk is full"):
+            pack(tmp_path / "s")
+    before = contents(tmp_path / "s.partial" / "store")
+    changed = SlowSource()
+    changed.cut.values = 1 - changed.cut.values
+    sample = SlowSource()
+    changed.take = sample.take
+    with pytest.raises(ValueError, match=r"s\.partial is an unfinished store of another table"):
+        pack_store(changed, tmp_path / "s", labels=np.arange(150) % 3, columns_per_file=WIDTH)
     assert contents(tmp_path / "s.partial" / "store") == before
 
 

@@ -48,6 +48,16 @@ _SAMPLE_ROWS, _SAMPLE_COLUMNS = 1000, 50
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
+class _OtherTableError(StoreError):
+    """What is unfinished is of another table."""
+
+    def __init__(self, partial: Path) -> None:
+        super().__init__(
+            f"{partial.name} is an unfinished store of another table, or of other options; remove "
+            "that folder, or choose another name."
+        )
+
+
 def pack_store(
     X: Any,
     path: str | os.PathLike[str],
@@ -130,6 +140,8 @@ def pack_store(
             _make_folders(partial, plan)
             try:
                 _write_parts(source, rule, own, header, partial, progress)
+            except _OtherTableError:
+                raise
             except ValueError:  # the table is to be corrected: nothing of it is kept
                 shutil.rmtree(partial)
                 raise
@@ -211,11 +223,7 @@ def _is_finished(target: Path, partial: Path, plan: dict[str, Any]) -> bool:
         shutil.rmtree(partial)
         return True
     if not same and partial.exists() and any(partial.iterdir()):
-        msg = (
-            f"{partial.name} is an unfinished store of another table, or of other options; remove "
-            "that folder, or choose another name."
-        )
-        raise StoreError(msg)
+        raise _OtherTableError(partial)
     return False
 
 
@@ -245,14 +253,23 @@ def _write_parts(
     partial: Path,
     progress: Callable[[int, int], None] | None,
 ) -> None:
-    """Write the parts that are not there yet, and list each when it is."""
+    """Write the parts that are not there yet, and list each when it is.
+
+    The last one that is there is made again first: a table that was changed gives another.
+    """
     n_parts = -(-header.n_columns // header.columns_per_part)
     done = _done(header, partial)
     told = len(done)
     if progress is not None:
         progress(told, n_parts)
+    last = max(done, default=-1)
+    left_out = set(done) - {last}
     with (partial / DONE).open("a", encoding="ascii") as journal:
-        for part, bits in filled_parts(source, header, rule, DescribeColumns(names), set(done)):
+        for part, bits in filled_parts(source, header, rule, DescribeColumns(names), left_out):
+            if part == last:
+                if checksum(bits) != done[part]:
+                    raise _OtherTableError(partial)
+                continue
             with whole_file(partial / STORE / part_name(part)) as temporary:
                 bits.tofile(temporary)
             journal.write(f"\n{part} {checksum(bits)} .")
