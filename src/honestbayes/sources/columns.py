@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from honestbayes.sources.frames import frame_names
+from honestbayes.sources.frames import frame_names, one_block
 from honestbayes.sources.source import (
     DenseSource,
     as_source,
@@ -86,6 +86,9 @@ def as_columns(X: Any) -> Columns:
         names = frame_names(X, module)
         columns = X.iloc if module == "pandas" else X
         n, p = X.shape
+        block = one_block(X) if module == "pandas" else None
+        if block is not None:
+            return Columns(n, p, names, lambda j: block[:, j].astype(float), block)
         return Columns(
             n,
             p,

@@ -87,13 +87,17 @@ class FrameSource:
 def frame_source(frame: Any, kind: str) -> Source:
     """Wrap a frame; one that is a single NumPy block is used without a copy."""
     names = frame_names(frame, kind)
-    if kind == "pandas":
-        types = set(frame.dtypes)
-        if len(types) == 1 and isinstance(next(iter(types)), np.dtype):
-            values = frame.to_numpy()
-            if values.dtype.kind in "buif":
-                return DenseSource(values, names)
-    return FrameSource(frame, kind, names)
+    block = one_block(frame) if kind == "pandas" else None
+    return FrameSource(frame, kind, names) if block is None else DenseSource(block, names)
+
+
+def one_block(frame: Any) -> AnyArray | None:
+    """Return the numbers of a pandas frame whose columns are all of one type of NumPy's."""
+    types = set(frame.dtypes)
+    if len(types) != 1 or not isinstance(next(iter(types)), np.dtype):
+        return None
+    values: AnyArray = frame.to_numpy()
+    return values if values.dtype.kind in "buif" else None
 
 
 def frame_names(frame: Any, kind: str) -> tuple[str, ...]:

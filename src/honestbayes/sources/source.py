@@ -201,7 +201,10 @@ class RowsOf:
     def take(self, columns: IntArray) -> AnyArray:
         """Return the rows of the named columns, rows first where that is cheap."""
         if isinstance(self.source, DenseSource):
-            return np.take(self.source.values[self.rows], columns, axis=1)
+            values = self.source.values
+            if 4 * len(columns) < values.shape[1]:
+                return np.ascontiguousarray(values[np.ix_(self.rows, columns)])
+            return np.take(values[self.rows], columns, axis=1)
         if isinstance(self.source, SparseSource):
             dense: AnyArray = self.source.values[self.rows][:, columns].toarray()
             return dense

@@ -47,6 +47,7 @@ class NpzReader:
     path: Path
     columns: tuple[str, ...]
     n_features: int
+    n_rows: int
     unused: tuple[str, ...] = ()
     decimal: str = "."
 
@@ -110,7 +111,7 @@ def open_npz(path: Path, limit: int | None) -> NpzReader:
     with zipfile.ZipFile(path) as archive:
         entries = [name.removesuffix(".npy") for name in archive.namelist()]
     unused = tuple(name for name in entries if name not in ("X", "y", "names"))
-    return NpzReader(path, checked_names(names, path.name), X.shape[1], unused)
+    return NpzReader(path, checked_names(names, path.name), X.shape[1], X.shape[0], unused)
 
 
 def _load(path: Path, names: Sequence[str], limit: int | None) -> dict[str, AnyArray]:

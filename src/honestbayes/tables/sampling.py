@@ -16,7 +16,7 @@ def sampled(file: TableFile, n_rows: int, seed: int) -> TableFile:
     """Return a table of rows drawn at random, each set of so many rows as probable as any other.
 
     Every row is given a random number, and those with the smallest are kept, in the order of the
-    file. A table with no more rows is returned as it is, but read.
+    file. A table with no more rows is returned whole.
 
     Parameters
     ----------
@@ -27,6 +27,9 @@ def sampled(file: TableFile, n_rows: int, seed: int) -> TableFile:
     seed : int
         Draws them.
     """
+    known = getattr(file.reader, "n_rows", None)
+    if known is not None and known <= n_rows:
+        return file
     generator = np.random.default_rng(seed)
     parts: list[pa.Table] = []
     numbers: list[IntArray] = []

@@ -26,6 +26,8 @@ def kinds_and_missing(X: Any, given: Any) -> tuple[tuple[Kind, ...], bool]:
     if columns.numbers is not None and given is None:
         return _of_numbers(columns.numbers)
     found = kinds_of_columns(columns, given)
+    if columns.numbers is not None:
+        return found, _misses(columns.numbers)
     cells = (columns.get(place) for place in range(columns.n_columns))
     return found, any(_misses(values) for values in cells)
 
