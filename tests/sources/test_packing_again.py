@@ -86,6 +86,27 @@ def test_a_full_disk_leaves_nothing_that_opens(tmp_path, monkeypatch, expected, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s"]
 
 
+@pytest.mark.parametrize("n_calls", [0, 1, 20, 51, 52])
+def test_a_disk_that_is_full_while_it_is_written_to_is_said_to_be(
+    tmp_path, monkeypatch, expected, n_calls
+):
+    left, write_bytes = [n_calls], Path.write_bytes
+
+    def full(path, content):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return write_bytes(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(OSError, match="the disk is full; make room and pack the same"):
+            pack(tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+    store, _ = pack(tmp_path / "s")
+    assert contents(store.folder) == expected
+
+
 def test_a_part_that_cannot_be_written_is_written_again(tmp_path, monkeypatch, expected):
     with monkeypatch.context() as patch:
         real = packing.checksum

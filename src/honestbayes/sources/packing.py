@@ -271,7 +271,7 @@ def _write_parts(
                     raise _OtherTableError(partial)
                 continue
             with whole_file(partial / STORE / part_name(part)) as temporary:
-                bits.tofile(temporary)
+                temporary.write_bytes(bits.data)  # NumPy's own way does not say why it fails
             journal.write(f"\n{part} {checksum(bits)} .")
             journal.flush()
             os.fsync(journal.fileno())
