@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from honestbayes.sources.frames import check_names
-from honestbayes.sources.source import Block, Work
+from honestbayes.sources.source import Block, Work, dense
 from honestbayes.types import AnyArray, IntArray
 
 
@@ -69,16 +69,38 @@ class DaskSource:
 
     def take(self, columns: IntArray) -> AnyArray:
         """Read the named columns of all rows."""
-        return self._read(self.array[:, columns])
+        return self.take_rows(np.arange(self.shape[0]), columns)
 
     def take_rows(self, rows: IntArray, columns: IntArray) -> AnyArray:
-        """Read some rows of the named columns."""
-        return self._read(self.array[:, columns][rows])
+        """Read some rows, in ascending order, of the named columns.
 
-    def _read(self, part: Any) -> AnyArray:
-        (values,) = WORK.results([part])
-        dense: AnyArray = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
-        return dense
+        Workers copy what is wanted out of each chunk, so that no more than that stays in memory.
+        """
+        columns = np.asarray(columns, dtype=np.int64)
+        wanted = []
+        for block in self.blocks():
+            inside = (columns >= block.columns.start) & (columns < block.columns.stop)
+            ends = np.searchsorted(rows, (block.rows.start, block.rows.stop))
+            if inside.any() and ends[1] > ends[0]:
+                wanted.append((slice(*ends), np.flatnonzero(inside), block))
+        calls = [
+            WORK.call(
+                _cells,
+                block.values,
+                np.asarray(rows[some], dtype=np.int64) - block.rows.start,
+                columns[places] - block.columns.start,
+            )
+            for some, places, block in wanted
+        ]
+        result = np.zeros((len(rows), columns.size), dtype=self.array.dtype)
+        for (some, places, _), cells in zip(wanted, WORK.results(calls), strict=True):
+            result[some, places] = cells
+        return result
+
+
+def _cells(values: Any, rows: IntArray, columns: IntArray) -> AnyArray:
+    """Return a copy of some cells of a chunk."""
+    return np.array(dense(values[:, columns])[rows])
 
 
 def _ends(sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
