@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import sparse
 
 from honestbayes.tables import InputError, open_table
 from honestbayes.tables.conversion import is_text
@@ -523,3 +524,39 @@ def test_an_array_that_claims_more_than_it_holds_is_refused(tmp_path: Path) -> N
     with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
         archive.writestr("X.npy", data)
     assert "size is not what it says" in refusal(tmp_path / "t.npz")
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc"])
+@pytest.mark.parametrize("ones", [False, True])
+def test_a_sparse_matrix_in_an_archive_is_unpacked(tmp_path, kind, ones):
+    generator = np.random.default_rng(0)
+    X = (generator.random((9, 5)) < 0.4) * (1 if ones else generator.integers(1, 9, (9, 5)))
+    matrix = sparse.coo_array(X.astype(np.int8)).asformat(kind)
+    parts = {"indices": matrix.indices, "indptr": matrix.indptr, "shape": matrix.shape}
+    parts |= {} if ones else {"data": matrix.data}
+    parts |= {} if kind == "csr" else {"format": np.array(b"csc")}
+    np.savez(tmp_path / "t.npz", y=np.arange(9) % 2, **parts)
+    file = open_table(tmp_path / "t.npz")
+    assert file.columns == ("x0", "x1", "x2", "x3", "x4", "y")
+    assert file.notes == ()
+    found = file.read(["x0", "x1", "x2", "x3", "x4"])
+    np.testing.assert_array_equal(np.column_stack([found[name] for name in found.column_names]), X)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"indices": np.array([0, 7])}, "is not whole"),
+        ({"indptr": np.array([0, 2, 1])}, "is not whole"),
+        ({"indptr": np.array([0.0, 1.0, 2.0])}, "is not one"),
+        ({"shape": np.array([2, 3, 4])}, "is not one"),
+        ({"shape": np.array([-2, 3])}, "is not whole"),
+        ({"format": np.array(b"dia")}, "is not one"),
+        ({"data": np.array(["a", "b"])}, "is not one"),
+        ({"shape": np.array([1 << 30, 1 << 30])}, "--max-size"),
+    ],
+)
+def test_a_broken_sparse_matrix_is_refused(tmp_path, changed, words):
+    parts = {"indices": np.array([0, 2]), "indptr": np.array([0, 1, 2]), "shape": np.array([2, 3])}
+    np.savez(tmp_path / "t.npz", y=np.arange(2), **parts | changed)
+    assert words in refusal(tmp_path / "t.npz")

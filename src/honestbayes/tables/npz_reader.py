@@ -13,13 +13,16 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+from scipy import sparse
 
+from honestbayes.sources.source import check_structure
 from honestbayes.tables.byte_stream import too_large
 from honestbayes.tables.csv_header import checked_names
 from honestbayes.tables.errors import InputError
 from honestbayes.types import AnyArray
 
 _BATCH_CELLS = 1 << 22
+_SPARSE = ("data", "indices", "indptr", "shape", "format")
 _MAX_HEADER = 10_000  # NumPy's own bound on the text that describes an array
 _KIND = re.compile(r"[<>|=]?[biufcUS]\d{1,7}")
 
@@ -53,14 +56,14 @@ class NpzReader:
 
     def arrays(self, limit: int | None) -> tuple[AnyArray, AnyArray | None]:
         """Return X and, where there is one, y."""
-        arrays = _load(self.path, ("X", "y"), limit)
+        arrays = _contents(self.path, limit)
         return arrays["X"], arrays.get("y")
 
     def batches(
         self, columns: Sequence[str], *, limit: int | None, whole: bool
     ) -> Generator[pa.Table, None, None]:
         """Yield the rows in order. The arrays are read as a whole: the format knows no parts."""
-        arrays = _load(self.path, ("X", "y"), limit)
+        arrays = _contents(self.path, limit)
         X = arrays["X"]
         positions = {name: j for j, name in enumerate(self.columns[: self.n_features])}
         n = X.shape[0]
@@ -76,7 +79,7 @@ class NpzReader:
 
 def open_npz(path: Path, limit: int | None) -> NpzReader:
     """Read the names and the shapes of an archive."""
-    arrays = _load(path, ("X", "y", "names"), limit)
+    arrays = _contents(path, limit)
     if "X" not in arrays:
         msg = f"{path.name} holds no array X; save it with numpy.savez(file, X=X, y=y)."
         raise InputError(msg)
@@ -110,8 +113,40 @@ def open_npz(path: Path, limit: int | None) -> NpzReader:
         names.append("y")
     with zipfile.ZipFile(path) as archive:
         entries = [name.removesuffix(".npy") for name in archive.namelist()]
-    unused = tuple(name for name in entries if name not in ("X", "y", "names"))
+    used = ("X", "y", "names") if "X" in entries else ("y", "names", *_SPARSE)
+    unused = tuple(name for name in entries if name not in used)
     return NpzReader(path, checked_names(names, path.name), X.shape[1], X.shape[0], unused)
+
+
+def _contents(path: Path, limit: int | None) -> dict[str, AnyArray]:
+    """Return the arrays X, y and names; X from its parts, where it is a sparse matrix."""
+    arrays = _load(path, ("X", "y", "names", *_SPARSE), limit)
+    if "X" not in arrays and {"indices", "indptr", "shape"} <= set(arrays):
+        arrays["X"] = _dense(arrays, path, limit)
+    return arrays
+
+
+def _dense(arrays: dict[str, AnyArray], path: Path, limit: int | None) -> AnyArray:
+    """Return a sparse matrix, as SciPy saves it or without ``data`` where all are ones, as X."""
+    indices, indptr, shape = (arrays[name] for name in ("indices", "indptr", "shape"))
+    data = arrays.get("data", np.ones(indices.shape, dtype=np.int8))
+    whole = all(array.ndim == 1 and array.dtype.kind in "iu" for array in (indices, indptr, shape))
+    kind = str(arrays["format"].astype(str)) if "format" in arrays else "csr"
+    if not whole or shape.size != 2 or kind not in ("csr", "csc") or data.dtype.kind not in "biuf":
+        msg = f"the sparse matrix in {path.name} is not one; save it with scipy.sparse.save_npz."
+        raise InputError(msg)
+    n, p = (int(size) for size in shape)
+    if limit is not None and n * p * data.dtype.itemsize > limit:
+        raise too_large(path.name, limit)
+    try:
+        made = getattr(sparse, f"{kind}_array")((data, indices, indptr), shape=(n, p))
+        check_structure(made)
+    except (ValueError, IndexError) as error:
+        detail = " ".join(str(error).split())[:120].rstrip(".")
+        msg = f"the sparse matrix in {path.name} is not whole ({detail}); write it again."
+        raise InputError(msg) from None
+    dense: AnyArray = made.toarray()
+    return dense
 
 
 def _load(path: Path, names: Sequence[str], limit: int | None) -> dict[str, AnyArray]:
