@@ -76,8 +76,8 @@ ESTIMATOR = dedent(
         values: FloatArray
         labels: TrainingLabels
 
-        def fit(self):
-            return self._fitted(np.arange(len(self.values)), None)
+        def _whole(self):
+            return np.arange(len(self.values))
 
         def _without(self, folds):
             for rows in folds:

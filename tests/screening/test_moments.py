@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles_screening import class_moments
 
-from honestbayes.screening.moments import Moments, screen_moments
+from honestbayes.screening.moments import Moments, moments_of_values, screen_moments
 from honestbayes.sources import as_source
+from honestbayes.sources.packed import PackedColumns
+from honestbayes.sources.source import DescribeColumns
 
 CLASSES = np.array([0, 1, 2])
 
@@ -153,3 +155,25 @@ def test_moments_that_are_no_parts_of_one_table_are_refused():
         whole.merge_rows(moments_of(values, labels % 2))
     with pytest.raises(ValueError, match="same numbers of cases per class"):
         whole.merge_columns(moments_of(values[:20], labels[:20]))
+
+
+@pytest.mark.parametrize("kind", ["bytes", "bools", "bits"])
+def test_moments_of_zeros_and_ones_are_found_from_counts(kind):
+    generator = np.random.default_rng(8)
+    labels = generator.integers(0, 3, 90)
+    ones = generator.random((90, 12)) < 0.3 + 0.2 * (labels[:, None] == 1)
+    order = np.concatenate([generator.permutation(np.flatnonzero(labels == c)) for c in range(3)])
+    ones[np.concatenate([np.flatnonzero(labels == c) for c in range(3)]), 9] = ones[order, 8]
+    expected = moments_of(ones.astype(float), labels)
+    given = {"bytes": ones.astype(np.int8), "bools": ones, "bits": PackedColumns.pack(ones)}[kind]
+    found = moments_of_values(
+        given,
+        labels=labels,
+        classes=np.arange(3),
+        first_row=0,
+        describe=DescribeColumns(None),
+    )
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-14)
+    np.testing.assert_allclose(found.within, expected.within, rtol=1e-13)
+    # Columns with the same counts have the same strength, whatever the order of their rows.
+    assert found.r_squared()[8] == found.r_squared()[9]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from honestbayes.screening.accumulation import accumulate
+from honestbayes.screening.counting import count_packed, sum_by_group
 from honestbayes.screening.joining import (
     add_class_counts,
     check_columns,
@@ -18,9 +19,13 @@ from honestbayes.screening.joining import (
     join_names,
     join_observed,
 )
-from honestbayes.sources.binarization import check_finite
+from honestbayes.sources.binarization import check_finite, is_zero_one
+from honestbayes.sources.packed import PackedColumns
 from honestbayes.sources.source import DescribeColumns, Source, dense
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+_MOST_CODES = 256
+"""Classes whose number is a byte."""
 
 _SMALLEST = 1e-303
 """Sums of squares below this have lost their digits."""
@@ -223,6 +228,11 @@ def moments_of_values(
     """
     if hasattr(values, "indptr") and np.isfinite(values.data).all():
         return _moments_of_sparse(values, labels, classes)
+    if len(classes) <= _MOST_CODES and (
+        isinstance(values, PackedColumns)
+        or (values.dtype.itemsize == 1 and is_zero_one(dense(values)))
+    ):
+        return _moments_of_flags(values, labels, classes)
     values = dense(values)
     n_classes, width = len(classes), values.shape[1]
     counts = np.bincount(labels, minlength=n_classes)
@@ -246,6 +256,26 @@ def moments_of_values(
         mean=mean,
         within=within,
         rest=rest,
+    )
+
+
+def _moments_of_flags(values: Any, labels: IntArray, classes: AnyArray) -> Moments:
+    """Return the moments of zeros and ones, from counts: columns with equal counts are equal."""
+    n_classes = len(classes)
+    counts = np.bincount(labels, minlength=n_classes)[:, None]
+    codes = labels.astype(np.uint8)
+    if isinstance(values, PackedColumns):
+        ones = count_packed(values, codes, n_classes)
+    else:
+        ones = sum_by_group(dense(values).view(np.uint8), codes, n_classes)
+    mean = ones / np.maximum(counts, 1)
+    return Moments(
+        classes=classes,
+        class_counts=tuple(counts[:, 0].tolist()),
+        observed=counts,
+        mean=mean,
+        within=(ones * (1 - mean)).sum(axis=0),
+        rest=np.zeros_like(mean),
     )
 
 
