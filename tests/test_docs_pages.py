@@ -19,6 +19,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RUN = ["tutorial.rst", "howto/groups.rst", "howto/missing.rst", "howto/prevalence.rst"]
 RUN += ["howto/packed.rst", "howto/screened.rst", "howto/validation.rst", "beside.rst"]
+RUN += ["scale.rst"]
 """Pages all of whose blocks can be run, one after the other, and whose outputs are compared."""
 
 MODULES = ["", ".metrics", ".evaluation", ".plots", ".datasets"]
