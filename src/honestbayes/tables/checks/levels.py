@@ -185,16 +185,25 @@ def levels_of(
         if cells.null_count == len(cells):
             continue
         if is_number(cells.type):
-            numbers = floats(cells)
-            observed = ~np.isnan(numbers)
-            values, places = np.unique(numbers[observed], return_inverse=True)
-            codes = np.full(numbers.size, -1, dtype=np.int64)
-            codes[observed] = places
+            values, codes = _number_levels(floats(cells))
             yield _levels(column, values, (), codes, y, counts, len(columns), weight)
         elif is_text(cells.type):
             words, codes = levels_and_codes(cells, column.name)
             texts = tuple(words.to_pylist())
             yield _levels(column, None, texts, codes, y, counts, len(columns), weight)
+
+
+def _number_levels(numbers: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the different numbers of a column, and the place of each cell's; -1: missing."""
+    ones = numbers == 1
+    if (ones | (numbers == 0)).all():  # most columns of wide tables; nothing to be sorted
+        values = np.array([0.0, 1.0])[[not ones.all(), bool(ones.any())]]
+        return values, ones.astype(np.int64) if values.size == 2 else np.zeros(ones.size, np.int64)
+    observed = ~np.isnan(numbers)
+    values, places = np.unique(numbers[observed], return_inverse=True)
+    codes = np.full(numbers.size, -1, dtype=np.int64)
+    codes[observed] = places
+    return values, codes
 
 
 def _levels(
