@@ -8,11 +8,10 @@ import typer
 
 from honestbayes.cli.messages import say, word
 from honestbayes.cli.selection_folder import REDUCED
-from honestbayes.cli.selection_inclusion import table_of_inclusion, words_of_inclusion
 from honestbayes.cli.selection_steps import selector_contents
-from honestbayes.cli.selection_words import honest_words, kept_in_words, kept_names, table_of
+from honestbayes.cli.selection_words import kept_names, say_what_was_chosen
 from honestbayes.report.record import plain_data
-from honestbayes.search import ProbabilitySelector, SubsetSampler, TableSelector
+from honestbayes.search import TableSelector
 
 
 def show_selector(selector: TableSelector, name: str, *, as_json: bool) -> None:
@@ -26,18 +25,7 @@ def show_selector(selector: TableSelector, name: str, *, as_json: bool) -> None:
     say(f"{word(name)} holds a selector: it chooses columns, and gives no probabilities.")
     columns = "column" if candidates == 1 else "columns"
     say(f"{type(selector).__name__}: {len(kept):,} of {candidates:,} {columns} kept")
-    say()
-    if isinstance(selector, SubsetSampler):
-        say(table_of_inclusion(selector), wrap=False)
-        told = words_of_inclusion(selector)
-    else:
-        assert isinstance(selector, ProbabilitySelector)
-        say(table_of(selector.path_), wrap=False)
-        told = honest_words(selector)
-    say()
-    say(f"Kept: {kept_in_words(kept)}.")
-    say()
-    say(told)
+    say_what_was_chosen(selector, kept)
     say()
     say(
         f"For probabilities, fit a model on the columns that are kept: honestbayes fit {REDUCED} "

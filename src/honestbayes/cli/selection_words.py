@@ -37,6 +37,14 @@ def print_selection(selector: TableSelector, data: TrainingTable, name: str, fol
     )
     for note in data.notes:
         say(f"Note: {note}")
+    say_what_was_chosen(selector, kept)
+    say(f"Rows of this table chose the columns: judge a model of {REDUCED} on rows from elsewhere.")
+    say()
+    say(f"Written to {folder}: {', '.join(files_of(selector))}", wrap=False)
+
+
+def say_what_was_chosen(selector: TableSelector, kept: list[Any]) -> None:
+    """Print the steps or the inclusion probabilities, what is kept, and how far to believe it."""
     say()
     if isinstance(selector, SubsetSampler):
         say(table_of_inclusion(selector), wrap=False)
@@ -49,9 +57,6 @@ def print_selection(selector: TableSelector, data: TrainingTable, name: str, fol
     say(f"Kept: {kept_in_words(kept)}.")
     say()
     say(told)
-    say(f"Rows of this table chose the columns: judge a model of {REDUCED} on rows from elsewhere.")
-    say()
-    say(f"Written to {folder}: {', '.join(files_of(selector))}", wrap=False)
 
 
 def table_of(path: SelectionPath) -> str:

@@ -34,19 +34,12 @@ class PairedDifference:
 
     Examples
     --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> from sklearn.naive_bayes import BernoulliNB
-    >>> from honestbayes.datasets import simulate_naive_bayes
-    >>> from honestbayes.evaluation import cross_validate
-    >>> data = simulate_naive_bayes(100, 0, 20, alpha=1.0, random_state=0)
-    >>> models = {"naive Bayes": BernoulliNB(), "shares": DummyClassifier()}
-    >>> found = {
-    ...     name: cross_validate(model, data.X_train, data.y_train, cv=5, random_state=0)
-    ...     for name, model in models.items()
-    ... }
-    >>> (difference,) = compare(found)
-    >>> difference.first, difference.second, bool(difference.log_score.interval[1] < 0)
-    ('naive Bayes', 'shares', True)
+    >>> from honestbayes.metrics import Estimate
+    >>> log_score = Estimate(-0.05, 0.01, (-0.07, -0.03), 0.95)
+    >>> brier = Estimate(-0.02, 0.01, (-0.04, 0.0), 0.95)
+    >>> difference = PairedDifference("naive Bayes", "shares", log_score, brier)
+    >>> difference.log_score.interval[1] < 0  # naive Bayes is better
+    True
     """
 
     first: str

@@ -20,7 +20,8 @@ from honestbayes.models.shared.parts import Describe, FittedPart, TrainingPart
 from honestbayes.screening import Screening
 from honestbayes.selection import Selection
 from honestbayes.sources import Source, as_source
-from honestbayes.sources.source import Remembered, dense_values
+from honestbayes.sources.some_rows import Remembered
+from honestbayes.sources.source import dense_values
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 ZeroOne = tuple[AnyArray, BoolArray | None]

@@ -42,7 +42,7 @@ from honestbayes.sources import check_as_many, encode_classes, encode_labels
 from honestbayes.sources.columns import as_table
 from honestbayes.sources.kinds import columns_of
 from honestbayes.sources.labels import VERY_MANY
-from honestbayes.sources.source import row_batches
+from honestbayes.sources.some_rows import row_batches
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 

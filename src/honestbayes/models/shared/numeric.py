@@ -23,9 +23,9 @@ from honestbayes.selection.correlation import race
 from honestbayes.sources import Source, as_source
 from honestbayes.sources.binarization import check_finite
 from honestbayes.sources.normal_scores import NormalScores, Scored
+from honestbayes.sources.some_rows import Remembered
 from honestbayes.sources.source import (
     DescribeColumns,
-    Remembered,
     RowsOf,
     SparseSource,
     dense_values,

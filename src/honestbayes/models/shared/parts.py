@@ -28,7 +28,8 @@ from honestbayes.models.shared.layer import (
 )
 from honestbayes.models.shared.number import NumberChoice, choose_by_loss, number_grid
 from honestbayes.selection import Selection
-from honestbayes.sources.source import Remembered, is_beyond_memory
+from honestbayes.sources.some_rows import Remembered
+from honestbayes.sources.source import is_beyond_memory
 from honestbayes.types import FloatArray, IntArray
 
 Describe = Callable[[int], str]
