@@ -161,3 +161,14 @@ def test_measurements_beyond_memory_give_the_same_model():
     # All rows, four drawings of the folds; then what any of them kept.
     assert source.passes == 5
     assert len(source.taken) == 1
+
+
+@pytest.mark.parametrize("cell", [(0, 0), (36, 5), (18, 2)])
+@pytest.mark.parametrize("value", [5.0, np.nan, -1.0])
+@pytest.mark.parametrize("cut", ["rows", "columns", "a grid"])
+def test_one_cell_that_is_neither_zero_nor_one_is_seen_wherever_it_is(cut, value, cell):
+    values, labels = table()
+    values = values.astype(float)
+    values[cell] = value
+    expected = screen_source(as_source(values), CLASSES, labels, "auto")
+    assert_same(screen_source(beyond(values, cut), CLASSES, labels, "auto"), expected)

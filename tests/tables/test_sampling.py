@@ -78,3 +78,14 @@ def test_a_message_names_the_line_of_the_file(tmp_path):
     seed = next(s for s in range(20) if 30 in sampled(open_table(path), 40, s).row_numbers)
     with pytest.raises(ValueError, match="group column 'g' has no value in line 31"):
         read_training(sampled(open_table(path), 40, seed), target="y", groups="g")
+
+
+@pytest.mark.parametrize("size", [1, 15, 59])
+def test_drawn_rows_are_those_with_the_smallest_numbers(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(reader, "_BATCH_ROWS", 7)
+    path = tmp_path / "table.parquet"
+    table(60).write_parquet(path)
+    for seed in range(20):
+        lots = np.random.default_rng(seed).random(60)
+        expected = np.sort(np.argsort(lots)[:size]) + 1
+        np.testing.assert_array_equal(sampled(open_table(path), size, seed).row_numbers, expected)
