@@ -12,7 +12,7 @@ from grids import slow
 from sklearn import datasets
 
 from honestbayes.datasets import load_leukemia
-from honestbayes.tables import DoubtfulTable, TrainingTable, open_table, read_training
+from honestbayes.tables import DoubtfulTable, TrainingTable, checks, open_table, read_training
 from honestbayes.tables.checks import cells, classes, groups
 from honestbayes.tables.memory import frame_table
 
@@ -120,6 +120,44 @@ def test_answers_repeat_by_nature() -> None:
     frame = pd.DataFrame(rng.integers(0, 2, (200, 5))).add_prefix("q")
     frame.insert(0, "status", rng.permutation(np.arange(200) % 2))
     assert train(frame).findings == ()
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.7, 0.9, 0.97, 1.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_flags_looked_at_together_give_the_findings_of_each_alone(
+    strength: float, n_classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(int(100 * strength) + n_classes)
+    y = rng.integers(n_classes, size=300)
+    frame = pd.DataFrame(rng.integers(2, size=(300, 70)), columns=[f"f{j}" for j in range(70)])
+    for name, more in (("f3", 0.0), ("f40", -0.2), ("f41", -0.22)):
+        knows = rng.random(300) < strength + more
+        frame[name] = np.where(knows, (y == 1).astype(int), frame[name])
+    frame["real"] = rng.normal(size=300)
+    frame["patient id"] = rng.integers(40, size=300)
+    frame["status"] = y
+    together = train(frame).findings
+    skipped: list[int] = []
+
+    def none(values: Any, *_: Any) -> Any:
+        skipped.append(values.shape[1])
+        return np.zeros(values.shape[1], dtype=bool)
+
+    monkeypatch.setattr("honestbayes.tables.training.ordinary_flags", none)
+    assert train(frame).findings == together
+    assert skipped == [72]
+
+
+def test_only_the_best_of_weak_flags_is_looked_at_alone() -> None:
+    y = np.arange(100) % 2
+    flags = np.zeros((100, 4))
+    flags[:, 0] = y  # a copy
+    flags[:, 1] = y * (np.arange(100) < 80)  # the best of the others
+    flags[:40, 2] = 1
+    found = checks.ordinary_flags(flags, y, 2, np.array([True, True, True, False]))
+    np.testing.assert_array_equal(found, [False, False, True, False])
+    flags[0, 2] = np.nan
+    assert not checks.ordinary_flags(flags, y, 2, np.ones(4, dtype=bool))[2]
 
 
 def test_many_remarks_of_one_kind_are_counted() -> None:

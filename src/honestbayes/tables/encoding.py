@@ -101,7 +101,9 @@ class Encoding:
         Returns
         -------
         values : ndarray of shape (n, number of features)
-            int8 where every value is 0 or 1, else float64 with NaN where missing.
+            int8 where every value is 0 or 1, else float64 with NaN where missing. Flags are
+            stored case after case where there are more of them than cases: folds then take
+            whole lines of memory.
         unknown : dict of str to tuple of str
             Levels that a column did not have before; they are missing in the values.
         """
@@ -125,7 +127,8 @@ class Encoding:
                 for j in features:
                     values[:, j] = numbers
         if np.all((values == 0) | (values == 1)):
-            return values.astype(np.int8), unknown
+            wide = values.shape[1] > values.shape[0]
+            return values.astype(np.int8, order="C" if wide else "F"), unknown
         return values, unknown
 
     def _fill_levels(

@@ -10,7 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from honestbayes.sources.kinds import Kind
-from honestbayes.tables.checks import Finding, gathered, look_at_columns, look_at_rows
+from honestbayes.tables.checks import (
+    Finding,
+    gathered,
+    look_at_columns,
+    look_at_rows,
+    ordinary_flags,
+)
 from honestbayes.tables.columns import Column, classify_columns
 from honestbayes.tables.decided import check_kinds, decided_column, decided_table
 from honestbayes.tables.encoding import Encoding, encoding_of
@@ -173,6 +179,8 @@ def read_training(
     values, _ = encoding.apply(candidates, places=places)
     lost = classes.has_class.size - row_numbers.size
     together = _group_names(table, groups, places)
+    numbers = [f.level is None and not f.coded and f.column not in keep for f in encoding.features]
+    ordinary = ordinary_flags(values, classes.codes, len(classes.labels), np.array(numbers))
     doubts = look_at_columns(
         candidates,
         columns,
@@ -181,6 +189,7 @@ def read_training(
         keep=keep,
         decided=given,
         groups=together,
+        ordinary=[encoding.features[j].column for j in np.flatnonzero(ordinary)],
         decimal_of=file.decimal_of,
         places=places,
     )

@@ -18,6 +18,7 @@ from honestbayes.tables.checks.classes import (
 )
 from honestbayes.tables.checks.codes import codes_among, may_be_code
 from honestbayes.tables.checks.finding import Finding, Way
+from honestbayes.tables.checks.flags import ordinary_flags
 from honestbayes.tables.checks.groups import groups_in, joint_groups, repeated_rows
 from honestbayes.tables.checks.levels import Levels, levels_of
 from honestbayes.tables.checks.sequence import alike_in_sequence
@@ -33,6 +34,7 @@ __all__ = [
     "gathered",
     "look_at_columns",
     "look_at_rows",
+    "ordinary_flags",
 ]
 
 MOST_JOINED = 50
@@ -51,6 +53,7 @@ def look_at_columns(
     keep: Collection[str] = (),
     decided: Collection[str] = (),
     groups: AnyArray | None = None,
+    ordinary: Sequence[str] = (),
     decimal_of: Callable[[str], str] = lambda _: ".",
     places: Places,
 ) -> tuple[Finding, ...]:
@@ -72,6 +75,8 @@ def look_at_columns(
         Columns whose kind the user has named: their cells are as they are meant.
     groups : ndarray of shape (n,), or None
         Groups that the user has named.
+    ordinary : sequence of str
+        Columns that :func:`ordinary_flags` found: no rule has anything to say of them.
     decimal_of : callable
         Returns the decimal mark of a column.
     places : Places
@@ -90,7 +95,8 @@ def look_at_columns(
     repeating: list[Levels] = []
     named = any(is_identifier_name(column.name) for column in wanted)
     weight = 1.0 if groups is None else np.unique(groups).size / y.size
-    for levels in levels_of(table, wanted, y, len(labels), weight):
+    skip = set(ordinary[MOST_JOINED:] if named and groups is None else ordinary)
+    for levels in levels_of(table, wanted, y, len(labels), weight, skip):
         decimal = decimal_of(levels.name)
         of_cells = [] if levels.name in decided else list(_cells(levels, decimal, places))
         of_class = list(_classes(levels, groups is not None, labels))

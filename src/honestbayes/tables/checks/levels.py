@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -176,11 +176,18 @@ def _binned(table: IntArray) -> IntArray:
 
 
 def levels_of(
-    table: pa.Table, columns: tuple[Column, ...], y: IntArray, n_classes: int, weight: float
+    table: pa.Table,
+    columns: tuple[Column, ...],
+    y: IntArray,
+    n_classes: int,
+    weight: float,
+    skip: Collection[str] = (),
 ) -> Iterator[Levels]:
-    """Yield the columns that hold text or numbers, one after the other."""
+    """Yield the columns that hold text or numbers, one after the other, without some of them."""
     counts = np.bincount(y, minlength=n_classes)
     for column in columns:
+        if column.name in skip:
+            continue
         cells = table[column.name]
         if cells.null_count == len(cells):
             continue
