@@ -67,7 +67,7 @@ def listed(texts: Iterable[str], limit: int = _MAX_LISTED) -> str:
     return f"{words} and {more:,} more" if more > 0 else words
 
 
-def suggestion(name: str, names: Sequence[str]) -> str:
+def suggestion(name: str, names: Sequence[str], these: str = "its columns") -> str:
     """Return "; did you mean ...?" where a name is close to one that exists, else the names."""
     if not names:
         return ""
@@ -76,4 +76,4 @@ def suggestion(name: str, names: Sequence[str]) -> str:
     close = difflib.get_close_matches(name.casefold()[:200], list(lower), n=3, cutoff=0.6)
     if close:
         return f"; did you mean {listed(lower[match] for match in close)}?"
-    return f"; its columns are {listed(names)}."
+    return f"; {these} are {listed(names)}."

@@ -1,0 +1,95 @@
+"""``honestbayes reproduce``: published tables and figures, each by one command."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from honestbayes.cli.messages import one_line_errors, progress, say, tell
+from honestbayes.tables.errors import InputError, listed, suggestion
+
+if TYPE_CHECKING:
+    from honestbayes.experiments.experiment import Experiment, Size
+    from honestbayes.report.analysis import Progress
+
+
+@one_line_errors
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="EXPERIMENT", help="Which; without any, they are listed."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
+    full: Annotated[
+        bool,
+        typer.Option("--full/--quick", help="As many repetitions as in the docs, or a few."),
+    ] = False,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the results.", readable=False)
+    ] = Path("honestbayes-results"),
+    jobs: Annotated[int, typer.Option(help="Processes; -1: as many as processors.")] = -1,
+    again: Annotated[
+        bool, typer.Option("--again", help="Do again what earlier calls have found.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
+) -> None:
+    """Repeat published tables and figures, and show ours beside them.
+
+    Each experiment has a folder with page.md, its tables (CSV, Markdown) and figures (PNG, SVG).
+    What was found is kept there: a call that was stopped goes on where it was.
+    """
+    from honestbayes.experiments.catalogue import MODULES, experiment, experiments
+    from honestbayes.experiments.running import missing_files
+
+    if jobs == 0:
+        msg = "--jobs is 0; give 1 or more, or -1 for all processors."
+        raise InputError(msg)
+    for name in names or ():
+        if name not in MODULES:
+            msg = f"there is no experiment {name!r}{suggestion(name, tuple(MODULES), 'there')}"
+            raise InputError(msg)
+    if names and every:
+        msg = "give names, or --all, not both."
+        raise InputError(msg)
+    if not names and not every:
+        for one in experiments():
+            say(f"{one.name:<16} {one.title}\n{'':<16} {one.source}", wrap=False)
+        say('\nRun one by its name, or all with --all; "--full" for as many repetitions as in the '
+            "docs.")  # fmt: skip
+        return
+    skipped = []
+    with progress(quiet=quiet) as bars:
+        for name in names or MODULES:
+            one = experiment(name)
+            lacking = missing_files(one)
+            if lacking:
+                skipped.append(name)
+                tell(f"{name}: skipped, for want of {listed(lacking)} in the folder that "
+                     "HONESTBAYES_DATA names.")  # fmt: skip
+                continue
+            _reproduce(one, full, out / name, jobs, again, bars)
+    if skipped:
+        say(f"Skipped for want of data: {', '.join(skipped)}.")
+
+
+def _reproduce(
+    one: Experiment, full: bool, folder: Path, jobs: int, again: bool, bars: Progress
+) -> None:
+    """Run one experiment, write its folder and say where it is."""
+    from honestbayes.experiments.pages import write_folder
+    from honestbayes.experiments.running import perform
+
+    size: Size = "full" if full else "quick"
+    began = time.perf_counter()
+    done = bars(one.title, len(one.runs(size)))
+    runs = perform(one, size, folder / "runs", n_jobs=jobs, again=again, done=done)
+    account = one.tell(runs)
+    page = write_folder(one, account, runs, folder)
+    agree = ""
+    if account.checks:
+        held = sum(check.holds for check in account.checks)
+        agree = f"; {held} of {len(account.checks)} published figures agree"
+    say(f"{one.name}: {page}{agree} ({time.perf_counter() - began:.0f} s)", wrap=False)

@@ -1,0 +1,26 @@
+"""The experiments in the order of the papers; each is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+
+from honestbayes.experiments.experiment import Experiment
+
+MODULES = {
+    "correlations": "correlations",
+    "naive-bayes": "naive_bayes",
+}
+"""Name of each experiment, and the module that holds its record."""
+
+
+def experiment(name: str) -> Experiment:
+    """Return the record of an experiment."""
+    found: Experiment = import_module(f"honestbayes.experiments.{MODULES[name]}").EXPERIMENT
+    return found
+
+
+def experiments() -> Iterator[Experiment]:
+    """Yield all records."""
+    for name in MODULES:
+        yield experiment(name)

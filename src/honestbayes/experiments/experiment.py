@@ -1,0 +1,191 @@
+"""What an experiment is: a record of what it needs, how it runs and what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.stats import t as student
+
+from honestbayes.types import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Size = Literal["toy", "quick", "full"]
+"""Seconds, for tests; a minute or two; what the published results are compared with."""
+
+Settings = dict[str, Any]
+"""Words of one run, as JSON can hold them."""
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of an experiment: a seed, a fold, a chain.
+
+    Attributes
+    ----------
+    settings : dict
+        Words that it was called with.
+    found : dict
+        What it returned, as JSON can hold it.
+    seconds : float
+        Time it took.
+    """
+
+    settings: Settings
+    found: dict[str, Any]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A published figure, and ours.
+
+    Attributes
+    ----------
+    what : str
+        Which figure.
+    published : float
+        As printed.
+    ours : sequence of float
+        The same figure of each repetition.
+    digits : int
+        Decimals that are shown; the published figure may be off by half of the last one.
+    why : str
+        Why they differ, where they do.
+    """
+
+    what: str
+    published: float
+    ours: Sequence[float] | FloatArray
+    digits: int = 3
+    why: str = ""
+
+    @property
+    def mean(self) -> float:
+        """Average over the repetitions."""
+        return float(np.mean(self.ours))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where one more repetition falls with 95%: it, like the published one, has its own luck.
+
+        Of a single repetition no more is known than how the figure was rounded.
+        """
+        m, width = len(self.ours), 0.5 * 10.0**-self.digits
+        if m > 1:
+            spread = float(np.std(self.ours, ddof=1)) * float(np.sqrt(1 + 1 / m))
+            width += float(student.ppf(0.975, m - 1)) * spread
+        return self.mean - width, self.mean + width
+
+    @property
+    def holds(self) -> bool:
+        """Whether the published figure is within the interval."""
+        low, high = self.interval
+        return low <= self.published <= high
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows that are written as CSV with all digits, and as Markdown with a few.
+
+    Attributes
+    ----------
+    name : str
+        Of its file.
+    caption : str
+        What it shows.
+    rows : sequence of mapping
+        Cells by column; all rows have the same columns.
+    digits : int
+        Decimals of numbers that are not whole.
+    """
+
+    name: str
+    caption: str
+    rows: Sequence[Mapping[str, Cell]]
+    digits: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure that is drawn when it is asked for.
+
+    Attributes
+    ----------
+    name : str
+        Of its files.
+    caption : str
+        What it shows.
+    draw : callable
+        Returns the figure.
+    """
+
+    name: str
+    caption: str
+    draw: Callable[[], Figure]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What an experiment says of its runs.
+
+    Attributes
+    ----------
+    conclusion : str
+        Paragraphs in plain words: what was found, what differs from the papers, and why.
+    checks : tuple of Check
+        Published figures beside ours.
+    tables : tuple of Table
+        Results.
+    pictures : tuple of Picture
+        Results.
+    """
+
+    conclusion: str
+    checks: tuple[Check, ...] = ()
+    tables: tuple[Table, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """A published result, or a comparison of ours.
+
+    Attributes
+    ----------
+    name : str
+        Word by which it is called.
+    title : str
+        What it is.
+    source : str
+        Document, figures and tables.
+    question : str
+        What is asked and how, in a few sentences.
+    runs : callable
+        Takes a size, returns the settings of each run; runs do not depend on each other.
+    run : callable
+        Takes the settings as words, returns a dictionary that JSON can hold.
+    tell : callable
+        Takes the runs of one size in their order, returns an account of them.
+    needs : tuple of str
+        Files of the folder of real data, without which it is skipped.
+    version : int
+        Raised when the same settings give other results; kept results of an earlier one are not
+        used.
+    """
+
+    name: str
+    title: str
+    source: str
+    question: str
+    runs: Callable[[Size], list[Settings]]
+    run: Callable[..., dict[str, Any]]
+    tell: Callable[[Sequence[Run]], Account]
+    needs: tuple[str, ...] = ()
+    version: int = 1

@@ -1,0 +1,185 @@
+"""Every experiment at toy size, and what all of them share."""
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from honestbayes.cli import app
+from honestbayes.experiments.catalogue import MODULES, experiment, experiments
+from honestbayes.experiments.experiment import Account, Check, Experiment, Run, Settings, Size
+from honestbayes.experiments.pages import page_of, write_folder
+from honestbayes.experiments.running import missing_files, perform, rounded, store, stored
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_an_experiment_runs_at_toy_size(name: str, tmp_path: Path) -> None:
+    one = experiment(name)
+    if missing_files(one):
+        pytest.skip(f"HONESTBAYES_DATA does not name a folder with {', '.join(one.needs)}")
+    assert one.name == name
+    runs = perform(one, "toy", tmp_path / "runs")
+    account = one.tell(runs)
+    write_folder(one, account, runs, tmp_path)
+    page = (tmp_path / "page.md").read_text()
+    assert account.conclusion in page
+    assert account.tables
+    assert "nan" not in page
+    for table in account.tables:
+        with (tmp_path / f"{table.name}.csv").open() as file:
+            assert len(list(csv.DictReader(file))) == len(table.rows) > 0
+        assert len({tuple(row) for row in table.rows}) == 1
+    for picture in account.pictures:
+        assert (tmp_path / f"{picture.name}.png").stat().st_size > 2000
+        assert (tmp_path / f"{picture.name}.svg").stat().st_size > 2000
+    # What is kept gives the same page, without another run.
+    kept = perform(replace(one, run=_refused), "toy", tmp_path / "runs")
+    assert page_of(one, one.tell(kept), kept, "md") == page
+    store(tmp_path / "stored.json", one, runs)
+    assert page_of(one, one.tell(stored(tmp_path / "stored.json", one)), runs, "md") == page
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_settings_of_runs_are_json_and_differ(name: str) -> None:
+    sizes: tuple[Size, ...] = ("toy", "quick", "full")
+    for size in sizes:
+        texts = [json.dumps(settings, sort_keys=True) for settings in experiment(name).runs(size)]
+        assert len(set(texts)) == len(texts) > 0
+        assert [json.loads(text) for text in texts] == experiment(name).runs(size)
+
+
+def test_names_and_titles_differ() -> None:
+    found = list(experiments())
+    assert len({one.name for one in found}) == len({one.title for one in found}) == len(MODULES)
+
+
+def _refused(**_: Any) -> dict[str, Any]:
+    msg = "this run is kept."
+    raise AssertionError(msg)
+
+
+CALLS: list[int] = []
+
+
+def _numbered(number: int) -> dict[str, Any]:
+    CALLS.append(number)
+    if number == 3 and len(CALLS) < 5:
+        raise KeyboardInterrupt
+    return {"square": number**2 + 1e-9}
+
+
+def _three(size: Size) -> list[Settings]:
+    return [{"number": number} for number in range(1, {"toy": 2, "quick": 5, "full": 9}[size])]
+
+
+def _sum(runs: Any) -> Account:
+    return Account(conclusion=str(sum(run.found["square"] for run in runs)))
+
+
+SQUARES = Experiment(
+    name="squares",
+    title="Squares",
+    source="A book",
+    question="How large?",
+    runs=_three,
+    run=_numbered,
+    tell=_sum,
+)
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    CALLS.clear()
+    with pytest.raises(KeyboardInterrupt):
+        perform(SQUARES, "quick", tmp_path, n_jobs=1)
+    assert CALLS == [1, 2, 3]
+    damaged = next(tmp_path.glob("*.json"))
+    number = json.loads(damaged.read_text())["settings"]["number"]
+    damaged.write_text(damaged.read_text()[:20])  # as another program might leave it
+    CALLS[:] = [0] * 5
+    runs = perform(SQUARES, "quick", tmp_path, n_jobs=1)
+    assert sorted(CALLS[5:]) == sorted([number, 3, 4])
+    assert [run.found["square"] for run in runs] == [1, 4, 9, 16]
+
+
+def test_another_version_or_again_runs_anew(tmp_path: Path) -> None:
+    CALLS[:] = [0] * 5
+    perform(SQUARES, "quick", tmp_path, n_jobs=1)
+    perform(SQUARES, "full", tmp_path, n_jobs=1)
+    assert CALLS[5:] == [1, 2, 3, 4, 5, 6, 7, 8]
+    perform(replace(SQUARES, version=2), "toy", tmp_path, n_jobs=1)
+    perform(SQUARES, "toy", tmp_path, n_jobs=1, again=True)
+    assert CALLS[13:] == [1, 1]
+    store(tmp_path / "all.json", SQUARES, perform(SQUARES, "toy", tmp_path))
+    with pytest.raises(ValueError, match="squares, version 1"):
+        stored(tmp_path / "all.json", replace(SQUARES, version=2))
+
+
+def test_a_check_agrees_where_one_more_repetition_could_be_the_published_one() -> None:
+    rng = np.random.default_rng(0)
+    inside = [
+        Check(what="", published=float(values[0]), ours=values[1:], digits=9).holds
+        for values in rng.normal(size=(4000, 6))
+    ]
+    assert abs(np.mean(inside) - 0.95) < 0.012
+    assert Check(what="", published=0.25, ours=[0.2548], digits=2).holds
+    assert not Check(what="", published=0.25, ours=[0.2552], digits=2).holds
+
+
+def test_numbers_are_kept_with_a_few_digits() -> None:
+    found = rounded({"a": np.array([1 / 3, 2e10 / 3]), 1: (np.int64(7), "x", None, True)})
+    assert found == {"a": [0.333333, 6666670000.0], "1": [7, "x", None, True]}
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_a_page_says_where_figures_differ_and_why() -> None:
+    checks = (
+        Check(what="a", published=0.5, ours=[0.4, 0.6], digits=2),
+        Check(what="b", published=5.0, ours=[0.4, 0.41], digits=1, why="other data"),
+    )
+    account = Account(conclusion="So it is.", checks=checks)
+    page = page_of(SQUARES, account, [Run({}, {}, 3.0)], "md")
+    assert "| b | 5.0 | 0.4 | 0.2 to 0.6 | no: other data |" in page
+    assert "| a | 0.50 | 0.50 |" in page
+    assert "`honestbayes reproduce squares`: 1 run, 3 seconds in all." in page
+    for_docs = page_of(SQUARES, account, [], "rst")
+    assert ".. csv-table:: Published figures and ours (average of 2 repetitions)" in for_docs
+
+
+@pytest.fixture
+def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HONESTBAYES_DATA", raising=False)
+
+
+def test_the_command_lists_runs_and_refuses(tmp_path: Path) -> None:
+    runner = CliRunner()
+    listed = runner.invoke(app, ["reproduce"])
+    assert listed.exit_code == 0
+    assert all(name in listed.output for name in MODULES)
+    done = runner.invoke(app, ["reproduce", "correlations", "-o", str(tmp_path), "--jobs", "1"])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "correlations" / "page.md").exists()
+    for words, told in (
+        (["corelations"], "did you mean 'correlations'?"),
+        (["correlations", "--all"], "not both"),
+        (["correlations", "--jobs", "0"], "--jobs is 0"),
+    ):
+        refused = runner.invoke(app, ["reproduce", *words, "-o", str(tmp_path)])
+        assert refused.exit_code == 2
+        assert told in refused.output
+
+
+@pytest.mark.usefixtures("no_data")
+def test_an_experiment_without_its_data_is_skipped_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needy = replace(experiment("correlations"), needs=("colon_alon.npz",))
+    monkeypatch.setattr("honestbayes.experiments.catalogue.experiment", lambda _: needy)
+    done = CliRunner().invoke(app, ["reproduce", "correlations", "-o", str(tmp_path)])
+    assert done.exit_code == 0
+    assert "skipped, for want of 'colon_alon.npz'" in done.output
+    assert not list(tmp_path.iterdir())
