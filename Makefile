@@ -7,7 +7,7 @@ WORKERS ?= 2
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1
 export PYTHON
 
-.PHONY: help demo test ordinary lint slow docs release bench clean runtime dev docs-environment
+.PHONY: help demo test ordinary lint slow docs release bench regression clean runtime dev docs-environment
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -36,10 +36,16 @@ docs: docs-environment ## build the documentation; warnings are errors
 release: ## build wheel and sdist, and run the tests against the wheel alone
 	@WORKERS=$(WORKERS) $(ONE_THREAD) sh tools/release.sh
 
+# These ask for arguments.
+ASKING := benchmarks/scale.py benchmarks/regression.py benchmarks/regression_tasks.py
 bench: dev ## run the benchmarks, one after the other
-	@set -e; for file in benchmarks/*.py; do \
+	@set -e; for file in $(filter-out $(ASKING), $(sort $(wildcard benchmarks/*.py))); do \
 		[ -e "$$file" ] || { echo "no benchmarks yet"; continue; }; \
 		echo "== $$file"; $(ONE_THREAD) $(RUN) "$$file"; done
+
+BASE ?= HEAD~1
+regression: dev ## compare speed with another revision: BASE=..., HEAD=... (else the files as they are)
+	$(RUN) benchmarks/regression.py $(BASE) $(HEAD)
 
 clean: ## remove the environment and all that was built
 	rm -rf .venv build dist docs/_build docs/gallery docs/generated
