@@ -10,6 +10,10 @@ from honestbayes.experiments.experiment import Experiment
 MODULES = {
     "correlations": "correlations",
     "naive-bayes": "naive_bayes",
+    "colon": "colon",
+    "slides": "slides",
+    "slides-colon": "slides_colon",
+    "mixture": "mixture",
 }
 """Name of each experiment, and the module that holds its record."""
 
