@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from real_data import COLUMNS, FOLDS, cached, cells, interval_of, strict
 from real_data_methods import REFERENCE, SEE_ALL, SEED, methods, peers
-from real_data_sets import Table, prostate
 from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes.datasets import load_colon, load_leukemia
 from honestbayes.evaluation import Evaluation, compare, cross_validate
+from honestbayes.experiments.real_tables import Table, prostate
 from honestbayes.models.factors.classifier import SelectiveFactorClassifier
 
 NUMBERS = (10, 50)

@@ -12,17 +12,13 @@ that folder when the code changes.
 
 import argparse
 import json
-import os
 import re
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-import real_data_sets
-from interactions import load as load_discrete
 from real_data_methods import naive_bayes, peers
-from real_data_sets import Table
 from scipy.special import log_softmax
 from scipy.stats import norm
 from sklearn.base import clone
@@ -34,6 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 import honestbayes as hb
+from honestbayes.experiments.real_tables import real_table
 
 HERE = Path(__file__).parent / "results"
 SETTLED = ("colon", "lymphoma", "words_1", "dorothea_1", "vote", "tic_tac_toe")
@@ -65,37 +62,8 @@ DISCRETE = (
     "dna_statlog",
     "nursery",
 )
-MOST = 1000
 REPEATS = 4
 OURS = "HonestClassifier"
-
-
-def load(name):
-    """Return a table by name."""
-    folder = Path(os.environ["HONESTBAYES_DATA"])
-    if name in ("leukaemia", "colon"):
-        file = {"leukaemia": "golub_3051", "colon": "colon_alon"}[name]
-        with np.load(folder / f"{file}.npz") as found:
-            return Table(name, "real", found["X"].astype(float), found["y"], "as they are")
-    if name.startswith(("words", "dorothea")):
-        kind, seed = name.split("_")
-        table = (real_data_sets.sms_spam if kind == "words" else real_data_sets.dorothea)(folder)
-        size = 200 if kind == "words" else 300
-        rows = np.random.default_rng(int(seed)).permutation(table.y.size)[:size]
-        X, note = table.X[rows], f"{size} cases drawn, sample {seed}"
-        if kind == "words":  # words of three of these messages or more
-            X = X[:, np.flatnonzero(np.asarray(X.sum(axis=0)).ravel() >= 3)]
-        return Table(name, "binary", X.astype(np.int8), table.y[rows], note)
-    if name in WIDE:
-        return getattr(real_data_sets, name)(folder)
-    X, y = load_discrete(name)
-    if len(y) > 2 * MOST:
-        rows = np.random.default_rng(0).permutation(len(y))[:MOST]
-        X, y = X.iloc[rows].reset_index(drop=True), y[rows]
-        enough = np.isin(y, [c for c in np.unique(y) if np.sum(y == c) >= 5])
-        X, y = X[enough].reset_index(drop=True), y[enough]
-    codes = np.stack([np.unique(X[c], return_inverse=True)[1] for c in X], axis=1)
-    return Table(name, "categorical", X, y, "missing is a level", codes)
 
 
 def methods(table):
@@ -192,7 +160,7 @@ def cached(folder, table, name, make):
     """Return what `make` computes, from the cache where it is."""
     path = None if folder is None else folder / f"{table}-{re.sub(r'[^A-Za-z0-9]+', '_', name)}.npz"
     if path is not None and path.exists():
-        with np.load(path) as found:
+        with np.real_table(path) as found:
             return found["log_proba"], float(found["seconds"])
     log_proba, seconds = make()
     if path is not None:
@@ -245,7 +213,7 @@ def slope_of(log_proba, codes):
 
 def evaluate(name, arguments):
     """Return the figures of all methods on one table."""
-    table = load(name)
+    table = real_table(name)
     classes, codes = np.unique(table.y, return_inverse=True)
     wanted = None if arguments.methods is None else arguments.methods.split(";")
     found = {}

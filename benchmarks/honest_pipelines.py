@@ -14,7 +14,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from honest import load
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -29,6 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from honestbayes import HonestClassifier
+from honestbayes.experiments.real_tables import real_table
 
 HERE = Path(__file__).parent / "results"
 TABLES = ("colon", "leukaemia", "lymphoma", "srbct", "words_1", "words_2", "words_3")
@@ -79,7 +79,7 @@ def best_of(found, X, y):
 
 def evaluate(name, repeats):
     """Return the losses of each method by case, averaged over repeats."""
-    table = load(name)
+    table = real_table(name)
     X = np.asarray(table.X.toarray() if hasattr(table.X, "toarray") else table.X, dtype=float)
     y = np.unique(table.y, return_inverse=True)[1]
     found = pipelines()

@@ -11,14 +11,12 @@ stay as they were.
 
 import argparse
 import json
-import os
 import sys
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -29,6 +27,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
 from honestbayes import InteractionClassifier
+from honestbayes.datasets.folder import data_folder
+from honestbayes.experiments.real_tables import discrete
 from honestbayes.metrics import summarise
 
 MOST = 500
@@ -54,21 +54,7 @@ HERE = Path(__file__).parent / "results"
 
 def load(name):
     """Return columns of texts, and classes."""
-    folder = Path(os.environ["HONESTBAYES_DATA"]) / "discrete"
-    names = [f"{name}_train", f"{name}_test"] if name.startswith("monks") else [name]
-    frames = [pd.read_csv(folder / f"{n}.csv.gz", dtype=str, keep_default_na=False) for n in names]
-    table = pd.concat(frames, ignore_index=True).drop(columns="split", errors="ignore")
-    if name.startswith("monks"):
-        table = table.drop_duplicates(ignore_index=True)  # the test file holds every case
-    # Nursery has a class of two cases, which cannot be in all folds.
-    table = table[table.groupby("class")["class"].transform("size") >= 3]
-    X, y = table.drop(columns="class"), table["class"].to_numpy(dtype=object)
-    if name == "dna_statlog":  # three flags for each position: one column of bases
-        bits = X.to_numpy().reshape(len(X), -1, 3)
-        words = ["".join(bits[i, j]) for i in range(len(X)) for j in range(bits.shape[1])]
-        X = pd.DataFrame(np.array(words).reshape(len(X), -1)).rename(columns=lambda j: f"p{j + 1}")
-    constant = [column for column in X if X[column].nunique() == 1]
-    return X.drop(columns=constant), y.astype(str)
+    return discrete(data_folder(None, name), name)
 
 
 def methods(name):

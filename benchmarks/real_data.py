@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 from real_data_methods import ESTIMATORS, REFERENCE, SEE_ALL, SEED, methods
-from real_data_sets import TABLES
 from scipy.stats import t
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -29,6 +28,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 import honestbayes
 from honestbayes.evaluation import Evaluation, compare, cross_validate
+from honestbayes.experiments.real_tables import TABLES
 from honestbayes.metrics import summarise
 
 FOLDS = 5

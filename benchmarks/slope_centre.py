@@ -17,11 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from honest import load
 from honest_simulated import TRUTHS
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB
+from honestbayes.experiments.real_tables import real_table
 from honestbayes.models.shared.held_out import held_out_folds, repeats_of_folds
 from honestbayes.models.shared.layer import EFFECTIVE_SHARE, fit_layer
 from honestbayes.models.shared.parts import TrainingLabels, held_out_evidence
@@ -106,7 +106,7 @@ def row(model, X, y, X_new, y_new):
 def real_rows(repeats):
     """Yield the rows of each table and model."""
     for name in TABLES:
-        table = load(name)
+        table = real_table(name)
         X = table.X.toarray() if hasattr(table.X, "toarray") else np.asarray(table.X)
         codes = np.unique(table.y, return_inverse=True)[1]
         folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=repeats, random_state=0)

@@ -18,9 +18,9 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.preprocessing import StandardScaler
 
 from honestbayes.evaluation import cross_validate
-from honestbayes.evaluation.peers import FREQUENCIES, PEERS, Task, peers_for
+from honestbayes.evaluation.peers import FREQUENCIES, PEERS, Task, logistic, peers_for
 from honestbayes.evaluation.peers.centroids import shrunken_scores
-from honestbayes.evaluation.peers.logistic import L2Logistic, principal_axes
+from honestbayes.evaluation.peers.logistic import L1Logistic, L2Logistic, principal_axes
 from honestbayes.evaluation.peers.multinomial import (
     Linear,
     indicators,
@@ -115,6 +115,23 @@ def test_on_iris_the_l1_logistic_is_multinomial_and_not_one_against_the_rest():
         score[name] = result.summary().log_score.value
     # One class against the rest has 0.22.
     assert max(score.values()) < 0.15
+
+
+@pytest.mark.parametrize("weaker", [2.0, 10.0])
+def test_many_cells_of_two_classes_have_the_solution_of_liblinear(weaker, monkeypatch):
+    X, y = wide(n=80, p=300, n_classes=2)
+    flags = (X > 0).astype(np.int8)
+    monkeypatch.setattr(logistic, "WEAKER_PENALTIES", np.array([weaker]))
+    monkeypatch.setattr(logistic, "EVEN_WEAKER", np.array([]))  # of more classes
+    few = L1Logistic().fit(flags, y)
+    monkeypatch.setattr(logistic, "MANY_CELLS", 0)
+    many = L1Logistic().fit(flags, y)
+    assert few.linear_ is None
+    assert many.linear_ is not None
+    # liblinear stops early, and penalises the intercept a little.
+    np.testing.assert_allclose(many.predict_proba(flags), few.predict_proba(flags), atol=0.02)
+    filled = L1Logistic().fit(flags.astype(float), y)  # medians are looked for, none is needed
+    np.testing.assert_array_equal(filled.predict_proba(flags), many.predict_proba(flags))
 
 
 def test_rotated_columns_have_the_same_l2_solution():

@@ -1,20 +1,33 @@
-"""The real tables of `real_data.py`, read from the folder HONESTBAYES_DATA.
+"""The real tables of comparisons, read from the folder of real data.
 
-Nothing here looks at the class, except to read it.
+Nothing here looks at the class, except to read it and to keep a class of a few cases in every fold.
 """
+
+from __future__ import annotations
 
 import gzip
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from honestbayes.datasets.folder import data_folder
+from honestbayes.sources.kinds import Kind
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
 LEAST_MESSAGES = 3
 """A word counts as a feature where so many messages have it."""
+
+MOST = 1000
+"""Cases that are drawn from a table with more than twice as many."""
+
+FEWEST = 5
+"""Cases of a class, so that it can be in all folds."""
 
 
 @dataclass(frozen=True)
@@ -28,26 +41,55 @@ class Table:
     kind : {"real", "binary", "categorical"}
         What the features are.
     X : array, sparse matrix or frame, shape (n, p)
-        Features as SelectiveXNB takes them; missing cells of a frame are None.
+        Features as our models take them; missing cells of a frame are None.
     y : ndarray, shape (n,)
         Labels.
     note : str
         What was done to the data.
     codes : ndarray of int or None, shape (n, p)
         For methods that know no missing cells: levels as numbers, missing as a level of its own.
+    truth : ndarray of shape (n, C), or None
+        The true probabilities of the classes, where the data were simulated.
     """
 
     name: str
-    kind: str
-    X: object = field(repr=False)
-    y: np.ndarray = field(repr=False)
+    kind: Kind
+    X: Any = field(repr=False)
+    y: AnyArray = field(repr=False)
     note: str
-    codes: np.ndarray | None = field(default=None, repr=False)
+    codes: IntArray | None = field(default=None, repr=False)
+    truth: FloatArray | None = field(default=None, repr=False)
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        return self.X.shape[1]
+        return int(self.X.shape[1])
+
+
+def leukaemia(folder: Path) -> Table:
+    """Read Golub et al. (1999)."""
+    return _expression(folder, "leukaemia", "golub_3051")
+
+
+def colon(folder: Path) -> Table:
+    """Read Alon et al. (1999), intensities."""
+    return _expression(folder, "colon", "colon_alon")
+
+
+def lymphoma(folder: Path) -> Table:
+    """Read Alizadeh et al. (2000), three classes."""
+    return _expression(folder, "lymphoma", "lymphoma")
+
+
+def srbct(folder: Path) -> Table:
+    """Read Khan et al. (2001), four classes, training and test samples together."""
+    note = "training and test samples of the paper together"
+    return _expression(folder, "srbct", "khan_srbct", note)
+
+
+def _expression(folder: Path, name: str, file: str, note: str = "as they are") -> Table:
+    with np.load(folder / f"{file}.npz") as found:
+        return Table(name, "real", found["X"].astype(float), found["y"], note)
 
 
 def prostate(folder: Path) -> Table:
@@ -55,19 +97,6 @@ def prostate(folder: Path) -> Table:
     with np.load(folder / "singh_prostate.npz") as file:
         X = np.log2(np.maximum(file["X"].astype(float), 10.0))
         return Table("prostate", "real", X, file["y"], "log2 of intensities, floored at 10")
-
-
-def lymphoma(folder: Path) -> Table:
-    """Read Alizadeh et al. (2000), three classes."""
-    with np.load(folder / "lymphoma.npz") as file:
-        return Table("lymphoma", "real", file["X"].astype(float), file["y"], "as they are")
-
-
-def srbct(folder: Path) -> Table:
-    """Read Khan et al. (2001), four classes, training and test samples together."""
-    with np.load(folder / "khan_srbct.npz") as file:
-        note = "training and test samples of the paper together"
-        return Table("srbct", "real", file["X"].astype(float), file["y"], note)
 
 
 def dorothea(folder: Path) -> Table:
@@ -111,7 +140,7 @@ def _categorical(folder: Path, name: str, file: str, note: str) -> Table:
     return Table(name, "categorical", X, y, note, codes)
 
 
-def _codes(column: pd.Series) -> np.ndarray:
+def _codes(column: pd.Series[Any]) -> IntArray:
     codes, levels = pd.factorize(column, sort=True)
     return np.where(codes < 0, len(levels), codes)
 
@@ -136,3 +165,54 @@ TABLES = {
     reader.__name__: reader
     for reader in (prostate, lymphoma, srbct, dorothea, sms_spam, dna_statlog, mushroom, vote)
 }
+"""The whole tables, as they come."""
+
+
+def discrete(folder: Path, name: str) -> tuple[pd.DataFrame, AnyArray]:
+    """Return columns of texts, and classes."""
+    names = [f"{name}_train", f"{name}_test"] if name.startswith("monks") else [name]
+    frames = [
+        pd.read_csv(folder / "discrete" / f"{n}.csv.gz", dtype=str, keep_default_na=False)
+        for n in names
+    ]
+    table = pd.concat(frames, ignore_index=True).drop(columns="split", errors="ignore")
+    if name.startswith("monks"):
+        table = table.drop_duplicates(ignore_index=True)  # the test file holds every case
+    # Nursery has a class of two cases, which cannot be in all folds.
+    table = table[table.groupby("class")["class"].transform("size") >= 3]
+    X, y = table.drop(columns="class"), table["class"].to_numpy(dtype=object)
+    if name == "dna_statlog":  # three flags for each position: one column of bases
+        bits = X.to_numpy().reshape(len(X), -1, 3)
+        words = ["".join(bits[i, j]) for i in range(len(X)) for j in range(bits.shape[1])]
+        X = pd.DataFrame(np.array(words).reshape(len(X), -1)).rename(columns=lambda j: f"p{j + 1}")
+    constant = [column for column in X if X[column].nunique() == 1]
+    return X.drop(columns=constant), y.astype(str)
+
+
+def real_table(name: str) -> Table:
+    """Return a table of a comparison by name.
+
+    Of messages and molecules ("words_1", "dorothea_2") some cases are drawn, by the number in the
+    name; of tables with more than 2,000 cases 1,000.
+    """
+    folder = data_folder(None, name)
+    readers = {f.__name__: f for f in (leukaemia, colon, prostate, lymphoma, srbct)}
+    if name in readers:
+        return readers[name](folder)
+    if name.startswith(("words", "dorothea")):
+        kind, seed = name.split("_")
+        table = (sms_spam if kind == "words" else dorothea)(folder)
+        size = 200 if kind == "words" else 300
+        rows = np.random.default_rng(int(seed)).permutation(table.y.size)[:size]
+        X, note = table.X[rows], f"{size} cases drawn, sample {seed}"
+        if kind == "words":  # words of three of these messages or more
+            X = X[:, np.flatnonzero(np.asarray(X.sum(axis=0)).ravel() >= LEAST_MESSAGES)]
+        return Table(name, "binary", X.astype(np.int8), table.y[rows], note)
+    X, y = discrete(folder, name)
+    if len(y) > 2 * MOST:
+        rows = np.random.default_rng(0).permutation(len(y))[:MOST]
+        X, y = X.iloc[rows].reset_index(drop=True), y[rows]
+        enough = np.isin(y, [c for c in np.unique(y) if np.sum(y == c) >= FEWEST])
+        X, y = X[enough].reset_index(drop=True), y[enough]
+    codes = np.stack([np.unique(X[c], return_inverse=True)[1] for c in X], axis=1)
+    return Table(name, "categorical", X, y, "missing is a level", codes)

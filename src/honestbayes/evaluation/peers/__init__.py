@@ -20,8 +20,17 @@ from honestbayes.evaluation.peers.naive_bayes import (
     temperature_naive_bayes,
 )
 from honestbayes.evaluation.peers.task import Task
+from honestbayes.evaluation.peers.venn_abers import venn_abers_naive_bayes
 
-__all__ = ["FREQUENCIES", "PEERS", "InnerFolds", "Peer", "Task", "peers_for"]
+__all__ = [
+    "FREQUENCIES",
+    "FURTHER_PEERS",
+    "PEERS",
+    "InnerFolds",
+    "Peer",
+    "Task",
+    "peers_for",
+]
 
 FREQUENCIES = "class frequencies alone"
 
@@ -121,9 +130,23 @@ PEERS = (
         make=lambda _: DummyClassifier(strategy="prior"),
     ),
 )
-"""All peers, in the order of the report."""
+"""The peers of reports, in their order."""
+
+FURTHER_PEERS = (
+    Peer(
+        name="scikit-learn NB, Venn-Abers",
+        phrase=(
+            "the same naive Bayes, its held-out scores in five folds made probabilities by cross "
+            "Venn-Abers prediction (Vovk, Petej and Fedorova, 2015)"
+        ),
+        make=venn_abers_naive_bayes,
+        selects=True,
+    ),
+)
+"""Peers of the stored comparisons that reports do without, for their time."""
 
 
-def peers_for(task: Task) -> dict[str, Any]:
+def peers_for(task: Task, *, further: bool = False) -> dict[str, Any]:
     """Return the estimators of the peers that suit a table, by name."""
-    return {peer.name: peer.make(task) for peer in PEERS if peer.suits(task)}
+    wanted = (*PEERS, *FURTHER_PEERS) if further else PEERS
+    return {peer.name: peer.make(task) for peer in wanted if peer.suits(task)}

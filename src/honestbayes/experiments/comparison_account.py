@@ -1,0 +1,196 @@
+"""What the comparisons say: tables, figures, and for whom the correction pays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from honestbayes.experiments.comparison import (
+    CALIBRATED,
+    CORRECTED,
+    HONEST,
+    OURS,
+    UNCORRECTED,
+)
+from honestbayes.experiments.comparison_figures import (
+    draw_correction,
+    draw_honesty,
+    draw_scores,
+    draw_seconds,
+)
+from honestbayes.experiments.comparison_results import Results
+from honestbayes.experiments.experiment import Account, Cell, Picture, Run, Table
+
+SHOWN = {
+    "log_score": "log score",
+    "brier": "Brier score",
+    "calibration_error": "calibration error",
+    "calibration_error_by_luck": "of that, luck",
+    "expected_error": "expected error",
+    "actual_error": "actual error",
+}
+
+
+def account(done: Sequence[Run], *, new_tables: bool) -> Account:
+    """Return tables, figures and a conclusion.
+
+    Parameters
+    ----------
+    done : sequence of Run
+        Runs of one method on one table and one division into folds.
+    new_tables : bool
+        Whether each repeat drew another table, or only other folds of the same cases.
+    """
+    results = Results.of(done)
+    bars = (
+        "two standard errors over tables drawn anew"
+        if new_tables
+        else "two standard deviations over divisions into folds (the cases are the same, so that "
+        "other cases would vary more)"
+    )
+    pictures = [
+        Picture(
+            "log_score",
+            f"Whose probabilities are best? Log scores of held-out cases, lower is better. Bars: "
+            f"{bars}. Filled: ours; a number at the edge is beyond it.",
+            lambda: draw_scores(results, new_tables),
+        ),
+        Picture(
+            "honesty",
+            "Who knows how often it is wrong? Expected and actual error rates, a point for each "
+            "table. Above the line: more errors than were claimed.",
+            lambda: draw_honesty(results),
+        ),
+        Picture(
+            "correction",
+            "For whom does the correction pay? Log score of naive Bayes without the correction "
+            f"minus with it, by table; right of 0 it pays. Bars: {bars}.",
+            lambda: draw_correction(results, new_tables),
+        ),
+        Picture(
+            "seconds",
+            "What does it cost? Processor seconds to fit and predict one fold.",
+            lambda: draw_seconds(results),
+        ),
+    ]
+    if new_tables:
+        pictures.append(
+            Picture(
+                "distance",
+                "How far from the truth? Mean distance of P(class 1) from the true probability.",
+                lambda: draw_scores(results, new_tables, "distance"),
+            )
+        )
+    return Account(
+        conclusion="\n\n".join(conclusion(results)),
+        tables=(_by_method(results), _by_table(results, new_tables)),
+        pictures=tuple(pictures),
+    )
+
+
+def _by_method(results: Results) -> Table:
+    """Average over the tables that a method suits; its score minus HonestClassifier's there."""
+    rows: list[Mapping[str, Cell]] = []
+    for method in results.methods():
+        there = [t for t in results.tables if (t, method) in results.runs]
+        means = {
+            name: float(np.mean([results.mean(name, t, method) for t in there])) for name in SHOWN
+        }
+        behind = [results.difference(t, method, HONEST)[0] for t in there]
+        seconds = float(np.mean([results.mean("seconds", t, method) for t in there]))
+        row: dict[str, Cell] = {"method": method, "tables": len(there)}
+        row["log score minus HonestClassifier's"] = float(np.mean(behind))
+        row["tables where HonestClassifier is better"] = sum(gap > 0 for gap in behind)
+        rows.append(row | {SHOWN[name]: means[name] for name in SHOWN} | {"seconds": seconds})
+    return Table("methods", "Averages over the tables that each method suits", rows)
+
+
+def _by_table(results: Results, new_tables: bool) -> Table:
+    rows: list[Mapping[str, Cell]] = []
+    for table in results.tables:
+        for method in sorted(
+            results.methods(table), key=lambda m: results.mean("log_score", table, m)
+        ):
+            found = results.runs[table, method]
+            logs = results.of_all("log_score", table, method)
+            row: dict[str, Cell] = {
+                "table": table,
+                "cases": found[0]["n_cases"],
+                "columns": found[0]["n_features"],
+                "classes": found[0]["n_classes"],
+                "method": method,
+            }
+            for name, word in SHOWN.items():
+                row[word] = results.mean(name, table, method)
+                if name == "log_score":
+                    row["its sd over repeats"] = float(logs.std(ddof=1)) if logs.size > 1 else None
+            if new_tables:
+                row["log score of the truth"] = results.mean("log_score_of_truth", table, method)
+                row["distance from the truth"] = results.mean("distance", table, method)
+            rows.append(row | {"seconds": results.mean("seconds", table, method)})
+    return Table("scores", "Scores of held-out cases by table; best log score first", rows)
+
+
+def conclusion(results: Results) -> Iterator[str]:
+    """Say who wins, who is honest, and for whom the correction pays."""
+    peers = [m for m in results.methods() if m not in OURS]
+    best = [
+        min((results.mean("log_score", t, m), m) for m in peers if (t, m) in results.runs)
+        for t in results.tables
+    ]
+    ours = [results.mean("log_score", t, HONEST) for t in results.tables]
+    won = [t for t, (b, _), o in zip(results.tables, best, ours, strict=True) if o <= b]
+    lost = [
+        f"{t} ({m}, by {o - b:.3f})"
+        for t, (b, m), o in zip(results.tables, best, ours, strict=True)
+        if o > b
+    ]
+    beaten = (
+        f" It is behind the best peer on {_listed(lost)}." if lost else " No peer is ahead of it."
+    )
+    yield (
+        f"HonestClassifier has a better log score than every peer on {len(won)} of "
+        f"{len(results.tables)} tables, though the best peer is chosen for each table after the "
+        f"fact.{beaten}"
+    )
+    gaps = {
+        method: float(
+            np.mean(
+                [
+                    results.mean("actual_error", t, method)
+                    - results.mean("expected_error", t, method)
+                    for t in results.tables
+                    if (t, method) in results.runs
+                ]
+            )
+        )
+        for method in results.methods()
+    }
+    told = ", ".join(f"{method} {100 * gap:+.1f}" for method, gap in gaps.items())
+    yield (
+        f"Actual minus expected error, in points, averaged over tables (claims too good where "
+        f"above 0): {told}."
+    )
+    pays: list[str] = []
+    costs: list[str] = []
+    even: list[str] = []
+    for table in results.tables:
+        gap, error = results.difference(table, UNCORRECTED, CORRECTED)
+        sure = not np.isnan(error) and abs(gap) > 2 * error
+        (even if not sure else pays if gap > 0 else costs).append(f"{table} ({gap:+.3f})")
+    yield (
+        "The correction of naive Bayes after selection pays in log score (by more than two "
+        f"standard errors over repeats) on {_listed(pays)}; it costs on {_listed(costs)}; no clear "
+        f"difference on {_listed(even)}."
+    )
+    layer = [t for t in results.tables if results.difference(t, CORRECTED, CALIBRATED)[0] > 0]
+    yield (
+        "It knows nothing of columns that depend on each other. The layer that is learned from "
+        f"held-out cases is for them: it is better than the correction alone on {len(layer)} of "
+        f"{len(results.tables)} tables."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "none" if not names else ", ".join(names)
