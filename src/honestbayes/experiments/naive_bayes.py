@@ -136,8 +136,7 @@ def fit(data: SimulatedData, k: int, method: str, rule: Rule, *, shown: bool) ->
     proba = model.predict_proba(data.X_test)
     seconds = time.perf_counter() - began
     scores = summarise(data.y_test, proba, log_proba=model.predict_log_proba(data.X_test))
-    table = calibration_table(data.y_test, proba[:, 1])
-    return {
+    found = {
         "k": k,
         "method": method,
         "rule": rule,
@@ -146,11 +145,17 @@ def fit(data: SimulatedData, k: int, method: str, rule: Rule, *, shown: bool) ->
         "actual_error": float(scores.actual_error),
         "log_score": float(scores.log_score),
         "squared_error": float(scores.squared_error),
+        "seconds": seconds,
+    }
+    if not shown:
+        return found
+    table = calibration_table(data.y_test, proba[:, 1])
+    return found | {
         "count": table.n,
         "predicted": np.nan_to_num(table.predicted),
         "actual": np.nan_to_num(table.actual),
-        "seconds": seconds,
-    } | ({"density": np.round(model.posterior_.density(GRID), 4)} if shown else {})
+        "density": np.round(model.posterior_.density(GRID), 4),
+    }
 
 
 def correlations(data: SimulatedData) -> dict[str, FloatArray]:
