@@ -1,9 +1,6 @@
-"""Data for models with interactions, and the experiments that use them."""
-
-import json
+"""Data for models with interactions."""
 
 import numpy as np
-import pytest
 
 from honestbayes.datasets import (
     load_genesis,
@@ -12,7 +9,6 @@ from honestbayes.datasets import (
     tic_tac_toe,
     vowels_and_consonants,
 )
-from honestbayes.experiments import interactions
 
 
 def test_letters_become_classes():
@@ -44,25 +40,3 @@ def test_cases_of_a_cauchy_model():
     assert np.array_equal(X, again)
     assert set(np.unique(X)) == {1, 2, 3}
     assert set(np.unique(y)) == {0, 1}
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_experiments_run(tmp_path, capsys, monkeypatch):
-    quick = interactions._settings(quick=True)
-    monkeypatch.setattr(interactions, "ORDERS", {"hmm": (1, 3), "text": (1,)})
-    shorter = {**quick, "n_warmup": 10, "n_samples": 40}
-    monkeypatch.setattr(interactions, "_settings", lambda _: shorter)
-    for name in ("sizes", "text"):
-        interactions.main([str(tmp_path), "--only", name, "--quick"])
-        assert (tmp_path / f"{name}.png").stat().st_size > 1000
-    sizes = json.loads((tmp_path / "sizes.json").read_text())
-    assert all(point["n_groups"] <= point["n_patterns"] for point in sizes)
-    results = json.loads((tmp_path / "text.json").read_text())
-    assert [(row["prior"], row["compressed"]) for row in results] == [
-        ("cauchy", True),
-        ("cauchy", False),
-        ("gaussian", True),
-        ("gaussian", False),
-    ]
-    assert all(0.5 < row["log_score"] < 1.1 for row in results)
-    assert "text cauchy order 1 compressed: 4 of 4" in capsys.readouterr().out

@@ -10,6 +10,7 @@ from honestbayes.datasets import (
 )
 from honestbayes.datasets.kdd98 import MAIL_COST, Donations
 from honestbayes.experiments import kdd98 as experiment
+from honestbayes.experiments.experiment import Run
 
 COLUMNS = ["ODATEDW", "STATE", "MAILCODE", "PEPSTRFL", "INCOME", "FISTDATE", "LASTDATE", "CARDGIFT"]
 COLUMNS += ["RFA_2F", "RFA_2A", "LASTGIFT", "AVGGIFT", "TARGET_B", "TARGET_D", "CONTROLN"]
@@ -72,19 +73,42 @@ def test_official_files_are_read_and_targets_joined_by_number(folder):
     assert learning.X["INCOME"].dtype.kind == "f"
 
 
-def test_the_experiment_runs_on_official_files(folder):
+def test_the_experiment_runs_on_official_files(folder, tmp_path, monkeypatch):
     learning, validation = load_kdd98(folder)
-    rows = experiment.table_3(experiment.OFFICIAL, learning, validation)
-    assert [row.name for row in rows] == [
+    found = experiment.compare(experiment.STUDIES["official"], learning, validation, 20)
+    assert list(found["rows"]) == [
         "7 hand-selected",
         "5 forward",
         "10 forward",
         "5 boosted",
         "all features",
     ]
-    text = experiment.report(experiment.OFFICIAL, [(learning, validation)], None)
-    assert "0.09536" in text
-    assert "mail to everyone" in text
+    assert found["rows"]["5 forward"] == found["forward"][5]
+    share = learning.y.mean()
+    constant = 2 * np.mean((validation.y - share) ** 2)
+    assert found["forward"][0][1] == pytest.approx(constant) == found["boosted"][0][1]
+    errors = np.array(found["forward"])[:, 0]
+    assert errors[1] < errors[0]
+    monkeypatch.setenv("HONESTBAYES_DATA", str(tmp_path))
+    (tmp_path / "kdd98").mkdir()
+    for file in folder.glob("*.txt"):
+        (tmp_path / "kdd98" / file.name).write_bytes(file.read_bytes())
+    settings = experiment.runs("quick")[-1]
+    assert settings["study"] == "official"
+    again = experiment.run(**settings)
+    assert again["rows"] == found["rows"]
+    account = experiment.tell([Run(settings, again, 1.0)])
+    assert "not comparable" not in account.conclusion
+    assert [check.published for check in account.checks][:2] == [0.10089, 0.10111]
+
+
+def test_halves_are_of_different_people_with_as_many_donors(data_folder):
+    people = load_kdd98_sample(data_folder)
+    train, test = experiment.halves(people, 0)
+    assert train.y.size == test.y.size == 9686
+    assert abs(int(train.y.sum()) - int(test.y.sum())) <= 1
+    assert not set(train.X.index) & set(test.X.index)
+    assert not train.X.index.equals(experiment.halves(people, 1)[0].X.index)
 
 
 def test_files_that_do_not_fit_are_refused(folder):

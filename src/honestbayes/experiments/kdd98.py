@@ -1,25 +1,24 @@
-"""Table 3 of Gidofalvi and Zadrozny: few features or all, and whom to mail.
+"""Figures 1 and 2 and table 3 of Gidofalvi and Zadrozny: few features or all, and whom to mail.
 
-    python -m honestbayes.experiments.kdd98 [FOLDER]
-
-FOLDER holds the official files of the KDD-98 contest. Without it the experiment runs on the parts
-of the learning set in the folder that HONESTBAYES_DATA names, halved at random several times: half
-of the people train, the others test. Profits of these halves cannot be compared with the published
-ones, which are of the official test set and of other columns.
+The experiment runs on two parts of the learning set of the KDD-98 contest, halved at random several
+times: half of the people train, the others test. Profits of these halves cannot be compared with
+the published ones, which are of the official test set and of other columns. Where the official
+files are in the folder ``kdd98`` beside the parts, they are used too.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from honestbayes.datasets.folder import DATA_VARIABLE, data_folder
 from honestbayes.datasets.kdd98 import (
     MAIL_COST,
     Donations,
@@ -28,10 +27,24 @@ from honestbayes.datasets.kdd98 import (
     load_kdd98_sample,
 )
 from honestbayes.decisions import decide, mailing_benefits, profit
+from honestbayes.experiments.experiment import (
+    Account,
+    Check,
+    Experiment,
+    Picture,
+    Run,
+    Settings,
+    Size,
+    Table,
+)
 from honestbayes.models.plain import DiscreteNB
+from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy
 from honestbayes.search.boosted import BoostedProbabilitySelector
 from honestbayes.search.forward import ForwardProbabilitySelector
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PUBLISHED = {
     "7 hand-selected": (0.10089, 0.10111, 10083, 9531),
@@ -41,10 +54,15 @@ PUBLISHED = {
     "5 boosted": (0.10349, 0.09540, 7365, 11700),
     "all features": (0.64965, 0.65750, 14355, 10319),
 }
-"""Squared error and profit in dollars on the training and the test set, by method."""
+"""Table 3: squared error and profit in dollars on the training and the test set, by method."""
+
+BEST_NUMBER = 4
+"""Features with which forward selection has its lowest error on the test set (figure 1)."""
 
 NUMBERS = (5, 10, 20)
 BOOSTED = 5
+STEPS = 20
+METHODS = ("forward", "boosted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,48 +84,127 @@ class Study:
     for_gift: tuple[str, ...]
 
 
-OFFICIAL = Study(
-    "the official files",
-    ("INCOME", "FISTDATE", "LASTDATE", "CARDGIFT", "RFA_2F", "RFA_2A", "PEPSTRFL"),
-    ("LASTGIFT", "AVGGIFT"),
-)
-SAMPLE = Study(
-    "19,372 people, 47 columns",
-    (
-        "INCOME_GROUP",
-        "MONTHS_SINCE_FIRST_GIFT",
-        "MONTHS_SINCE_LAST_GIFT",
-        "RECENT_RESPONSE_PROP",
-        "FREQUENCY_STATUS_97NK",
-        "LAST_GIFT_AMT",
-        "PEP_STAR",
+STUDIES = {
+    "sample": Study(
+        "19,372 people, 47 columns",
+        (
+            "INCOME_GROUP",
+            "MONTHS_SINCE_FIRST_GIFT",
+            "MONTHS_SINCE_LAST_GIFT",
+            "RECENT_RESPONSE_PROP",
+            "FREQUENCY_STATUS_97NK",
+            "LAST_GIFT_AMT",
+            "PEP_STAR",
+        ),
+        ("LAST_GIFT_AMT", "LIFETIME_AVG_GIFT_AMT"),
     ),
-    ("LAST_GIFT_AMT", "LIFETIME_AVG_GIFT_AMT"),
-)
-CATEGORICAL = Study(
-    "95,412 people, 20 categorical columns",
-    ("DOMAIN_A", "HOMEOWNR", "GENDER", "RFA_2A", "MDMAUD_F", "MDMAUD_A", "PEPSTRFL"),
-    ("RFA_2A",),
-)
+    "categorical": Study(
+        "95,412 people, 20 categorical columns",
+        ("DOMAIN_A", "HOMEOWNR", "GENDER", "RFA_2A", "MDMAUD_F", "MDMAUD_A", "PEPSTRFL"),
+        ("RFA_2A",),
+    ),
+    "official": Study(
+        "the official files",
+        ("INCOME", "FISTDATE", "LASTDATE", "CARDGIFT", "RFA_2F", "RFA_2A", "PEPSTRFL"),
+        ("LASTGIFT", "AVGGIFT"),
+    ),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One method.
+def runs(size: Size) -> list[Settings]:
+    """Return a run for each half of each part, and one for the official files if they are there."""
+    if size == "toy":
+        return [
+            {"study": study, "half": half, "steps": 6, "people": 1500}
+            for study in ("sample", "categorical")
+            for half in range(2)
+        ]
+    found: list[Settings] = [
+        {"study": study, "half": half, "steps": STEPS, "people": None}
+        for study in ("sample", "categorical")
+        for half in range(2 if size == "quick" else 10)
+    ]
+    folder = os.environ.get(DATA_VARIABLE)
+    if folder and (Path(folder) / "kdd98" / "cup98LRN.txt").is_file():
+        found.append({"study": "official", "half": 0, "steps": STEPS, "people": None})
+    return found
 
-    Attributes
-    ----------
-    name : str
-        Which.
-    error : tuple of (float, float)
-        Squared error, summed over both classes, of training and test people.
-    profit : tuple of (float, float)
-        Dollars, of training and test people.
+
+def run(study: str, half: int, steps: int, people: int | None) -> dict[str, Any]:
+    """Select features and measure models on one pair of training and test people."""
+    if study == "official":
+        train, test = load_kdd98(data_folder(None, "cup98LRN.txt") / "kdd98")
+    else:
+        load: Callable[[], Donations] = (
+            load_kdd98_sample if study == "sample" else load_kdd98_categorical
+        )
+        train, test = halves(load(), half, people)
+    return compare(STUDIES[study], train, test, steps)
+
+
+def halves(people: Donations, half: int, number: int | None = None) -> tuple[Donations, Donations]:
+    """Return random halves with as many donors each, of all people or of so many."""
+    size = 0.5 if number is None else number // 2
+    splitter = StratifiedShuffleSplit(1, train_size=size, test_size=size, random_state=half)
+    train, test = next(splitter.split(np.zeros((people.y.size, 1)), people.y))
+    return people.take(train), people.take(test)
+
+
+def compare(study: Study, train: Donations, test: Donations, steps: int) -> dict[str, Any]:
+    """Compute the curves of figures 1 and 2 and the rows of table 3.
+
+    Returns
+    -------
+    dict
+        For each method and number of steps (``forward``, ``boosted``), and for each row of the
+        table (``rows``): squared error of training and test people, and profit of both.
     """
+    gifts = [estimate_gift(train, people, study.for_gift) for people in (train, test)]
+    words = (train.X, train.y, train.sample_weight)
+    steps = min(steps, train.X.shape[1])
+    taken = {
+        "forward": ForwardProbabilitySelector(n_features_to_select=steps).fit(*words).path_.feature,
+        "boosted": BoostedProbabilitySelector(n_rounds=steps).fit(*words).path_.feature,
+    }
+    known: dict[tuple[int, ...], list[float]] = {}
 
-    name: str
-    error: tuple[float, float]
-    profit: tuple[float, float]
+    def measured(columns: IntArray) -> list[float]:
+        key = tuple(dict.fromkeys(columns.tolist()))  # boosting may take a feature again
+        if key not in known:
+            known[key] = _measured(train, test, gifts, list(key))
+        return known[key]
+
+    curves = {
+        method: [measured(order[:number]) for number in range(steps + 1)]
+        for method, order in taken.items()
+    }
+    by_hand = np.array([train.X.columns.get_loc(name) for name in study.by_hand])
+    rows = {f"{by_hand.size} hand-selected": measured(by_hand)}
+    rows |= {f"{n} forward": curves["forward"][n] for n in NUMBERS if n <= steps}
+    rows[f"{BOOSTED} boosted"] = curves["boosted"][BOOSTED]
+    rows["all features"] = measured(np.arange(train.X.shape[1]))
+    return {
+        **curves,
+        "distinct": [len(set(taken["boosted"][:number].tolist())) for number in range(steps + 1)],
+        "first": [str(train.X.columns[j]) for j in taken["forward"][:BOOSTED]],
+        "rows": rows,
+        "everyone": [mail_everyone(people) for people in (train, test)],
+    }
+
+
+def _measured(
+    train: Donations, test: Donations, gifts: Sequence[FloatArray], columns: list[int]
+) -> list[float]:
+    """Return squared errors of training and test people, then profits of both."""
+    if columns:
+        model = DiscreteNB().fit(train.X.iloc[:, columns], train.y, train.sample_weight)
+        proba = [model.predict_proba(people.X.iloc[:, columns]) for people in (train, test)]
+    else:
+        share = float(np.average(train.y, weights=train.sample_weight))
+        proba = [np.tile([1 - share, share], (people.y.size, 1)) for people in (train, test)]
+    pairs = [evaluate(p, people, gift)
+             for p, people, gift in zip(proba, (train, test), gifts, strict=True)]  # fmt: skip
+    return [error for error, _ in pairs] + [gained for _, gained in pairs]
 
 
 def estimate_gift(train: Donations, people: Donations, columns: Sequence[str]) -> FloatArray:
@@ -120,7 +217,7 @@ def estimate_gift(train: Donations, people: Donations, columns: Sequence[str]) -
     numbers = known.select_dtypes("number").columns
     texts = [name for name in columns if name not in numbers]
 
-    def design(X: Any) -> FloatArray:
+    def design(X: Any) -> AnyArray:
         parts = [X[numbers].fillna(known.loc[donors, numbers].mean()).to_numpy(dtype=float)]
         for name in texts:
             values = sorted(known[name].dropna().unique())[1:]
@@ -129,37 +226,6 @@ def estimate_gift(train: Donations, people: Donations, columns: Sequence[str]) -
 
     model = LinearRegression().fit(design(known[donors]), train.gift[donors])
     return np.asarray(model.predict(design(people.X[list(columns)])), dtype=float)
-
-
-def table_3(
-    study: Study, train: Donations, test: Donations, n_jobs: int | None = None
-) -> list[Row]:
-    """Compute the rows of table 3."""
-    gifts = [estimate_gift(train, people, study.for_gift) for people in (train, test)]
-    most = min(max(NUMBERS), train.X.shape[1])
-    words = (train.X, train.y, train.sample_weight)
-    forward = ForwardProbabilitySelector(n_features_to_select=most, n_jobs=n_jobs).fit(*words)
-    boosted = BoostedProbabilitySelector(n_rounds=BOOSTED, n_jobs=n_jobs).fit(*words)
-    chosen: dict[str, IntArray] = {
-        f"{len(study.by_hand)} hand-selected": np.array(
-            [train.X.columns.get_loc(name) for name in study.by_hand]
-        )
-    }
-    for number in NUMBERS:
-        if number <= most:
-            chosen[f"{number} forward"] = forward.path_.feature[:number]
-    chosen[f"{BOOSTED} boosted"] = boosted.path_.kept
-    chosen["all features"] = np.arange(train.X.shape[1])
-    rows = []
-    for name, columns in chosen.items():
-        model = DiscreteNB().fit(train.X.iloc[:, columns], *words[1:])
-        results = [
-            evaluate(model.predict_proba(people.X.iloc[:, columns]), people, gift)
-            for people, gift in zip((train, test), gifts, strict=True)
-        ]
-        errors, profits = zip(*results, strict=True)
-        rows.append(Row(name, errors, profits))
-    return rows
 
 
 def evaluate(proba: FloatArray, people: Donations, gift: FloatArray) -> tuple[float, float]:
@@ -176,64 +242,152 @@ def mail_everyone(people: Donations) -> float:
     return float(people.sample_weight @ (people.gift - MAIL_COST))
 
 
-def halves(people: Donations, n_times: int) -> list[tuple[Donations, Donations]]:
-    """Return random halves with as many donors each."""
-    splitter = StratifiedShuffleSplit(n_times, test_size=0.5, random_state=0)
-    return [
-        (people.take(train), people.take(test))
-        for train, test in splitter.split(np.zeros((people.y.size, 1)), people.y)
-    ]
+def tell(done: Sequence[Run]) -> Account:
+    """Show the curves and the table of each study, beside what was published."""
+    studies = {
+        name: [run.found for run in done if run.settings["study"] == name]
+        for name in dict.fromkeys(run.settings["study"] for run in done)
+    }
+    return Account(
+        conclusion="\n\n".join(_words(studies)),
+        checks=tuple(_checks(studies["official"])) if "official" in studies else (),
+        tables=tuple(_table(name, found) for name, found in studies.items()),
+        pictures=(
+            Picture(
+                "errors",
+                "Figures 1 and 2: squared error, summed over both classes, of training and test "
+                "people by number of features (forward selection) or rounds (boosted selection, "
+                "which may take a feature again). Average over halves; shaded: from the smallest "
+                "to the largest half. Line: the same probability for all.",
+                lambda: draw(studies),
+            ),
+        ),
+    )
 
 
-def report(study: Study, pairs: Sequence[tuple[Donations, Donations]], n_jobs: int | None) -> str:
-    """Return the table as text: averages over the pairs, and standard errors of the test's."""
-    tables = [table_3(study, *pair, n_jobs) for pair in pairs]
-    lines = [
-        f"{study.name}; training and test set" + (f", {len(pairs)} halves" * (len(pairs) > 1)),
-        f"{'':16s} {'squared error':>28s} {'profit':>28s} {'published (other test set)':>40s}",
-    ]
-    for rows in zip(*tables, strict=True):
-        error = np.array([row.error for row in rows])
-        gained = np.array([row.profit for row in rows])
-        published = PUBLISHED.get(rows[0].name)
-        told = "" if published is None else "{:.5f} {:.5f} {:7,d} {:7,d}".format(*published)
-        lines.append(
-            f"{rows[0].name:16s} {_average(error[:, 0], '.5f')} {_average(error[:, 1], '.5f')} "
-            f"{_average(gained[:, 0], ',.0f')} {_average(gained[:, 1], ',.0f')}   {told}"
+def _checks(found: Sequence[dict[str, Any]]) -> Iterator[Check]:
+    names = ("training error", "test error", "training profit", "test profit")
+    for name in found[0]["rows"]:
+        for place, what in enumerate(names):
+            yield Check(
+                what=f"{name}, {what}",
+                published=PUBLISHED[name][place],
+                ours=[one["rows"][name][place] for one in found],
+                digits=5 if place < 2 else 0,
+                why="not known; how numbers were cut into bins is not printed",
+            )
+
+
+def _rows(found: Sequence[dict[str, Any]], name: str) -> FloatArray:
+    """Return errors and profits of one row of the table, a line for each half."""
+    return np.array([one["rows"][name] for one in found])
+
+
+def _table(study: str, found: Sequence[dict[str, Any]]) -> Table:
+    rows = []
+    for name in found[0]["rows"]:
+        values = _rows(found, name)
+        published = PUBLISHED[name]
+        deviation = values.std(axis=0, ddof=1) if len(found) > 1 else np.zeros(4)
+        rows.append(
+            {
+                "features": name,
+                "training error": f"{values[:, 0].mean():.5f}",
+                "test error": f"{values[:, 1].mean():.5f}",
+                "between halves": f"{deviation[1]:.5f}",
+                "test profit": round(float(values[:, 3].mean())),
+                "profit between halves": round(float(deviation[3])),
+                "published training error": f"{published[0]:.5f}",
+                "published test error": f"{published[1]:.5f}",
+                "published test profit (other people)": published[3],
+            }
         )
-    constant = np.mean([_constant(train, test) for train, test in pairs])
-    everyone = np.mean([mail_everyone(test) for _, test in pairs])
-    lines.append(f"the same probability for all: squared error {constant:.5f} on the test set")
-    lines.append(f"mail to everyone: profit {everyone:,.0f} on the test set")
-    return "\n".join(lines)
+    return Table(
+        study,
+        f"As table 3: {STUDIES[study].name}; averages over {len(found)} halves, standard "
+        "deviations between halves, dollars of one half",
+        rows,
+    )
 
 
-def _average(values: FloatArray, word: str) -> str:
-    """Return an average, with its standard error where there are several values."""
-    text = format(float(values.mean()), word)
-    if values.size > 1:
-        text += f" ({format(float(values.std(ddof=1) / np.sqrt(values.size)), word)})"
-    return text.rjust(18)
+def _words(studies: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    if "official" not in studies:
+        yield (
+            "The official table of the contest is not here. These runs are of two parts of its "
+            "learning set, with other columns and half of the people to test, so the published "
+            "profits are not comparable with ours in any way, and squared errors only roughly: the "
+            "share of donors is the same."
+        )
+    for name, found in studies.items():
+        yield _study_words(name, found)
 
 
-def _constant(train: Donations, test: Donations) -> float:
-    share = float(np.average(train.y, weights=train.sample_weight))
-    return float(2.0 * np.average((test.y - share) ** 2, weights=test.sample_weight))
+def _study_words(name: str, found: Sequence[dict[str, Any]]) -> str:
+    curves = {method: np.array([one[method] for one in found]).mean(axis=0) for method in METHODS}
+    fewest = [int(np.argmin(curves["forward"][:, place])) for place in (0, 1)]
+    none = curves["forward"][0, 1]
+    everyone = np.mean([one["everyone"][1] for one in found])
+    rows = {row: _rows(found, row).mean(axis=0) for row in found[0]["rows"]}
+    boosted = rows[f"{BOOSTED} boosted"][:2]
+    every = rows["all features"]
+    gain = _rows(found, f"{BOOSTED} forward")[:, 3] - [one["everyone"][1] for one in found]
+    distinct = np.mean([one["distinct"][-1] for one in found])
+    return (
+        f"{STUDIES[name].name}. Forward selection has its lowest test error with {fewest[1]} "
+        f"features ({curves['forward'][fewest[1], 1]:.5f}; published: {BEST_NUMBER} features, on "
+        f"the official test set) and its lowest training error with {fewest[0]}; the same "
+        f"probability for all has {none:.5f}. Boosted selection has {boosted[0]:.5f} in training "
+        f"and {boosted[1]:.5f} in the test after {BOOSTED} rounds, and takes {distinct:.1f} "
+        f"different features in {len(found[0]['distinct']) - 1} rounds. With all features the test "
+        f"error is {every[1]:.5f}. {BOOSTED} forward features earn "
+        f"{rows[f'{BOOSTED} forward'][3]:,.0f} dollars of one half, all features {every[3]:,.0f}, "
+        f"and mailing to everyone {everyone:,.0f}; the gain of {BOOSTED} features over everyone is "
+        f"positive in {int(np.sum(gain > 0))} of {len(found)} halves, which share people."
+    )
 
 
-def main() -> None:
-    """Run the experiment and print its tables."""
-    parser = argparse.ArgumentParser(description="Table 3 of Gidofalvi and Zadrozny.")
-    parser.add_argument("folder", nargs="?", help="with the official files of the KDD-98 contest")
-    parser.add_argument("--halves", type=int, default=5, help="random halves of the parts")
-    parser.add_argument("--jobs", type=int, default=None, help="threads")
-    words = parser.parse_args()
-    if words.folder is not None:
-        sys.stdout.write(report(OFFICIAL, [load_kdd98(words.folder)], words.jobs) + "\n")
-        return
-    for study, people in ((SAMPLE, load_kdd98_sample()), (CATEGORICAL, load_kdd98_categorical())):
-        sys.stdout.write(report(study, halves(people, words.halves), words.jobs) + "\n\n")
+def draw(studies: dict[str, list[dict[str, Any]]]) -> Figure:
+    """Draw figures 1 and 2 of each study."""
+    figure, axes = import_pyplot().subplots(
+        len(studies), 2, figsize=(10, 3.6 * len(studies)), layout="constrained", squeeze=False
+    )
+    for row, (name, found) in zip(axes, studies.items(), strict=True):
+        for axis, method in zip(row, METHODS, strict=True):
+            values = np.array([one[method] for one in found])
+            steps = np.arange(values.shape[1])
+            for place, label in enumerate(("training", "test")):
+                style = look(place)
+                axis.plot(
+                    steps, values[:, :, place].mean(axis=0), **style._asdict(), markersize=4,
+                    label=label,
+                )  # fmt: skip
+                low, high = values[:, :, place].min(axis=0), values[:, :, place].max(axis=0)
+                axis.fill_between(steps, low, high, color=style.color, alpha=0.15, linewidth=0)
+            axis.axhline(values[:, 0, 1].mean(), color=GREY, linewidth=0.8, zorder=0)
+            axis.set(
+                title=f"{method} selection, {STUDIES[name].name}",
+                xlabel="features" if method == "forward" else "rounds",
+                ylabel="squared error",
+                xticks=steps[:: max(1, steps.size // 10)],
+            )
+            axis.title.set_size(9.5)
+            axis.legend(frameon=False, fontsize=8)
+            tidy(axis)
+    result: Figure = figure
+    return result
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    name="kdd98",
+    title="Few features or all: whom to mail",
+    source="Gidofalvi and Zadrozny, figures 1 and 2, table 3",
+    question=(
+        "A national veterans organization asked people for donations; a letter costs 0.68 dollars. "
+        "Do few features, chosen by squared error or by boosting, give better probabilities and "
+        "more profit than all?"
+    ),
+    runs=runs,
+    run=run,
+    tell=tell,
+    needs=("kdd98/donor_19372x50.csv.gz", "kdd98/lrn_categorical_95412x22.csv.gz"),
+)

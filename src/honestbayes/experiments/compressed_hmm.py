@@ -1,0 +1,120 @@
+"""Figures 3.7 to 3.9 of the thesis: sequences of a hidden Markov model, compressed and not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from honestbayes.datasets.interactions import simulate_hidden_markov
+from honestbayes.experiments import compressed_models as ours
+from honestbayes.experiments import compressed_words as say
+from honestbayes.experiments.compressed_figures import pictures, sizes_table, table
+from honestbayes.experiments.experiment import Account, Check, Experiment, Run, Settings, Size
+from honestbayes.models.interactions import SequenceClassifier
+from honestbayes.types import AnyArray
+
+N_TRAIN, N_TEST = 500, 5000
+LONGEST = 100
+"""States of a history: models see the last 20; how sizes level off is seen further back."""
+
+ORDERS = (1, 2, 3, 5, 7, 10, 15, 20)
+SINGLE = (5, 10, 15, 20)
+"""Orders of models without compression."""
+
+SIZES = (*range(1, 21), *range(25, LONGEST + 1, 5))
+WATCHED = (10, 12, 15, 17, 20)
+"""Orders whose widths have their autocorrelation drawn."""
+
+RATIO = 0.207
+"""Of compressed to original parameters at order 20 (section 3.4.3)."""
+
+
+def runs(size: Size) -> list[Settings]:
+    """Return runs that count parameters, and runs of models."""
+    seeds = {"toy": 2, "quick": 20, "full": 100}[size]
+    found: list[Settings] = [{"part": "sizes", "seed": seed} for seed in range(seeds)]
+    if size == "toy":
+        return [
+            *found,
+            *ours.model_settings(0, (1, 3), 60, compress=True),
+            *ours.model_settings(0, (3,), 60, compress=False),
+        ]
+    sweeps = 200 if size == "quick" else 2000
+    for seed in range(3):
+        found += ours.model_settings(seed, ORDERS, sweeps, compress=True)
+        found += ours.model_settings(seed, SINGLE, sweeps, compress=False)
+    return found
+
+
+def run(part: str, seed: int, **words: Any) -> dict[str, Any]:
+    """Count parameters by order, or fit one model."""
+    data = simulate_hidden_markov(N_TRAIN + N_TEST, LONGEST + 1, random_state=seed)
+    X, y = data[:, :-1], data[:, -1]
+    if part == "sizes":
+        return ours.sizes(X[:N_TRAIN], SIZES, suffixes=True)
+    return fit(X[:, -20:], y, seed, **words)
+
+
+def fit(
+    X: AnyArray, y: AnyArray, seed: int, order: int, prior: ours.Prior, compress: bool, sweeps: int
+) -> dict[str, Any]:
+    """Fit one model to the first sequences and measure it on the others."""
+    model = SequenceClassifier(
+        order=order, prior=prior, compress=compress, **ours.chain(sweeps, seed)
+    )
+    watched = [o for o in WATCHED if o <= order] or [order]
+    return ours.measure(model, (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:]), watched)
+
+
+def tell(done: Sequence[Run]) -> Account:
+    """Compare models with and without compression."""
+    models = ours.of_part(done, "model")
+    sizes = [run.found for run in ours.of_part(done, "sizes")]
+    first = sizes[0]
+    at = first["orders"].index(20)
+    ratios = [found["groups"][at] / found["patterns"][at] for found in sizes]
+    return Account(
+        conclusion="\n\n".join([_sizes_words(sizes), _predictions(models),
+                                say.of_sampling(models)]),
+        checks=(Check(what="compressed to original parameters, order 20", published=RATIO,
+                      ours=ratios),),
+        tables=(table(models), sizes_table(first)),
+        pictures=pictures(models, first, ("3.7", "3.8", "3.9")),
+    )  # fmt: skip
+
+
+def _sizes_words(sizes: Sequence[dict[str, Any]]) -> str:
+    level = [ours.level_from(found) for found in sizes]
+    ends = [found["groups"][-1] for found in sizes]
+    told = f"In the first of {len(sizes)} data sets {say.of_growth(sizes[0])}"
+    if max(level) < LONGEST:
+        told += (
+            f" Over all data sets the number stays the same from order {min(level)} on at the "
+            f"earliest and {max(level)} at the latest, at {min(ends):,} to {max(ends):,}."
+        )
+    return told
+
+
+def _predictions(models: Sequence[Run]) -> str:
+    return (
+        f"{say.of_predictions(models)} {say.of_both_ways(models)} The thesis says in words: "
+        "better up to order 5, hardly worse beyond, and no difference between compressed and not "
+        "or between the priors."
+    )
+
+
+EXPERIMENT = Experiment(
+    name="compressed-hmm",
+    title="Compressed parameters: sequences of a hidden Markov model",
+    source="Li (2007), sections 3.4.3 and 3.4.4: figures 3.7 to 3.9",
+    question=(
+        "The next state of a binary sequence is predicted from up to 20 states before it, from 500 "
+        "training sequences. How many parameters are left when those that no training sequence "
+        "tells apart are added up, and what becomes of time, chains and predictions? The steps of "
+        "the hidden states stand in a figure whose arrows are not in the text: two are known, the "
+        "others are chosen to fit what is said of them."
+    ),
+    runs=runs,
+    run=run,
+    tell=tell,
+)

@@ -1,0 +1,79 @@
+"""Experiments on subsets, networks and compressed parameters: what their figures rest on."""
+
+from math import comb
+
+import numpy as np
+import pytest
+
+from honestbayes.datasets.interactions import simulate_hidden_markov
+from honestbayes.experiments import (
+    compressed_models,
+    compressed_sizes,
+    compressed_text,
+    networks,
+    subsets,
+)
+from honestbayes.experiments.experiment import Run
+
+
+def test_enumerated_sizes_are_those_of_formulas():
+    for p in (9, 10):
+        sizes, _ = subsets.by_enumeration("subsets", p, 0.0)
+        assert sizes == pytest.approx([comb(p, k) / 2**p for k in range(p + 1)])
+    sizes, scores = subsets.by_enumeration("sizes", 10, subsets.GAIN)
+    # Five of ten are useful, so that a subset of k has k / 2 of them on average.
+    expected = 0.5 + 0.04 * np.arange(11)
+    assert sizes == pytest.approx(expected / expected.sum())
+    assert scores.sum() == pytest.approx(1)
+
+
+def test_the_printed_equation_is_right_where_the_score_is_constant(monkeypatch):
+    target, _ = subsets.by_enumeration("sizes", 10, subsets.GAIN)
+    away = 0.5 * np.abs(subsets.as_printed() - target).sum()
+    assert 0.002 < away < 0.02
+    monkeypatch.setattr(subsets, "GAIN", 0.0)
+    assert subsets.as_printed() == pytest.approx(np.full(11, 1 / 11))
+
+
+def test_proposals_alone_give_every_size_a_fifth(monkeypatch):
+    monkeypatch.setattr(networks, "N_ITERATIONS", 100_000)
+    found = networks.without_data(np.random.default_rng(0))
+    sizes = np.zeros(5)
+    for name, count in found.items():
+        sizes[len(name)] += count
+    assert sizes / sizes.sum() == pytest.approx(np.full(5, 0.2), abs=0.02)
+    assert networks.figures({"": 10, "ABDE": 20, "A": 30})["next"] == 30
+
+
+def test_groups_of_suffixes_are_found_by_their_text():
+    X = np.array([list("CCV"), list("_CC"), list("VCC"), list("VC_")])
+    groups = compressed_text.groups_by_suffix(X)
+    # "CC" comes before two windows that differ before it; "V" and "CV" are of one window.
+    assert groups["C"] == groups["CC"] != groups["_CC"] != groups["VCC"]
+    assert groups["V"] == groups["CV"] == groups["CCV"]
+
+
+def test_sizes_level_off_at_two_for_each_sequence():
+    X = simulate_hidden_markov(50, 80, random_state=0)
+    found = compressed_models.sizes(X, (1, 5, 40, 60, 80), suffixes=True)
+    assert found["groups"][-1] == found["groups"][-2] <= 99
+    assert found["patterns"][-1] - found["patterns"][-2] == 50 * 20
+    assert compressed_models.level_from(found) <= 60
+
+
+def test_listed_patterns_are_those_of_the_search():
+    done = compressed_sizes.run("order, 3 levels", [[40, 4, 3, o] for o in (1, 2, 3, 4)], 0)
+    assert done["listed"] == done["groups"][-1]
+    run = Run({"points": [[40, 4, 3, o] for o in (1, 2, 3, 4)]}, {"groups": [5, 9, 9, 9]}, 0.0)
+    assert compressed_sizes.level_orders([run]) == [2]
+
+
+def test_models_of_other_data_are_not_averaged():
+    def model(seed, compress, order=3):
+        settings = {"seed": seed, "compress": compress, "order": order, "prior": "cauchy"}
+        return Run(settings, {"log_score": float(seed + order)}, 0.0)
+
+    models = [model(0, True), model(0, False), model(1, True), model(0, True, order=9)]
+    assert compressed_models.complete(models) == [models[0], models[1], models[3]]
+    # Order 9 ran on one data set, order 3 on two.
+    assert compressed_models.best(models, "cauchy") == (3, 3.5)
