@@ -8,6 +8,8 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx_gallery.sorting import ExplicitOrder
 
+from honestbayes.experiments.pages import write_docs
+
 project = "honestbayes"
 author = "The honestbayes developers"
 copyright = author
@@ -96,5 +98,12 @@ def skip_what_others_document(
     return skip if (getattr(obj, "__module__", None) or OURS).startswith(OURS) else True
 
 
+def write_results(_app: Sphinx) -> None:
+    """Make the pages of results from the stored runs."""
+    here = Path(__file__).parent
+    write_docs(here / "results", here / "generated" / "results")
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("builder-inited", write_results)
     app.connect("autodoc-skip-member", skip_what_others_document)

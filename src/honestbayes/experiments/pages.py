@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from honestbayes.experiments.catalogue import experiments
 from honestbayes.experiments.experiment import Account, Cell, Check, Experiment, Run, Table
+from honestbayes.experiments.running import stored as stored_runs
 from honestbayes.plots.drawing import import_pyplot
 
 Markup = Literal["md", "rst"]
@@ -49,6 +51,46 @@ def draw(account: Account, folder: Path, formats: Sequence[str]) -> None:
                     metadata={"Date": None} if kind == "svg" else None,
                 )
         pyplot.close(figure)
+
+
+def write_docs(stored: Path, folder: Path) -> None:
+    """Write the pages of the documentation from stored runs, and a table of all of them.
+
+    Parameters
+    ----------
+    stored : Path
+        Folder of the files that :func:`honestbayes.experiments.running.store` wrote.
+    folder : Path
+        Where to write ``NAME.rst``, figures, and ``all.inc``.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[Mapping[str, Cell]] = []
+    names: list[str] = []
+    for one in experiments():
+        path = stored / f"{one.name}.json"
+        if not path.exists():
+            continue
+        runs = stored_runs(path, one)
+        account = one.tell(runs)
+        (folder / one.name).mkdir(exist_ok=True)
+        draw(account, folder / one.name, ("png",))
+        page = page_of(one, account, runs, "rst", images=f"{one.name}/")
+        (folder / f"{one.name}.rst").write_text(page, encoding="utf-8")
+        held = sum(check.holds for check in account.checks)
+        names.append(one.name)
+        rows.append(
+            {
+                "experiment": f":doc:`{one.title} </generated/results/{one.name}>`",
+                "source": one.source,
+                "published figures that agree": f"{held} of {len(account.checks)}"
+                if account.checks
+                else "",
+            }
+        )
+    table = Table("all", "Experiments, and how many of the published figures agree", rows)
+    there = "\n".join(f"   /generated/results/{name}" for name in names)
+    tree = f".. toctree::\n   :hidden:\n\n{there}"
+    (folder / "all.inc").write_text(f"{_table(table, 'rst')}\n\n{tree}\n", encoding="utf-8")
 
 
 def page_of(
