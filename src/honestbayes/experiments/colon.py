@@ -247,7 +247,7 @@ def _tests(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> Table:
             for number in range(len(found))
         ]
     return Table(
-        "tests", "In how many groups the correction is better, and paired t tests", rows, digits=5
+        "tests", "In how many groups the correction is better, and paired t tests", rows, digits=7
     )
 
 

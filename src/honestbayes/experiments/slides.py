@@ -81,7 +81,7 @@ def runs(size: Size) -> list[Settings]:
     numbers = [1, 10, 400] if toy else list(SECONDS)
     return [
         {"seed": seed, "n_test": 200 if toy else 600, "numbers": numbers, "shown": numbers[-2]}
-        for seed in range({"toy": 2, "quick": 20, "full": 100}[size])
+        for seed in range({"toy": 2, "quick": 20, "full": 50}[size])
     ]
 
 

@@ -56,7 +56,7 @@ def runs(size: Size) -> list[Settings]:
     return [
         {"seed": seed, "prior": prior, "n_groups": n_groups, "width": width}
         for prior in PRIORS
-        for seed in range({"toy": 1, "quick": 5, "full": 30}[size])
+        for seed in range({"toy": 1, "quick": 4, "full": 20}[size])
     ]
 
 
