@@ -14,6 +14,15 @@ MODULES = {
     "slides": "slides",
     "slides-colon": "slides_colon",
     "mixture": "mixture",
+    "compressed-hmm": "compressed_hmm",
+    "compressed-text": "compressed_text",
+    "compressed-sizes": "compressed_sizes",
+    "compressed-cauchy": "compressed_cauchy",
+    "kdd98": "kdd98",
+    "subsets": "subsets",
+    "networks": "networks",
+    "real-tables": "comparison_real",
+    "simulated-tables": "comparison_simulated",
 }
 """Name of each experiment, and the module that holds its record."""
 
