@@ -52,7 +52,7 @@ VARIED = {"levels": 2, "features": 1, "order": 3}
 
 def runs(size: Size) -> list[Settings]:
     """Return a run for each study and data set."""
-    seeds = {"toy": 2, "quick": 10, "full": 50}[size]
+    seeds = {"toy": 2, "quick": 5, "full": 20}[size]
     return [
         {"study": study, "points": points[:4] if size == "toy" else points, "seed": seed}
         for study, points in STUDIES.items()

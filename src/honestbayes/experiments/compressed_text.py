@@ -130,7 +130,7 @@ def tell(done: Sequence[Run]) -> Account:
                 f"In the 1,000 windows {say.of_growth(sizes)}",
                 f"{say.of_predictions(first)} {_priors(first)} {say.of_both_ways(first)}",
                 say.of_sampling(first),
-                f"At order {order}: {say.of_medians(first)} {_traces(traces)}",
+                f"At order {order} {say.of_medians(first)} {_traces(traces)}",
             ]
         ),
         tables=(table(first), sizes_table(sizes), _trace_table(traces)),
@@ -146,7 +146,7 @@ def tell(done: Sequence[Run]) -> Account:
                 "traces",
                 f"Figure 3.14: draws of three compressed parameters at order {order}, three chains "
                 "each. V: vowel, C: consonant, _: other; the state after the colon is predicted. "
-                "Beyond 10 the scale is logarithmic.",
+                "Where draws go far, the scale is logarithmic beyond 10.",
                 lambda: draw_traces(traces),
             ),
         ),
@@ -202,6 +202,10 @@ def _trace_table(traces: _Traces) -> Table:
 def draw_traces(traces: _Traces) -> Figure:
     """Draw the traces, a row for each parameter and a column for each prior."""
     names = list(traces["cauchy"][0])
+    far = {
+        name: max(np.abs(chain[name]).max() for chains in traces.values() for chain in chains)
+        for name in names
+    }
     figure, axes = import_pyplot().subplots(
         len(names), 2, figsize=(10, 2.1 * len(names)), layout="constrained", sharey="row",
         sharex=True, squeeze=False,
@@ -211,12 +215,14 @@ def draw_traces(traces: _Traces) -> Figure:
             for place, chain in enumerate(chains):
                 axis.plot(chain[name], linewidth=0.8, color=look(place).color)
             axis.axhline(0, color=GREY, linewidth=0.6, zorder=0)
-            axis.set_yscale("symlog", linthresh=10)
+            if far[name] > 20:
+                axis.set_yscale("symlog", linthresh=10)
+            axis.yaxis.set_major_formatter("{x:g}")
             axis.set(title=f"{name}, {ours.named(prior)} priors")
             axis.title.set_size(9)
             tidy(axis)
     for axis in axes[-1]:
-        axis.set(xlabel=f"draws kept ({POINTS} of each chain, evenly spaced)")
+        axis.set(xlabel="draws, evenly spaced")
     result: Figure = figure
     return result
 

@@ -122,7 +122,7 @@ def runs(size: Size) -> list[Settings]:
     found: list[Settings] = [
         {"study": study, "half": half, "steps": STEPS, "people": None}
         for study in ("sample", "categorical")
-        for half in range(2 if size == "quick" else 10)
+        for half in range(2 if size == "quick" else 5)
     ]
     folder = os.environ.get(DATA_VARIABLE)
     if folder and (Path(folder) / "kdd98" / "cup98LRN.txt").is_file():

@@ -48,7 +48,7 @@ CHAINS = {
 
 def runs(size: Size) -> list[Settings]:
     """Return a run for each table."""
-    return [{"seed": seed} for seed in range({"toy": 3, "quick": 20, "full": 200}[size])]
+    return [{"seed": seed} for seed in range({"toy": 3, "quick": 20, "full": 100}[size])]
 
 
 def simulate(n: int, rng: np.random.Generator) -> tuple[AnyArray, AnyArray]:
