@@ -10,8 +10,11 @@ from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB
 from honestbayes.models.shared import layer
 from honestbayes.screening import leave_out as module
 from honestbayes.screening.counting import screen_source
+from honestbayes.screening.fold_moments import moments_without, scored_moments_without
 from honestbayes.screening.leave_out import leave_out
+from honestbayes.screening.moments import screen_moments
 from honestbayes.sources import as_source
+from honestbayes.sources.normal_scores import Scored
 from honestbayes.sources.packed import PackedColumns
 from honestbayes.sources.source import Block
 
@@ -172,3 +175,55 @@ def test_one_cell_that_is_neither_zero_nor_one_is_seen_wherever_it_is(cut, value
     values[cell] = value
     expected = screen_source(as_source(values), CLASSES, labels, "auto")
     assert_same(screen_source(beyond(values, cut), CLASSES, labels, "auto"), expected)
+
+
+@pytest.mark.parametrize("kind", [Beyond, Packed])
+@pytest.mark.parametrize("cut", CUTS)
+def test_moments_of_flags_have_the_same_bits_however_they_are_cut(cut, kind):
+    values, _ = table()
+    codes, classes = (np.arange(37) % 3).astype(np.int64), np.arange(3)
+    source, folds = beyond(values, cut, kind), folds_of(37)
+    found = [screen_moments(source, codes, classes)]
+    found += moments_without(source, codes, classes, folds)
+    assert source.passes == 1 + 2
+    everyone = np.arange(37)
+    rows = [everyone, *(np.setdiff1d(everyone, fold) for fold in folds)]
+    for moments, some in zip(found, rows, strict=True):
+        expected = screen_moments(as_source(values[some]), codes[some], classes)
+        assert moments.class_counts == expected.class_counts
+        np.testing.assert_array_equal(moments.mean, expected.mean)
+        np.testing.assert_array_equal(moments.within, expected.within)
+        np.testing.assert_array_equal(moments.r_squared(), expected.r_squared())
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_moments_of_flags_beside_measurements_keep_what_rounding_left_out(cut):
+    values, labels = table()
+    values = 1e8 + np.random.default_rng(8).normal(size=values.shape)
+    rows, columns = CUTS[cut]
+    left = CutSource(values, [rows] * (len(columns) + 1), columns, seed=0)
+    codes, classes = labels.astype(np.int64), np.arange(2)
+    moments = screen_moments(left, codes, classes)
+    flags = screen_moments(as_source(table()[0]), codes, classes)
+    both = flags.merge_columns(moments)
+    assert both.ones is None
+    np.testing.assert_array_equal(both.rest[:, 6:], moments.rest)
+    np.testing.assert_array_equal(both.rest[:, :6], 0)
+    assert flags.take(np.array([2])).merge_columns(flags).ones.shape == (2, 7)
+    assert flags.standardised()[0].ones is None
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_normal_scores_are_learned_without_each_fold(cut):
+    generator = np.random.default_rng(9)
+    values = generator.normal(size=(37, 6)).round(1)
+    values[generator.random(values.shape) < 0.1] = np.nan
+    codes, classes, folds = np.arange(37) % 2, np.arange(2), folds_of(37)
+    found = scored_moments_without(beyond(values, cut), codes, classes, folds)
+    for fold, moments in zip(folds, found, strict=True):
+        others = np.setdiff1d(np.arange(37), fold)
+        scored = Scored(as_source(values[others]))
+        expected = screen_moments(scored, codes[others], classes)
+        np.testing.assert_array_equal(moments.observed, expected.observed)
+        np.testing.assert_allclose(moments.mean, expected.mean, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(moments.within, expected.within, rtol=1e-12)

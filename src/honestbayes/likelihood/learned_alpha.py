@@ -207,7 +207,8 @@ def _family(
         return _differences(ndtr((edges - centre[:, None]) / spread[:, None]))
 
     def log_likelihood(members: FloatArray) -> FloatArray:
-        return np.asarray(counts @ np.log(likelihood @ members.T))
+        mixed = likelihood @ members.T
+        return np.asarray(counts @ np.log(mixed, out=mixed))
 
     one_alpha = np.eye(log_alpha.size)
     common = log_likelihood(one_alpha)

@@ -216,12 +216,13 @@ def learn_ratios(
     place = int(np.searchsorted(ratio, best))
     ratio = np.insert(ratio, place, best)
     table = np.insert(table, place, log_likelihood(np.array([best]))[0], axis=0)
+    table = np.ascontiguousarray(table[::-1].T)  # no other copy stays: wide tables are large
     # Idle features stand at the end, as where alpha is so large that classes are alike.
     log_inverse = np.append(-np.log(ratio[:0:-1]), -np.log(ratio[1]) + np.log(1000.0))
     learnt = learn_distribution(
         log_inverse,
-        np.ascontiguousarray(table[::-1].T),
-        np.ones(table.shape[1], dtype=np.int64),
+        table,
+        np.ones(len(table), dtype=np.int64),
         heavy_tailed(ratio, COMMON_SCALE)[::-1],
     )
     return ratio, learnt.weights[::-1]

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from honestbayes.screening.accumulation import accumulate
 from honestbayes.screening.leave_out import without_shared_rows
-from honestbayes.screening.moments import Moments, check_squares, moments_of_values
-from honestbayes.sources.source import DescribeColumns, Source
+from honestbayes.screening.moments import (
+    MOST_CODES,
+    Moments,
+    are_flags,
+    check_squares,
+    moments_of_values,
+    ones_by_group,
+)
+from honestbayes.sources.normal_scores import scores_of
+from honestbayes.sources.source import DescribeColumns, Source, whole_columns
 from honestbayes.types import AnyArray, IntArray
 
 
@@ -73,11 +82,56 @@ def moments_without(
 
 
 def _moments_of_folds(
-    values: Any, *, fold_of: AnyArray, n_folds: int, labels: IntArray, **more: Any
+    values: Any,
+    *,
+    fold_of: AnyArray,
+    n_folds: int,
+    labels: IntArray,
+    classes: AnyArray,
+    **more: Any,
 ) -> FoldMoments:
     """Return the moments of a block, by fold; the last one is of the rows that are in none."""
+    n_groups = (n_folds + 1) * len(classes)
+    if n_groups <= MOST_CODES and not hasattr(values, "indptr") and are_flags(values):
+        groups = (fold_of * np.int64(len(classes)) + labels).astype(np.uint8)
+        counts = np.bincount(groups, minlength=n_groups).reshape(n_folds + 1, -1).tolist()
+        ones = ones_by_group(values, groups, n_groups).reshape(n_folds + 1, len(classes), -1)
+        pairs = zip(counts, ones, strict=True)
+        return FoldMoments(tuple(Moments.of_ones(classes, tuple(n), some) for n, some in pairs))
     parts = []
     for number in range(n_folds + 1):
         rows = np.flatnonzero(fold_of == number)
-        parts.append(moments_of_values(values[rows], labels=labels[rows], **more))
+        some = moments_of_values(values[rows], labels=labels[rows], classes=classes, **more)
+        parts.append(some)
     return FoldMoments(tuple(parts))
+
+
+def scored_moments_without(
+    source: Source, codes: IntArray, classes: AnyArray, folds: list[IntArray]
+) -> Iterator[Moments]:
+    """Do the same for normal scores, which are learned anew without each fold.
+
+    A slice of columns is read with all its rows, and every fold is left out of it, as many folds
+    at a time as `moments_without` takes.
+    """
+    everyone = np.arange(codes.size)
+    for together in without_shared_rows(folds, source.shape[1] * classes.size):
+        parts = []
+        for block in whole_columns(source):
+            values = block.dense()
+            by_fold = []
+            for rows in together:
+                others = np.setdiff1d(everyone, rows)
+                found = moments_of_values(
+                    scores_of(values[others]),
+                    labels=codes[others],
+                    classes=classes,
+                    first_row=0,
+                    describe=DescribeColumns(source.feature_names).at(block.columns),
+                )
+                by_fold.append(found)
+            parts.append((block.columns.start, by_fold))
+        in_order = [by_fold for _, by_fold in sorted(parts, key=itemgetter(0))]
+        for first, *more in zip(*in_order, strict=True):
+            moments = first.merge_columns(*more)
+            yield replace(moments, feature_names=source.feature_names)

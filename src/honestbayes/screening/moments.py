@@ -24,8 +24,8 @@ from honestbayes.sources.packed import PackedColumns
 from honestbayes.sources.source import DescribeColumns, Source, dense
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
-_MOST_CODES = 256
-"""Classes whose number is a byte."""
+MOST_CODES = 256
+"""Groups whose number is a byte."""
 
 _SMALLEST = 1e-303
 """Sums of squares below this have lost their digits."""
@@ -52,6 +52,9 @@ class Moments:
     rest : ndarray of shape (C, p) or None
         What rounding left out of the means: of numbers far from 0 it is not small beside the
         difference of two means. None: unknown.
+    ones : ndarray of int of shape (C, p) or None
+        Cases with value 1, where all cells are 0 or 1 and none is missing: then moments of more
+        rows are found from counts, with the same bits however the rows were cut.
     """
 
     classes: AnyArray
@@ -61,6 +64,21 @@ class Moments:
     within: FloatArray
     feature_names: tuple[str, ...] | None = None
     rest: FloatArray | None = None
+    ones: IntArray | None = None
+
+    @classmethod
+    def of_ones(cls, classes: AnyArray, class_counts: tuple[int, ...], ones: IntArray) -> Moments:
+        """Return the moments of zeros and ones: columns with equal counts have equal moments."""
+        observed = np.array(class_counts)[:, None]
+        mean = ones / np.maximum(observed, 1)
+        return cls(
+            classes=classes,
+            class_counts=class_counts,
+            observed=observed,
+            mean=mean,
+            within=(ones * (1 - mean)).sum(axis=0),
+            ones=ones,
+        )
 
     @property
     def n_features(self) -> int:
@@ -105,7 +123,7 @@ class Moments:
         variance = (between + (np.sqrt(self.within) / rough) ** 2) / np.maximum(total - 1, 1)
         unit = np.where(variance > 0, np.sqrt(variance), 1.0) * rough
         moments = replace(
-            self, mean=apart / unit, within=(np.sqrt(self.within) / unit) ** 2, rest=None
+            self, mean=apart / unit, within=(np.sqrt(self.within) / unit) ** 2, rest=None, ones=None
         )
         return moments, centre, unit
 
@@ -121,6 +139,7 @@ class Moments:
             within=self.within[columns],
             feature_names=None if names is None else tuple(names[column] for column in columns),
             rest=None if self.rest is None else self.rest[:, columns],
+            ones=None if self.ones is None else self.ones[:, columns],
         )
 
     def merge_rows(self, other: Moments) -> Moments:
@@ -130,6 +149,10 @@ class Moments:
         Golub and LeVeque, 1979, Stanford report CS-79-773), with means of twice the precision.
         """
         check_rows(self, other)
+        if self.ones is not None and other.ones is not None:
+            counts = add_class_counts(self, other)
+            found = Moments.of_ones(self.classes, counts, self.ones + other.ones)
+            return replace(found, feature_names=self.feature_names)
         observed = self.observed + other.observed
         share = other.observed / np.maximum(observed, 1)
         mean, rest = self._precise_mean()
@@ -156,11 +179,17 @@ class Moments:
         """Return the means, and what is to be added to them."""
         return self.mean, np.zeros_like(self.mean) if self.rest is None else self.rest
 
+    @property
+    def _is_precise(self) -> bool:
+        return self.rest is not None or self.ones is not None
+
     def merge_columns(self, *others: Moments) -> Moments:
         """Return the moments of all sets of columns, in this order."""
         parts = (self, *others)
         check_columns(parts)
-        rests = [part.rest for part in parts if part.rest is not None]
+        ones = [part.ones for part in parts if part.ones is not None]
+        flags = len(ones) == len(parts)
+        rests = [part._precise_mean()[1] for part in parts if part._is_precise]
         return Moments(
             classes=self.classes,
             class_counts=self.class_counts,
@@ -168,7 +197,8 @@ class Moments:
             mean=np.concatenate([part.mean for part in parts], axis=1),
             within=np.concatenate([part.within for part in parts]),
             feature_names=join_names(parts),
-            rest=np.concatenate(rests, axis=1) if len(rests) == len(parts) else None,
+            rest=np.concatenate(rests, axis=1) if len(rests) == len(parts) and not flags else None,
+            ones=np.concatenate(ones, axis=1) if flags else None,
         )
 
 
@@ -228,10 +258,7 @@ def moments_of_values(
     """
     if hasattr(values, "indptr") and np.isfinite(values.data).all():
         return _moments_of_sparse(values, labels, classes)
-    if len(classes) <= _MOST_CODES and (
-        isinstance(values, PackedColumns)
-        or (values.dtype.itemsize == 1 and is_zero_one(dense(values)))
-    ):
+    if len(classes) <= MOST_CODES and are_flags(values):
         return _moments_of_flags(values, labels, classes)
     values = dense(values)
     n_classes, width = len(classes), values.shape[1]
@@ -261,22 +288,23 @@ def moments_of_values(
 
 def _moments_of_flags(values: Any, labels: IntArray, classes: AnyArray) -> Moments:
     """Return the moments of zeros and ones, from counts: columns with equal counts are equal."""
-    n_classes = len(classes)
-    counts = np.bincount(labels, minlength=n_classes)[:, None]
-    codes = labels.astype(np.uint8)
+    counts = np.bincount(labels, minlength=len(classes))
+    ones = ones_by_group(values, labels.astype(np.uint8), len(classes))
+    return Moments.of_ones(classes, tuple(counts.tolist()), ones)
+
+
+def are_flags(values: Any) -> bool:
+    """Whether a block holds zeros and ones as bits or bytes, which are counted."""
     if isinstance(values, PackedColumns):
-        ones = count_packed(values, codes, n_classes)
-    else:
-        ones = sum_by_group(dense(values).view(np.uint8), codes, n_classes)
-    mean = ones / np.maximum(counts, 1)
-    return Moments(
-        classes=classes,
-        class_counts=tuple(counts[:, 0].tolist()),
-        observed=counts,
-        mean=mean,
-        within=(ones * (1 - mean)).sum(axis=0),
-        rest=np.zeros_like(mean),
-    )
+        return True
+    return values.dtype.itemsize == 1 and is_zero_one(dense(values))
+
+
+def ones_by_group(values: Any, codes: AnyArray, n_groups: int) -> IntArray:
+    """Count the ones of a block of flags in each group of rows, shape (G, c)."""
+    if isinstance(values, PackedColumns):
+        return count_packed(values, codes, n_groups)
+    return sum_by_group(dense(values).view(np.uint8), codes, n_groups)
 
 
 def _moments_of_sparse(values: Any, labels: IntArray, classes: AnyArray) -> Moments:
