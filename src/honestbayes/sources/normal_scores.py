@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 
 from honestbayes.files.fields import Floats
 from honestbayes.files.records import Check
-from honestbayes.sources.source import Block, Source, whole_columns
+from honestbayes.sources.source import Block, Source, is_beyond_memory, whole_columns
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 _MOST_KNOTS = 1024
@@ -140,7 +140,7 @@ class NormalScores:
 class Scored:
     """A source of training rows, seen as normal scores among these rows.
 
-    Of a table that is not too large the sorted columns are remembered, for all who ask.
+    Of a table in memory that is not too large the sorted columns are remembered, for all who ask.
     """
 
     def __init__(self, source: Source) -> None:
@@ -160,7 +160,7 @@ class Scored:
     def blocks(self) -> Iterator[Block]:
         """Yield blocks of all rows, because ranks need them all."""
         n, p = self.shape
-        if n * p <= _REMEMBERED_CELLS:
+        if self._is_small:
             yield Block(slice(0, n), slice(0, p), self._whole()[1])
             return
         for block in whole_columns(self.source):
@@ -172,11 +172,15 @@ class Scored:
 
     def learned(self, columns: IntArray) -> tuple[NormalScores, FloatArray]:
         """Return what makes scores of new values of the named columns, and their own scores."""
-        n, p = self.shape
-        if n * p > _REMEMBERED_CELLS:
+        if not self._is_small:
             return NormalScores.learn(self.source.take(columns))
         scores, own = self._whole()
         return scores.take(columns), np.take(own, columns, axis=1)
+
+    @property
+    def _is_small(self) -> bool:
+        n, p = self.shape
+        return n * p <= _REMEMBERED_CELLS and not is_beyond_memory(self.source)
 
     def _whole(self) -> tuple[NormalScores, FloatArray]:
         if self._remembered is None:

@@ -181,6 +181,11 @@ class RowsOf:
         """How functions are applied to blocks."""
         return work_of(self.source)
 
+    @property
+    def beyond_memory(self) -> bool:
+        """Whether reading it again is dear."""
+        return is_beyond_memory(self.source)
+
     def blocks(self) -> Iterator[Block]:
         """Yield the rows of each of the source's blocks."""
         if self.rows.size == 0:

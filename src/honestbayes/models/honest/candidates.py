@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from honestbayes.models.binary import SelectiveBernoulliNB
@@ -35,6 +35,9 @@ _MOST_OF_MANY = 1000
 _MOST_CELLS = 5_000_000
 """Cells of the kept columns beyond which no candidate keeps more than `_MOST_OF_MANY` features."""
 
+_MOST_KEPT_CELLS = 1 << 25
+"""Cells of the kept columns, of a table beyond memory: a quarter of a gigabyte."""
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -51,6 +54,8 @@ class Facts:
         is a flag, and of the most frequent kind.
     sparse, missing : bool
         Whether it is a sparse matrix, and whether any cell is missing.
+    in_memory : bool
+        Whether it may be read as a whole.
     """
 
     kinds: tuple[Kind, ...]
@@ -61,6 +66,7 @@ class Facts:
     largest_race: int
     sparse: bool
     missing: bool
+    in_memory: bool = True
 
     @property
     def has_measurements(self) -> bool:
@@ -155,6 +161,7 @@ OFFERS = (
         SelectiveCategoricalNB,
         lambda facts: (
             facts.only("binary", "categorical")
+            and facts.in_memory
             and not facts.sparse
             and not (facts.only("binary") and facts.n_classes == 2)
         ),
@@ -189,6 +196,7 @@ OFFERS = (
             len(set(facts.kinds)) > 1
             and not facts.only("binary", "categorical")
             and not facts.sparse
+            and (facts.in_memory or facts.n_classes == 2)
         ),
         lambda facts: {"recalibrate": None, "kinds": facts.kinds},
         (50,),
@@ -229,7 +237,7 @@ OFFERS = (
         "factors",
         "latent factors",
         SelectiveFactorClassifier,
-        lambda facts: facts.only("real") and not facts.sparse,
+        lambda facts: facts.only("real") and facts.in_memory and not facts.sparse,
         lambda _: {"recalibrate": None, "n_warmup": 300, **_SHORT_CHAINS},
         sampled=True,
     ),
@@ -239,6 +247,7 @@ OFFERS = (
         InteractionClassifier,
         lambda facts: (
             facts.only("binary", "categorical")
+            and facts.in_memory
             and not facts.sparse
             and len(facts.kinds) <= _MOST_INTERACTING
         ),
@@ -256,7 +265,7 @@ OFFERS = (
         "networks",
         "Bayesian networks",
         AveragedNetworkClassifier,
-        lambda facts: facts.only("binary", "categorical") and not facts.sparse,
+        lambda facts: facts.only("binary", "categorical") and facts.in_memory and not facts.sparse,
         lambda facts: {
             "missing": "level" if facts.missing else "refuse",
             "n_warmup": 100,
@@ -291,6 +300,8 @@ def candidates_for(facts: Facts, effort: Effort, most: int | None = None) -> lis
         width = facts.n_racing_numbers if offer.as_numbers else facts.n_racing
         width = facts.largest_race if offer.by_kind else width
         numbers = None if tried is None else _numbers(tried, width, facts.n_cases, most)
+        if not facts.in_memory and numbers is not None and most is None:
+            numbers = _numbers_beyond_memory(numbers, width, facts.n_cases)
         found.append(
             Candidate(offer.name, offer.estimator(**offer.words(facts)), numbers, offer.as_numbers)
         )
@@ -304,6 +315,44 @@ def _numbers(tried: Sequence[int], width: int, n_cases: int, most: int | None) -
         bound = min(bound, _MOST_OF_MANY)
     wanted = [bound if number < 0 else min(number, bound) for number in tried]
     return tuple(sorted({*wanted} if most is None else {*wanted, bound}))
+
+
+def _numbers_beyond_memory(numbers: tuple[int, ...], width: int, n_cases: int) -> tuple[int, ...]:
+    """Leave out all columns, and more than memory is to hold; the smallest number stays."""
+    return tuple(
+        number
+        for number in numbers
+        if number == numbers[0] or (number < width and n_cases * number <= _MOST_KEPT_CELLS)
+    )
+
+
+def left_out_beyond_memory(
+    facts: Facts, effort: Effort, wanted: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """Return the candidates that are left out because a table is beyond memory, in words.
+
+    Parameters
+    ----------
+    facts : Facts
+        What is known of it.
+    effort : {"quick", "normal", "thorough"}
+        How many are tried.
+    wanted : sequence of str, optional
+        Names of candidates that the user asked for.
+    """
+    tried = {candidate.name: candidate.numbers for candidate in candidates_for(facts, effort)}
+    words = []
+    for candidate in candidates_for(replace(facts, in_memory=True), effort):
+        if wanted is not None and candidate.name not in wanted:
+            continue
+        if candidate.name not in tried:
+            words.append(candidate.name)
+            continue
+        fewer = set(candidate.numbers or ()) - set(tried[candidate.name] or ())
+        if fewer:
+            numbers = " and ".join(f"{number:,}" for number in sorted(fewer))
+            words.append(f"{candidate.name} with {numbers} features")
+    return tuple(words)
 
 
 def name_of(classifier: Any, place: int) -> str:

@@ -8,18 +8,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.base import ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.models.honest.candidates import (
-    EFFORTS,
-    OFFERS,
-    Candidate,
-    Effort,
-    Facts,
-    candidates_for,
-    name_of,
+from honestbayes.models.honest.candidates import Candidate, Effort, Facts
+from honestbayes.models.honest.choices import (
+    are_ours,
+    check_choices,
+    chosen_candidates,
+    leave_out_beyond_memory,
+    refuse_levels_beyond_memory,
 )
 from honestbayes.models.honest.explain import (
     SHOWN,
@@ -42,13 +41,14 @@ from honestbayes.models.shared.parameters import (
     group_codes,
     pseudocounts,
     refuse_arguments,
-    whole_number,
 )
 from honestbayes.models.shared.parts import TrainingLabels
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources import check_as_many, encode_labels
 from honestbayes.sources.columns import as_table
 from honestbayes.sources.kinds import KINDS, Kind
+from honestbayes.sources.some_rows import ReadAhead
+from honestbayes.sources.source import is_beyond_memory
 from honestbayes.types import AnyArray, BoolArray, FloatArray
 
 
@@ -85,7 +85,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     n_jobs : int, optional
-        Folds, and then final fits, at work at once.
+        Folds, and then final fits, at work at once; of a table in memory.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength, and seeds chains; an int is also the seed
         of the folds.
@@ -102,6 +102,8 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
     restriction_cost_ : float or None
         What keeping one set of columns costs in held-out log score; None where that was not asked
         for.
+    left_out_ : tuple of str
+        Candidates that a table beyond memory does without; `fit` warns of them.
     columns_needed_ : ndarray
         Names (or numbers) of the columns that predictions look at.
     kinds_ : tuple of str
@@ -183,7 +185,8 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         Parameters
         ----------
         X : table of shape (n, p)
-            Training rows; NaN and None are missing.
+            Training rows; NaN and None are missing. Of a table beyond memory (a packed store, a
+            lazy frame, a Dask table) folds are screened in one pass, and what is kept is read.
         y : array-like of shape (n,)
             Class labels of two or more kinds.
         groups : array-like of shape (n,), optional
@@ -201,6 +204,8 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         grouped = group_codes(groups, codes.size)
         self._check_choices()
         validate_data(self, X, skip_check_array=True)
+        if hasattr(X, "blocks"):  # a source, whose names scikit-learn does not find
+            self._name_columns(X.feature_names)
         counts = np.bincount(codes, minlength=classes.size)
         self.classes_, self.class_count_ = classes, counts
         self._class_weights = counts + weights
@@ -233,6 +238,10 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
             self.always_keep, None if names is None else tuple(map(str, names)), X.shape[1]
         )
         self.kinds_ = kinds
+        beyond_memory = is_beyond_memory(X)
+        if beyond_memory:
+            refuse_levels_beyond_memory(kinds)
+            X = ReadAhead(X)
         self._numbers = Numbers.learn(X, kinds)
         views = self._views(X)
         sources = self._numbers.sources()
@@ -245,7 +254,9 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
             largest_race=max(int(np.sum(~always & (np.array(kinds) == k))) for k in KINDS),
             sparse=sparse.issparse(X),
             missing=missing,
+            in_memory=not beyond_memory,
         )
+        self._left_out = leave_out_beyond_memory(self.candidates, self.effort, facts)
         most = self.n_features_to_select
         if most is not None and most > facts.n_racing_numbers:
             msg = (
@@ -271,29 +282,14 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         labels: TrainingLabels,
         always: BoolArray,
     ) -> Tried:
-        found = [self._prepared(c, always) for c in self._candidates(facts, most)]
+        chosen = chosen_candidates(self.candidates, self.effort, facts, most)
+        found = [self._prepared(candidate, always) for candidate in chosen]
         return try_candidates(found, views, labels, self.n_jobs, verbose=bool(self.verbose))
-
-    def _candidates(self, facts: Facts, most: int | None) -> list[Candidate]:
-        """Return the candidates that the user wants and that suit the table."""
-        given = self.candidates
-        names = isinstance(given, str) or all(isinstance(each, str) for each in given)
-        if not names:
-            return [Candidate(name_of(each, place), each) for place, each in enumerate(given)]
-        effort: Effort = "thorough" if given != "auto" else self.effort
-        found = candidates_for(facts, effort, most)
-        if given != "auto":
-            found = [candidate for candidate in found if candidate.name in given]
-        if not found:
-            suits = ", ".join(repr(c.name) for c in candidates_for(facts, "thorough", most))
-            msg = f"none of candidates={given!r} suits this table; those that do: {suits}."
-            raise ValueError(msg)
-        return found
 
     def _prepared(self, candidate: Candidate, always: BoolArray) -> Candidate:
         """Return a candidate whose estimator knows what the user said."""
         given = candidate.estimator.get_params(deep=False)
-        if not isinstance(self.candidates, str) and not isinstance(self.candidates[0], str):
+        if not are_ours(self.candidates):
             return candidate
         mask = always[self._numbers.sources()] if candidate.as_numbers else always
         words: dict[str, Any] = {"random_state": self.random_state}
@@ -304,29 +300,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
 
     def _check_choices(self) -> None:
         """Refuse words that mean nothing, before any work starts."""
-        if self.effort not in EFFORTS:
-            msg = f"effort={self.effort!r} is not one of {EFFORTS}."
-            raise ValueError(msg)
-        if self.n_features_to_select is not None:
-            whole_number(
-                {"n_features_to_select": self.n_features_to_select}, "n_features_to_select", 1
-            )
-        given = self.candidates
-        if isinstance(given, str) and given == "auto":
-            return
-        several = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
-        if several and all(isinstance(each, str) for each in given):
-            known = [offer.name for offer in OFFERS]
-            wrong = [name for name in given if name not in known]
-            if wrong:
-                msg = f"candidates names {wrong[0]!r}, which is not one of {known}."
-                raise ValueError(msg)
-        elif not several or not all(map(is_classifier, given)):
-            msg = "candidates must be 'auto', a list of names, or a list of classifiers."
-            raise ValueError(msg)
-        elif self.n_features_to_select is not None:
-            msg = "n_features_to_select is for our own candidates: classifiers see all columns."
-            raise ValueError(msg)
+        check_choices(self.candidates, self.effort, self.n_features_to_select)
 
     def _warn_of_single_cases(self) -> None:
         single = self.classes_[~self._modelled].tolist()
@@ -348,6 +322,12 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         self.columns_needed_: AnyArray = columns if names is None else names[columns]
 
     # --------------------------------------------------------------- explanation
+
+    @property
+    def left_out_(self) -> tuple[str, ...]:
+        """Candidates that a table beyond memory does without, in words."""
+        check_is_fitted(self)
+        return self._left_out
 
     def model_table(self) -> ModelTable:
         """Return what each candidate is worth, and how it did on held-out cases."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from honestbayes.models.shared.parts import (
     TrainingPart,
     held_out_evidence,
 )
+from honestbayes.screening.leave_out import without_shared_rows
+from honestbayes.sources.source import RowsOf, is_beyond_memory
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 
@@ -52,48 +55,68 @@ class Ready:
         if candidate.numbers is None or not isinstance(model, SelectiveClassifier):
             return cls(candidate, table, labels, None, None)
         parts = list(model._training_parts(table, labels))
-        return cls(candidate, table, labels, parts, [part.fit() for part in parts])
+        screened = cls(candidate, table, labels, parts, None)
+        screened.read_ahead([])
+        return replace(screened, whole=[part.fit() for part in parts])
 
     @property
     def runs_chains(self) -> bool:
         """Whether a fit takes long, so that every case is held out only once."""
         return "n_chains" in self.candidate.estimator.get_params()
 
-    def evidence(self, fold: IntArray) -> FloatArray:
-        """Return log P(x | class) of a fold's cases, shape (g, m, C)."""
+    def read_ahead(self, folds: Sequence[IntArray]) -> None:
+        """Read at once what is kept without each fold, or, without folds, of all rows."""
+        for part in self.parts or ():
+            part.read_ahead(folds, min(max(self.candidate.numbers or (0,)), part.n_racing))
+
+    def evidence(self, folds: Sequence[IntArray]) -> FloatArray:
+        """Return log P(x | class) of the cases of some folds, shape (g, m, C)."""
         if self.parts is not None:
-            return held_out_evidence(self.parts, [fold], self.whole, self.candidate.numbers)
-        ((rows, others),) = self.labels.without([fold])
-        labels = self.labels.classes[self.labels.codes[others]]
-        fitted = clone(self.candidate.estimator).fit(rows_of(self.table, others), labels)
-        log_prior = self.labels.log_prior(others)
-        return model_evidence(fitted, rows_of(self.table, rows), log_prior, others.size)[None]
+            return held_out_evidence(self.parts, folds, self.whole, self.candidate.numbers)
+        said = []
+        for rows, others in self.labels.without(folds):
+            labels = self.labels.classes[self.labels.codes[others]]
+            fitted = clone(self.candidate.estimator).fit(rows_of(self.table, others), labels)
+            log_prior = self.labels.log_prior(others)
+            new = rows_of(self.table, rows)
+            said.append(model_evidence(fitted, new, log_prior, others.size))
+        return np.concatenate(said)[None]
 
 
-def evidence_of_fold(ready: Sequence[Ready], fold: IntArray, first: bool) -> list[Any]:
-    """Return what each candidate says of a fold; None where it was asked already."""
-    return [each.evidence(fold) if first or not each.runs_chains else None for each in ready]
+def evidence_of_run(ready: Sequence[Ready], folds: Sequence[IntArray], first: bool) -> list[Any]:
+    """Return what each candidate says of some folds; None where it was asked already."""
+    for each in ready:
+        each.read_ahead(folds)
+    return [each.evidence(folds) if first or not each.runs_chains else None for each in ready]
+
+
+def runs_of_folds(table: Any, folds: Sequence[IntArray], n_classes: int) -> list[list[IntArray]]:
+    """Return which folds are looked at together: of a table beyond memory, those of one pass."""
+    if not is_beyond_memory(table):
+        return [[fold] for fold in folds]
+    return list(without_shared_rows(list(folds), table.shape[1] * n_classes))
 
 
 def held_out_by_all(
     ready: Sequence[Ready],
-    folds: Sequence[IntArray],
+    runs: Sequence[Sequence[IntArray]],
     n_first: int,
     n_jobs: int | None,
     watch: Callable[[int], None] | None = None,
 ) -> tuple[list[FloatArray], int]:
     """Return log P(x | class) of held-out cases, each of shape (g, N, C), fold after fold.
 
-    Candidates go through the folds together, so that they share what they find of the same rows.
-    Those that run chains do so only in the first ``n_first`` folds, which hold out every case
-    once; what they say of a case is then repeated. ``watch`` is told how many folds are done.
+    Candidates go through the runs of folds together, so that they share what they find of the same
+    rows. Those that run chains do so only in the first ``n_first`` folds, which hold out every
+    case once; what they say of a case is then repeated. ``watch`` is told how many folds are done.
 
     Also returns how many folds there are results of: fewer than all where the user stops it
     (Ctrl-C) after the first ``n_first``.
     """
+    ends = list(accumulate(map(len, runs)))
     results = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(with_remarks)(evidence_of_fold, ready, fold, place < n_first)
-        for place, fold in enumerate(folds)
+        delayed(with_remarks)(evidence_of_run, ready, run, end <= n_first)
+        for run, end in zip(runs, ends, strict=True)
     )
     found: list[list[Any]] = []
     remarks: list[Remark] = []
@@ -102,12 +125,12 @@ def held_out_by_all(
             found.append(by_fold)
             remarks += more
             if watch is not None:
-                watch(len(found))
+                watch(ends[len(found) - 1])
     except KeyboardInterrupt:
-        if len(found) < n_first:
+        if not found or ends[len(found) - 1] < n_first:
             raise
     say_once(remarks, stacklevel=6)
-    folds = folds[: len(found)]
+    folds = [fold for run in runs[: len(found)] for fold in run]
     result = []
     for place in range(len(ready)):
         said = np.concatenate(
@@ -119,7 +142,7 @@ def held_out_by_all(
             where[np.concatenate(folds[:n_first])] = np.arange(said.shape[1])
             said = said[:, where[rows]]
         result.append(said)
-    return result, len(found)
+    return result, len(folds)
 
 
 def model_evidence(model: Any, table: Any, log_prior: FloatArray, n_cases: int) -> FloatArray:
@@ -144,6 +167,8 @@ def model_evidence(model: Any, table: Any, log_prior: FloatArray, n_cases: int) 
 
 def rows_of(table: Any, rows: AnyArray | slice) -> Any:
     """Return some rows of a table of any kind."""
+    if hasattr(table, "blocks"):
+        return RowsOf(table, np.arange(table.shape[0])[rows])
     if hasattr(table, "iloc"):
         return table.iloc[rows]
     if hasattr(table, "tocsr") and table.format != "csr":

@@ -19,6 +19,7 @@ from honestbayes.models.shared.kept_columns import KeptColumns
 from honestbayes.models.shared.parameters import check_level_and_draws
 from honestbayes.models.shared.predictions import FromLogProbabilities
 from honestbayes.sources.columns import as_table
+from honestbayes.sources.some_rows import ReadAhead, row_batches
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _LEAST_DRAWS = 100
@@ -73,7 +74,12 @@ class PooledModels(FromLogProbabilities, KeptColumns):
         class_prior : array-like of shape (n_classes,), optional
             Prevalences where the model is used.
         """
-        views = self._read(X)
+        check_is_fitted(self)
+        said = [self._log_proba(self._read(some), class_prior) for some in row_batches(X)]
+        return said[0] if len(said) == 1 else np.concatenate(said)
+
+    def _log_proba(self, views: Views, class_prior: Any) -> FloatArray:
+        """Return log P(class | x) of a table that was read."""
         result = self._with_single_cases(self._modelled_log_proba(views))
         given = self._given_log_prior(class_prior)
         if given is not None:
@@ -133,9 +139,17 @@ class PooledModels(FromLogProbabilities, KeptColumns):
         ndarray of shape (n, 2), or (n, n_classes, 2) for more than two classes
             Lower and upper bounds, for two classes those of ``classes_[1]``.
         """
+        check_is_fitted(self)
         check_level_and_draws(level, n_draws)
-        views = self._read(X)
-        target = np.exp(self.predict_log_proba(X, class_prior=class_prior))
+        found = [
+            self._intervals(self._read(some), level, class_prior, n_draws)
+            for some in row_batches(X)
+        ]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _intervals(self, views: Views, level: float, class_prior: Any, n_draws: int) -> FloatArray:
+        """Return intervals for a table that was read."""
+        target = np.exp(self._log_proba(views, class_prior))
         given = self._given_log_prior(class_prior)
         result = np.repeat(target[:, :, None], 2, axis=2)
         modelled = np.flatnonzero(self._modelled)
@@ -159,7 +173,7 @@ class PooledModels(FromLogProbabilities, KeptColumns):
 
         if self._members:
             whole = target[:, modelled].sum(axis=1, keepdims=True)
-            with warnings.catch_warnings():  # all was said by `predict_log_proba`
+            with warnings.catch_warnings():  # all was said by `_log_proba`
                 warnings.simplefilter("ignore")
                 bounds = intervals_of_mixture(
                     draws,
@@ -175,7 +189,9 @@ class PooledModels(FromLogProbabilities, KeptColumns):
         return result[:, 1] if self.classes_.size == 2 else result
 
     def _read(self, X: Any) -> Views:
-        check_is_fitted(self)
         X = as_table(X, may_be_empty=self.n_features_in_ == 0)
         self._columns_in(X)
+        if hasattr(X, "blocks"):  # a source: what any model looks at is read once
+            X = ReadAhead(X)
+            X.read_ahead(self.kept_columns())
         return self._views(X)

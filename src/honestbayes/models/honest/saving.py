@@ -26,7 +26,11 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _MOST_MEMBERS = 1000
 _LARGEST_WEIGHT = 100.0
-_HEAD: dict[str, Field] = {"classes": ClassLabels(), "feature_names": Texts()}
+_HEAD: dict[str, Field] = {
+    "classes": ClassLabels(),
+    "feature_names": Texts(),
+    "left_out": Texts(),
+}
 
 
 class CandidateNames(Parameter):
@@ -46,6 +50,7 @@ class SavedAverage(SavedEstimator):
     class_count_: AnyArray
     n_features_in_: int
     restriction_cost_: float | None
+    _left_out: tuple[str, ...]
     held_out_log_score_: float
     model_table_: ModelTable
     _class_weights: FloatArray
@@ -82,6 +87,7 @@ class SavedAverage(SavedEstimator):
             "members": [type(member.model)._kind for member in self._members],
         }
         arrays = {"class_count": self.class_count_, "class_weights": self._class_weights}
+        more = [_HEAD["left_out"].write("left_out", self._left_out)] if self._left_out else []
         sections = {
             f"member{place}": joined(
                 (
@@ -100,6 +106,7 @@ class SavedAverage(SavedEstimator):
         return joined(
             head,
             (content, arrays),
+            *more,
             numbers=self._numbers.to_plain(),
             tried=record_to_plain(self.model_table_),
             **sections,
@@ -121,6 +128,8 @@ class SavedAverage(SavedEstimator):
         weighed = bool(np.all(known["class_weights"] > count)) and int(np.sum(count > 1)) >= 2
         entries.check(weighed, "class_weights", "are not those of the classes")
         known["restriction_cost"] = entries.optional_number("restriction_cost")
+        has_left_out = _HEAD["left_out"].is_in(entries, "left_out")
+        known["left_out"] = _HEAD["left_out"].read(entries, "left_out", {}) if has_left_out else ()
         score = entries.optional_number("log_score")
         known["log_score"] = np.nan if score is None else score
         known["numbers"] = Section(kind=Numbers).read(entries, "numbers", known)
@@ -173,6 +182,7 @@ class SavedAverage(SavedEstimator):
         self._class_weights = fitted["class_weights"]
         self._modelled = np.asarray(self.class_count_ > 1)
         self.restriction_cost_ = fitted["restriction_cost"]
+        self._left_out = fitted["left_out"] or ()
         self._numbers = fitted["numbers"]
         self.kinds_ = self._numbers.kinds
         self._hold(fitted["members"], fitted["table"], fitted["log_score"])
@@ -214,6 +224,7 @@ class SavedAverage(SavedEstimator):
                 "class_count": self.class_count_,
                 "class_weights": self._class_weights,
                 "restriction_cost": self.restriction_cost_,
+                "left_out": self._left_out,
                 "numbers": numbers,
                 "members": members,
                 "table": self.model_table_,

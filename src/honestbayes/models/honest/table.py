@@ -6,25 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.screening.kinds import kinds_and_missing_cells, kinds_of_source
 from honestbayes.sources.columns import as_columns
 from honestbayes.sources.kinds import Kind, find_kinds, kinds_of_columns
-from honestbayes.sources.source import column_slices
+from honestbayes.sources.source import DenseSource
 from honestbayes.types import AnyArray
 
 
 def kinds_and_missing(X: Any, given: Any) -> tuple[tuple[Kind, ...], bool]:
     """Return the kind of each column, and whether any cell is missing.
 
-    As `find_kinds`; wide arrays of numbers are looked at as a whole, and the columns of a sparse
-    matrix are flags where all of its cells are 0 or 1, else measurements.
+    As `find_kinds`; wide arrays of numbers are looked at as a whole, sources block by block in one
+    pass, and the columns of a sparse matrix are flags where all of its cells are 0 or 1, else
+    measurements.
     """
     if hasattr(X, "indptr"):
         flags = bool(np.isin(X.data, (0, 1)).all())
         kinds: tuple[Kind, ...] = ("binary" if flags else "real",) * X.shape[1]
         return (kinds if given is None else find_kinds(X, given)), bool(np.isnan(X.data).any())
+    if hasattr(X, "blocks"):
+        kinds, missing = kinds_and_missing_cells(X)
+        return (kinds if given is None else kinds_of_source(X, given)), missing
     columns = as_columns(X)
     if columns.numbers is not None and given is None:
-        return _of_numbers(columns.numbers)
+        return kinds_and_missing_cells(DenseSource(columns.numbers))
     found = kinds_of_columns(columns, given)
     if columns.numbers is not None:
         return found, _misses(columns.numbers)
@@ -36,21 +41,3 @@ def _misses(values: AnyArray) -> bool:
     if values.dtype.kind in "OUS":
         return any(value is None or value != value for value in values.tolist())
     return values.dtype.kind == "f" and bool(np.isnan(values).any())
-
-
-def _of_numbers(numbers: AnyArray) -> tuple[tuple[Kind, ...], bool]:
-    """Do the same for an array: columns of two values or fewer are flags."""
-    missing = False
-    flags = np.empty(numbers.shape[1], dtype=bool)
-    for columns in column_slices(*numbers.shape):
-        block = numbers[:, columns]
-        if block.dtype.kind == "b":
-            flags[columns] = True
-            continue
-        gone = np.isnan(block) if block.dtype.kind == "f" else np.zeros((1, 1), dtype=bool)
-        missing |= bool(gone.any())
-        low = np.where(gone, np.inf, block).min(axis=0)
-        high = np.where(gone, -np.inf, block).max(axis=0)
-        flags[columns] = ((block == low) | (block == high) | gone).all(axis=0)
-    kinds: list[Kind] = ["binary" if flag else "real" for flag in flags.tolist()]
-    return tuple(kinds), missing

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.models.honest.candidates import Candidate
-from honestbayes.models.honest.held_out import Ready, held_out_by_all
+from honestbayes.models.honest.held_out import Ready, held_out_by_all, runs_of_folds
 from honestbayes.models.honest.members import Member
 from honestbayes.models.honest.pool import family_shares, fit_pool, pooled
 from honestbayes.models.honest.progress import FoldProgress
@@ -22,6 +23,7 @@ from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.models.shared.held_out import held_out_folds, repeats_of_folds
 from honestbayes.models.shared.layer import EFFECTIVE_SHARE, Layer, fit_layer
 from honestbayes.models.shared.parts import FoldMemo, TrainingLabels
+from honestbayes.sources.source import is_beyond_memory
 from honestbayes.types import FloatArray, IntArray
 
 
@@ -89,7 +91,10 @@ def try_candidates(
     ]
     chains = any(each.runs_chains for each in ready)
     progress = FoldProgress(len(folds), first if chains else len(folds), len(single))
-    found, n_done = held_out_by_all(ready, folds, first, n_jobs, progress if verbose else None)
+    if is_beyond_memory(views.plain):
+        n_jobs = None  # candidates share what is read
+    runs = runs_of_folds(views.plain, folds, labels.classes.size)
+    found, n_done = held_out_by_all(ready, runs, first, n_jobs, progress if verbose else None)
     rows = np.concatenate(folds[:n_done])
     codes = labels.codes[rows]
     worth = EFFECTIVE_SHARE / repeats * (len(folds) / n_done)
@@ -152,6 +157,10 @@ def fit_members(
 ) -> list[Member]:
     """Fit the candidates that have any weight to all cases."""
     used = np.flatnonzero(tried.weights > 0).tolist()
+    if is_beyond_memory(views.plain):
+        found, remarks = with_remarks(_members_beyond_memory, tried, used, views, labels)
+        say_once(remarks, stacklevel=4)
+        return list(found)
     found = Parallel(n_jobs=n_jobs)(
         delayed(with_remarks)(
             _fit_member,
@@ -159,7 +168,7 @@ def fit_members(
             views,
             labels,
             tried.layers[i],
-            float(tried.weights[i]),
+            tried.weights[i],
         )
         for i in used
     )
@@ -180,7 +189,35 @@ def _fit_member(
     if number is not None:
         model.set_params(n_features_to_select=number)
     model.fit(table, labels.classes[labels.codes])
-    columns = np.arange(table.shape[1])
+    return _member(candidate, model, table.shape[1], layer, weight)
+
+
+def _members_beyond_memory(
+    tried: Tried, used: list[int], views: Views, labels: TrainingLabels
+) -> list[Member]:
+    """Do the same, the table screened once for all numbers of features of a candidate."""
+    members = []
+    for _, alike in groupby(used, lambda place: tried.candidates[place][0].name):
+        places = list(alike)
+        candidate = tried.candidates[places[0]][0]
+        table, classes = views.of(candidate.as_numbers), labels.classes[labels.codes]
+        numbers = [k for k in (tried.candidates[place][1] for place in places) if k is not None]
+        model = clone(candidate.estimator)
+        if numbers:
+            models = model._fit_numbers(table, classes, numbers)
+        else:
+            models = [model.fit(table, classes)]
+        members += [
+            _member(candidate, one, table.shape[1], tried.layers[place], tried.weights[place])
+            for place, one in zip(places, models, strict=True)
+        ]
+    return members
+
+
+def _member(
+    candidate: Candidate, model: Any, n_columns: int, layer: Layer, weight: float
+) -> Member:
+    columns = np.arange(n_columns)
     if isinstance(model, SelectiveClassifier):
         columns, model = model.kept_columns(), model.on_kept_columns()
-    return Member(candidate.name, model, columns, candidate.as_numbers, layer, weight)
+    return Member(candidate.name, model, columns, candidate.as_numbers, layer, float(weight))

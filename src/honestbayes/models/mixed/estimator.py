@@ -21,10 +21,12 @@ from honestbayes.models.real.settings import gaussian_settings
 from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.models.shared.parameters import is_number
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
+from honestbayes.screening.kinds import kinds_of_source
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.kinds import KINDS, Kind, columns_of, find_kinds
 from honestbayes.sources.levels import category_table
-from honestbayes.sources.source import as_source
+from honestbayes.sources.some_columns import ColumnsOf
+from honestbayes.sources.source import as_source, is_beyond_memory
 from honestbayes.types import BoolArray, IntArray
 
 
@@ -182,14 +184,17 @@ class SelectiveMixedNB(SelectiveClassifier):
 
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[TrainingPart]:
         refuse_sparse(X, type(self).__name__)
-        self.kinds_: tuple[Kind, ...] = find_kinds(X, self.kinds)
+        beyond = is_beyond_memory(X)
+        find = kinds_of_source if beyond else find_kinds
+        self.kinds_: tuple[Kind, ...] = find(X, self.kinds)
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else tuple(map(str, names))
         always = parse_always_keep(self.always_keep, names, len(self.kinds_))
         self._check_number(always)
         self.part_kinds_: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in self.kinds_)
+        some = ColumnsOf if beyond else columns_of
         return [
-            self._training_part(kind, columns_of(X, columns), always[columns], labels)
+            self._training_part(kind, some(X, columns), always[columns], labels)
             for kind, columns in zip(self.part_kinds_, self._part_columns(), strict=True)
         ]
 

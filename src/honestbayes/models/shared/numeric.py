@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
@@ -16,14 +16,14 @@ from honestbayes.models.shared.parts import (
     TrainingPart,
     tie_breaker,
 )
-from honestbayes.screening.fold_moments import moments_without
+from honestbayes.screening.fold_moments import moments_without, scored_moments_without
 from honestbayes.screening.moments import Moments, screen_moments
 from honestbayes.selection import Selection
 from honestbayes.selection.correlation import race
 from honestbayes.sources import Source, as_source
 from honestbayes.sources.binarization import check_finite
 from honestbayes.sources.normal_scores import NormalScores, Scored
-from honestbayes.sources.some_rows import Remembered
+from honestbayes.sources.some_rows import ReadAhead, Remembered
 from honestbayes.sources.source import (
     DescribeColumns,
     RowsOf,
@@ -98,18 +98,45 @@ class NumericTraining(TrainingPart):
         return self._screened(np.arange(self.labels.codes.size))
 
     def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
-        if is_beyond_memory(self.source) and not self.settings.normal_scores:
+        if is_beyond_memory(self.source):
             yield from self._without_in_one_pass(folds)
             return
         for rows, others in self.labels.without(folds):
             yield rows, self._screened(others)
 
     def _without_in_one_pass(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
-        labels = self.labels
-        found = moments_without(self.source, labels.codes, labels.classes, list(folds))
+        labels, found = self.labels, self._moments_without(folds)
         for (rows, others), moments in zip(labels.without(folds), found, strict=True):
-            screened = Screened(RowsOf(self.source, others), labels.codes[others], moments)
-            yield rows, self._known(screened)
+            chosen: Source = RowsOf(self.source, others)
+            chosen = Scored(chosen) if self.settings.normal_scores else chosen
+            yield rows, self._known(Screened(chosen, labels.codes[others], moments))
+
+    def _moments_without(self, folds: Sequence[IntArray]) -> Iterable[Moments]:
+        """Return the moments of all rows but those of each fold, found once for all who ask."""
+        labels, normal_scores = self.labels, self.settings.normal_scores
+        find = scored_moments_without if normal_scores else moments_without
+        found = find(self.source, labels.codes, labels.classes, list(folds))
+        if labels.memo is None:
+            return found
+        key = ("without folds", normal_scores)
+        remembered: list[Moments] = labels.memo.get(np.concatenate(folds), key, lambda: list(found))
+        return remembered
+
+    def read_ahead(self, folds: Sequence[IntArray], number: int) -> None:
+        """Read at once what fits of so many features to all rows, or without each fold, keep."""
+        if not isinstance(self.source, ReadAhead):
+            return
+        settings, everyone = self.keeping(number).settings, np.arange(self.labels.codes.size)
+        if folds:
+            found = self._moments_without(folds)
+        else:
+            normal_scores = settings.normal_scores
+            found = [screen_rows(self.source, everyone, self.labels, normal_scores).moments]
+        kept = [
+            select_by_r_squared(moments, settings, tie_breaker(self.random_state)).columns
+            for moments in found
+        ]
+        self.source.read_ahead(np.unique(np.concatenate(kept).astype(np.int64)))
 
     @property
     def _source(self) -> Source:

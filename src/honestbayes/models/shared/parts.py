@@ -154,6 +154,12 @@ class TrainingPart:
         """Return the same part, reading from another source."""
         raise NotImplementedError
 
+    def read_ahead(self, folds: Sequence[IntArray], number: int) -> None:
+        """Read at once what fits of so many features to all rows, or without each fold, keep.
+
+        Of a table that remembers what was read ahead; here nothing, where fits read nothing.
+        """
+
     def _with_numbers(self, numbers: Sequence[int] | None) -> list[Self]:
         """Return parts that keep each of some numbers of features; without numbers, itself."""
         return [self] if numbers is None else [self.keeping(number) for number in numbers]
