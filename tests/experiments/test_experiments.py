@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -184,3 +185,13 @@ def test_an_experiment_without_its_data_is_skipped_in_words(
     assert done.exit_code == 0
     assert "skipped, for want of 'colon_alon.npz'" in done.output
     assert not list(tmp_path.iterdir())
+
+
+def test_a_dask_backend_takes_the_runs(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("dask.distributed")
+    CALLS[:] = [0] * 5
+    client = distributed.Client(processes=False, n_workers=1, dashboard_address=None)
+    with client, joblib.parallel_config(backend="dask"):
+        runs = perform(SQUARES, "quick", tmp_path)
+    assert [run.found["square"] for run in runs] == [1, 4, 9, 16]
+    assert len(list(tmp_path.glob("*.json"))) == 4
