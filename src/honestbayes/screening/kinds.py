@@ -11,7 +11,7 @@ from honestbayes.screening.accumulation import accumulate
 from honestbayes.sources.kinds import Kind, named_kinds
 from honestbayes.sources.packed import PackedColumns
 from honestbayes.sources.source import Source, dense
-from honestbayes.types import BoolArray, FloatArray
+from honestbayes.types import AnyArray, BoolArray
 
 
 def kinds_of_source(source: Source, given: Any = None) -> tuple[Kind, ...]:
@@ -55,8 +55,8 @@ class _Values:
         Whether any cell is missing.
     """
 
-    low: FloatArray
-    high: FloatArray
+    low: AnyArray
+    high: AnyArray
     flags: BoolArray
     missing: bool
 
@@ -87,7 +87,10 @@ def _values_of(block: Any) -> _Values:
         width = block.shape[1]
         return _Values(np.zeros(width), np.ones(width), np.ones(width, dtype=bool), missing=False)
     block = dense(block)
-    gone = np.isnan(block) if block.dtype.kind == "f" else np.zeros((1, 1), dtype=bool)
+    if block.dtype.kind != "f":
+        low, high = block.min(axis=0), block.max(axis=0)
+        return _Values(low, high, ((block == low) | (block == high)).all(axis=0), missing=False)
+    gone = np.isnan(block)
     low = np.where(gone, np.inf, block).min(axis=0)
     high = np.where(gone, -np.inf, block).max(axis=0)
     flags = ((block == low) | (block == high) | gone).all(axis=0)
