@@ -166,7 +166,7 @@ def test_the_command_lists_runs_and_refuses(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert (tmp_path / "correlations" / "page.md").exists()
     for words, told in (
-        (["corelations"], "did you mean 'correlations'?"),
+        (["corelations"], "did you mean 'correlations'"),
         (["correlations", "--all"], "not both"),
         (["correlations", "--jobs", "0"], "--jobs is 0"),
     ):

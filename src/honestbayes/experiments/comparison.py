@@ -74,11 +74,11 @@ def make_method(name: str, table: Table) -> Any:
     return peers_for(task, further=True)[name]
 
 
-def evaluate(table: Table, name: str, repeat: int) -> dict[str, Any]:
+def evaluate(table: Table, name: str, repeat: int, n_folds: int = FOLDS) -> dict[str, Any]:
     """Cross-validate one method on one division into folds."""
     classes, codes = np.unique(table.y, return_inverse=True)
     X = table.X if name in OURS or table.codes is None else table.codes
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repeat)
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=repeat)
     logs = np.empty((codes.size, classes.size))
     seconds, places = 0.0, np.zeros(codes.size, dtype=np.int64)
     for place, (train, test) in enumerate(folds.split(codes, codes)):
@@ -92,7 +92,7 @@ def evaluate(table: Table, name: str, repeat: int) -> dict[str, Any]:
         places[test] = place
     words = {"n_cases": codes.size, "n_features": table.n_features, "n_classes": classes.size}
     split = int(np.sum((places + 1) * np.arange(1, codes.size + 1)))
-    return words | scores(codes, logs, table.truth) | {"seconds": seconds / FOLDS, "split": split}
+    return words | scores(codes, logs, table.truth) | {"seconds": seconds / n_folds, "split": split}
 
 
 def _rows(X: Any, rows: IntArray) -> Any:

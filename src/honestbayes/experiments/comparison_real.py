@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from honestbayes.experiments.comparison import evaluate, methods_for
+from honestbayes.experiments.comparison import FOLDS, evaluate, methods_for
 from honestbayes.experiments.comparison_account import account
 from honestbayes.experiments.experiment import Account, Experiment, Run, Settings, Size
 from honestbayes.experiments.real_tables import real_table
@@ -36,6 +36,7 @@ def runs(size: Size) -> list[Settings]:
     repeats = {"toy": 1, "quick": 1, "full": 3}[size]
     return [
         {"table": table, "method": method, "repeat": repeat}
+        | ({"n_folds": 2} if size == "toy" else {})
         for table in tables
         for method in _methods(table, size)
         for repeat in range(repeats)
@@ -48,9 +49,9 @@ def _methods(table: str, size: Size) -> Sequence[str]:
     return found if size != "toy" else found[:5]
 
 
-def run(table: str, method: str, repeat: int) -> dict[str, Any]:
+def run(table: str, method: str, repeat: int, n_folds: int = FOLDS) -> dict[str, Any]:
     """Cross-validate one method."""
-    return evaluate(real_table(table), method, repeat)
+    return evaluate(real_table(table), method, repeat, n_folds)
 
 
 def tell(done: Sequence[Run]) -> Account:
