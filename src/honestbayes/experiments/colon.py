@@ -9,7 +9,7 @@ Bayes is true.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.stats import ttest_rel
@@ -27,13 +27,13 @@ from honestbayes.experiments.experiment import (
     Table,
 )
 from honestbayes.models.binary import SelectiveBernoulliNB
-from honestbayes.models.binary.settings import Quadrature
 from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy, unit_square
 from honestbayes.types import AnyArray, FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Quadrature = Literal["paper", "adaptive"]
 RULES: tuple[Quadrature, ...] = ("paper", "adaptive")
 METHODS = ("uncorrected", "corrected")
 SCORES = ("actual_error", "expected_error", "log_score", "squared_error")

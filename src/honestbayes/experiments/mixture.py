@@ -30,7 +30,6 @@ from honestbayes.experiments.experiment import (
 from honestbayes.experiments.mixture_ways import AS_THESIS, N_VALUES, PRIOR, TITLES, WAYS, fit
 from honestbayes.likelihood.quadrature import paper_alpha_nodes
 from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy
-from honestbayes.sampling.chains import Schedule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,8 +105,8 @@ def run(
 ) -> dict[str, Any]:
     """Simulate one data set and fit it in all ways."""
     data = simulate_mixture(n_train, 10 * n_train, n_features, random_state=seed)
-    schedule = Schedule(n_warmup, n_samples)
-    return {"fits": [fit(data, k, name, seed, schedule, n_chains) for name in WAYS]}
+    chains = (n_chains, n_warmup, n_samples)
+    return {"fits": [fit(data, k, name, seed, *chains) for name in WAYS]}
 
 
 def tell(done: Sequence[Run]) -> Account:

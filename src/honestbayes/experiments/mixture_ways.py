@@ -13,13 +13,8 @@ from honestbayes.datasets.mixture import MixtureData
 from honestbayes.experiments.claims import judged
 from honestbayes.likelihood.quadrature import AlphaPrior
 from honestbayes.models.binary import SelectiveBernoulliNB
-from honestbayes.models.binary.rows import TrainingRows
-from honestbayes.models.mixture.fit import log_joint
-from honestbayes.models.mixture.part import MixturePart, MixtureTraining
-from honestbayes.models.mixture.settings import MixtureChoices, MixtureSettings
-from honestbayes.sampling.chains import Schedule
-from honestbayes.sampling.runs import Sampling
-from honestbayes.sources import as_source, encode_classes
+from honestbayes.models.mixture import SelectiveMixture, sample_naive_bayes
+from honestbayes.sampling.draws import Draws
 
 PRIOR = AlphaPrior(0.5, 5.0)
 N_VALUES = 10
@@ -67,74 +62,96 @@ AS_THESIS = "corrected, both"
 
 
 def fit(
-    data: MixtureData, k: int, name: str, seed: int, schedule: Schedule, n_chains: int
+    data: MixtureData, k: int, name: str, seed: int, n_chains: int, n_warmup: int, n_samples: int
 ) -> dict[str, Any]:
-    """Fit in one way; chains start from the classes, from random labels and from equal ones.
+    """Fit in one way, with five sweeps for each draw as in the thesis.
 
-    With labels that stay equal to the classes and any alpha the model is naive Bayes, which needs
-    no chains: with 1,000 features theirs stay near alpha = 0.2 when they come there.
+    Chains start from the classes, from random labels and from equal ones. With labels that stay
+    equal to the classes the model is naive Bayes, which for any alpha needs no chains: with 1,000
+    features theirs stay near alpha = 0.2 when they come there.
     """
     way = WAYS[name]
-    if way.stuck and way.n_alpha is None:
-        return {"k": k, "way": name} | _naive_bayes(data, k)
+    chains: dict[str, Any] = {
+        "n_chains": n_chains,
+        "n_warmup": n_warmup,
+        "n_samples": n_samples,
+        "thin": 5,
+    }
+    fitted = _mixture if not way.stuck else _naive_bayes if way.n_alpha is None else _stuck
+    return {"k": k, "way": name} | fitted(data, k, way, seed, chains)
+
+
+def _mixture(
+    data: MixtureData, k: int, way: Way, seed: int, chains: dict[str, Any]
+) -> dict[str, Any]:
     began = time.process_time()
-    part = sampled(data, k, way, seed, schedule, n_chains)
+    model = SelectiveMixture(
+        n_features_to_select=k,
+        correction="selection" if way.correct else None,
+        n_alpha=way.n_alpha,
+        random_state=seed,
+        n_jobs=1,
+        **chains,
+    ).fit(data.X_train, data.y_train)
     seconds = time.process_time() - began
-    joint = log_joint(part.draws, data.X_test[:, list(part.selection.columns)], None)
-    same = np.mean(part.draws.pooled("z") == data.y_train, axis=1)
+    proba = model.predict_proba(data.X_test)[:, 1]
+    same = np.mean(model.draws_.pooled("z") == data.y_train, axis=1)
     return {
-        "k": k,
-        "way": name,
+        "seconds": seconds,
+        "gamma": float(model.selection_.gamma),
+        "labels_as_classes": float(np.maximum(same, 1 - same).mean()),
+        **_of_chains(model.draws_),
+    } | judged(data.y_test, proba)
+
+
+def _stuck(
+    data: MixtureData, k: int, way: Way, seed: int, chains: dict[str, Any]
+) -> dict[str, Any]:
+    began = time.process_time()
+    part = sample_naive_bayes(
+        data.X_train,
+        data.y_train,
+        n_features_to_select=k,
+        n_alpha=way.n_alpha,
+        n_jobs=1,
+        seed=seed,
+        **chains,
+    )
+    seconds = time.process_time() - began
+    kept = data.X_test[:, list(part.selection.columns)]
+    joint = part.log_prior + part.log_likelihood((kept, None))
+    return {
         "seconds": seconds,
         "gamma": float(part.selection.gamma),
-        "agree": bool(part.draws.diagnostics(["log_alpha"]).rhat[0] < AGREED),
-        "alpha": float(np.exp(np.median(part.draws["log_alpha"]))),
-        "labels_as_classes": float(np.maximum(same, 1 - same).mean()),
+        "labels_as_classes": 1.0,
+        **_of_chains(part.draws),
     } | judged(data.y_test, expit(joint[:, 1] - joint[:, 0]))
 
 
-def _naive_bayes(data: MixtureData, k: int) -> dict[str, Any]:
+def _of_chains(draws: Draws) -> dict[str, Any]:
+    return {
+        "alpha": float(np.exp(np.median(draws["log_alpha"]))),
+        "agree": bool(draws.diagnostics(["log_alpha"]).rhat[0] < AGREED),
+    }
+
+
+def _naive_bayes(
+    data: MixtureData, k: int, way: Way, seed: int, chains: dict[str, Any]
+) -> dict[str, Any]:
+    del way, chains
     began = time.process_time()
     model = SelectiveBernoulliNB(
         n_features_to_select=k,
         correction="selection",
         feature_prior="uniform",
         recalibrate=None,
-        random_state=0,
+        random_state=seed,
     ).fit(data.X_train, data.y_train)
     seconds = time.process_time() - began
-    posterior = model.posterior_
-    median = np.interp(0.5, np.cumsum(posterior.weights), np.log(posterior.alpha))
     return {
         "seconds": seconds,
         "gamma": float(model.selection_.gamma),
-        "agree": None,
-        "alpha": float(np.exp(median)),
         "labels_as_classes": 1.0,
+        "alpha": float(np.exp(model.posterior_.quantile(np.array([0.5]))[0])),
+        "agree": None,
     } | judged(data.y_test, model.predict_proba(data.X_test)[:, 1])
-
-
-def sampled(
-    data: MixtureData, k: int, way: Way, seed: int, schedule: Schedule, n_chains: int
-) -> MixturePart:
-    """Run the chains of the mixture, five sweeps for each draw as in the thesis."""
-    X, y = as_source(data.X_train), encode_classes(data.y_train)
-    choices = MixtureChoices(
-        n_features=k,
-        threshold=None,
-        always_keep=np.zeros(data.X_train.shape[1], dtype=bool),
-        model=MixtureSettings(
-            correct=way.correct,
-            pseudocounts=(1.0, 1.0),
-            alpha_prior=PRIOR,
-            response_prior=PRIOR,
-            theta_range=(0.0, 1.0),
-            n_alpha=way.n_alpha,
-        ),
-        schedule=schedule,
-        n_chains=n_chains,
-        thin=5,
-    )
-    sampling = Sampling(schedule, n_chains, np.random.SeedSequence(seed), 1)
-    rows = TrainingRows.screened(X, y, "auto", None)
-    return MixtureTraining(choices, rows, sampling, labels_are_fixed=way.stuck).fit()

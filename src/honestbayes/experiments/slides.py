@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +27,7 @@ from honestbayes.experiments.experiment import (
     Table,
 )
 from honestbayes.models.binary import SelectiveBernoulliNB
-from honestbayes.models.mixture.fit import log_joint
-from honestbayes.models.mixture.naive_bayes import sample_naive_bayes
+from honestbayes.models.mixture import sample_naive_bayes
 from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy, unit_square
 from honestbayes.sampling.draws import Draws
 from honestbayes.types import FloatArray
@@ -130,7 +130,8 @@ def by_chain(data: SimulatedData, k: int, method: str, shown: int) -> dict[str, 
     )
     kept = data.X_test[:, list(part.selection.columns)]
     later = {name: value[:, BURN_IN:] for name, value in part.draws.values.items()}
-    joint = log_joint(Draws(later, 1), kept, None)
+    settled = replace(part, draws=Draws(later, 1))
+    joint = settled.log_prior + settled.log_likelihood((kept, None))
     proba = expit(joint[:, 1] - joint[:, 0])
     seconds = time.process_time() - began
     found = {"k": k, "method": method, "seconds": seconds} | judged(data.y_test, proba)

@@ -28,6 +28,7 @@ def sample_naive_bayes(
     class_pseudocounts: tuple[float, float] = (1.0, 1.0),
     alpha_prior: tuple[float, float] = (0.5, 5.0),
     theta_prior: tuple[float, float] = (0.0, 1.0),
+    n_alpha: int | None = None,
     n_chains: int = 4,
     n_samples: int = 500,
     n_warmup: int = 50,
@@ -47,6 +48,8 @@ def sample_naive_bayes(
         Whether the event that the others were discarded is conditioned on.
     class_pseudocounts, alpha_prior, theta_prior : tuple of float
         Priors, as in `SelectiveBernoulliNB`.
+    n_alpha : int, optional
+        Let alpha take so many prior quantiles only, as in `SelectiveMixture`.
     n_chains, n_samples, n_warmup, thin, n_jobs : int
         How chains are run, as in `SelectiveMixture`.
     seed : int, default=0
@@ -73,7 +76,7 @@ def sample_naive_bayes(
         alpha_prior=prior,
         response_prior=prior,
         theta_range=theta_prior,
-        n_alpha=None,
+        n_alpha=n_alpha,
     )
     schedule = Schedule(n_warmup, n_samples)
     sampling = Sampling(schedule, n_chains, np.random.SeedSequence(seed), n_jobs)
