@@ -183,9 +183,11 @@ def draw_medians(models: Sequence[Run], near: float) -> Figure:
         axis.set(xlabel="median with Cauchy priors", ylabel="median with normal priors")
         tidy(axis)
     axes[1].set(xlim=(-near, near), ylim=(-near, near), title=f"from {-near:g} to {near:g}")
-    axes[0].set_xscale("symlog", linthresh=10)
-    axes[0].set_yscale("symlog", linthresh=10)
-    axes[0].set(title="all parameters (logarithmic beyond 10)")
+    axes[0].set(title="all parameters")
+    if max(np.abs([*cauchy, *normal])) > 100:
+        axes[0].set_xscale("symlog", linthresh=10)
+        axes[0].set_yscale("symlog", linthresh=10)
+        axes[0].set(title="all parameters (logarithmic beyond 10)")
     return _figure(figure)
 
 

@@ -57,9 +57,10 @@ def of_predictions(models: Sequence[Run]) -> str:
             f"{mean(models, 'error', order=o, **words):.3f} at order {o}" for o in some
         )
         last = mean(models, "log_score", order=max(orders), **words)
+        highest = f", and {last:.3f} at order {max(orders)}" if order < max(orders) else ""
         told.append(
-            f"With {named(prior)} coefficients the best log score is {score:.3f}, at order "
-            f"{order}, and that of order {max(orders)} is {last:.3f}; error rates are {errors}."
+            f"With {named(prior)} coefficients the best log score is {score:.3f} at order {order}"
+            f"{highest}; error rates are {errors}."
         )
     return " ".join(told)
 
@@ -81,6 +82,7 @@ def of_both_ways(models: Sequence[Run]) -> str:
 def of_sampling(models: Sequence[Run]) -> str:
     """Say what compression saves in time and what it does to chains, at the highest order."""
     words = both_ways(models)
+    sweeps = models[0].settings["sweeps"]
     told = []
     for prior in PRIORS:
         seconds, draws = (
@@ -96,9 +98,9 @@ def of_sampling(models: Sequence[Run]) -> str:
             f"{lags[0][lag]:.2f} instead of {lags[1][lag]:.2f} at {lag} sweeps"
         )
     return (
-        f"At order {words['order']}, {'; '.join(told)}. Our chains draw coefficients together "
-        "where they can, which those of the thesis did not, so that its times and "
-        "autocorrelations are comparable in direction only."
+        f"Chains have {sweeps:,} sweeps (in the thesis 2,000). At order {words['order']}, "
+        f"{'; '.join(told)}. Ours draw coefficients together where they can, which those of the "
+        "thesis did not, so that its times and autocorrelations are comparable in direction only."
     )
 
 

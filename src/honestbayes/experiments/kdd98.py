@@ -334,12 +334,12 @@ def _study_words(name: str, found: Sequence[dict[str, Any]]) -> str:
     distinct = np.mean([one["distinct"][-1] for one in found])
     return (
         f"{STUDIES[name].name}. Forward selection has its lowest test error with {fewest[1]} "
-        f"features ({curves['forward'][fewest[1], 1]:.5f}; published: {BEST_NUMBER} features, on "
-        f"the official test set) and its lowest training error with {fewest[0]}; the same "
-        f"probability for all has {none:.5f}. Boosted selection has {boosted[0]:.5f} in training "
-        f"and {boosted[1]:.5f} in the test after {BOOSTED} rounds, and takes {distinct:.1f} "
-        f"different features in {len(found[0]['distinct']) - 1} rounds. With all features the test "
-        f"error is {every[1]:.5f}. {BOOSTED} forward features earn "
+        f"feature{'s' * (fewest[1] != 1)} ({curves['forward'][fewest[1], 1]:.5f}; published: "
+        f"{BEST_NUMBER}, official test set) and its lowest training error with {fewest[0]}; the "
+        f"same probability for all has {none:.5f}. Boosted selection has {boosted[0]:.5f} in "
+        f"training and {boosted[1]:.5f} in the test after {BOOSTED} rounds, and takes "
+        f"{distinct:.1f} different features in {len(found[0]['distinct']) - 1} rounds. With all "
+        f"features the test error is {every[1]:.5f}. {BOOSTED} forward features earn "
         f"{rows[f'{BOOSTED} forward'][3]:,.0f} dollars of one half, all features {every[3]:,.0f}, "
         f"and mailing to everyone {everyone:,.0f}; the gain of {BOOSTED} features over everyone is "
         f"positive in {int(np.sum(gain > 0))} of {len(found)} halves, which share people."

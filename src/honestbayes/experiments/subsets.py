@@ -226,9 +226,9 @@ def _figures(cases: _Cases, exact: _Exact) -> str:
     for name in SHOWN:
         shares, scores = _shares(cases[name]), _shares(cases[name], "scores")
         told.append(
-            f"{name}: most frequent size {int(np.argmax(shares))} ({shares.max():.3f}; exactly "
-            f"{exact[name][0].max():.3f}), share of draws with J = 0.9 {scores[-1]:.3f} (exactly "
-            f"{exact[name][1][-1]:.3f})"
+            f"{name[0].upper()}{name[1:]}: most frequent size {int(np.argmax(shares))} "
+            f"({shares.max():.3f}; exactly {exact[name][0].max():.3f}), share of draws with "
+            f"J = 0.9 {scores[-1]:.3f} (exactly {exact[name][1][-1]:.3f})"
         )
     ratio = exact["scheme 2"][0][-1] / exact["scheme 2"][0][0]
     return (
