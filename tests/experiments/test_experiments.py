@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,17 @@ def test_the_settings_of_runs_are_json_and_differ(name: str) -> None:
         texts = [json.dumps(settings, sort_keys=True) for settings in experiment(name).runs(size)]
         assert len(set(texts)) == len(texts) > 0
         assert [json.loads(text) for text in texts] == experiment(name).runs(size)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_stored_runs_are_those_of_the_code(name: str) -> None:
+    one = experiment(name)
+    path = Path(__file__).parents[2] / "docs" / "results" / f"{name}.json"
+    runs = stored(path, one)
+    assert [run.settings for run in runs] == one.runs("full")
+    page = page_of(one, one.tell(runs), runs, "rst")
+    assert not re.search(r"\bnan\b", page)
+    assert path.stat().st_size < 400_000
 
 
 def test_names_and_titles_differ() -> None:
