@@ -55,8 +55,9 @@ def reproduce(
         msg = "give names, or --all, not both."
         raise InputError(msg)
     if not names and not every:
+        width = max(map(len, MODULES)) + 1
         for one in experiments():
-            say(f"{one.name:<16} {one.title}\n{'':<16} {one.source}", wrap=False)
+            say(f"{one.name:<{width}} {one.title}\n{'':<{width}} {one.source}", wrap=False)
         say('\nRun one by its name, or all with --all; "--full" for as many repetitions as in the '
             "docs.")  # fmt: skip
         return

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from honestbayes.datasets import SimulatedData, simulate_naive_bayes
+from honestbayes.experiments.claims import NOBODY, Decimals, decimal_rows, errors_of, of
 from honestbayes.experiments.experiment import (
     Account,
     Check,
@@ -46,19 +47,19 @@ GAMMA = {1: 0.36, 10: 0.27, 100: 0.21, 1000: 0.13}
 SECONDS = {1: (12, 11), 10: (19, 19), 100: (107, 107), 1000: (1057, 1057), 10000: (10639, 10639)}
 """Table 2: corrected and uncorrected."""
 
-TABLE_1: dict[tuple[int, str], list[tuple[int, float, float]]] = {
-    (1, "corrected"): [(0, 0, 0)] * 4
-    + [(1346, 0.446, 0.461), (0, 0, 0), (654, 0.611, 0.581)]
-    + [(0, 0, 0)] * 3,
-    (1, "uncorrected"): [(0, 0, 0)] * 3
+TABLE_1: dict[tuple[int, str], Decimals] = {
+    (1, "corrected"): [NOBODY] * 4
+    + [(1346, 0.446, 0.461), NOBODY, (654, 0.611, 0.581)]
+    + [NOBODY] * 3,
+    (1, "uncorrected"): [NOBODY] * 3
     + [(1346, 0.384, 0.461)]
-    + [(0, 0, 0)] * 3
+    + [NOBODY] * 3
     + [(654, 0.736, 0.581)]
-    + [(0, 0, 0)] * 2,
+    + [NOBODY] * 2,
     (10, "corrected"): [
-        *[(0, 0, 0), (3, 0.174, 0.0), (126, 0.270, 0.294), (467, 0.360, 0.420)],
+        *[NOBODY, (3, 0.174, 0.0), (126, 0.270, 0.294), (467, 0.360, 0.420)],
         *[(566, 0.462, 0.461), (461, 0.554, 0.566), (276, 0.643, 0.616)],
-        *[(97, 0.733, 0.742), (4, 0.825, 0.750), (0, 0, 0)],
+        *[(97, 0.733, 0.742), (4, 0.825, 0.750), NOBODY],
     ],
     (10, "uncorrected"): [
         *[(237, 0.046, 0.312), (349, 0.149, 0.444), (68, 0.249, 0.500), (300, 0.360, 0.443)],
@@ -210,21 +211,13 @@ def tell(done: Sequence[Run]) -> Account:
     )
 
 
-def of(fits: Sequence[dict[str, Any]], name: str, **words: Any) -> FloatArray:
-    """Return one figure of each fit with these words."""
-    return np.array([f[name] for f in fits if all(f[key] == word for key, word in words.items())])
-
-
 def _checks(fits: Sequence[dict[str, Any]]) -> Iterator[Check]:
     for k, gamma in GAMMA.items():
         ours = of(fits, "gamma", k=k, method="corrected", rule="paper")
         yield Check(what=f"gamma, {k:,} kept", published=gamma, ours=ours, digits=2)
     for (k, method), rows in TABLE_1.items():
-        count, predicted, actual = np.array(rows).T
-        upper = np.arange(10) >= 5
         words = {"k": k, "method": method, "rule": "paper"}
-        for name, share in (("expected", predicted), ("actual", actual)):
-            error = float(count @ np.where(upper, 1 - share, share) / count.sum())
+        for name, error in errors_of(rows).items():
             yield Check(
                 what=f"{name} error, {k:,} kept, {method}",
                 published=error,
@@ -245,17 +238,9 @@ def _errors(fits: Sequence[dict[str, Any]]) -> Table:
 
 def _calibration(fits: Sequence[dict[str, Any]]) -> Table:
     rows = [
-        {
-            "features kept": f["k"],
-            "method": f["method"],
-            "probability from": decimal / 10,
-            "cases": f["count"][decimal],
-            "mean probability": f["predicted"][decimal],
-            "share of class 1": f["actual"][decimal],
-        }
+        row
         for f in fits
-        for decimal in range(10)
-        if f["count"][decimal]
+        for row in decimal_rows(f, **{"features kept": f["k"], "method": f["method"]})
     ]
     return Table("calibration", "As table 1: the first data set, adaptive quadrature", rows)
 
