@@ -74,8 +74,9 @@ class AlphaPosterior:
             flat = np.interp(points, nodes, np.exp(log_density), left=0.0, right=0.0)
             return np.asarray(flat)
         inside = (points >= nodes[0]) & (points <= nodes[-1])
-        curve: FloatArray = np.exp(CubicSpline(nodes, log_density)(points))
-        return np.asarray(np.where(inside, curve, 0.0))
+        # Far outside the nodes the curve may be anything: no number is made of it there.
+        log_curve = np.where(inside, CubicSpline(nodes, log_density)(points), -np.inf)
+        return np.asarray(np.exp(log_curve))
 
     def mean(self) -> float:
         """Posterior mean of log(alpha)."""
