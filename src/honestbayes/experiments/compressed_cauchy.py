@@ -162,7 +162,7 @@ def _predictions(models: Sequence[Run]) -> str:
             f"{score:.3f}, at order {order}."
         )
     return (
-        f"By order, from {min(orders)} to {max(orders)}. {' '.join(told)} The thesis found the "
+        f"Orders {', '.join(map(str, sorted(orders)))}. {' '.join(told)} The thesis found the "
         f"Cauchy model of order {TRUTH}, which is the truth, best. {say.of_both_ways(models)} As "
         "both are the same model, that is how far chains of this length can be trusted."
     )
