@@ -27,7 +27,7 @@ from honestbayes.experiments.experiment import (
     Table,
 )
 from honestbayes.models.binary import SelectiveBernoulliNB
-from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy, unit_square
+from honestbayes.plots.drawing import GREY, look, subplots, tidy, unit_square
 from honestbayes.types import AnyArray, FloatArray
 
 if TYPE_CHECKING:
@@ -306,11 +306,10 @@ def draw_probabilities(first: dict[str, Any]) -> Figure:
     is_tumour = np.array(first["class"]) == 1
     columns = min(5, len(proba[0]))
     rows = -(-len(proba[0]) // columns)
-    figure, axes = import_pyplot().subplots(
+    figure, axes = subplots(
         rows,
         columns,
         figsize=(2.1 * columns, 2.1 * rows + 0.5),
-        layout="constrained",
         sharex=True,
         sharey=True,
         squeeze=False,
@@ -337,13 +336,12 @@ def draw_probabilities(first: dict[str, Any]) -> Figure:
     figure.supylabel("P(tumour), corrected", fontsize=10)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=9)
-    result: Figure = figure
-    return result
+    return figure
 
 
 def draw_scores(found: Sequence[dict[str, Any]]) -> Figure:
     """Draw figures 8 and 9."""
-    figure, axes = import_pyplot().subplots(1, 3, figsize=(11, 3.9), layout="constrained")
+    figure, axes = subplots(1, 3, figsize=(11, 3.9))
     for place, one in reversed(list(enumerate(found))):
         words: dict[str, Any] = {"markersize": 5 if place == 0 else 2.5}
         pale = {"alpha": 1.0 if place == 0 else 0.3, "markeredgewidth": 0}
@@ -370,8 +368,7 @@ def draw_scores(found: Sequence[dict[str, Any]]) -> Figure:
         axis.plot([low, high], [low, high], color=GREY, linewidth=0.8, zorder=0)
         tidy(axis)
     axes[2].legend(frameon=False, fontsize=9, loc="lower right")
-    result: Figure = figure
-    return result
+    return figure
 
 
 EXPERIMENT = Experiment(

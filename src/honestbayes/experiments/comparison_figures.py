@@ -10,7 +10,7 @@ import numpy as np
 from honestbayes.evaluation.peers import FREQUENCIES
 from honestbayes.experiments.comparison import CALIBRATED, CORRECTED, OURS, UNCORRECTED
 from honestbayes.experiments.comparison_results import Results
-from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy
+from honestbayes.plots.drawing import GREY, look, subplots, tidy
 from honestbayes.types import FloatArray
 
 if TYPE_CHECKING:
@@ -28,11 +28,10 @@ def draw_scores(results: Results, new_tables: bool, name: str = "log_score") -> 
     tables, methods = results.tables, results.methods()
     columns = min(3, len(tables))
     lines = -(-len(tables) // columns)
-    figure, axes = import_pyplot().subplots(
+    figure, axes = subplots(
         lines,
         columns,
         figsize=(11, 0.8 + lines * (0.7 + 0.21 * len(methods))),
-        layout="constrained",
         sharey=True,
         squeeze=False,
     )
@@ -66,7 +65,7 @@ def draw_scores(results: Results, new_tables: bool, name: str = "log_score") -> 
     axes[0, 0].invert_yaxis()
     words = "log score" if name == "log_score" else "distance from the true probability"
     figure.supxlabel(words, fontsize=10)
-    return _figure(figure)
+    return figure
 
 
 def _cut(axis: Any, results: Results, table: str, methods: Sequence[str]) -> None:
@@ -85,11 +84,10 @@ def _cut(axis: Any, results: Results, table: str, methods: Sequence[str]) -> Non
 def draw_honesty(results: Results) -> Figure:
     """Draw expected and actual error rates, a panel for each method."""
     methods = [m for m in results.methods() if m != FREQUENCIES]
-    figure, axes = import_pyplot().subplots(
+    figure, axes = subplots(
         -(-len(methods) // 5),
         5,
         figsize=(11, 2.5 * (-(-len(methods) // 5))),
-        layout="constrained",
         sharex=True,
         sharey=True,
     )
@@ -108,15 +106,13 @@ def draw_honesty(results: Results) -> Figure:
         tidy(axis)
     figure.supxlabel("expected error rate", fontsize=10)
     figure.supylabel("actual error rate", fontsize=10)
-    return _figure(figure)
+    return figure
 
 
 def draw_correction(results: Results, new_tables: bool) -> Figure:
     """Draw what the correction gains, by table."""
     tables = results.tables
-    figure, axis = import_pyplot().subplots(
-        figsize=(7, 1 + 0.3 * len(tables)), layout="constrained"
-    )
+    figure, axis = subplots(figsize=(7, 1 + 0.3 * len(tables)))
     pairs = {
         "corrected": (UNCORRECTED, CORRECTED),
         "corrected and calibrated": (UNCORRECTED, CALIBRATED),
@@ -144,15 +140,13 @@ def draw_correction(results: Results, new_tables: bool) -> Figure:
     axis.invert_yaxis()
     axis.legend(frameon=False, fontsize=8)
     tidy(axis)
-    return _figure(figure)
+    return figure
 
 
 def draw_seconds(results: Results) -> Figure:
     """Draw processor seconds, a point for each table, a row for each method."""
     methods = results.methods()
-    figure, axis = import_pyplot().subplots(
-        figsize=(7, 1 + 0.28 * len(methods)), layout="constrained"
-    )
+    figure, axis = subplots(figsize=(7, 1 + 0.28 * len(methods)))
     for place, method in enumerate(methods):
         values = [
             results.mean("seconds", t, method)
@@ -165,9 +159,4 @@ def draw_seconds(results: Results) -> Figure:
     axis.set_yticks(range(len(methods)), methods)
     axis.invert_yaxis()
     tidy(axis)
-    return _figure(figure)
-
-
-def _figure(figure: Any) -> Figure:
-    result: Figure = figure
-    return result
+    return figure

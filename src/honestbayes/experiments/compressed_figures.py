@@ -17,7 +17,7 @@ from honestbayes.experiments.compressed_models import (
     of,
 )
 from honestbayes.experiments.experiment import Picture, Run, Table
-from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy
+from honestbayes.plots.drawing import GREY, look, subplots, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,7 +112,7 @@ def pictures(
 
 def draw_sizes(models: Sequence[Run], found: dict[str, Any]) -> Figure:
     """Draw parameters, their ratio and times by order."""
-    figure, axes = import_pyplot().subplots(2, 2, figsize=(10, 6.6), layout="constrained")
+    figure, axes = subplots(2, 2, figsize=(10, 6.6))
     orders = np.array(found["orders"])
     groups, patterns = np.array(found["groups"]), np.array(found["patterns"])
     axes[0, 0].plot(orders, groups, "-o", color=look(0).color, markersize=4, label="compressed")
@@ -133,14 +133,12 @@ def draw_sizes(models: Sequence[Run], found: dict[str, Any]) -> Figure:
         tidy(axis)
     for axis in (axes[0, 0], axes[1, 0], axes[1, 1]):
         axis.legend(frameon=False, fontsize=8)
-    return _figure(figure)
+    return figure
 
 
 def draw_autocorrelation(models: Sequence[Run]) -> Figure:
     """Draw autocorrelations of widths with and without compression, a panel for each prior."""
-    figure, axes = import_pyplot().subplots(
-        1, 2, figsize=(9, 3.6), layout="constrained", sharey=True
-    )
+    figure, axes = subplots(1, 2, figsize=(9, 3.6), sharey=True)
     words = both_ways(models)
     for axis, prior in zip(axes, PRIORS, strict=True):
         for compress in (True, False):
@@ -155,12 +153,12 @@ def draw_autocorrelation(models: Sequence[Run]) -> Figure:
         axis.legend(frameon=False, fontsize=8)
         tidy(axis)
     axes[0].set(ylabel="autocorrelation of log widths")
-    return _figure(figure)
+    return figure
 
 
 def draw_predictions(models: Sequence[Run]) -> Figure:
     """Draw error rates and log scores by order."""
-    figure, axes = import_pyplot().subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+    figure, axes = subplots(1, 2, figsize=(10, 3.8))
     for axis, (name, label) in zip(
         axes, {"error": "error rate", "log_score": "log score"}.items(), strict=True
     ):
@@ -169,13 +167,13 @@ def draw_predictions(models: Sequence[Run]) -> Figure:
         axis.locator_params(axis="x", integer=True)
         axis.legend(frameon=False, fontsize=8)
         tidy(axis)
-    return _figure(figure)
+    return figure
 
 
 def draw_medians(models: Sequence[Run], near: float) -> Figure:
     """Draw posterior medians of the same parameters under both priors, far and near 0."""
     cauchy, normal = (medians(models, prior) for prior in PRIORS)
-    figure, axes = import_pyplot().subplots(1, 2, figsize=(9, 4.4), layout="constrained")
+    figure, axes = subplots(1, 2, figsize=(9, 4.4))
     for axis in axes:
         axis.axhline(0, color=GREY, linewidth=0.6, zorder=0)
         axis.axvline(0, color=GREY, linewidth=0.6, zorder=0)
@@ -188,7 +186,7 @@ def draw_medians(models: Sequence[Run], near: float) -> Figure:
         axes[0].set_xscale("symlog", linthresh=10)
         axes[0].set_yscale("symlog", linthresh=10)
         axes[0].set(title="all parameters (logarithmic beyond 10)")
-    return _figure(figure)
+    return figure
 
 
 def _lines(axis: Any, models: Sequence[Run], name: str) -> None:
@@ -200,8 +198,3 @@ def _lines(axis: Any, models: Sequence[Run], name: str) -> None:
             values = [mean(models, name, order=order, **words) for order in orders]
             label = f"{named(prior)}, {'compressed' if compress else 'not compressed'}"
             axis.plot(orders, values, **style._asdict(), markersize=4, label=label)
-
-
-def _figure(figure: Any) -> Figure:
-    result: Figure = figure
-    return result

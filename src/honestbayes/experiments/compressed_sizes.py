@@ -19,7 +19,7 @@ from honestbayes.experiments.experiment import (
     Table,
 )
 from honestbayes.models.interactions import find_groups
-from honestbayes.plots.drawing import import_pyplot, look, tidy
+from honestbayes.plots.drawing import look, subplots, tidy
 from honestbayes.types import AnyArray, FloatArray
 
 if TYPE_CHECKING:
@@ -191,9 +191,7 @@ def _table(studies: dict[str, list[Run]]) -> Table:
 
 def draw(studies: dict[str, list[Run]]) -> Figure:
     """Draw numbers and ratios by levels, features and order."""
-    figure, axes = import_pyplot().subplots(
-        2, 3, figsize=(10.5, 5.8), layout="constrained", height_ratios=(3, 2)
-    )
+    figure, axes = subplots(2, 3, figsize=(10.5, 5.8), height_ratios=(3, 2))
     shown = {
         "levels": f"{N_FEATURES} features, order {ORDER}",
         "features": "4 levels, order 3",
@@ -215,8 +213,7 @@ def draw(studies: dict[str, list[Run]]) -> Figure:
     axes[0, 0].set(ylabel="parameters of each class")
     axes[1, 0].set(ylabel="ratio")
     axes[0, 2].legend(frameon=False, fontsize=8, loc="lower right")
-    result: Figure = figure
-    return result
+    return figure
 
 
 EXPERIMENT = Experiment(

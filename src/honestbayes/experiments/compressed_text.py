@@ -27,7 +27,7 @@ from honestbayes.experiments.experiment import (
     Table,
 )
 from honestbayes.models.interactions import SequenceClassifier, find_groups, windows
-from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy
+from honestbayes.plots.drawing import GREY, look, subplots, tidy
 from honestbayes.types import AnyArray
 
 if TYPE_CHECKING:
@@ -206,8 +206,8 @@ def draw_traces(traces: _Traces) -> Figure:
         name: max(np.abs(chain[name]).max() for chains in traces.values() for chain in chains)
         for name in names
     }
-    figure, axes = import_pyplot().subplots(
-        len(names), 2, figsize=(10, 2.1 * len(names)), layout="constrained", sharey="row",
+    figure, axes = subplots(
+        len(names), 2, figsize=(10, 2.1 * len(names)), sharey="row",
         sharex=True, squeeze=False,
     )  # fmt: skip
     for row, name in zip(axes, names, strict=True):
@@ -223,8 +223,7 @@ def draw_traces(traces: _Traces) -> Figure:
             tidy(axis)
     for axis in axes[-1]:
         axis.set(xlabel="draws, evenly spaced")
-    result: Figure = figure
-    return result
+    return figure
 
 
 EXPERIMENT = Experiment(

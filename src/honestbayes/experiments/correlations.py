@@ -16,7 +16,7 @@ from honestbayes.experiments.experiment import (
     Size,
     Table,
 )
-from honestbayes.plots.drawing import import_pyplot
+from honestbayes.plots.drawing import subplots
 from honestbayes.screening.counts import correlation
 from honestbayes.types import FloatArray
 
@@ -110,16 +110,14 @@ def _differences(ours: FloatArray, published: FloatArray) -> str:
 
 def draw(values: FloatArray) -> Figure:
     """Draw the figure."""
-    pyplot = import_pyplot()
-    figure, axis = pyplot.subplots(figsize=(6, 5), layout="constrained")
+    figure, axis = subplots(figsize=(6, 5))
     shade = np.where(values == 0, 0.45, np.where(np.abs(values) <= GAMMA, 0.72, 0.95))
     axis.imshow(shade, cmap="gray", vmin=0, vmax=1, aspect="auto")
     for (i, j), value in np.ndenumerate(values):
         axis.text(j, i, f"{value:+.2f}" if value else "0.00", ha="center", va="center", fontsize=8)
     axis.set(xlabel="ones in class 0", ylabel="ones in class 1", xticks=range(N_0 + 1))
     axis.set_yticks(range(N_1 + 1), [str(N_1 - i) for i in range(N_1 + 1)])
-    result: Figure = figure
-    return result
+    return figure
 
 
 EXPERIMENT = Experiment(

@@ -38,7 +38,7 @@ from honestbayes.experiments.experiment import (
     Table,
 )
 from honestbayes.models.plain import DiscreteNB
-from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy
+from honestbayes.plots.drawing import GREY, look, subplots, tidy
 from honestbayes.search.boosted import BoostedProbabilitySelector
 from honestbayes.search.forward import ForwardProbabilitySelector
 from honestbayes.types import AnyArray, FloatArray, IntArray
@@ -348,9 +348,7 @@ def _study_words(name: str, found: Sequence[dict[str, Any]]) -> str:
 
 def draw(studies: dict[str, list[dict[str, Any]]]) -> Figure:
     """Draw figures 1 and 2 of each study."""
-    figure, axes = import_pyplot().subplots(
-        len(studies), 2, figsize=(10, 3.6 * len(studies)), layout="constrained", squeeze=False
-    )
+    figure, axes = subplots(len(studies), 2, figsize=(10, 3.6 * len(studies)), squeeze=False)
     for row, (name, found) in zip(axes, studies.items(), strict=True):
         for axis, method in zip(row, METHODS, strict=True):
             values = np.array([one[method] for one in found])
@@ -373,8 +371,7 @@ def draw(studies: dict[str, list[dict[str, Any]]]) -> Figure:
             axis.title.set_size(9.5)
             axis.legend(frameon=False, fontsize=8)
             tidy(axis)
-    result: Figure = figure
-    return result
+    return figure
 
 
 EXPERIMENT = Experiment(

@@ -29,7 +29,7 @@ from honestbayes.experiments.experiment import (
 )
 from honestbayes.experiments.mixture_ways import AS_THESIS, N_VALUES, PRIOR, TITLES, WAYS, fit
 from honestbayes.likelihood.quadrature import paper_alpha_nodes
-from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy
+from honestbayes.plots.drawing import GREY, look, subplots, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -308,9 +308,7 @@ def _labels(fits: Sequence[dict[str, Any]], way: str) -> str:
 def draw_errors(fits: Sequence[dict[str, Any]]) -> Figure:
     """Draw figure 2.13, and the same as the thesis ran it."""
     ways = {"uncorrected": "uncorrected", "corrected": "corrected", AS_THESIS: "corrected"}
-    figure, axes = import_pyplot().subplots(
-        1, 3, figsize=(11, 3.6), layout="constrained", sharey=True
-    )
+    figure, axes = subplots(1, 3, figsize=(11, 3.6), sharey=True)
     for axis, (way, method) in zip(axes, ways.items(), strict=True):
         for place, name in enumerate(("actual", "expected")):
             _curve(axis, fits, f"{name}_error", way, place, name)
@@ -321,26 +319,24 @@ def draw_errors(fits: Sequence[dict[str, Any]]) -> Figure:
         _by_number(axis)
     axes[0].set(ylabel="error rate", ylim=(0, 0.6))
     axes[0].legend(frameon=False, fontsize=9, loc="lower left")
-    result: Figure = figure
-    return result
+    return figure
 
 
 def draw_scores(fits: Sequence[dict[str, Any]]) -> Figure:
     """Draw figure 2.14."""
-    figure, axes = import_pyplot().subplots(1, 2, figsize=(8, 3.4), layout="constrained")
+    figure, axes = subplots(1, 2, figsize=(8, 3.4))
     for axis, name in zip(axes, ("log_score", "squared_error"), strict=True):
         for place, way in enumerate(("corrected", "uncorrected")):
             _curve(axis, fits, name, way, place, way)
         axis.set(ylabel=name.replace("_", " "))
         _by_number(axis)
     axes[0].legend(frameon=False, fontsize=9)
-    result: Figure = figure
-    return result
+    return figure
 
 
 def draw_gaps(fits: Sequence[dict[str, Any]]) -> Figure:
     """Draw the gap that remains after correction, by the way of fitting."""
-    figure, axis = import_pyplot().subplots(figsize=(7.4, 3.8), layout="constrained")
+    figure, axis = subplots(figsize=(7.4, 3.8))
     gaps = [{**f, "gap": f["actual_error"] - f["expected_error"]} for f in fits]
     for place, way in enumerate(list(WAYS)[1:]):
         _curve(axis, gaps, "gap", way, place, TITLES[way])
@@ -351,8 +347,7 @@ def draw_gaps(fits: Sequence[dict[str, Any]]) -> Figure:
     axis.set(ylabel="actual less expected error")
     _by_number(axis)
     figure.legend(frameon=False, fontsize=9, loc="outside right upper")
-    result: Figure = figure
-    return result
+    return figure
 
 
 def _curve(

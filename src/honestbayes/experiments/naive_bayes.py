@@ -27,7 +27,7 @@ from honestbayes.experiments.experiment import (
 )
 from honestbayes.metrics import calibration_table, summarise
 from honestbayes.models.binary import SelectiveBernoulliNB
-from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy
+from honestbayes.plots.drawing import GREY, look, subplots, tidy
 from honestbayes.types import AnyArray, FloatArray
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ def conclusion(fits: Sequence[dict[str, Any]], p: int) -> str:
 
 def draw_correlations(found: dict[str, list[float]]) -> Figure:
     """Draw figure 3."""
-    figure, axis = import_pyplot().subplots(figsize=(5.6, 4.4), layout="constrained")
+    figure, axis = subplots(figsize=(5.6, 4.4))
     train, test = np.array(found["train"]), np.array(found["test"])
     axis.plot(train, test, ".", markersize=2.5, color=look(0).color)
     for k in (1, 10, 100, 1000):
@@ -305,12 +305,12 @@ def draw_correlations(found: dict[str, list[float]]) -> Figure:
             axis.axvline(train[k - 1], color=GREY, linewidth=0.8)
     axis.set(xlabel="correlation in the training set", ylabel="correlation in the test set")
     tidy(axis)
-    return _figure(figure)
+    return figure
 
 
 def draw_errors(fits: Sequence[dict[str, Any]]) -> Figure:
     """Draw figures 4 and 5."""
-    figure, axes = import_pyplot().subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+    figure, axes = subplots(1, 3, figsize=(11, 3.6))
     panels = {
         "error rate": ("actual_error", "expected_error"),
         "log score": ("log_score",),
@@ -336,15 +336,13 @@ def draw_errors(fits: Sequence[dict[str, Any]]) -> Figure:
         axis.set(xlabel="features kept", ylabel=label, xscale="log", ylim=(0, None))
         axis.legend(frameon=False, fontsize=8)
         tidy(axis)
-    return _figure(figure)
+    return figure
 
 
 def draw_alpha(fits: Sequence[dict[str, Any]], p: int) -> Figure:
     """Draw figure 6."""
     numbers = [k for k in dict.fromkeys(f["k"] for f in fits) if k < p]
-    figure, axes = import_pyplot().subplots(
-        1, len(numbers), figsize=(11, 3), layout="constrained", sharey=True, squeeze=False
-    )
+    figure, axes = subplots(1, len(numbers), figsize=(11, 3), sharey=True, squeeze=False)
     curves = {(f["k"], f["method"]): f["density"] for f in fits}
     for axis, k in zip(axes[0], numbers, strict=True):
         lines = {
@@ -360,12 +358,7 @@ def draw_alpha(fits: Sequence[dict[str, Any]], p: int) -> Figure:
         tidy(axis)
     axes[0, 0].set(ylabel="posterior density")
     axes[0, 0].legend(frameon=False, fontsize=8)
-    return _figure(figure)
-
-
-def _figure(figure: Any) -> Figure:
-    result: Figure = figure
-    return result
+    return figure
 
 
 EXPERIMENT = Experiment(

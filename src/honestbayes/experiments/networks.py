@@ -25,7 +25,7 @@ from honestbayes.experiments.experiment import (
     Table,
 )
 from honestbayes.models.networks import AveragedNetworkClassifier
-from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy
+from honestbayes.plots.drawing import GREY, look, subplots, tidy
 from honestbayes.types import AnyArray, FloatArray
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def _figures(
 
 def draw(found: dict[str, dict[str, FloatArray]]) -> Figure:
     """Draw the paper's figures of each table and chain."""
-    figure, axes = import_pyplot().subplots(1, 3, figsize=(10, 3.6), layout="constrained")
+    figure, axes = subplots(1, 3, figsize=(10, 3.6))
     titles = {"nonempty": "not empty", "all": "all features", "next": "next most frequent"}
     rng = np.random.default_rng(0)
     for axis, (name, title) in zip(axes, titles.items(), strict=True):
@@ -245,8 +245,7 @@ def draw(found: dict[str, dict[str, FloatArray]]) -> Figure:
         axis.set(title=title, ylim=(-20, N_ITERATIONS + 20))
         tidy(axis)
     axes[0].set(ylabel=f"iterations of {N_ITERATIONS:,}")
-    result: Figure = figure
-    return result
+    return figure
 
 
 EXPERIMENT = Experiment(

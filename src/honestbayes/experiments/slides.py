@@ -28,7 +28,7 @@ from honestbayes.experiments.experiment import (
 )
 from honestbayes.models.binary import SelectiveBernoulliNB
 from honestbayes.models.mixture import sample_naive_bayes
-from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy, unit_square
+from honestbayes.plots.drawing import GREY, look, subplots, tidy, unit_square
 from honestbayes.sampling.draws import Draws
 from honestbayes.types import FloatArray
 
@@ -286,20 +286,19 @@ def conclusion(
 
 def draw_traces(traces: dict[str, list[float]]) -> Figure:
     """Draw the traces."""
-    figure, axis = import_pyplot().subplots(figsize=(7, 3.6), layout="constrained")
+    figure, axis = subplots(figsize=(7, 3.6))
     for style, (method, trace) in zip((look(1), look(0)), traces.items(), strict=True):
         axis.plot(trace, color=style.color, linestyle=style.linestyle, label=method, linewidth=1)
     axis.axhline(np.log(ALPHA), color=GREY, linewidth=0.8)
     axis.set(xlabel="iteration", ylabel="log(alpha)")
     tidy(axis)
     axis.legend(frameon=False, fontsize=9, loc="center right")
-    result: Figure = figure
-    return result
+    return figure
 
 
 def draw_calibration(fits: Sequence[dict[str, Any]], columns: Sequence[tuple[int, str]]) -> Figure:
     """Draw claims beside facts."""
-    figure, axis = import_pyplot().subplots(figsize=(4.6, 4.6), layout="constrained")
+    figure, axis = subplots(figsize=(4.6, 4.6))
     axis.plot([0, 1], [0, 1], color=GREY, linewidth=0.8)
     for place, (k, method) in zip((1, 0, 2), columns, strict=True):
         count, predicted, actual = (
@@ -317,8 +316,7 @@ def draw_calibration(fits: Sequence[dict[str, Any]], columns: Sequence[tuple[int
     axis.set(xlabel="mean probability of class 1", ylabel="share of class 1")
     unit_square(axis)
     axis.legend(frameon=False, fontsize=9, loc="upper left")
-    result: Figure = figure
-    return result
+    return figure
 
 
 EXPERIMENT = Experiment(

@@ -26,7 +26,7 @@ from honestbayes.experiments.experiment import (
     Table,
 )
 from honestbayes.models.binary import SelectiveBernoulliNB
-from honestbayes.plots.drawing import GREY, import_pyplot, look, tidy
+from honestbayes.plots.drawing import GREY, look, subplots, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -224,7 +224,7 @@ def _which_prior(divisions: Sequence[dict[str, Any]]) -> str:
 
 def draw(done: Sequence[Run]) -> Figure:
     """Draw the differences of all groups."""
-    figure, axis = import_pyplot().subplots(figsize=(6.4, 3), layout="constrained")
+    figure, axis = subplots(figsize=(6.4, 3))
     rows = {"published": [np.subtract(PUBLISHED["uncorrected"], PUBLISHED["corrected"])]} | {
         f"prior of the {prior}": [
             np.subtract(run.found["uncorrected"], run.found["corrected"])
@@ -251,8 +251,7 @@ def draw(done: Sequence[Run]) -> Figure:
     axis.set_yticks(range(len(rows)), list(rows))
     axis.set(xlabel="squared error, uncorrected less corrected", ylim=(2.6, -0.6))
     tidy(axis)
-    result: Figure = figure
-    return result
+    return figure
 
 
 EXPERIMENT = Experiment(

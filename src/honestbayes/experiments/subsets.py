@@ -33,7 +33,7 @@ from honestbayes.models.subsets import (
     log_prior_of_subsets,
     run_subsets,
 )
-from honestbayes.plots.drawing import import_pyplot, look, tidy
+from honestbayes.plots.drawing import look, subplots, tidy
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 from honestbayes.types import FloatArray
@@ -278,7 +278,7 @@ def _agreement(cases: _Cases, exact: _Exact) -> Table:
 
 def draw(cases: _Cases, exact: _Exact) -> Figure:
     """Draw the distributions of J and of the size, as figures 3 and 4 do."""
-    figure, axes = import_pyplot().subplots(2, 3, figsize=(10.5, 5.6), layout="constrained")
+    figure, axes = subplots(2, 3, figsize=(10.5, 5.6))
     for column, name in enumerate(SHOWN):
         above, below = axes[0, column], axes[1, column]
         levels = BASE + GAIN * np.arange(N_USEFUL + 1)
@@ -295,8 +295,7 @@ def draw(cases: _Cases, exact: _Exact) -> Figure:
     for axis in axes[:, 0]:
         axis.set_ylabel("share of draws")
     axes[1, 2].legend(frameon=False)
-    result: Figure = figure
-    return result
+    return figure
 
 
 EXPERIMENT = Experiment(

@@ -9,6 +9,7 @@ from honestbayes.harmless import harmless
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 GREY = "0.45"
 
@@ -44,6 +45,13 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
         return ax
     axes: Axes = pyplot.subplots(figsize=figsize, layout="constrained")[1]
     return axes
+
+
+def subplots(*sizes: int, **words: Any) -> tuple[Figure, Any]:
+    """Return a new figure without overlaps, and its axes; words are those of pyplot."""
+    figure: Figure
+    figure, axes = import_pyplot().subplots(*sizes, layout="constrained", **words)
+    return figure, axes
 
 
 def import_pyplot() -> Any:
