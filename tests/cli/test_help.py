@@ -9,7 +9,7 @@ from honestbayes.cli import COMMANDS, Commands
 from honestbayes.cli.headings import FEW, HEADINGS, REST
 
 MANY = ("report", "fit", "predict", "evaluate", "select", "pack", "sequence")
-WRITING = ("report", "fit", "predict", "select", "sequence", "demo")
+WRITING = ("report", "fit", "predict", "select", "sequence", "reproduce", "demo")
 
 
 def options_of(command):

@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
