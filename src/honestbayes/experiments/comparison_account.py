@@ -102,8 +102,8 @@ def _by_method(results: Results) -> Table:
         behind = [results.difference(t, method, HONEST)[0] for t in there]
         seconds = float(np.mean([results.mean("seconds", t, method) for t in there]))
         row: dict[str, Cell] = {"method": method, "tables": len(there)}
-        row["log score minus HonestClassifier's"] = float(np.mean(behind))
-        row["tables where HonestClassifier is better"] = sum(gap > 0 for gap in behind)
+        row["log score behind HonestClassifier by"] = float(np.mean(behind))
+        row["tables where it is behind"] = sum(gap > 0 for gap in behind)
         rows.append(row | {SHOWN[name]: means[name] for name in SHOWN} | {"seconds": seconds})
     return Table("methods", "Averages over the tables that each method suits", rows)
 
@@ -127,6 +127,9 @@ def _by_table(results: Results, new_tables: bool) -> Table:
                 row[word] = results.mean(name, table, method)
                 if name == "log_score":
                     row["its sd over repeats"] = float(logs.std(ddof=1)) if logs.size > 1 else None
+                if name == "calibration_error":
+                    every = results.of_all(name, table, method)
+                    row["its range over repeats"] = f"{every.min():.3f} to {every.max():.3f}"
             if new_tables:
                 row["log score of the truth"] = results.mean("log_score_of_truth", table, method)
                 row["distance from the truth"] = results.mean("distance", table, method)
