@@ -184,6 +184,10 @@ def test_the_command_lists_runs_and_refuses(tmp_path: Path) -> None:
         refused = runner.invoke(app, ["reproduce", *words, "-o", str(tmp_path)])
         assert refused.exit_code == 2
         assert told in refused.output
+    file = tmp_path / "results.txt"
+    file.touch()
+    refused = runner.invoke(app, ["reproduce", "correlations", "-o", str(file)])
+    assert (refused.exit_code, "results.txt is a file" in refused.output) == (2, True)
 
 
 @pytest.mark.usefixtures("no_data")

@@ -51,6 +51,9 @@ def reproduce(
         if name not in MODULES:
             msg = f"there is no experiment {name!r}{suggestion(name, tuple(MODULES), 'there')}"
             raise InputError(msg)
+    if out.exists() and not out.is_dir():
+        msg = f"{out.name} is a file; give a folder for the results with --out."
+        raise InputError(msg)
     if names and every:
         msg = "give names, or --all, not both."
         raise InputError(msg)
