@@ -134,8 +134,10 @@ def test_many_cells_of_two_classes_have_the_solution_of_liblinear(weaker, monkey
     np.testing.assert_array_equal(filled.predict_proba(flags), many.predict_proba(flags))
 
 
-def test_rotated_columns_have_the_same_l2_solution():
+@pytest.mark.parametrize("widest", [1.0, 1e4])
+def test_rotated_columns_have_the_same_l2_solution(widest):
     X, y = wide(n=30, p=100)
+    X = X * np.geomspace(1, widest, 100)[::-1] / widest  # directions of very different lengths
     axes = principal_axes(X)
     assert axes.shape[1] < 30
     words = {"C": 0.05, "tol": 1e-8, "max_iter": 5000}
