@@ -104,12 +104,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 LONG_CASES = frozenset(
     (Path(__file__).parent / "long_cases.txt").read_text(encoding="utf-8").splitlines()
 )
-"""Cases of grids that take long, and of which the ordinary run keeps the quickest."""
+"""Cases of grids that take long, and of which the ordinary run keeps the quickest; and files."""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """What lives in tests/slow is slow, whether its file says so or not; so are long cases."""
-    if "slow" in item.path.parent.parts or item.nodeid in LONG_CASES:
+    file = item.nodeid.split("::")[0]
+    if "slow" in item.path.parent.parts or LONG_CASES & {item.nodeid, file}:
         item.add_marker(pytest.mark.slow)
 
 
