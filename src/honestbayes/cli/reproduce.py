@@ -44,10 +44,36 @@ def reproduce(
     from honestbayes.experiments.catalogue import MODULES, experiment, experiments
     from honestbayes.experiments.running import missing_files
 
+    _refuse(names or [], every, out, jobs)
+    if not names and not every:
+        width = max(map(len, MODULES)) + 1
+        for one in experiments():
+            say(f"{one.name:<{width}} {one.title}\n{'':<{width}} {one.source}", wrap=False)
+        say("\nRun one by its name, or all with --all; --full runs as many as the docs show.")
+        return
+    skipped = []
+    with progress(quiet=quiet) as bars:
+        for name in names or MODULES:
+            one = experiment(name)
+            lacking = missing_files(one)
+            if lacking:
+                skipped.append(name)
+                where = "in the folder that HONESTBAYES_DATA names"
+                tell(f"{name}: skipped, for want of {listed(lacking)} {where}.")
+                continue
+            _reproduce(one, full, out / name, jobs, again, bars)
+    if skipped:
+        say(f"Skipped for want of data: {', '.join(skipped)}.")
+
+
+def _refuse(names: list[str], every: bool, out: Path, jobs: int) -> None:
+    """Refuse words that mean nothing."""
+    from honestbayes.experiments.catalogue import MODULES
+
     if jobs == 0:
         msg = "--jobs is 0; give 1 or more, or -1 for all processors."
         raise InputError(msg)
-    for name in names or ():
+    for name in names:
         if name not in MODULES:
             msg = f"there is no experiment {name!r}{suggestion(name, tuple(MODULES), 'there')}"
             raise InputError(msg)
@@ -57,26 +83,6 @@ def reproduce(
     if names and every:
         msg = "give names, or --all, not both."
         raise InputError(msg)
-    if not names and not every:
-        width = max(map(len, MODULES)) + 1
-        for one in experiments():
-            say(f"{one.name:<{width}} {one.title}\n{'':<{width}} {one.source}", wrap=False)
-        say('\nRun one by its name, or all with --all; "--full" for as many repetitions as in the '
-            "docs.")  # fmt: skip
-        return
-    skipped = []
-    with progress(quiet=quiet) as bars:
-        for name in names or MODULES:
-            one = experiment(name)
-            lacking = missing_files(one)
-            if lacking:
-                skipped.append(name)
-                tell(f"{name}: skipped, for want of {listed(lacking)} in the folder that "
-                     "HONESTBAYES_DATA names.")  # fmt: skip
-                continue
-            _reproduce(one, full, out / name, jobs, again, bars)
-    if skipped:
-        say(f"Skipped for want of data: {', '.join(skipped)}.")
 
 
 def _reproduce(

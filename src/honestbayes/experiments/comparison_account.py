@@ -139,25 +139,28 @@ def _by_table(results: Results, new_tables: bool) -> Table:
 
 def conclusion(results: Results, took_part: Collection[str] = ()) -> Iterator[str]:
     """Say who wins, who is honest, for whom the correction pays, and what it costs."""
-    peers = [m for m in results.methods() if m not in OURS]
-    best = [
-        min((results.mean("log_score", t, m), m) for m in peers if (t, m) in results.runs)
-        for t in results.tables
-    ]
-    ours = [results.mean("log_score", t, HONEST) for t in results.tables]
-    won = [t for t, (b, _), o in zip(results.tables, best, ours, strict=True) if o <= b]
-    lost = [
-        f"{t} ({m}, by {o - b:.3f})"
-        for t, (b, m), o in zip(results.tables, best, ours, strict=True)
-        if o > b
-    ]
+    yield from _who_wins(results, took_part)
+    yield _who_is_honest(results)
+    yield from _for_whom_it_pays(results)
+    yield _what_it_costs(results)
+
+
+def _who_wins(results: Results, took_part: Collection[str]) -> Iterator[str]:
+    won, lost = [], []
+    for table in results.tables:
+        best, peer = min((results.mean("log_score", table, m), m) for m in _peers(results, table))
+        behind = results.mean("log_score", table, HONEST) - best
+        if behind <= 0:
+            won.append(table)
+        else:
+            lost.append(f"{table} ({peer}, by {behind:.3f})")
     beaten = (
-        f" It is behind the best peer on {_listed(lost)}." if lost else " No peer is ahead of it."
+        f"It is behind the best peer on {_listed(lost)}." if lost else "No peer is ahead of it."
     )
     yield (
         f"HonestClassifier has a better log score than every peer on {len(won)} of "
         f"{len(results.tables)} tables, though the best peer is chosen for each table after the "
-        f"fact.{beaten}"
+        f"fact. {beaten}"
     )
     new = [t for t in results.tables if t not in took_part]
     if 0 < len(new) < len(results.tables):
@@ -166,24 +169,23 @@ def conclusion(results: Results, took_part: Collection[str] = ()) -> Iterator[st
             f"Defaults of it were settled on {settled}. Of the {len(new)} tables on which nothing "
             f"was settled it is better than every peer on {sum(t in won for t in new)}."
         )
-    gaps = {
-        method: float(
-            np.mean(
-                [
-                    results.mean("actual_error", t, method)
-                    - results.mean("expected_error", t, method)
-                    for t in results.tables
-                    if (t, method) in results.runs
-                ]
-            )
+
+
+def _who_is_honest(results: Results) -> str:
+    told = []
+    for method in results.methods():
+        actual, expected = (
+            np.mean(_by_tables(results, name, method))
+            for name in ("actual_error", "expected_error")
         )
-        for method in results.methods()
-    }
-    told = "; ".join(f"{method} {100 * gap:+.1f}" for method, gap in gaps.items())
-    yield (
-        f"Actual minus expected error, in points, averaged over tables (claims too good where "
-        f"above 0): {told}."
+        told.append(f"{method} {100 * (actual - expected):+.1f}")
+    return (
+        "Actual minus expected error, in points, averaged over tables (claims too good where "
+        f"above 0): {'; '.join(told)}."
     )
+
+
+def _for_whom_it_pays(results: Results) -> Iterator[str]:
     pays: list[str] = []
     costs: list[str] = []
     even: list[str] = []
@@ -202,21 +204,26 @@ def conclusion(results: Results, took_part: Collection[str] = ()) -> Iterator[st
         f"held-out cases is for them: it is better than the correction alone on {len(layer)} of "
         f"{len(results.tables)} tables."
     )
-    seconds = {
-        method: np.median([results.mean("seconds", t, method) for t in results.tables])
-        for method in (HONEST, CALIBRATED)
-    }
-    dearest = max(results.mean("seconds", t, HONEST) for t in results.tables)
-    of_peers = [
-        [results.mean("seconds", t, m) for t in results.tables if (t, m) in results.runs]
-        for m in peers
-    ]
-    slowest = max(map(np.median, of_peers))
-    yield (
-        f"What it costs: the median table takes HonestClassifier {seconds[HONEST]:.1f} processor "
-        f"seconds for one fold (the dearest {dearest:.0f}), our naive Bayes "
-        f"{seconds[CALIBRATED]:.2f}, and the slowest peer {slowest:.2f}."
+
+
+def _what_it_costs(results: Results) -> str:
+    honest = _by_tables(results, "seconds", HONEST)
+    naive = np.median(_by_tables(results, "seconds", CALIBRATED))
+    slowest = max(np.median(_by_tables(results, "seconds", m)) for m in _peers(results))
+    return (
+        f"What it costs: the median table takes HonestClassifier {np.median(honest):.1f} processor "
+        f"seconds for one fold (the dearest {max(honest):.0f}), our naive Bayes {naive:.2f}, and "
+        f"the slowest peer {slowest:.2f}."
     )
+
+
+def _peers(results: Results, table: str | None = None) -> list[str]:
+    return [m for m in results.methods(table) if m not in OURS]
+
+
+def _by_tables(results: Results, name: str, method: str) -> list[float]:
+    """Return a score of each table that a method suits."""
+    return [results.mean(name, t, method) for t in results.tables if (t, method) in results.runs]
 
 
 def _listed(names: Sequence[str]) -> str:
