@@ -124,7 +124,7 @@ def test_many_levels_need_wider_codes():
 @pytest.mark.parametrize(
     ("X", "words", "message"),
     [
-        (np.array([[np.inf], [1.0], [2.0]]), {}, "column 0 holds inf, which is infinite"),
+        (np.array([[np.inf], [1.0], [2.0]]), {}, "X contains infinity: column 0 is inf"),
         (np.array([["a"], [1.0]], dtype=object), {}, "column 0 mixes texts and numbers"),
         (
             np.array([["a"], ["b"]], dtype=object),

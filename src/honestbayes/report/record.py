@@ -23,6 +23,7 @@ from honestbayes.models.networks import Edges
 from honestbayes.report.contenders import UNCORRECTED, UNCORRECTED_NAIVE
 from honestbayes.report.kept import AnyFeature, Average
 from honestbayes.report.verdict import Verdict
+from honestbayes.sources.kinds import Kind
 from honestbayes.types import FloatArray, IntArray
 
 
@@ -159,7 +160,7 @@ class Race:
     n_tied_discarded: int
     just_missed: tuple[tuple[str, float], ...]
     slope: float
-    kind: Literal["binary", "categorical", "real", "all"] = "binary"
+    kind: Kind | Literal["all"] = "binary"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

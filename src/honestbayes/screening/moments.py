@@ -27,6 +27,9 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 MOST_CODES = 256
 """Groups whose number is a byte."""
 
+ROUNDING = 1e-24
+"""Relative sums of squares per case up to which a column is constant but for rounding."""
+
 _SMALLEST = 1e-303
 """Sums of squares below this have lost their digits."""
 
@@ -91,19 +94,42 @@ class Moments:
         For two classes the squared correlation with the class; the F statistic is
         (n - C) / (C - 1) r2 / (1 - r2).
         """
-        # In units of the column itself, so that squares neither overflow nor vanish.
+        between, squares = self._relative_squares()
+        total = self.observed.sum(axis=0)
+        # What differs between classes of a feature with no more cases than classes leaves nothing
+        # within them: it is no signal.
+        present = (self.observed > 0).sum(axis=0)
+        real = self.varies() & (present >= 2) & (total > present)
+        return np.where(real, between / np.where(real, squares, 1.0), 0.0)
+
+    def varies(self) -> BoolArray:
+        """Return which features have two different values, shape (p,).
+
+        A sum of squares that rounding explains is that of a constant; a feature without any
+        observed case is constant too.
+        """
+        _, squares = self._relative_squares()
+        return np.asarray(squares > ROUNDING * self.observed.sum(axis=0))
+
+    def varying(self) -> Moments:
+        """Return the moments of the features that vary: as if the others had not been screened."""
+        varies = self.varies()
+        if varies.all():
+            return self
+        return self.take(np.flatnonzero(varies))
+
+    def _relative_squares(self) -> tuple[FloatArray, FloatArray]:
+        """Return sums of squares between classes and in all, in units of each feature's size.
+
+        In these units squares neither overflow nor vanish.
+        """
         unit = np.maximum(np.abs(self.mean).max(axis=0), np.sqrt(self.within))
         unit = np.where(unit > 0, unit, 1.0)
-        total = self.observed.sum(axis=0)
         mean = self.mean / unit
-        centre = (self.observed * mean).sum(axis=0) / np.maximum(total, 1)
+        total = np.maximum(self.observed.sum(axis=0), 1)
+        centre = (self.observed * mean).sum(axis=0) / total
         between = (self.observed * (mean - centre) ** 2).sum(axis=0)
-        within = (np.sqrt(self.within) / unit) ** 2
-        # What rounding leaves of a constant column is no signal; nor is what differs between
-        # classes of a feature with no more cases than classes, which leaves nothing within.
-        present = (self.observed > 0).sum(axis=0)
-        real = (between + within > 1e-24 * total) & (present >= 2) & (total > present)
-        return np.where(real, between / np.where(real, between + within, 1.0), 0.0)
+        return between, between + (np.sqrt(self.within) / unit) ** 2
 
     def standardised(self) -> tuple[Moments, FloatArray, FloatArray]:
         """Return the moments of (x - centre) / unit, the centres and the units, shape (p,).
@@ -129,12 +155,16 @@ class Moments:
 
     def take(self, columns: IntArray) -> Moments:
         """Return the moments of some of the features."""
-        single = self.observed.shape[1] == 1
+        observed, counts = self.observed, np.array(self.class_counts)[:, None]
+        if observed.shape[1] > 1:
+            observed = np.ascontiguousarray(observed[:, columns])
+            # One column stands for all, so that what other features miss changes no bit here.
+            observed = counts if np.all(observed == counts) else observed
         names = self.feature_names
         return Moments(
             classes=self.classes,
             class_counts=self.class_counts,
-            observed=self.observed if single else np.ascontiguousarray(self.observed[:, columns]),
+            observed=observed,
             mean=np.ascontiguousarray(self.mean[:, columns]),
             within=self.within[columns],
             feature_names=None if names is None else tuple(names[column] for column in columns),

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from honestbayes.screening.accumulation import accumulate
-from honestbayes.screening.moments import check_squares
+from honestbayes.screening.moments import ROUNDING, check_squares
 from honestbayes.sources.binarization import check_finite
 from honestbayes.sources.source import DescribeColumns, Source, dense
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -50,9 +50,13 @@ class ResponseMoments:
     def r_squared(self) -> FloatArray:
         """Squared correlation of each feature with the response; 0 where it has none."""
         number, of_x, of_y = self.n_observed, self.squares, self.response_squares
-        real = (of_x > 1e-24 * number) & (of_y > 1e-12) & (number > 2)
+        real = self.varies() & (of_y > 1e-12) & (number > 2)
         found = self.products**2 / np.where(real, of_x * of_y, 1.0)
         return np.where(real, np.minimum(found, 1.0), 0.0)
+
+    def varies(self) -> BoolArray:
+        """Return which features have two different values, as `Moments.varies`."""
+        return np.asarray(self.squares > ROUNDING * self.n_observed)
 
     def square(self) -> FloatArray:
         """Sum of squares of each feature around its mean; infinite where it is too large."""

@@ -90,6 +90,8 @@ class Outcome:
         Columns: the winners, strongest first; the losers; those kept by design.
     tied_kept, tied_discarded : ndarray of bool
         Whether a winner's or a loser's squared correlation is exactly the bound.
+    n_constant : int
+        Constant columns, which were left out.
     criterion, strength_bound
         As in `Selection`.
     """
@@ -101,6 +103,7 @@ class Outcome:
     always_kept: IntArray
     tied_kept: BoolArray
     tied_discarded: BoolArray
+    n_constant: int = 0
     criterion: str = "correlation"
     strength_bound: float | None = None
 
@@ -130,7 +133,10 @@ class Outcome:
             gamma_squared=self.gamma_squared,
             kept=tuple(self.kept.tolist()),
             always_kept=tuple(self.always_kept.tolist()),
-            n_features_in=self.kept.size + self.discarded.size + self.always_kept.size,
+            n_features_in=self.kept.size
+            + self.discarded.size
+            + self.always_kept.size
+            + self.n_constant,
             class_counts=class_counts,
             groups=self._groups(observed, n_levels),
             n_tied_kept=int(np.sum(self.tied_kept)) if top else 0,
@@ -138,6 +144,7 @@ class Outcome:
             always_kept_names=None if names is None else tuple(names[j] for j in self.always_kept),
             criterion=self.criterion,
             strength_bound=self.strength_bound,
+            n_constant=self.n_constant,
         )
 
     def _groups(self, observed: IntArray, n_levels: int | IntArray) -> tuple[DiscardedGroup, ...]:
@@ -169,6 +176,7 @@ def race(
     n_features: int | None = None,
     threshold: float | None = None,
     always_keep: BoolArray | None = None,
+    varies: BoolArray | None = None,
     random_state: np.random.RandomState | None = None,
 ) -> Outcome:
     """Keep the strongest features, or all above a bound.
@@ -181,9 +189,11 @@ def race(
         Given a column, the same exactly; asked only where features are close to the bound.
     n_features, threshold, always_keep, random_state
         As in `select`.
+    varies : ndarray of bool of shape (p,), optional
+        Features that are not constant; the others are left out, neither kept nor discarded.
     """
     by_design = np.zeros(strength.size, dtype=bool) if always_keep is None else always_keep
-    racing = np.flatnonzero(~by_design)
+    racing = np.flatnonzero(~by_design if varies is None else ~by_design & varies)
     runners = _Race(strength[racing], racing, exact)
     if threshold is not None:
         rule: Rule = "threshold"
@@ -206,6 +216,7 @@ def race(
         always_kept=np.flatnonzero(by_design),
         tied_kept=tied[winners],
         tied_discarded=tied[~kept_mask],
+        n_constant=int(strength.size - racing.size - by_design.sum()),
     )
 
 
@@ -215,6 +226,7 @@ def race_by_rank(
     *,
     n_features: int | None = None,
     always_keep: BoolArray | None = None,
+    varies: BoolArray | None = None,
     random_state: np.random.RandomState | None = None,
 ) -> Outcome:
     """Keep the strongest features by any criterion; strengths that differ by rounding are equal.
@@ -225,8 +237,8 @@ def race_by_rank(
         Larger is better; may be infinite.
     criterion : str
         Its name.
-    n_features, always_keep, random_state
-        As in `select`.
+    n_features, always_keep, varies, random_state
+        As in `race`.
     """
     order = np.argsort(strength, kind="stable")
     low, high = strength[order][:-1], strength[order][1:]
@@ -240,6 +252,7 @@ def race_by_rank(
         lambda column: Fraction(int(rank[column]), most),
         n_features=n_features,
         always_keep=always_keep,
+        varies=varies,
         random_state=random_state,
     )
     weakest = -np.inf

@@ -74,6 +74,9 @@ class Selection:
         What features were ranked by. Another one than the correlation leaves gamma at 0.
     strength_bound : float or None
         Strength of the weakest kept feature by another criterion than the correlation.
+    n_constant : int
+        Constant columns that were left out, neither kept nor discarded: those of continuous
+        features. A constant binary or categorical feature is a discarded one.
 
     Examples
     --------
@@ -99,6 +102,7 @@ class Selection:
     always_kept_names: tuple[str, ...] | None = None
     criterion: str = "correlation"
     strength_bound: float | None = None
+    n_constant: int = 0
 
     def __post_init__(self) -> None:
         """Refuse a record that contradicts itself."""
@@ -116,10 +120,12 @@ class Selection:
             all(0 <= column < self.n_features_in for column in columns),
             "a kept column is outside the table",
         )
+        _check(self.n_constant >= 0, "fewer than no columns are constant")
+        constant = f" and {self.n_constant} constant columns" if self.n_constant else ""
         _check(
-            len(columns) + self.n_discarded == self.n_features_in,
-            f"{len(columns)} kept and {self.n_discarded} discarded features do not add up to "
-            f"{self.n_features_in}",
+            len(columns) + self.n_discarded + self.n_constant == self.n_features_in,
+            f"{len(columns)} kept and {self.n_discarded} discarded features{constant} do not add "
+            f"up to {self.n_features_in}",
         )
         _check(self.rule != "all" or not self.n_discarded, "not all are kept under the rule 'all'")
         _check(0 <= self.n_tied_kept <= len(self.kept), "more tied than kept features")
@@ -178,13 +184,16 @@ class Selection:
             data[name] = None if data[name] is None else list(data[name])
         if self.criterion == "correlation":
             del data["criterion"], data["strength_bound"]
+        if not self.n_constant:
+            del data["n_constant"]
         return data
 
     def to_plain(self) -> Plain:
         """Return `to_dict` for a file, with what grows with the number of features in arrays."""
         content = self.to_dict()
-        for name in ("n_features_in", "n_tied_kept"):
-            content[name] = int(content[name])
+        for name in ("n_features_in", "n_tied_kept", "n_constant"):
+            if name in content:
+                content[name] = int(content[name])
         for name in ("gamma_squared", "class_counts"):
             content[name] = [int(value) for value in content[name]]
         width = len(self.class_counts) + 3
@@ -215,6 +224,8 @@ class Selection:
         data["ties_known"] = entries.flag("ties_known")
         if entries.has("criterion"):  # else it is the correlation
             data |= {name: entries.value(name) for name in ("criterion", "strength_bound")}
+        if entries.has("n_constant"):  # else there is none
+            data["n_constant"] = entries.value("n_constant")
         try:
             selection = cls.from_dict(data)
         except (TypeError, ValueError) as error:
@@ -232,6 +243,8 @@ class Selection:
         expected = {field.name for field in fields(cls)}
         if isinstance(data, Mapping) and "criterion" not in data:
             data = {**data, "criterion": "correlation", "strength_bound": None}
+        if isinstance(data, Mapping) and "n_constant" not in data:
+            data = {**data, "n_constant": 0}
         if not isinstance(data, Mapping) or set(data) != expected:
             strange = sorted(map(str, set(data) ^ expected)) if isinstance(data, Mapping) else data
             msg = f"not a selection: missing or unknown entries {strange}."
@@ -257,6 +270,7 @@ class Selection:
             always_kept_names=_names(data, "always_kept_names"),
             criterion=_text(data["criterion"]),
             strength_bound=_strength(data["strength_bound"]),
+            n_constant=_whole_number(data["n_constant"], "n_constant"),
         )
 
 

@@ -73,8 +73,8 @@ class ResponseSelection:
         entries.check(good, "kept", "are not columns of the table, each once")
         groups = entries.counts("groups", (None, 2), np.array([n_cases, n_features]))
         entries.check(np.all(np.diff(groups[:, 0]) > 0), "groups", "are not in order")
-        good = int(groups[:, 1].sum()) == n_features - columns.size
-        entries.check(good, "groups", "are not those of all discarded features")
+        good = int(groups[:, 1].sum()) <= n_features - columns.size
+        entries.check(good, "groups", "hold more features than the table has")
         pair = entries.value("gamma_squared")
         good = isinstance(pair, list) and len(pair) == 2 and all(type(x) is int for x in pair)
         entries.check(good and 0 <= pair[0] <= pair[1] > 0, "gamma_squared", "is not a share")
@@ -103,6 +103,11 @@ class ResponseSelection:
         """How many features were discarded."""
         return sum(number for _, number in self.groups)
 
+    @property
+    def n_constant(self) -> int:
+        """How many constant columns were left out, neither kept nor discarded."""
+        return self.n_features_in - len(self.columns) - self.n_discarded
+
 
 def select_by_response(
     screening: ResponseMoments,
@@ -120,6 +125,7 @@ def select_by_response(
         n_features=n_features,
         threshold=threshold,
         always_keep=always_keep,
+        varies=screening.varies(),
     )
     sizes, number = np.unique(screening.n_observed[outcome.discarded], return_counts=True)
     return ResponseSelection(

@@ -154,7 +154,7 @@ def learn_coding(X: Any, weight: FloatArray, *, kinds: Any = None, n_bins: int =
     columns = _columns(X)
     learnt = [
         _learn(columns, j, kind, n_bins, weight)
-        for j, kind in enumerate(kinds_of_columns(columns, kinds))
+        for j, kind in enumerate(kinds_of_columns(columns, kinds, constant=False))
     ]
     return Coding(tuple(rule for rule, _ in learnt), tuple(kind for _, kind in learnt))
 

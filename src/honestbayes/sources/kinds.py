@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
-from honestbayes.sources.columns import Columns, as_columns, different_objects, is_missing
-from honestbayes.types import AnyArray, IntArray
+from honestbayes.files.fields import Array
+from honestbayes.files.records import Check
+from honestbayes.sources.binarization import check_finite
+from honestbayes.sources.columns import (
+    Columns,
+    as_columns,
+    column_cells,
+    different_objects,
+    is_missing,
+    number_text,
+)
+from honestbayes.types import AnyArray, FloatArray, IntArray
 
-Kind = Literal["binary", "categorical", "real"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+Kind = Literal["binary", "categorical", "real", "constant"]
+KINDS: tuple[Kind, ...] = get_args(Kind)[:3]
+"""Kinds that a user may name, and that models know."""
+
+ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
+"""These, and that of columns with one value, or none, in the training rows."""
+
 KindsInOrder = Sequence[Kind] | AnyArray
 """The kind of each column. Estimators that are cloned for each fold are better given an array: of
 a list, scikit-learn clones every entry."""
@@ -20,8 +37,8 @@ a list, scikit-learn clones every entry."""
 def find_kinds(X: Any, given: Any = None) -> tuple[Kind, ...]:
     """Return the kind of each column.
 
-    Texts are categorical, and so are a frame's categories; numbers with two values or fewer are
-    binary; other numbers are real.
+    A column with one value, or none, is constant. Texts are categorical, and so are a frame's
+    categories; numbers with two values are binary, whatever these are; other numbers are real.
 
     Parameters
     ----------
@@ -33,12 +50,17 @@ def find_kinds(X: Any, given: Any = None) -> tuple[Kind, ...]:
     return kinds_of_columns(as_columns(X), given)
 
 
-def kinds_of_columns(columns: Columns, given: Any = None) -> tuple[Kind, ...]:
-    """Return the kind of each column of a table that is read as such; as `find_kinds`."""
+def kinds_of_columns(
+    columns: Columns, given: Any = None, *, constant: bool = True
+) -> tuple[Kind, ...]:
+    """Return the kind of each column of a table that is read as such; as `find_kinds`.
+
+    Where ``constant`` is false, a column with one value is categorical or binary, as its value is
+    a text or a number.
+    """
     named = named_kinds(given, columns.feature_names, columns.n_columns)
     return tuple(
-        named.get(position)
-        or _kind(columns.get(position), columns.is_category(position), columns.name(position))
+        named.get(position) or _kind(columns, position, constant)
         for position in range(columns.n_columns)
     )
 
@@ -56,25 +78,30 @@ def columns_of(X: Any, columns: IntArray) -> Any:
     return _numbers_where_possible(part) if part.dtype.kind == "O" else part
 
 
-def _kind(values: AnyArray, category: bool, name: str) -> Kind:
+def _kind(columns: Columns, position: int, constant: bool) -> Kind:
+    values, name = columns.get(position), columns.name(position)
+    category = columns.is_category(position)
     if values.dtype.kind in "OUS":
+        # The name of the column is right here; later it may be one of some columns only.
+        column_cells(values, name, any_number=True)
         present = [v for v in different_objects(values) if not is_missing(v)]
+        if constant and len(present) <= 1:
+            return "constant"
         if category or any(isinstance(v, str) for v in present):
             return "categorical"
-        try:
-            values = np.array([float(v) for v in present])
-        except (TypeError, ValueError):
-            msg = f"{name} holds {present[0]!r}, which is neither a text nor a number."
-            raise ValueError(msg) from None
+        values = np.array([float(v) for v in present])
     if values.dtype.kind not in "biuf":
         msg = f"{name} has dtype {values.dtype}; give texts or numbers."
         raise ValueError(msg)
-    if values.dtype.kind == "b":
-        return "binary"
-    distinct = np.unique(values[~np.isnan(values)] if values.dtype.kind == "f" else values)
-    if category and distinct.size > 2:
+    if values.dtype.kind == "f":
+        check_finite(values[:, None], lambda _: name)
+        values = values[~np.isnan(values)]
+    n_values = np.unique(values).size
+    if constant and n_values <= 1:
+        return "constant"
+    if category and n_values > 2:
         return "categorical"
-    return "binary" if distinct.size <= 2 else "real"
+    return "binary" if n_values <= 2 else "real"
 
 
 def named_kinds(given: Any, names: tuple[str, ...] | None, n_columns: int) -> dict[int, Kind]:
@@ -119,3 +146,115 @@ def _numbers_where_possible(values: AnyArray) -> AnyArray:
         return np.array([[np.nan if is_missing(v) else float(v) for v in row] for row in values])
     except (TypeError, ValueError):
         return values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoValues:
+    """The two values of each binary column; models are given 0 and 1 for them.
+
+    A third value at prediction is 1 where it is above the smaller of the two, and 0 elsewhere,
+    with a warning.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (p,)
+        The values, NaN for columns that are not coded. A column with one value in training has
+        no larger one, unless it is 0 or 1.
+    """
+
+    low: Annotated[FloatArray, Array("n_features_in")]
+    high: Annotated[FloatArray, Array("n_features_in")]
+
+    def check(self, check: Check) -> None:
+        """Refuse values that cannot be those of training columns."""
+        known = ~np.isnan(self.low)
+        check(np.all(np.isfinite(self.low[known])), "low", "is not finite")
+        two = known & ~np.isnan(self.high)
+        check(np.all(np.isnan(self.high) | known), "high", "has no smaller value")
+        good = np.isfinite(self.high[two]) & (self.high[two] > self.low[two])
+        check(np.all(good), "high", "is not above the smaller value")
+
+    @classmethod
+    def learn(cls, X: Any, kinds: Sequence[Kind]) -> TwoValues:
+        """Find the two values of each binary column; one with more is left as it is."""
+        low, high = np.full(len(kinds), np.nan), np.full(len(kinds), np.nan)
+        binary = np.flatnonzero(np.array(kinds) == "binary")
+        if hasattr(X, "blocks") or hasattr(X, "indptr"):  # flags, or screened as they are
+            return cls(low, high)
+        columns = as_columns(X)
+        for j in binary.tolist():
+            values = np.unique(_numbers(columns, j))
+            values = values[~np.isnan(values)]
+            if np.isin(values, (0.0, 1.0)).all():
+                low[j], high[j] = 0.0, 1.0
+            elif values.size <= 2:
+                low[j] = values[0]
+                high[j] = values[1] if values.size == 2 else np.nan
+        return cls(low, high)
+
+    def take(self, columns: IntArray) -> TwoValues:
+        """Return the values of some columns."""
+        return TwoValues(self.low[columns], self.high[columns])
+
+    def apply(self, X: Any, describe: Callable[[int], str]) -> Any:
+        """Return a table whose binary columns hold 0 and 1, of the same sort as the one given."""
+        coded = np.flatnonzero(~np.isnan(self.low))
+        if not coded.size or hasattr(X, "blocks") or hasattr(X, "indptr"):
+            return X
+        columns = as_columns(X)
+        if columns.numbers is not None:
+            values = columns.numbers[:, coded]
+            if _are_zero_one(values):
+                return X
+            values = values.astype(float)
+        else:
+            values = np.column_stack([_numbers(columns, j) for j in coded.tolist()])
+        low, high = self.low[coded], self.high[coded]
+        missing = np.isnan(values)
+        third = ~missing & (values != low) & (values != high)
+        if third.any():
+            row, j = (int(i) for i in np.argwhere(third)[0])
+            known = " or ".join(number_text(v) for v in (low[j], high[j]) if v == v)
+            warnings.warn(
+                f"{describe(int(coded[j]))} was {known} in all training rows and holds "
+                f"{number_text(values[row, j])} now: binary columns are 1 where they are above "
+                "the smaller value, else 0.",
+                UserWarning,
+                stacklevel=6,
+            )
+        codes = np.where(missing, np.nan, values > low)
+        return _with_columns(X, coded, codes)
+
+
+def _are_zero_one(values: AnyArray) -> bool:
+    """Whether all cells are 0, 1 or missing."""
+    if values.dtype.kind == "b":
+        return True
+    return bool(np.all((values == 0) | (values == 1) | (values != values)))
+
+
+def _numbers(columns: Columns, position: int) -> FloatArray:
+    """Return a column of numbers as floats; NaN is missing."""
+    values, missing = column_cells(columns.get(position), columns.name(position), any_number=True)
+    if values.dtype.kind == "O" and not missing.all():
+        msg = f"{columns.name(position)} holds texts, but is called binary."
+        raise ValueError(msg)
+    return np.where(missing, np.nan, 0.0 if missing.all() else values)
+
+
+def _with_columns(X: Any, columns: IntArray, values: FloatArray) -> Any:
+    """Return a copy of a table with other values in some columns."""
+    module = type(X).__module__.partition(".")[0]
+    if module == "pandas":
+        X = X.copy(deep=False)
+        for place, column in enumerate(columns.tolist()):
+            X.isetitem(column, values[:, place])
+        return X
+    if module == "polars":
+        new = [X[:, column] for column in columns.tolist()]
+        return X.with_columns(
+            [type(old)(old.name, values[:, place]) for place, old in enumerate(new)]
+        )
+    X = np.array(X, dtype=object if np.asarray(X).dtype.kind in "OUS" else float)
+    X[:, columns] = values
+    return X

@@ -1,9 +1,9 @@
 """Categorical tables: the levels of each column, and codes of their cells.
 
 A level is a text or a whole number from 0 on, or any number where a frame calls the column a
-category. The levels of a column are those that occur in training, or those that a frame declares. A
-column with one value has a second level that was never seen, so every feature has two levels or
-more, as a constant 0/1 column has.
+category or the column has two values or fewer. The levels of a column are those that occur in
+training, or those that a frame declares. A column with one value has a second level that was never
+seen, so every feature has two levels or more, as a constant 0/1 column has.
 """
 
 from __future__ import annotations
@@ -141,8 +141,10 @@ def category_table(X: Any) -> CategoryTable:
     codes = np.empty((columns.n_rows, columns.n_columns), dtype=np.int32)
     levels = []
     for j in range(columns.n_columns):
-        values, missing = column_cells(columns.get(j), columns.name(j), columns.is_category(j))
+        values, missing = column_cells(columns.get(j), columns.name(j), any_number=True)
         found = distinct(values[~missing])
+        if found.size > 2 and not columns.is_category(j):
+            column_cells(columns.get(j), columns.name(j), any_number=False)
         declared = columns.declared(j)
         if declared is not None and np.isin(found, declared).all():
             found = declared

@@ -295,7 +295,7 @@ def test_kinds_are_those_of_whole_columns_however_rows_are_cut(rows):
     values[0, 5] = 0.5
     source = CutSource(values, [rows] * 2, [3], seed=0)
     kinds, missing = kinds_and_missing_cells(source)
-    assert kinds == ("binary", "real", "binary", "binary", "binary", "real")
+    assert kinds == ("binary", "real", "constant", "binary", "binary", "real")
     assert missing
     assert kinds_of_source(source, {0: "real"})[0] == "real"
     assert not kinds_and_missing_cells(CutSource(values[:, :2], [rows], [], seed=0))[1]

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 import honestbayes
 from honestbayes import HonestClassifier, SelectiveDiscriminant
-from honestbayes.models.honest.table import kinds_and_missing
+from honestbayes.screening.kinds import kinds_and_missing
 from honestbayes.sources.kinds import find_kinds
 
 

@@ -31,8 +31,13 @@ from honestbayes.models.honest.members import Member
 from honestbayes.models.honest.numbers import Numbers
 from honestbayes.models.honest.predict import PooledModels
 from honestbayes.models.honest.saving import SavedAverage
-from honestbayes.models.honest.table import kinds_and_missing
-from honestbayes.models.honest.training import Tried, Views, fit_members, try_candidates
+from honestbayes.models.honest.training import (
+    Tried,
+    Views,
+    class_frequencies_only,
+    fit_members,
+    try_candidates,
+)
 from honestbayes.models.honest.tried import ModelTable
 from honestbayes.models.shared.contributions import contributions
 from honestbayes.models.shared.held_out import seed_of_folds
@@ -43,6 +48,7 @@ from honestbayes.models.shared.parameters import (
     refuse_arguments,
 )
 from honestbayes.models.shared.parts import TrainingLabels
+from honestbayes.screening.kinds import kinds_and_missing
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources import check_as_many, encode_labels
 from honestbayes.sources.columns import as_table
@@ -76,8 +82,10 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         the F statistic. Selection is repeated in each fold.
     kinds : mapping or sequence, optional
         The kind of columns, "binary", "categorical" or "real": for some by name or index, or for
-        all in order. By default texts are categorical, numbers with two values or fewer binary,
-        other numbers real.
+        all in order. By default texts are categorical, numbers with two values binary,
+        other numbers real, and columns with one value in the training rows are left out. A binary
+        column may hold any two numbers; a third one at prediction counts as the larger where it
+        is above the smaller, with a warning.
     always_keep : list of names or indices, or mask, optional
         Columns kept by design, outside the race.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
@@ -107,7 +115,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
     columns_needed_ : ndarray
         Names (or numbers) of the columns that predictions look at.
     kinds_ : tuple of str
-        The kind of each column.
+        The kind of each column; "constant" for one with a single value.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_ : ndarray of shape (n_classes,)
@@ -232,18 +240,23 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         return self
 
     def _fit_average(self, X: Any, labels: TrainingLabels) -> None:
-        kinds, missing = kinds_and_missing(X, self.kinds)
+        self.kinds_, missing = kinds_and_missing(X, self.kinds)
         names = getattr(self, "feature_names_in_", None)
         always = parse_always_keep(
             self.always_keep, None if names is None else tuple(map(str, names)), X.shape[1]
         )
-        self.kinds_ = kinds
         beyond_memory = is_beyond_memory(X)
         if beyond_memory:
-            refuse_levels_beyond_memory(kinds)
-            X = ReadAhead(X)
-        self._numbers = Numbers.learn(X, kinds)
-        views = self._views(X)
+            refuse_levels_beyond_memory(self.kinds_)
+        self._numbers = Numbers.learn(X, self.kinds_)
+        self.restriction_cost_: float | None = None
+        varying, kinds = self._numbers.varying(), self._numbers.varying_kinds()
+        if not varying.size:
+            self._left_out = ()
+            self._hold([], *class_frequencies_only(labels))
+            return
+        always, X = always[varying], self._numbers.plain(X, self._describe)
+        views = self._views(ReadAhead(X) if beyond_memory else X)
         sources = self._numbers.sources()
         facts = Facts(
             kinds=kinds,
@@ -265,7 +278,6 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
             )
             raise ValueError(msg)
         tried = self._tried(facts, most, views, labels, always)
-        self.restriction_cost_: float | None = None
         if most is not None:
             free = self._tried(facts, None, views, labels, always)
             self.restriction_cost_ = tried.log_score - free.log_score

@@ -133,11 +133,10 @@ def made_of(model: Any) -> MadeOf:
 def feature_table(model: Any) -> HonestFeatureTable:
     """Summarise the columns that a fitted average looks at."""
     columns = model.kept_columns()
-    use, sources = model._use(), model._numbers.sources()
+    use = model._use()
     models = np.zeros(use.size, dtype=np.int64)
     for member in model._members:
-        own = sources[member.columns] if member.as_numbers else member.columns
-        models[np.unique(own)] += 1
+        models[model._columns_of(member)] += 1
     total = max(sum(member.weight for member in model._members), 1e-300)
     return HonestFeatureTable(
         name=tuple(map(str, model.get_feature_names_out())),

@@ -1,4 +1,4 @@
-"""A table as numbers: a flag for each level of a categorical column, other columns as they are."""
+"""How the average reads a table: what varies, binary columns as 0/1, categories as numbers."""
 
 from __future__ import annotations
 
@@ -10,91 +10,137 @@ import numpy as np
 
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Known
-from honestbayes.files.records import Section
+from honestbayes.files.records import Section, record_to_plain
 from honestbayes.sources import as_source
-from honestbayes.sources.kinds import KINDS, Kind, columns_of
+from honestbayes.sources.kinds import ALL_KINDS, Kind, TwoValues, columns_of
 from honestbayes.sources.levels import Levels, category_table, encode_columns
+from honestbayes.sources.some_columns import ColumnsOf
 from honestbayes.sources.source import dense_values
 from honestbayes.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """How the columns of a table become numbers.
+    """How the columns of a table are read.
+
+    Constant columns are dropped before anything else: a table without them has the same bits.
 
     Attributes
     ----------
-    kinds : tuple of {"binary", "categorical", "real"}
+    kinds : tuple of {"binary", "categorical", "real", "constant"}
         The kind of each column.
+    two_values : TwoValues
+        Of the binary columns.
     levels : Levels
         Of the categorical columns, in their order.
     """
 
     kinds: tuple[Kind, ...]
+    two_values: TwoValues
     levels: Levels
 
     @classmethod
     def learn(cls, X: Any, kinds: tuple[Kind, ...]) -> Numbers:
-        """Learn the levels of a training table's categorical columns; classes do not matter."""
+        """Learn the values of a training table's columns; classes do not matter."""
+        two_values = TwoValues.learn(X, kinds)
         columns = np.flatnonzero(np.array(kinds) == "categorical")
         if not columns.size:
-            return cls(kinds, Levels(()))
-        return cls(kinds, category_table(columns_of(X, columns)).levels)
+            return cls(kinds, two_values, Levels(()))
+        return cls(kinds, two_values, category_table(columns_of(X, columns)).levels)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether all columns are numbers already."""
-        return not self.levels.values
+    def varying(self) -> IntArray:
+        """Return the columns that are not constant."""
+        return np.flatnonzero(np.array(self.kinds) != "constant")
+
+    def varying_kinds(self) -> tuple[Kind, ...]:
+        """Return the kinds of these columns."""
+        return tuple(kind for kind in self.kinds if kind != "constant")
 
     def sources(self) -> IntArray:
-        """Return from which column of the table each column of numbers comes."""
-        widths = np.ones(len(self.kinds), dtype=np.int64)
-        widths[self._categorical()] = self.levels.n_levels
-        return np.repeat(np.arange(len(self.kinds)), widths)
-
-    def _categorical(self) -> IntArray:
-        return np.flatnonzero(np.array(self.kinds) == "categorical")
+        """Return from which of the varying columns each column of numbers comes."""
+        kinds = np.array(self.varying_kinds())
+        widths = np.ones(kinds.size, dtype=np.int64)
+        widths[kinds == "categorical"] = self.levels.n_levels
+        return np.repeat(np.arange(kinds.size), widths)
 
     def take(self, columns: IntArray) -> tuple[Numbers, IntArray]:
-        """Return the same for some columns; and where each old column of numbers stands, or -1."""
-        categorical = self._categorical()
+        """Return the same for some varying columns, in any order.
+
+        Also returns where each old column of numbers stands, or -1.
+        """
+        varying = self.varying()
+        kinds = np.array(self.kinds)
+        categorical = np.flatnonzero(kinds == "categorical")
         levels = np.searchsorted(categorical, columns[np.isin(columns, categorical)])
-        kept = Numbers(tuple(self.kinds[column] for column in columns), self.levels.take(levels))
-        sources = self.sources()
+        kept = Numbers(
+            tuple(self.kinds[column] for column in columns),
+            self.two_values.take(columns),
+            self.levels.take(levels),
+        )
+        sources = varying[self.sources()] if varying.size else np.zeros(0, dtype=np.int64)
         place = np.full(sources.size, -1)
         old = [np.flatnonzero(sources == column) for column in columns]
         if old:
             place[np.concatenate(old)] = np.arange(sum(map(len, old)))
         return kept, place
 
-    def apply(self, X: Any, describe: Callable[[int], str]) -> Any:
-        """Return the table as numbers; what is missing or unknown is NaN in all of its flags."""
-        if self.is_plain:
+    def plain(self, X: Any, describe: Callable[[int], str]) -> Any:
+        """Return the varying columns of a table, the binary ones as 0 and 1."""
+        varying = self.varying()
+        X = self.two_values.apply(X, describe)
+        if varying.size == len(self.kinds):
             return X
-        categorical = self._categorical()
+        return ColumnsOf(X, varying) if hasattr(X, "blocks") else columns_of(X, varying)
+
+    def numbers(self, plain: Any, describe: Callable[[int], str]) -> Any:
+        """Return the varying columns as numbers, with a 0/1 column for each category.
+
+        What is missing or unknown is NaN in all of these.
+
+        Parameters
+        ----------
+        plain : table
+            What `plain` returned.
+        describe : callable
+            Given a column of the whole table, how messages call it.
+        """
+        if not self.levels.values:
+            return plain
+        kinds, varying = np.array(self.varying_kinds()), self.varying()
+        categorical = np.flatnonzero(kinds == "categorical")
         codes, _ = encode_columns(
-            columns_of(X, categorical), self.levels, lambda place: describe(int(categorical[place]))
+            columns_of(plain, categorical),
+            self.levels,
+            lambda place: describe(int(varying[categorical[place]])),
         )
         parts: dict[int, FloatArray] = {}
-        others = np.flatnonzero(np.array(self.kinds) != "categorical")
+        others = np.flatnonzero(kinds != "categorical")
         if others.size:
-            values = np.asarray(dense_values(as_source(columns_of(X, others))), dtype=float)
+            values = np.asarray(dense_values(as_source(columns_of(plain, others))), dtype=float)
             parts = {int(column): values[:, [j]] for j, column in enumerate(others)}
         for j, column in enumerate(categorical.tolist()):
             flags = (codes[:, [j]] == np.arange(self.levels.n_levels[j])).astype(float)
             flags[codes[:, j] < 0] = np.nan
             parts[column] = flags
-        return np.concatenate([parts[column] for column in range(len(self.kinds))], axis=1)
+        return np.concatenate([parts[column] for column in range(kinds.size)], axis=1)
 
     def to_plain(self) -> Plain:
-        """Return kinds and levels as plain data."""
-        codes = np.array([KINDS.index(kind) for kind in self.kinds], dtype=np.int64)
-        return joined(({}, {"kinds": codes}), levels=self.levels.to_plain())
+        """Return kinds, values and levels as plain data."""
+        codes = np.array([ALL_KINDS.index(kind) for kind in self.kinds], dtype=np.int64)
+        return joined(
+            ({}, {"kinds": codes}),
+            two_values=record_to_plain(self.two_values),
+            levels=self.levels.to_plain(),
+        )
 
     @classmethod
     def from_plain(cls, entries: Entries, known: Known) -> Numbers:
         """Return what `to_plain` described."""
-        codes = entries.counts("kinds", (known["n_features_in"],), len(KINDS) - 1)
-        kinds = tuple(KINDS[code] for code in codes.tolist())
+        codes = entries.counts("kinds", (known["n_features_in"],), len(ALL_KINDS) - 1)
+        kinds = tuple(ALL_KINDS[code] for code in codes.tolist())
+        two_values = Section(kind=TwoValues).read(entries, "two_values", dict(known))
+        coded = np.flatnonzero(~np.isnan(two_values.low))
+        good = all(kinds[column] == "binary" for column in coded.tolist())
+        entries.check(good, "two_values", "are not those of binary columns")
         sizes = {"n_columns": kinds.count("categorical")}
-        return cls(kinds, Section(kind=Levels).read(entries, "levels", sizes))
+        return cls(kinds, two_values, Section(kind=Levels).read(entries, "levels", sizes))

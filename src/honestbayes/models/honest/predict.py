@@ -42,12 +42,14 @@ class PooledModels(FromLogProbabilities, KeptColumns):
     _members: tuple[Member, ...]
     _numbers: Numbers
 
-    def _views(self, X: Any) -> Views:
-        def describe(place: int) -> str:
-            names = getattr(self, "feature_names_in_", None)
-            return f"column {place}" if names is None else f"column {names[place]!r}"
+    def _describe(self, column: int) -> str:
+        """Return how messages call a column of the table."""
+        names = getattr(self, "feature_names_in_", None)
+        return f"column {column}" if names is None else f"column {names[column]!r}"
 
-        return Views(X, self._numbers.apply(X, describe))
+    def _views(self, plain: Any) -> Views:
+        """Return the columns that vary as they are, and as numbers."""
+        return Views(plain, self._numbers.numbers(plain, self._describe))
 
     def _kept_columns(self) -> list[IntArray]:
         """Return the columns that any model of the average looks at, those of most weight first."""
@@ -55,12 +57,17 @@ class PooledModels(FromLogProbabilities, KeptColumns):
 
     def _use(self) -> FloatArray:
         """Return the weight of the models that look at each column, shape (p,)."""
-        sources = self._numbers.sources()
         total = np.zeros(self.n_features_in_)
         for member in self._members:
-            columns = sources[member.columns] if member.as_numbers else member.columns
-            total[np.unique(columns)] += member.weight
+            total[self._columns_of(member)] += member.weight
         return total
+
+    def _columns_of(self, member: Member) -> IntArray:
+        """Return the table's columns that a model looks at, each once."""
+        columns = member.columns
+        if member.as_numbers:
+            columns = self._numbers.sources()[columns]
+        return np.asarray(self._numbers.varying()[np.unique(columns)])
 
     # --------------------------------------------------------------- prediction
 
@@ -191,7 +198,8 @@ class PooledModels(FromLogProbabilities, KeptColumns):
     def _read(self, X: Any) -> Views:
         X = as_table(X, may_be_empty=self.n_features_in_ == 0)
         self._columns_in(X)
-        if hasattr(X, "blocks"):  # a source: what any model looks at is read once
-            X = ReadAhead(X)
-            X.read_ahead(self.kept_columns())
-        return self._views(X)
+        plain = self._numbers.plain(X, self._describe)
+        if hasattr(plain, "blocks"):  # a source: what any model looks at is read once
+            plain = ReadAhead(plain)
+            plain.read_ahead(np.searchsorted(self._numbers.varying(), self.kept_columns()))
+        return self._views(plain)

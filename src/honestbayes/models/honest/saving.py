@@ -149,7 +149,8 @@ class SavedAverage(SavedEstimator):
         entries.check(isinstance(kind, str) and kind in classes, "model", "is of no known kind")
         name = entries.one_of("name", [offer.name for offer in OFFERS])
         as_numbers = entries.flag("as_numbers")
-        width = known["numbers"].sources().size if as_numbers else known["n_features_in"]
+        numbers = known["numbers"]
+        width = numbers.sources().size if as_numbers else len(numbers.varying_kinds())
         columns = entries.counts("columns", (None,), max(width - 1, 0))
         layer = Section(kind=Layer).read(entries, "layer", {})
         weight = entries.number("weight", 0.0, _LARGEST_WEIGHT)
@@ -203,6 +204,7 @@ class SavedAverage(SavedEstimator):
         numbers, place = self._numbers.take(kept)
         in_table = np.full(self.n_features_in_, -1)
         in_table[kept] = np.arange(kept.size)
+        in_table = in_table[self._numbers.varying()]
         members = [
             Member(
                 member.name,

@@ -125,6 +125,17 @@ def _untried(single: list[tuple[Candidate, int | None]], shares: FloatArray) -> 
     return Tried(single, layers, shares, _table(single, shares, layers, unknown), np.nan)
 
 
+def class_frequencies_only(labels: TrainingLabels) -> tuple[ModelTable, float]:
+    """Return the table and the log score of an average without models: no column varies."""
+    warnings.warn(
+        "every column of X is constant: all rows are predicted by the class frequencies.",
+        UserWarning,
+        stacklevel=5,
+    )
+    loss = -labels.log_prior()[labels.codes]
+    return _table([], np.zeros(0), [], [loss]), float(loss.mean())
+
+
 def _loss_by_case(log_proba: FloatArray, rows: IntArray, codes: IntArray, n: int) -> FloatArray:
     """Return minus the log probability of each case's class, averaged over repeats."""
     loss = -log_proba[np.arange(rows.size), codes]

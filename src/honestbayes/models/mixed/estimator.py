@@ -10,6 +10,7 @@ import numpy as np
 
 from honestbayes.files.entries import Entries, Plain
 from honestbayes.files.fields import MOST_FEATURES, Field, Known
+from honestbayes.files.records import Section
 from honestbayes.models.binary.part import BernoulliPart, BernoulliTraining
 from honestbayes.models.binary.rows import TrainingRows
 from honestbayes.models.binary.settings import bernoulli_settings
@@ -23,10 +24,19 @@ from honestbayes.models.shared.parameters import is_number
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.screening.kinds import kinds_of_source
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.sources.kinds import KINDS, Kind, columns_of, find_kinds
+from honestbayes.sources.columns import as_columns
+from honestbayes.sources.kinds import (
+    ALL_KINDS,
+    KINDS,
+    Kind,
+    TwoValues,
+    columns_of,
+    find_kinds,
+    kinds_of_columns,
+)
 from honestbayes.sources.levels import category_table
 from honestbayes.sources.some_columns import ColumnsOf
-from honestbayes.sources.source import as_source, is_beyond_memory
+from honestbayes.sources.source import DescribeColumns, as_source, is_beyond_memory
 from honestbayes.types import BoolArray, IntArray
 
 
@@ -36,12 +46,12 @@ class KindsOfColumns(Field):
 
     def write(self, name: str, value: Any) -> Plain:
         """Return the numbers."""
-        return {}, {name: np.array([KINDS.index(kind) for kind in value], dtype=np.int64)}
+        return {}, {name: np.array([ALL_KINDS.index(kind) for kind in value], dtype=np.int64)}
 
     def read(self, entries: Entries, name: str, known: Known) -> tuple[Kind, ...]:
         """Return the kinds."""
-        codes = entries.counts(name, (sum(known["part_widths"]),), len(KINDS) - 1)
-        return tuple(KINDS[code] for code in codes.tolist())
+        codes = entries.counts(name, (known["n_features_in"],), len(ALL_KINDS) - 1)
+        return tuple(ALL_KINDS[code] for code in codes.tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,8 @@ class KindsOfParts(Field):
             entries.check(part == ("categorical" if flags else kind), name, "are not of the parts")
             fits = known["kinds_"].count(kind) == width
             entries.check(fits, "kinds", "differ from those of the parts")
+        others = set(known["kinds_"]) - set(found) - {"constant"}
+        entries.check(not others, "kinds", "differ from those of the parts")
         return tuple(found)
 
 
@@ -79,9 +91,11 @@ class SelectiveMixedNB(SelectiveClassifier):
     kinds : mapping or sequence, optional
         The kind of columns: a mapping from names or indices to "binary", "categorical" or "real",
         which need not name all of them, or a sequence of a kind for each column. By default texts
-        and frames' categories are categorical, numbers with two values or fewer binary, other
-        numbers real. Numbers with more values that are said to be binary are cut at their median
-        where there are two classes, and refused where there are more.
+        and frames' categories are categorical, numbers with two values binary, whatever these
+        are, other numbers real, and columns with one value in the training rows are left out.
+        A third value of a binary column at prediction counts as the larger where it is above the
+        smaller, with a warning. Numbers with more values that are said to be binary are cut at
+        their median where there are two classes, and refused where there are more.
     n_features_to_select : int, "all", "cv", mapping or None, default=None
         How many features of each kind to keep, or all where a kind has fewer; a mapping from kinds
         to numbers for different ones. None: 10. "cv": found inside `fit`.
@@ -105,7 +119,7 @@ class SelectiveMixedNB(SelectiveClassifier):
     Attributes
     ----------
     kinds_ : tuple of str
-        The kind of each column.
+        The kind of each column; "constant" for one with a single value.
     part_kinds_ : tuple of str
         The kinds that occur.
     selections_ : dict of str to Selection
@@ -150,6 +164,7 @@ class SelectiveMixedNB(SelectiveClassifier):
     _fitted_choices: ClassVar[Mapping[str, Field]] = {
         "kinds_": KindsOfColumns(stored_as="kinds"),
         "part_kinds_": KindsOfParts(stored_as="part_kinds"),
+        "_two_values": Section(kind=TwoValues, stored_as="two_values"),
     }
 
     def __init__(
@@ -185,8 +200,16 @@ class SelectiveMixedNB(SelectiveClassifier):
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[TrainingPart]:
         refuse_sparse(X, type(self).__name__)
         beyond = is_beyond_memory(X)
-        find = kinds_of_source if beyond else find_kinds
-        self.kinds_: tuple[Kind, ...] = find(X, self.kinds)
+        kinds = kinds_of_source(X, self.kinds) if beyond else find_kinds(X, self.kinds)
+        # Without a column that varies all are discarded, so that the class frequencies remain.
+        self._nothing_varies = set(kinds) == {"constant"}
+        if self._nothing_varies and beyond:
+            kinds = ("real",) * X.shape[1]
+        elif self._nothing_varies:
+            kinds = kinds_of_columns(as_columns(X), constant=False)
+        self.kinds_: tuple[Kind, ...] = kinds
+        self._two_values = TwoValues.learn(X, kinds)
+        X = self._coded(X)
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else tuple(map(str, names))
         always = parse_always_keep(self.always_keep, names, len(self.kinds_))
@@ -197,6 +220,12 @@ class SelectiveMixedNB(SelectiveClassifier):
             self._training_part(kind, some(X, columns), always[columns], labels)
             for kind, columns in zip(self.part_kinds_, self._part_columns(), strict=True)
         ]
+
+    def _coded(self, X: Any) -> Any:
+        names = getattr(self, "feature_names_in_", None)
+        return self._two_values.apply(
+            X, DescribeColumns(None if names is None else tuple(map(str, names)))
+        )
 
     def _training_part(
         self, kind: Kind, table: Any, always: BoolArray, labels: TrainingLabels
@@ -219,7 +248,8 @@ class SelectiveMixedNB(SelectiveClassifier):
         many = np.flatnonzero(categories.levels.n_levels > 2)
         if kind == "binary" and many.size:
             names = categories.feature_names
-            name = int(many[0]) if names is None else repr(names[many[0]])
+            own = np.flatnonzero(np.array(self.kinds_) == "binary")[many[0]]
+            name = int(own) if names is None else repr(names[many[0]])
             msg = f"column {name} is said to be binary, but has more than two values."
             raise ValueError(msg)
         settings = categorical_settings(params, always, labels.classes)
@@ -252,7 +282,7 @@ class SelectiveMixedNB(SelectiveClassifier):
 
     def _number(self, kind: Kind, n_racing: int) -> Any:
         """How many features of a kind are kept: at most those that it has."""
-        number: Any = self.n_features_to_select
+        number: Any = 0 if self._nothing_varies else self.n_features_to_select
         if isinstance(number, Mapping):
             number = number.get(kind)
             if number == "cv":
@@ -261,6 +291,11 @@ class SelectiveMixedNB(SelectiveClassifier):
         if is_number(number) and number >= 0 and number == int(number):
             return min(int(number), n_racing)
         return number
+
+    @classmethod
+    def _n_outside_parts(cls, known: Known) -> int:
+        kinds: tuple[Kind, ...] = known["kinds_"]
+        return kinds.count("constant")
 
     def _parameters_on_kept_columns(self) -> dict[str, Any]:
         kinds = None
@@ -284,8 +319,13 @@ class SelectiveMixedNB(SelectiveClassifier):
     def _store(self, parts: Sequence[FittedPart]) -> None:
         by_kind = list(zip(self.part_kinds_, parts, strict=True))
         self.selections_: dict[str, Selection] = {kind: part.selection for kind, part in by_kind}
-        if self._kept_columns_only:
-            self.kinds_ = tuple(kind for kind, part in by_kind for _ in part.selection.columns)
+
+    def _choices_on_kept_columns(self) -> dict[str, Any]:
+        kept = self.kept_columns()
+        return {
+            "kinds_": tuple(self.kinds_[column] for column in kept.tolist()),
+            "_two_values": self._two_values.take(kept),
+        }
 
     def _kinds_of_parts(self) -> tuple[Kind, ...]:
         return self.part_kinds_

@@ -62,6 +62,7 @@ def fit_moments(
             settings.criterion.name,
             n_features=settings.n_features,
             always_keep=settings.always_keep,
+            varies=moments.varies(),
             random_state=random_state,
         ).selection(moments.class_counts, moments.observed, moments.feature_names, n_levels=0)
     return fit_kept(moments, selection, settings, posterior)
@@ -81,7 +82,8 @@ def fit_kept(
     n_race = len(selection.kept)
     posterior = posterior or learned_from_all(moments, settings)
     if posterior is None:
-        posterior = _ratio_posterior(own, selection, settings, kept.take(np.arange(n_race)))
+        ranked = _ranked_features(moments, settings)
+        posterior = _ratio_posterior(ranked, selection, settings, kept.take(np.arange(n_race)))
     by_design = None
     if selection.always_kept:
         always = kept.take(np.arange(n_race, columns.size))
@@ -102,21 +104,38 @@ def learned_from_all(moments: Moments, settings: GaussianSettings) -> RatioPoste
     """
     if settings.feature_prior != "learned" or settings.correction != "counts":
         return None
-    own, _, _ = moments.standardised()
-    ratio = ratio_grid(int(own.observed.sum(axis=0).max(initial=2)))
-    racing = own.take(np.flatnonzero(~settings.always_keep))
-    ratio, weights = learn_ratios(lambda w: _log_marginal(w, racing), ratio)
+    ranked = _ranked_features(moments, settings)
+    ratio = ratio_grid(int(ranked.observed.sum(axis=0).max(initial=2)))
+    ratio, weights = learn_ratios(lambda w: _log_marginal(w, ranked), ratio)
     return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))
+
+
+def _ranked_features(moments: Moments, settings: GaussianSettings) -> Moments:
+    """Return the standardised moments of all features that are ranked: those that vary."""
+    ranked = moments
+    if settings.always_keep.any():
+        ranked = moments.take(np.flatnonzero(~settings.always_keep))
+    return ranked.varying().standardised()[0]
 
 
 def _ratio_posterior(
     moments: Moments, selection: Selection, settings: GaussianSettings, kept: Moments
 ) -> RatioPosterior:
-    """Learn the distribution of ratios, or weigh the scales of the heavy-tailed one."""
+    """Learn the distribution of ratios, or weigh the scales of the heavy-tailed one.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of all features that are ranked.
+    selection, settings
+        As in `fit_kept`.
+    kept : Moments
+        Of those that were kept.
+    """
     ratio = ratio_grid(int(moments.observed.sum(axis=0).max(initial=2)))
     used = kept
     if settings.correction == "counts":
-        used = moments.take(np.setdiff1d(np.arange(moments.n_features), selection.always_kept))
+        used = moments
     if settings.feature_prior == "learned":
         ratio, weights = learn_ratios(lambda w: _log_marginal(w, used), ratio)
         return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))

@@ -81,6 +81,10 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         """Return the table's columns of each part; by default one part has them all."""
         return [np.arange(self.n_features_in_)]
 
+    def _coded(self, X: Any) -> Any:
+        """Return a table as the parts read it; by default as it is."""
+        return X
+
     def _choose(
         self, training: Sequence[TrainingPart], labels: TrainingLabels
     ) -> tuple[Sequence[TrainingPart], NumberChoice | None, Layer | None]:
@@ -300,8 +304,9 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         values: list[tuple[Any, Any]] = []
         if X.shape[1]:
             names = self.get_feature_names_out()
-            first = 0
-            for part, columns in zip(self._parts, self._columns_in(X), strict=True):
+            first, kept = 0, self._columns_in(X)
+            X = self._coded(X)
+            for part, columns in zip(self._parts, kept, strict=True):
                 if columns.size:
                     describe = Described(names[first : first + columns.size])
                     values.append((part, part.read(columns_of(X, columns), describe)))
@@ -348,8 +353,13 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             fitted["n_features_in"] = sum(len(part.selection.columns) for part in self._parts)
             if names is not None:
                 fitted["feature_names"] = tuple(map(str, self.get_feature_names_out()))
+            fitted |= self._choices_on_kept_columns()
             copy.set_params(**self._parameters_on_kept_columns())
         return copy._load_fitted(fitted)
+
+    def _choices_on_kept_columns(self) -> dict[str, Any]:
+        """Return fitted choices that name columns, for the kept ones only."""
+        return {}
 
     def _parameters_on_kept_columns(self) -> dict[str, Any]:
         """Return parameters that name columns, in the numbers of the kept ones."""

@@ -178,7 +178,10 @@ def select_by_r_squared(
     settings: SelectionSettings,
     random_state: np.random.RandomState | None = None,
 ) -> Selection:
-    """Keep the features with the largest r squared, which is to say the largest F."""
+    """Keep the features with the largest r squared, which is to say the largest F.
+
+    Constant columns are left out: they are neither kept nor discarded.
+    """
     strength = moments.r_squared()
     outcome = race(
         strength,
@@ -186,6 +189,7 @@ def select_by_r_squared(
         n_features=settings.n_features,
         threshold=settings.threshold,
         always_keep=settings.always_keep,
+        varies=moments.varies(),
         random_state=random_state,
     )
     return outcome.selection(

@@ -11,6 +11,7 @@ from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import (
     CLOSE,
     MOST_CLASSES,
+    MOST_FEATURES,
     ClassLabels,
     Field,
     Flag,
@@ -95,7 +96,8 @@ class SavedParts(SavedEstimator):
         selections = [part.selection for part in known["parts"]]
         known["width"] = sum(selection.n_features_in for selection in selections)
         kept = sum(len(selection.columns) for selection in selections)
-        known["n_features_in"] = kept if known["kept_columns_only"] else known["width"]
+        if known["kept_columns_only"]:
+            known["n_features_in"] = kept
         for name in ("number_choice", "feature_names", "slope"):
             known[name] = _HEAD[name].read(entries, name, {})
         known["layer"] = None
@@ -149,9 +151,19 @@ class SavedParts(SavedEstimator):
             for part in known["parts"]
         ]
         takes = entries.value("n_features_in")
-        fits = type(takes) is int and takes == sum(known["part_widths"])
+        good = type(takes) is int and 0 <= takes <= MOST_FEATURES
+        entries.check(good, "n_features_in", "is not a possible number")
+        known["n_features_in"] = takes
+        known |= values_from_plain(cls._fitted_choices, entries, known)
+        constant = cls._n_outside_parts(known)
+        fits = takes == sum(known["part_widths"]) + constant
         entries.check(fits, "n_features_in", "does not fit the parts")
-        return known | values_from_plain(cls._fitted_choices, entries, known)
+        return known
+
+    @classmethod
+    def _n_outside_parts(cls, known: Known) -> int:  # noqa: ARG003 - for subclasses
+        """Return how many columns of the table belong to no part; by default none does."""
+        return 0
 
     @classmethod
     def _part_from_plain(cls, kind: str, entries: Entries, known: Known) -> FittedPart:
