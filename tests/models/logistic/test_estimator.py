@@ -29,7 +29,9 @@ def test_without_recalibration_the_probabilities_are_the_regressions_own(classes
     model = plain(X, y)
     (part,) = model._parts
     values = X[:, model.kept_columns()]
-    own = np.exp(part.posterior.log_proba(*part.directions.coordinates(values)))
+    own = np.exp(
+        part.posterior.log_proba(*part.posterior.predictor(*part.directions.coordinates(values)))
+    )
     assert np.allclose(model.predict_proba(X), own, atol=1e-12, rtol=0)
     assert np.allclose(own.sum(axis=1), 1)
 
@@ -69,17 +71,13 @@ def test_a_sparse_table_gives_what_a_dense_one_does(recalibrate, monkeypatch):
     assert np.allclose(found, dense, atol=1e-6)
 
 
-def test_missing_cells_are_the_columns_mean():
+def test_missing_training_cells_do_not_count_in_means():
     X, y = table()
     X[5, 0] = X[7, 1] = np.nan
     model = plain(X, y, n_features_to_select=5)
     (part,) = model._parts
     mean = np.nanmean(X, axis=0)
     assert np.allclose(part.directions.centre, mean[model.kept_columns()])
-    filled = np.where(np.isnan(X), mean, X)
-    assert np.allclose(model.predict_proba(X), model.predict_proba(filled), atol=1e-12)
-    nothing = model.predict_proba(np.full((1, 40), np.nan))
-    assert np.allclose(nothing, model.predict_proba(mean[None]), atol=1e-12)
 
 
 def test_a_constant_column_says_nothing():

@@ -31,7 +31,9 @@ def table(n, k, size=1.0, seed=0):
 def fitted(X, y, new, log_prior=EVEN, turned=None):
     directions = Directions.learn(X, X.shape[1], turned=turned)
     posterior = fit_scales(directions, X, y, log_prior, X.shape[1])
-    return posterior, np.exp(posterior.log_proba(*directions.coordinates(new)))
+    return posterior, np.exp(
+        posterior.log_proba(*posterior.predictor(*directions.coordinates(new)))
+    )
 
 
 @pytest.mark.parametrize("variance", [0.01, 1.0, 9.0, 400.0])

@@ -19,7 +19,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from honestbayes.files.fields import Flag, Floats, Number
 from honestbayes.files.records import Check
-from honestbayes.types import BoolArray, FloatArray
+from honestbayes.types import BoolArray, FloatArray, IntArray
 
 _SMALLEST = 1e-12
 """Shrinkage that is always there, so that a column that repeats another has an inverse."""
@@ -95,3 +95,46 @@ class Covariance:
             return np.asarray(cho_solve(root, columns))
         inside = cho_solve(root, self.factor @ columns)
         return np.asarray((columns - rest * (self.factor.T @ inside)) / share)
+
+    def condition(
+        self, missing: BoolArray, observed: FloatArray, coefficients: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what normal columns with this covariance and mean 0 are, given some of them.
+
+        Parameters
+        ----------
+        missing : ndarray of bool of shape (k,)
+            Columns that are not known, m of them.
+        observed : ndarray of shape (r, k - m)
+            Rows of the others.
+        coefficients : ndarray of shape (m, q)
+            Weights of sums of the missing columns.
+
+        Returns
+        -------
+        mean : ndarray of shape (r, m)
+            Means of the missing columns given each row.
+        variance : ndarray of shape (q,)
+            Variances of the sums, which are the same for every row.
+        """
+        share, rest = max(self.shrinkage, _SMALLEST), 1 - self.shrinkage
+        gone, there = np.flatnonzero(missing), np.flatnonzero(~missing)
+        rows = self.factor if self.dual else self.factor[gone]
+
+        def towards_missing(columns: FloatArray, which: IntArray) -> FloatArray:
+            """Return the covariances of the missing columns with some columns, times a matrix."""
+            part = rows[:, which] @ columns
+            return np.asarray(rest * (rows[:, gone].T @ part if self.dual else part))
+
+        own = towards_missing(coefficients, gone) + share * coefficients
+        variance = np.einsum("mq,mq->q", coefficients, own)
+        if not there.size:
+            return np.zeros((len(observed), gone.size)), variance
+        # Covariances of the observed columns with the sums.
+        back = self.factor[:, gone] @ coefficients if self.dual else coefficients
+        other = self.factor[:, there].T if self.dual else self.factor[np.ix_(there, gone)]
+        with_sums = rest * (other @ back)
+        solved = self.without(missing).solve(np.hstack([observed.T, with_sums]))
+        mean = towards_missing(solved[:, : len(observed)], there).T
+        explained = np.einsum("oq,oq->q", with_sums, solved[:, len(observed) :])
+        return mean, np.maximum(variance - explained, 0.0)

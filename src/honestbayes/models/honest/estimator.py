@@ -367,8 +367,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
     def contributions(self, X: Any, columns: Any = None) -> FloatArray:
         """Return what each cell adds to the log-odds of its row: with it, less without it.
 
-        A cell is left out as a missing one is: models of features and classes integrate over it,
-        others put the column's mean in its place.
+        A cell is left out as a missing one is: models integrate over it, given the others.
 
         Parameters
         ----------

@@ -71,9 +71,34 @@ def fit_pool(
     return np.where(found < NEGLIGIBLE, 0.0, found)
 
 
-def pooled(log_proba: FloatArray, weights: FloatArray, log_prior: FloatArray) -> FloatArray:
-    """Return log P(class | x), shape (n, C), from those of M models, shape (M, n, C)."""
-    total = log_prior + np.tensordot(weights, log_proba - log_prior, 1)
+def pooled(
+    log_proba: FloatArray,
+    weights: FloatArray,
+    log_prior: FloatArray,
+    observed: FloatArray | None = None,
+) -> FloatArray:
+    """Return log P(class | x), shape (n, C), from those of M models, shape (M, n, C).
+
+    Weights that sum to more than 1 count what models see in different cells. Where all see the
+    same single cell it must count once, so that the mean of P(class | cell) is the class share:
+    the sum of the weights moves to 1 with the share of cells that is missing.
+
+    Parameters
+    ----------
+    log_proba : ndarray of shape (M, n, C)
+        What each model predicts.
+    weights : ndarray of shape (M,)
+        Their weights.
+    log_prior : ndarray of shape (C,)
+        Log class frequencies.
+    observed : ndarray of shape (n,), optional
+        The share of cells of each row that is observed; by default all are.
+    """
+    evidence = np.tensordot(weights, log_proba - log_prior, 1)
+    if observed is not None and weights.sum() > 0:
+        once = 1 / float(weights.sum())
+        evidence *= (once + observed * (1 - once))[:, None]
+    total = log_prior + evidence
     total = total - total.max(axis=1, keepdims=True)
     return np.asarray(total - np.log(np.exp(total).sum(axis=1, keepdims=True)))
 

@@ -19,7 +19,9 @@ from honestbayes.models.shared.kept_columns import KeptColumns
 from honestbayes.models.shared.parameters import check_level_and_draws
 from honestbayes.models.shared.predictions import FromLogProbabilities
 from honestbayes.sources.columns import as_table
+from honestbayes.sources.kinds import columns_of
 from honestbayes.sources.some_rows import ReadAhead, row_batches
+from honestbayes.sources.source import as_source, dense_values
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _LEAST_DRAWS = 100
@@ -107,7 +109,23 @@ class PooledModels(FromLogProbabilities, KeptColumns):
                 for member in self._members
             ]
         weights = np.array([member.weight for member in self._members])
-        return pooled(np.stack(said), weights, log_prior)
+        return pooled(np.stack(said), weights, log_prior, self._observed_share(views))
+
+    def _observed_share(self, views: Views) -> FloatArray | None:
+        """Return the share of each row's cells that is observed, shape (n,); None where all are.
+
+        A column counts as much as the models that look at it.
+        """
+        sources = self._numbers.sources()
+        use = self._use()[self._numbers.varying()[sources]] / np.bincount(sources)[sources]
+        columns = np.flatnonzero(use > 0)
+        if hasattr(views.numbers, "indptr") and not np.isnan(views.numbers.data).any():
+            return None
+        cells = dense_values(as_source(columns_of(views.numbers, columns)))
+        missing = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros((1, 1), dtype=bool)
+        if not missing.any():
+            return None
+        return np.asarray(1 - missing @ use[columns] / use[columns].sum())
 
     def _log_prior(self) -> FloatArray:
         weights = self._class_weights[self._modelled]

@@ -133,6 +133,14 @@ class Directions:
             rest = np.where(rest - inside > 1e-12 * rest, rest - inside, 0.0)
         return np.hstack([ones, turned, designed]), np.asarray(rest)
 
+    def slopes(self, coefficients: FloatArray) -> FloatArray:
+        """Return what coefficients, shape (..., q), say of each standardised column, (..., k)."""
+        inside = coefficients[..., 1:]
+        if self.turn is None:
+            return np.asarray(inside * self.varies)
+        turned, designed = np.split(inside, [self.turn.shape[1]], axis=-1)
+        return np.asarray(np.concatenate([turned @ self.turn.T, designed], axis=-1) * self.varies)
+
     @property
     def n_turned(self) -> int | None:
         """How many directions there are in the place of selected columns."""

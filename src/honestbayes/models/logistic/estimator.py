@@ -37,9 +37,11 @@ class SelectiveLogistic(SelectiveClassifier):
     whose probabilities are normalised.
 
     This is no joint model of features and classes, so that it cannot condition on what selection
-    threw away. The luck of selection is found on held-out cases, with ``recalibrate="layer"``. For
-    the same reason missing cells are not integrated out: in training and in prediction they are
-    filled with the column's mean over the training rows.
+    threw away. The luck of selection is found on held-out cases, with ``recalibrate="layer"``.
+
+    In training, missing cells are filled with the column's mean. In prediction they are
+    integrated out given the observed cells of the row, the columns taken to be normal within
+    classes: a row without any cell gets the class frequencies.
 
     Parameters
     ----------

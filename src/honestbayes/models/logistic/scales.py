@@ -84,9 +84,8 @@ class LogisticPosterior:
             variance[g, f] = np.einsum("ij,ij->i", spread, spread) + self.outside[g] * rest
         return mean, variance
 
-    def log_proba(self, coordinates: FloatArray, rest: FloatArray) -> FloatArray:
-        """Return log P(class | x), shape (n, C)."""
-        mean, variance = self.predictor(coordinates, rest)
+    def log_proba(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
+        """Return log P(class | x), shape (n, C), from the linear predictor of `predictor`."""
         if mean.shape[1] == 1:
             log_each = np.stack(
                 [
