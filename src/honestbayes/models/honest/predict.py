@@ -14,7 +14,7 @@ from honestbayes.models.honest.numbers import Numbers
 from honestbayes.models.honest.pool import pooled
 from honestbayes.models.honest.remarks import said_once
 from honestbayes.models.honest.training import Views
-from honestbayes.models.shared.intervals import intervals_of_mixture
+from honestbayes.models.shared.intervals import draws_per_class, intervals_of_mixture
 from honestbayes.models.shared.kept_columns import KeptColumns
 from honestbayes.models.shared.parameters import check_level_and_draws
 from honestbayes.models.shared.predictions import FromLogProbabilities
@@ -157,7 +157,7 @@ class PooledModels(FromLogProbabilities, KeptColumns):
         class_prior : array-like of shape (n_classes,), optional
             Prevalences where the model is used.
         n_draws : int, default=2000
-            Draws for each class, over all candidates.
+            Draws for each of two classes over all candidates, or half of those of all classes.
 
         Returns
         -------
@@ -180,6 +180,7 @@ class PooledModels(FromLogProbabilities, KeptColumns):
         modelled = np.flatnonzero(self._modelled)
         weights, n_cases = self._class_weights[modelled], int(self.class_count_.sum())
         total = sum(member.weight for member in self._members)
+        per_class = draws_per_class(n_draws, weights.size)
 
         def draws(rows: slice) -> list[tuple[float, Any]]:
             shares = [member.weight / total for member in self._members]
@@ -190,7 +191,7 @@ class PooledModels(FromLogProbabilities, KeptColumns):
                         rows_of(views.of(member.as_numbers), rows),
                         weights,
                         n_cases,
-                        max(_LEAST_DRAWS // weights.size, int(n_draws * share), 1),
+                        max(_LEAST_DRAWS // weights.size, int(per_class * share), 1),
                     ),
                 )
                 for member, share in zip(self._members, shares, strict=True)

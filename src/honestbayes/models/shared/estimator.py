@@ -256,8 +256,8 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         class_prior : array-like of shape (n_classes,), optional
             Prevalences where the model is used.
         n_draws : int, default=2000
-            Draws of the parameters for each class; from a fixed seed, so that the same row always
-            has the same interval.
+            Draws of the parameters for each of two classes, or half of those of all classes, at
+            least 100 each; from a fixed seed, so that the same row always has the same interval.
 
         Returns
         -------

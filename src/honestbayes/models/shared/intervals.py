@@ -34,6 +34,17 @@ _SMALLEST = 1e-12
 _DRAWN_CELLS = 1 << 22
 """Cells of the draws that are held at a time."""
 
+_LEAST_DRAWS = 100
+"""Draws for each class where there are many."""
+
+
+def draws_per_class(n_draws: int, n_classes: int) -> int:
+    """Return how many parameters are drawn for each class that a row may be of.
+
+    As many in all as for two classes, because every draw costs as much as there are classes.
+    """
+    return max(2 * n_draws // n_classes, min(n_draws, _LEAST_DRAWS))
+
 
 @dataclass(frozen=True, slots=True)
 class ProbabilityDraws:
@@ -82,6 +93,7 @@ def probability_intervals(
     Other parameters are those of `draw_probabilities`.
     """
     n_classes = class_weights.size
+    n_draws = draws_per_class(n_draws, n_classes)
     step = max(1, _DRAWN_CELLS // (n_draws * n_classes * (n_classes - 1)))
     result = []
     for first in range(0, n_rows, step):
@@ -180,6 +192,7 @@ def intervals_of_mixture(
     """
     n_classes = prior.size
     factor = np.ones(n_classes) if given is None else given / prior
+    n_draws = draws_per_class(n_draws, n_classes)
     step = max(1, _DRAWN_CELLS // (n_draws * n_classes * n_classes))
     result = []
     for first in range(0, len(target), step):
