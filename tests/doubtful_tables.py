@@ -120,6 +120,35 @@ STOPPED = {
         "copy of the class",
         "code",
     ),
+    "a text with 2% noise": (
+        lambda: _with(code=lambda y, rng: np.where(y ^ (rng.permutation(y.size) < 2), "B2", "A1")),
+        "copy of the class",
+        "code",
+    ),
+    "a flag with 2% noise": (
+        lambda: _with(code=lambda y, rng: y ^ (rng.permutation(y.size) < 2)),
+        "copy of the class",
+        "code",
+    ),
+    "the class and a little noise": (
+        lambda: _with(score=lambda y, rng: (y + rng.normal(0, 0.01, y.size)).round(4)),
+        "copy of the class",
+        "score",
+    ),
+    "the class, a little noise and two mistakes": (
+        lambda: _with(
+            score=lambda y, rng: (
+                (y ^ (rng.permutation(y.size) < 2)) + rng.normal(0, 0.01, y.size)
+            ).round(4)
+        ),
+        "copy of the class",
+        "score",
+    ),
+    "dates as numbers": (
+        lambda: _with(day=lambda y, rng: 20200101 + 10000 * y + rng.integers(0, 1200, y.size)),
+        "copy of the class",
+        "day",
+    ),
     "identifiers sorted by class": (_sorted_identifiers, "sorted identifiers", "sample"),
     "one stray cell": (lambda: _stray(["-"]), "stray cells", "g0"),
     "cells that were not determined": (lambda: _stray(["n.d."], 0.15), "stray cells", "g0"),
@@ -140,20 +169,21 @@ REMARKED = {
         "",
     ),
     "patients and their age in years": (_whole_ages, "rows in sequence", ""),
-    "a text with 2% noise": (
-        lambda: _with(code=lambda y, rng: np.where(y ^ (rng.permutation(y.size) < 2), "B2", "A1")),
+    "categories that nearly determine the class": (
+        lambda: _with(
+            odour=lambda y, rng: np.where(
+                y ^ (rng.permutation(y.size) < 2),
+                rng.choice(["none", "almond"], y.size),
+                rng.choice(["foul", "fishy", "musty"], y.size),
+            )
+        ),
         "nearly a copy",
-        "code",
+        "odour",
     ),
-    "the class and a little noise": (
-        lambda: _with(score=lambda y, rng: (y + rng.normal(0, 0.01, y.size)).round(4)),
+    "a gene that separates the classes": (
+        lambda: _with(gene=lambda y, rng: (9 * y + rng.normal(0, 1, y.size)).round(3)),
         "nearly a copy",
-        "score",
-    ),
-    "dates as numbers": (
-        lambda: _with(day=lambda y, rng: 20200101 + 10000 * y + rng.integers(0, 1200, y.size)),
-        "nearly a copy",
-        "day",
+        "gene",
     ),
     "measured in one class only": (
         lambda: _with(dose=lambda y, rng: np.where(y, rng.normal(size=y.size), np.nan)),

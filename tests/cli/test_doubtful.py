@@ -63,12 +63,32 @@ def test_each_option_that_is_named_lets_the_report_be_made(run, folder, visited,
         assert auc[report_json(folder / out)["in_use"]]["auc"]["value"] < 0.7
 
 
-def test_a_remark_is_the_first_note_of_the_report(run, folder):
-    write(REMARKED["a text with 2% noise"][0](), folder / "near.csv")
+def test_a_near_copy_of_the_class_stops_as_an_exact_copy_does(run, folder):
+    write(STOPPED["a text with 2% noise"][0](), folder / "copied.csv")
+    (doubt,) = stopped(run("report", "copied.csv", *TARGET, *SHORT, cwd=folder))
+    assert doubt.startswith("- 'code' is a copy of the class in all but 2 of 120 rows: --ignore")
+    words = ("--keep", "code", "--out", "copied-kept")
+    run("report", "copied.csv", *TARGET, *SHORT, *words, cwd=folder).done()
+
+
+def test_a_remark_that_results_may_mean_nothing_is_in_the_verdict_itself(run, folder):
+    name = "categories that nearly determine the class"
+    write(REMARKED[name][0](), folder / "near.csv")
     printed = run("report", "near.csv", *TARGET, *SHORT, cwd=folder).done()
-    note = report_json(folder / "near-report")["data"]["notes"][0]
-    assert note.startswith("Column 'code' alone explains 8")
-    assert printed.index("Note: Column 'code' alone") < printed.index("Without the correction")
+    found = report_json(folder / "near-report")
+    note = found["data"]["notes"][0]
+    assert note.startswith("Column 'odour' alone explains 8")
+    assert found["verdict"]["caution"] == f"These results may mean nothing. {note}"
+    assert "do not use" in found["verdict"]["advice"]
+    printed = " ".join(printed.split())
+    assert printed.count(note) == 1
+    assert f"These results may mean nothing. {note} Of 100 cases" in printed
+    page = (folder / "near-report" / "report.html").read_text("utf-8")
+    assert 'id="verdict" class="verdict doubtful"' in page
+    assert page.count("Column &#39;odour&#39; alone explains") == 1
+    words = ("--keep", "odour", "--out", "near-kept")
+    run("report", "near.csv", *TARGET, *SHORT, *words, cwd=folder).done()
+    assert report_json(folder / "near-kept")["verdict"]["caution"] == ""
 
 
 def test_cells_called_missing_are_so_in_training_prediction_and_evaluation(run, folder):

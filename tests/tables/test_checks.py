@@ -102,6 +102,36 @@ def test_a_gene_that_separates_the_classes_does_not_stop() -> None:
     assert [(f.rule, f.stops) for f in data.findings] == [("nearly a copy", False)]
 
 
+def test_a_near_copy_of_the_class_stops_and_names_the_cells_that_differ() -> None:
+    (finding,) = train(STOPPED["a text with 2% noise"][0]()).findings
+    assert finding.in_command() == (
+        "'code' is a copy of the class in all but 2 of 120 rows: --ignore code, or --keep code "
+        "if it is known before the class is"
+    )
+
+
+@pytest.mark.parametrize(("wrong", "stops"), [(2, True), (5, False), (12, False)])
+def test_a_strong_flag_stops_only_where_hardly_a_row_differs(wrong: int, stops: bool) -> None:
+    frame = plain()
+    y = (frame["status"] == "well").to_numpy().astype(int)
+    frame["flag"] = y ^ (np.random.default_rng(0).permutation(y.size) < wrong)
+    assert any(f.stops for f in train(frame).findings) == stops
+
+
+def test_a_near_copy_of_three_classes_stops_by_its_clusters() -> None:
+    frame = plain()
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(120) % 3)
+    frame["status"] = np.array(["a", "b", "c"])[y]
+    wrong = np.where(rng.permutation(120) < 2, (y + 1) % 3, y)
+    for code in (np.array(["x", "y", "z"])[wrong], (wrong + rng.normal(0, 0.01, 120)).round(4)):
+        (finding,) = train(frame.assign(code=code)).findings
+        assert (finding.rule, finding.stops) == ("copy of the class", True)
+    # A column with a third of its cells missing is as much of a copy.
+    code = pd.Series(np.array(["x", "y", "z"])[wrong]).where(rng.random(120) < 0.67)
+    assert any(f.stops for f in train(frame.assign(code=code)).findings)
+
+
 def test_luck_in_a_small_table_is_not_taken_for_a_copy() -> None:
     frame = plain(8, 3)
     frame["flag"] = (frame["status"] == "well").astype(int)
@@ -187,6 +217,7 @@ def test_every_rule_has_its_line_on_the_page_of_rules() -> None:
     rules = {rule for _, rule, _ in (*STOPPED.values(), *REMARKED.values())}
     assert all(f"* - {rule} - " in page for rule in rules)
     numbers = (groups.MIXED, groups.REPEATED, classes.NEARLY, classes.OTHERS, cells.NUMBERS)
+    numbers += (classes.COPY, classes.APART)
     assert all(f"{number:g}" in page or f"{100 * number:g}%" in page for number in numbers)
 
 

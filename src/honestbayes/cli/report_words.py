@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -35,11 +36,12 @@ def print_report(analysis: Analysis, folder: Path) -> None:
         made_of = f"{features}, {kept:,} kept{by_kind}{factors}"
     say(f"{word(data.name)}: {cases_in_words(data.labels, data.class_counts)}; {made_of}")
     for note in (*data.notes, *found.warnings):
-        say(f"Note: {note}")
+        if note not in found.verdict.caution:
+            say(f"Note: {note}")
     say()
     say(" ".join(in_short(found)))
     say()
-    say(found.verdict)
+    say(replace(found.verdict, caution=""))  # it has just been printed
     say()
     Console(highlight=False).print(comparison(found))
     say()

@@ -80,6 +80,7 @@ def render(report: Report) -> str:
         report=report,
         data=report.data,
         verdict=report.verdict,
+        notes=[note for note in report.data.notes if note not in report.verdict.caution],
         contents=[],  # filled by the headings
         in_short=in_short(report),
         steps=next_steps(report),

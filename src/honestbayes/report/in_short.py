@@ -21,6 +21,8 @@ from honestbayes.report.remaining import shift_in_words
 
 def in_short(report: Report) -> list[str]:
     """Return the verdict in two or three sentences."""
+    if report.verdict.caution:
+        return [report.verdict.caution, _errors(report), "Do not use it before this is decided."]
     if report.verdict.remaining == "nothing":
         return [_errors(report), _without_signal(report)]
     return [_errors(report), _probabilities(report), _whether_to_use(report)]

@@ -13,6 +13,7 @@ from honestbayes.report.options import Options
 from honestbayes.report.record import Method
 from honestbayes.report.verdict import Judged, Verdict, verdict
 from honestbayes.tables import TrainingTable
+from honestbayes.tables.checks.classes import NEARLY_A_COPY
 
 DEFAULT_NUMBER = 10
 """Features that are kept, of each kind, where no number is asked for."""
@@ -86,4 +87,9 @@ def verdict_of(
         compared=options.compares,
         average=options.card.title if options.card.of_models else None,
         measurements=options.coded and has_only_measurements(table),
+        doubts=tuple(
+            finding.note()
+            for finding in table.findings
+            if finding.stops or finding.rule == NEARLY_A_COPY
+        ),
     )

@@ -37,7 +37,7 @@ def next_steps(report: Report) -> list[NextStep]:
     report repeat the command of this one with something changed, and are left out where the report
     was made in Python.
     """
-    of_signal = report.verdict.remaining != "nothing"
+    of_signal = report.verdict.remaining != "nothing" and not report.verdict.caution
     again = list(_again(report)) if report.command else []
     on_new_cases = [*_predict(report), *_evaluate(report)] if of_signal else []
     whole = list(_whole(report)) if report.command else []

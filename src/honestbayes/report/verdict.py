@@ -38,6 +38,10 @@ A_GOOD_AUC = 0.75
 """Where an interval of the AUC holds chance and this, there are too few cases to tell."""
 
 
+MOST_DOUBTS = 2
+"""Doubts about the table that the verdict repeats; the notes have all of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """One method's results, as far as the verdict looks at them."""
@@ -65,6 +69,9 @@ class Verdict:
         What to use, and what to do.
     without : str
         What the correction and the slope did.
+    caution : str
+        What in the table may make all of this worthless, with the options that decide; mostly
+        empty. It comes first.
     """
 
     headline: str
@@ -73,13 +80,17 @@ class Verdict:
     remains: str
     advice: str
     without: str
+    caution: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return asdict(self)
 
     def __str__(self) -> str:
-        parts = (self.headline, self.claims, self.remains, self.advice, self.without)
+        parts = (
+            *(self.caution, self.headline, self.claims),
+            *(self.remains, self.advice, self.without),
+        )
         return "\n\n".join(part for part in parts if part)
 
 
@@ -102,6 +113,7 @@ def verdict(
     measurements: bool = False,
     compared: bool = True,
     average: str | None = None,
+    doubts: tuple[str, ...] = (),
 ) -> Verdict:
     """Put the results of three methods into words.
 
@@ -141,6 +153,8 @@ def verdict(
         Whether methods of others are among the others.
     average : str, optional
         What the model in use is called, where it is an average of models.
+    doubts : tuple of str
+        What in the table may make the results worthless, one sentence each.
     """
     has_slope = recalibrate and recalibrated is not None
     used = recalibrated if has_slope and recalibrated is not None else corrected
@@ -165,6 +179,8 @@ def verdict(
         headline = _headline(used.summary, uncorrected is not None, has_slope, average)
     if not compared:
         advised = f"{advised} {words.NOT_COMPARED}".lstrip()
+    if doubts:  # no advice about models is worth following before these are settled
+        advised = "Advice: decide first what is doubtful in the table; until then do not use this."
     return Verdict(
         headline=headline,
         claims=_claims_in_words("On held-out cases", used.claims, n_repeats),
@@ -174,7 +190,17 @@ def verdict(
         without=_without(
             uncorrected, corrected, recalibrated if has_slope else None, nothing, average
         ),
+        caution=_caution(doubts),
     )
+
+
+def _caution(doubts: tuple[str, ...]) -> str:
+    """Say first that the results may mean nothing, and why."""
+    if not doubts:
+        return ""
+    more = len(doubts) - MOST_DOUBTS
+    rest = f" The notes have {more:,} more of the kind." if more > 0 else ""
+    return f"These results may mean nothing. {' '.join(doubts[:MOST_DOUBTS])}{rest}"
 
 
 def _finds_more(best: Other | None) -> bool:

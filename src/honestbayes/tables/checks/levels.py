@@ -139,13 +139,24 @@ class Levels:
         Rows without a value explain nothing.
         """
         table = self.table
-        n_parts = self.n_values
         if self.values is not None and self.n_values > 2:
             table = _cut(table) if table.shape[1] == 2 else _binned(table)
+        share, lucky = self.explained_by(table)
+        before = _entropy(self.table.sum(axis=0)[None, :])
+        return share * before / _entropy(self.class_counts[None, :]), lucky
+
+    def explained_by(self, table: IntArray) -> tuple[float, bool]:
+        """Return the share of the class's entropy that a table explains, and if by luck.
+
+        Parameters
+        ----------
+        table : ndarray of shape (parts, C)
+            Rows of each part of the values, by class. Only rows with a value count.
+        """
         before = _entropy(self.table.sum(axis=0)[None, :])
         gained = before - _entropy(table)
-        lucky = gained * self.weight < math.log(n_parts * self.n_columns) - math.log(LUCK)
-        return gained / _entropy(self.class_counts[None, :]), lucky
+        lucky = gained * self.weight < math.log(self.n_values * self.n_columns) - math.log(LUCK)
+        return gained / before if before > 0 else 0.0, lucky
 
 
 def _entropy(table: IntArray) -> float:
