@@ -12,6 +12,7 @@ from grids import slow
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit
 from scipy.stats import binomtest, chi2, norm, t
 
 import honestbayes.metrics
@@ -446,3 +447,39 @@ def test_the_brier_score_is_called_so_and_its_scale_is_said():
 
 def test_the_name_of_before_still_works():
     assert honestbayes.metrics.squared_error is brier_score
+
+
+def test_nearly_equal_aucs_of_the_same_cases_have_nearly_equal_intervals():
+    y = np.repeat([0, 1], [27, 11])
+    rng = np.random.default_rng(0)
+    perfect = np.where(y == 1, 0.9, 0.1) + 0.05 * rng.random(38)
+    swapped = perfect.copy()  # one pair of cases is in the wrong order
+    swapped[y == 0] = np.where(np.arange(27) == 0, perfect[y == 1].min() + 1e-9, perfect[y == 0])
+    found = [summarise(y, p, out_of_fold=True).auc for p in (perfect, swapped)]
+    assert found[0].value == 1
+    assert 0.995 < found[1].value < 1
+    assert found[0].interval[0] == pytest.approx(found[1].interval[0], abs=0.01)
+    # As in one drawing of the folds, so in several.
+    several = summarise(y, np.stack([perfect, swapped]), out_of_fold=True).auc
+    assert several.interval[0] == pytest.approx(found[0].interval[0], abs=0.01)
+
+
+@pytest.mark.parametrize(("truth", "counts"), [(0.75, (40, 3)), (0.9, (90, 10)), (0.97, (50, 50))])
+def test_intervals_of_the_auc_cover_it_as_often_as_they_should(truth, counts):
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1], counts)
+    shift = np.sqrt(2) * norm.ppf(truth)
+    covered = []
+    for _ in range(300):
+        low, high = summarise(y, expit(rng.normal(size=y.size) + shift * y)).auc.interval
+        covered.append(low <= truth <= high)
+    # Of 300 intervals, four standard errors below 0.95 are 0.90.
+    assert np.mean(covered) > 0.9
+
+
+def test_cases_of_one_group_count_once_in_the_interval_of_a_perfect_auc():
+    y = np.repeat([0, 1], 20)
+    p = np.where(y == 1, 0.9, 0.1)
+    alone = summarise(y, p).auc
+    grouped = summarise(y, p, groups=np.arange(40) // 4).auc
+    assert grouped.interval[0] < alone.interval[0] - 0.1

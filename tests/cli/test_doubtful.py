@@ -204,13 +204,13 @@ def test_the_rows_of_the_training_are_recognised_in_any_order(run, folder):
     assert told["training_rows"] is True
     write(plain(seed=9), folder / "other.csv")
     printed = run("evaluate", "known.honestbayes", "other.csv", cwd=folder).done()
-    assert printed.startswith("other.csv; class 1 is 'well'")
+    assert printed.startswith("other.csv; class 1 is 'ill'")
 
 
 def test_eight_cases_have_as_many_folds_as_there_is_room_for(run, folder):
     write(plain(8, 3), folder / "eight.csv")
     printed = run("report", "eight.csv", *TARGET, *SHORT[2:], cwd=folder).done()
-    assert "There are 4 folds instead of 5: class 'ill' has 4 cases." in printed
+    assert "There are 4 folds instead of 5: class 'well' has 4 cases." in printed
     assert report_json(folder / "eight-report")["settings"]["n_folds"] == 4
     assert (
         "--folds 5 is too many"

@@ -54,8 +54,8 @@ def test_predict_gives_the_numbers_of_the_estimator(model, new, folder, run):
         "'=y', 'x'.\n"
     )
     rows = rows_of(ended.out)
-    assert [row["probability: well"] for row in rows] == [f"{p:.12g}" for p in expected]
-    assert [row["predicted"] for row in rows] == np.where(expected >= 0.5, "well", "ill").tolist()
+    assert [row["probability: ill"] for row in rows] == [f"{p:.12g}" for p in expected]
+    assert [row["predicted"] for row in rows] == np.where(expected >= 0.5, "ill", "well").tolist()
     assert [row["row"] for row in rows] == [str(i) for i in range(1, 51)]
     # The same rows as Parquet; into a file; at another prevalence, with intervals and names.
     new.to_parquet(folder / "new.parquet")
@@ -66,10 +66,10 @@ def test_predict_gives_the_numbers_of_the_estimator(model, new, folder, run):
     assert told.err.endswith("50 rows.\n")
     rows = rows_of(folder / "p.csv")
     assert [row["identifier"] for row in rows[:5]] == ["m", "f", "", "x", "'=y"]
-    moved = logit(column(rows, "probability: well")) - logit(expected)
+    moved = logit(column(rows, "probability: ill")) - logit(expected)
     np.testing.assert_allclose(moved, logit(0.1), atol=1e-4)
-    assert np.all(column(rows, "low: well") < column(rows, "probability: well"))
-    assert np.all(column(rows, "high: well") > column(rows, "probability: well"))
+    assert np.all(column(rows, "low: ill") < column(rows, "probability: ill"))
+    assert np.all(column(rows, "high: ill") > column(rows, "probability: ill"))
 
 
 def test_the_model_of_fit_is_that_of_report(place, run):
@@ -154,12 +154,12 @@ def test_evaluate_judges_by_the_rows_that_have_a_class(model, new, folder, run):
     assert "warning: 7 rows have no class and took no part.\n" in ended.err
     found = strict_json(ended.out)
     kept = (labels != "").to_numpy()
-    wrong = (p >= 0.5) != (labels == "well")
+    wrong = (p >= 0.5) != (labels == "ill")
     assert found["summary"]["n_cases"] == 43
     assert found["summary"]["actual_error"]["value"] == pytest.approx(wrong[kept].mean())
-    assert found["labels"] == ["ill", "well"]
+    assert found["labels"] == ["well", "ill"]
     printed = run("evaluate", model, "some.csv", cwd=folder).out
-    assert "some.csv; class 1 is 'well'" in printed
+    assert "some.csv; class 1 is 'ill'" in printed
     assert "On this table, the model claimed 95% or more" in printed
     # Groups: one must be known of each row that takes part, and no other.
     groups = pd.Series([f"p{i // 2}" for i in range(50)])
@@ -178,7 +178,7 @@ def test_evaluate_with_other_classes_with_one_and_with_none(model, new, folder, 
     write(new[new["status"] == "well"], folder / "well.csv")
     write(new.rename(columns={"status": "State"}), folder / "State.csv")
     for name, words in {
-        "dead.csv": "holds 'dead', but the model knows the classes 'ill', 'well'",
+        "dead.csv": "holds 'dead', but the model knows the classes 'well', 'ill'",
         "none.csv": "none.csv has no row with a class in column 'status'",
         "State.csv": "has no column 'status'; did you mean 'State'?",
     }.items():
@@ -196,14 +196,14 @@ def test_evaluate_with_other_classes_with_one_and_with_none(model, new, folder, 
 def test_inspect_says_what_the_model_holds(model, folder, run):
     printed = run("inspect", model, cwd=folder).done()
     loaded = honestbayes.load(model)
-    assert "P(status = well), naive Bayes after selection" in printed
-    assert "trained on          60 cases, 30 of them well" in printed
+    assert "P(status = ill), naive Bayes after selection" in printed
+    assert "trained on          60 cases, 30 of them ill" in printed
     assert "a one: sex is m" in printed
     for feature in loaded.encoding.features:
         assert feature.name in printed
     found = strict_json(run("inspect", model, "--json", cwd=folder).done())
     assert found["columns"] == list(loaded.columns)
-    assert found["positive"] == "well"
+    assert found["positive"] == "ill"
     assert found["slope"] == loaded.estimator.slope_
 
 

@@ -40,8 +40,8 @@ def test_the_folder_holds_four_files_that_agree_with_the_printed_text(place, bas
     for told in (" ".join(base["in_short"]), base["verdict"]["headline"]):
         assert " ".join(told.split()) in " ".join(printed.split())
     assert (
-        "patients.csv: 60 cases, 30 of them well; 61 features, 11 kept (1 of 1 binary, 10 of 60 "
-        "real-valued)"
+        "patients.csv: 60 cases, 30 of them ill (the positive class; --positive well changes "
+        "that); 61 features, 11 kept (1 of 1 binary, 10 of 60 real-valued)"
     ) in " ".join(printed.split())
     for name in by_name(base):
         assert name in printed
@@ -87,13 +87,13 @@ def test_another_seed_draws_other_folds(place, base, run):
 
 
 def test_positive_and_prevalence_turn_and_shift_the_probabilities(place, base, run):
-    more = ("--positive", "ill", "--prevalence", "0.2", "--id", "patient", "--out", "turned")
+    more = ("--positive", "well", "--prevalence", "0.2", "--id", "patient", "--out", "turned")
     printed = run("report", "patients.csv", *TARGET, *SHORT, *more, "--json", cwd=place).done()
     turned = report_json(place / "turned")
-    assert turned["data"]["labels"] == ["well", "ill"]
+    assert turned["data"]["labels"] == ["ill", "well"]
     held_out = np.array(turned["cases"]["held_out"])
     np.testing.assert_allclose(held_out, 1 - np.array(base["cases"]["held_out"]), atol=1e-9)
-    # Half of the table is ill: the log-odds of all fitted probabilities move by logit(0.2).
+    # Half of the table is well: the log-odds of all fitted probabilities move by logit(0.2).
     moved = logit(turned["cases"]["fitted"]) + logit(base["cases"]["fitted"])
     np.testing.assert_allclose(moved, logit(0.2), atol=1e-9)
     # Identifiers are there on request.
@@ -213,7 +213,7 @@ def test_what_a_table_is_too_small_for_is_said_in_words_of_the_options(run, tmp_
         (
             "small.csv",
             ("--folds", 5),
-            "--folds 5 is too many: class 'ill' has 4 cases; give --folds from 2 to",
+            "--folds 5 is too many: class 'well' has 4 cases; give --folds from 2 to",
         ),
         (
             "two.csv",

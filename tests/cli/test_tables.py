@@ -178,7 +178,7 @@ def test_missing_cells_are_integrated_out_in_training_and_prediction(frame, tmp_
     write(blank, tmp_path / "blank.csv")
     printed = run("predict", "holes-report/model.honestbayes", "blank.csv", cwd=tmp_path).done()
     share = report["data"]["class_counts"][1] / report["data"]["n_cases"]
-    assert column(rows_of(printed), "probability: well")[0] == pytest.approx(share, abs=0.02)
+    assert column(rows_of(printed), "probability: ill")[0] == pytest.approx(share, abs=0.02)
 
 
 def test_a_small_file_that_holds_much_is_refused_until_the_limit_is_lifted(

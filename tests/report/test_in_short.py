@@ -120,7 +120,7 @@ def test_the_advice_asks_for_the_same_care(analysis, remaining, both, gap):
         replace(m, summary=replace(m.summary, actual_error=used.actual_error))
         for m in report.methods
     )
-    others = others_of(methods)
+    others = others_of(methods, report.settings["model"])
     told = advice.no_better(len(others), advice.care_of(remaining, others, used))
     short = in_short(replace(report, methods=methods))[-1]
     for words in both:

@@ -128,7 +128,7 @@ def test_a_mixture_that_did_better_is_explained():
     gain = honestbayes.metrics.Estimate(-0.2, 0.05, (-0.3, -0.1), 0.95)
     both = [judged(y, z)] * 3
     words = {
-        "others": (Other(name=MIXTURE, difference=gain),),
+        "others": (Other(name=MIXTURE, difference=gain, option="--model mixture"),),
         "n_features": 2000,
         "n_repeats": 1,
     }

@@ -23,8 +23,8 @@ def _close_figures():
 @pytest.fixture
 def curve():
     """Claims in the first, second and last of five bins."""
-    p = np.array([0.05, 0.1, 0.3, 0.35, 0.9, 0.95])
-    return reliability(np.array([0, 0, 0, 1, 1, 1]), p, n_bins=5)
+    p = np.array([0.05, 0.1, 0.1, 0.3, 0.35, 0.35, 0.9, 0.95, 0.95])
+    return reliability(np.array([0, 0, 0, 0, 1, 1, 1, 1, 1]), p, n_bins=5)
 
 
 def test_no_line_crosses_a_bin_without_cases(curve):
@@ -36,12 +36,25 @@ def test_no_line_crosses_a_bin_without_cases(curve):
     assert x[3:] == pytest.approx(curve.predicted[2:])
 
 
+def test_a_bin_of_fewer_than_three_cases_has_no_point_and_no_line_crosses_it():
+    p = [0.1] * 3 + [0.3] * 2 + [0.5] * 3 + [0.7] * 3 + [0.9]
+    curve = reliability(np.arange(12) % 2, p, n_bins=5)
+    display = ReliabilityDisplay({"a": curve}).plot(counts=True)
+    x = display.ax_.containers[0][0].get_xdata()
+    assert x[[0, 2, 3]] == pytest.approx([0.1, 0.5, 0.7])
+    assert np.isnan(x[1])
+    assert x.size == 4
+    assert [text.get_text() for text in display.ax_.texts] == ["3", "2", "3", "3", "1"]
+    few = reliability([0, 1], [0.2, 0.9], n_bins=5)
+    assert ReliabilityDisplay({"a": few}).plot().ax_.containers[0][0].get_xdata().size == 0
+
+
 def test_counts_stand_below_the_middle_of_their_bins(curve):
     bare = ReliabilityDisplay({"a": curve}).plot()
     assert [text.get_text() for text in bare.ax_.texts] == []
     display = ReliabilityDisplay({"a": curve, "b": curve}).plot(counts=True)
     found = [(*text.get_position(), text.get_text()) for text in display.ax_.texts]
-    assert [text for *_, text in found] == ["2"] * 6
+    assert [text for *_, text in found] == ["3"] * 6
     assert [x for x, *_ in found] == pytest.approx([0.1, 0.3, 0.9] * 2)
     heights = [y for _, y, _ in found]
     assert max(heights) < 0
@@ -56,5 +69,5 @@ def test_pictures_are_drawn_for_a_narrow_screen_and_tell_their_counts(analysis, 
         for picture in found.values():
             assert picture.width <= 1.1 * NARROW, picture.name
         alt = found["reliability-in-use"].alt
-        numbers = [float(n) for n in re.findall(r"observed of ([\d.]+) cases?", alt)]
+        numbers = [float(n) for n in re.findall(r"([\d.]+) cases?(?:[,.;]| in bins)", alt)]
         assert sum(numbers) == pytest.approx(report.data.n_cases, abs=0.5)

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit
 
 from honestbayes.metrics import Estimate, claims, summarise
+from honestbayes.report import advice
 from honestbayes.report.advice import Other, OtherNumber
 from honestbayes.report.verdict import Judged, external_verdict, verdict
 
@@ -143,6 +144,17 @@ def test_in_doubt_a_model_whose_claims_did_not_hold_is_not_the_one_to_use():
     assert "either can be used" not in sure
 
 
+def test_advice_names_no_method_that_nobody_can_use():
+    y, z = drawn(800, 2.0)
+    better = [other(name, 0.3, 0.02) for name in advice.NOT_OFFERED]
+    found = say(y, z, others=(*better, other(L1, 0.01, 0.02)))
+    assert found.advice.startswith("Advice: use this model; no other has a log score")
+    assert "uncorrected" not in found.advice
+    named = other("naive Bayes, corrected", 0.3, 0.02, option="--model mixed")
+    found = say(y, z, others=(*better, named))
+    assert found.advice.startswith("Advice: use naive Bayes, corrected (--model mixed) rather than")
+
+
 def test_a_tiny_difference_is_not_named_however_significant_it_is():
     y, z = drawn(800, 2.0)
     found = say(y, z, others=(other(L1, 0.001, 0.0001), other("another", 0.015, 0.02)))
@@ -215,8 +227,20 @@ def test_frequencies_that_are_better_find_no_signal():
 def test_a_dozen_cases_are_too_few_to_tell_chance_from_a_signal():
     y = np.arange(12) % 2
     found = say(y, np.random.default_rng(0).normal(0, 1, 12))
-    assert found.remaining == "nothing"
-    assert "too few cases to tell chance from a signal" in found.headline
+    assert found.remaining == "cannot tell"
+    assert found.headline.startswith("It cannot be told whether this model predicts anything")
+
+
+def test_three_events_cannot_tell_whether_anything_can_be_predicted():
+    y = np.array([1] * 3 + [0] * 37)
+    z = np.random.default_rng(3).normal(0, 1, 40) + 0.7 * y
+    found = say(y, z)
+    low, high = judged(y, z).summary.auc.interval
+    assert low < 0.5 < 0.75 < high
+    assert found.remaining == "cannot tell"
+    assert "Nothing can be predicted" not in str(found)
+    assert "too few cases (40, 3 of the rarest class)" in found.headline
+    assert "do not act on these probabilities" in found.advice
 
 
 def test_no_kept_feature_is_said():

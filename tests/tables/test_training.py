@@ -108,6 +108,42 @@ def test_labels_and_the_positive_class(
     assert data.y.tolist() == [int(i % 2 == ones) for i in range(40)]
 
 
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [
+        (("case", "ctrl"), "case"),
+        (("control", "tumour"), "tumour"),
+        (("Tumor", "normal tissue"), "Tumor"),
+        (("alive", "dead"), "dead"),
+        (("dead", "living"), "dead"),
+        (("disease", "no disease"), "disease"),
+        (("event", "non-event"), "event"),
+        (("disease-free", "relapsed"), "relapsed"),
+        (("ill", "well"), "ill"),
+        (("0", "1"), "1"),
+        (("-1", "1"), "1"),
+        (("Y", "n"), "Y"),
+        (("TRUE", "FALSE"), "true"),
+    ],
+)
+@pytest.mark.parametrize("rarer", [0, 1])
+def test_the_class_that_is_named_like_a_case_is_the_positive_one(
+    train: Any, labels: tuple[str, str], positive: str, rarer: int
+) -> None:
+    column = [labels[rarer]] * 15 + [labels[1 - rarer]] * 25
+    assert train(text_of(tumor=column)).labels[1] == positive
+
+
+@pytest.mark.parametrize("labels", [("ALL", "AML"), ("2", "1"), ("F", "M"), ("case 1", "case 2")])
+@pytest.mark.parametrize("rarer", [0, 1])
+def test_where_labels_do_not_show_it_the_rarer_class_is_the_positive_one(
+    train: Any, labels: tuple[str, str], rarer: int
+) -> None:
+    column = [labels[rarer]] * 15 + [labels[1 - rarer]] * 25
+    assert train(text_of(tumor=column)).labels[1] == labels[rarer]
+    assert train(text_of(tumor=labels * 20)).labels[1] == max(labels)
+
+
 def test_rows_without_a_class_stay_out_whichever_class_is_positive(train: Any) -> None:
     data = train(text_of(tumor=["", "a", "b", "b"] * 10), positive="a")
     assert data.labels == ("b", "a")

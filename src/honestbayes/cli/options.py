@@ -41,7 +41,10 @@ Model = Annotated[Path, typer.Argument(help="Model file that report or fit wrote
 Target = Annotated[str | None, typer.Option(help="Column of the class (npz: y).")]
 Positive = Annotated[
     str | None,
-    typer.Option(help="Class whose probability is wanted; by default the second in order."),
+    typer.Option(
+        help="Class whose probability is wanted; by default the one named like a case (yes, "
+        "tumour, dead), else the rarer one."
+    ),
 ]
 Features = Annotated[
     str | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,16 +61,20 @@ def average_in_words(average: Average) -> str:
 
 
 def cases_in_words(labels: tuple[str, ...], counts: tuple[int, ...]) -> str:
-    """Say how many cases there are, and of which classes.
+    """Say how many cases there are, of which classes, and how to change the positive one.
 
     >>> cases_in_words(("ALL", "AML"), (27, 11))
-    '38 cases, 11 of them AML'
+    '38 cases, 11 of them AML (the positive class; --positive ALL changes that)'
     >>> cases_in_words(("a", "b", "c"), (3, 4, 5))
     '12 cases (3 a, 4 b, 5 c)'
     """
     total = f"{sum(counts):,} cases"
     if len(labels) == 2:
-        return f"{total}, {counts[1]:,} of them {word(labels[1])}"
+        other = word(shlex.quote(labels[0]))
+        return (
+            f"{total}, {counts[1]:,} of them {word(labels[1])} (the positive class; --positive "
+            f"{other} changes that)"
+        )
     each = (f"{count:,} {word(label)}" for label, count in zip(labels, counts, strict=True))
     return f"{total} ({', '.join(each)})"
 

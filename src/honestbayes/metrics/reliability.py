@@ -15,6 +15,9 @@ from honestbayes.types import FloatArray
 
 CountArray = NDArray[np.int64]
 
+FEWEST_IN_BIN = 3
+"""Cases of a bin from which on it is drawn: the fraction of one or two cases shows nothing."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationTable:
@@ -146,6 +149,11 @@ class ReliabilityCurve:
     lower: FloatArray
     upper: FloatArray
     level: float
+
+    @property
+    def is_drawn(self) -> NDArray[np.bool_]:
+        """Which bins have enough cases for a point in a picture, shape (n_bins,)."""
+        return np.asarray(self.n >= FEWEST_IN_BIN)
 
 
 def reliability(

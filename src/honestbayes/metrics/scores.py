@@ -222,7 +222,9 @@ def auc_estimate(
 
     The standard error is that of DeLong, DeLong and Clarke-Pearson (Biometrics 44, 1988, 837-845),
     for the mean over pairs of classes where there are more than two, summed over groups; the
-    interval has Wilson's form.
+    interval has Wilson's form, for the sample size that the error amounts to. That size is at most
+    the one of :func:`_auc_sample_size`, which depends on the numbers of cases and hardly on the
+    AUC: near an AUC of 1 hardly a case is out of order, and DeLong's error then tends to 0.
 
     Parameters
     ----------
@@ -249,7 +251,35 @@ def auc_estimate(
     n_groups = int(codes.max()) + 1
     squares = [clustered_error(influence * scale, codes) ** 2 for _, influence in found]
     error = widened * np.sqrt(np.mean(squares) * (n_groups - 1) / n_groups)
-    return fraction_estimate(value, float(error), int(counts.min()) / widened**2, level)
+    units = counts
+    if n_groups < y.size:  # cases of one group count as one
+        units = np.bincount(np.unique(codes * counts.size + y) % counts.size)
+    most = _auc_sample_size(value, units) / widened**2
+    return fraction_estimate(value, float(error), most, level, most=most)
+
+
+def _auc_sample_size(value: float, counts: NDArray[np.intp]) -> float:
+    """Return n such that value (1 - value) / n is the variance of an AUC under a usual model.
+
+    That of Newcombe (Statistics in Medicine 25, 2006, 559-573, method 5): Hanley and McNeil's
+    variance (Radiology 143, 1982, 29-36) with the two class sizes replaced by their mean where
+    they stand alone. For more than two classes, that of the mean over their pairs, where a case is
+    taken to be equally well placed in all pairs that it belongs to.
+
+    Parameters
+    ----------
+    value : float
+        The AUC.
+    counts : ndarray of int, shape (n_classes,)
+        Independent cases of each class.
+    """
+    n_classes = counts.size
+    shares = 1 / counts
+    # Of all unordered pairs of different classes, the mean of 1 / (n_c n_d).
+    both = (shares.sum() ** 2 - np.sum(shares**2)) / (n_classes * (n_classes - 1))
+    alone = 2 / n_classes**2 * shares.sum() - both
+    factor = (1 - value) / (2 - value) + value / (1 + value)
+    return float(1 / (factor * alone + both))
 
 
 def _auc_and_influence(y: ClassArray, scores: FloatArray) -> tuple[float, FloatArray]:

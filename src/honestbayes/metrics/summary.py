@@ -62,7 +62,7 @@ class Summary:
     >>> round(found.expected_error, 3), round(found.actual_error.value, 3)
     (0.103, 0.333)
     >>> print(found.auc)
-    0.889 (0.453 to 0.987)
+    0.889 (0.417 to 0.989)
     """
 
     n_cases: int
@@ -149,7 +149,7 @@ def summarise(
     optimism           0.085 (-0.301 to 0.471)
     log score          0.540 (0.187 to 1.554)
     Brier score        0.194 (0.058 to 0.651)
-    AUC                0.812 (0.427 to 0.962)
+    AUC                0.812 (0.408 to 0.965)
     calibration        slope 0.61 (-0.06 to 1.89), intercept 0.05 (-1.78 to 1.94)
     """
     given = as_predictions(

@@ -33,7 +33,8 @@ class ReliabilityDisplay:
     """Fraction of class 1 against the claimed probability, with binomial intervals.
 
     With more than two classes, how often the most probable class was right against its probability.
-    Lines join neighbouring bins only: where a bin has no cases, there is a gap.
+    A bin of fewer than three cases has no point. Lines join neighbouring points only: where a bin
+    has none, there is a gap.
 
     Parameters
     ----------
@@ -165,10 +166,12 @@ class ReliabilityDisplay:
         return self
 
     def _draw(self, name: str, curve: ReliabilityCurve, style: Look) -> None:
-        gaps = np.flatnonzero(~np.isclose(curve.lower_edge[1:], curve.upper_edge[:-1])) + 1
+        drawn = curve.is_drawn
+        starts, ends = curve.lower_edge[drawn], curve.upper_edge[drawn]
+        gaps = np.flatnonzero(~np.isclose(starts[1:], ends[:-1])) + 1
         # A point that is no number ends one line and begins another.
         claimed, actual, lower, upper = (
-            np.insert(values, gaps, np.nan)
+            np.insert(values[drawn], gaps, np.nan)
             for values in (curve.predicted, curve.actual, curve.lower, curve.upper)
         )
         self.ax_.errorbar(

@@ -14,7 +14,7 @@ from typing import Literal
 
 from honestbayes.evaluation.peers import FREQUENCIES
 from honestbayes.metrics import Estimate, Summary
-from honestbayes.report.contenders import CORRECTED, CORRECTED_SLOPE, MIXTURE
+from honestbayes.report.contenders import UNCORRECTED, UNCORRECTED_NAIVE, UNCORRECTED_SLOPE
 from honestbayes.report.remaining import Remaining
 from honestbayes.report.wording import interval, number, percent, slope_in_words
 
@@ -30,11 +30,8 @@ LARGE = 0.03
 FEWER_ERRORS = 0.01
 """Difference in error rate that matters: one case in a hundred."""
 
-_OPTIONS = {
-    CORRECTED: " (--no-recalibrate)",
-    CORRECTED_SLOPE: " (leave out --no-recalibrate)",
-    MIXTURE: " (--model mixture)",
-}
+NOT_OFFERED = frozenset({UNCORRECTED, UNCORRECTED_SLOPE, UNCORRECTED_NAIVE})
+"""Methods that show what the correction does: no option makes a model of them."""
 
 NOT_COMPARED = (
     "Methods of others were not run on these folds, so it is not known whether one "
@@ -61,12 +58,20 @@ class Other:
         Its error rate.
     is_logistic : bool
         Whether it is a logistic regression on all features.
+    option : str
+        What makes a report of it instead; empty for methods of other libraries.
     """
 
     name: str
     difference: Estimate
     actual_error: float = math.nan
     is_logistic: bool = False
+    option: str = ""
+
+    @property
+    def title(self) -> str:
+        """Its name, with the option that makes it where there is one."""
+        return f"{self.name} ({self.option})" if self.option else self.name
 
     @property
     def gain(self) -> float:
@@ -104,8 +109,10 @@ def best_other(others: Sequence[Other], used: Summary, n_features: int) -> Other
     """Return the method to name: a clear one before one that may be better, then by size.
 
     Where cases outnumber features, a logistic regression that is clearly better, in log score or
-    in errors, is preferred to what is better than it by less than matters.
+    in errors, is preferred to what is better than it by less than matters. A method that nobody
+    could use after reading its name is not named.
     """
+    others = offered(others)
     clear = [other for other in others if is_clear(other.difference)]
     plain = [
         other
@@ -120,6 +127,11 @@ def best_other(others: Sequence[Other], used: Summary, n_features: int) -> Other
     if best is not None and simple is not None and best.gain - simple.gain < MATTERS:
         return simple
     return best
+
+
+def offered(others: Sequence[Other]) -> list[Other]:
+    """Return the methods that can be used instead: by an option, or from another library."""
+    return [other for other in others if other.name not in NOT_OFFERED]
 
 
 def _is_plainly_better(other: Other, used: Summary) -> bool:
@@ -158,7 +170,7 @@ def method_in_words(
     if not is_preferred(other, used, n_features):
         but = f", and {luck}" if luck else ""
         return (
-            f"{other.name}{_OPTIONS.get(other.name, '')} may be better: its log score is better by "
+            f"{other.title} may be better: its log score is better by "
             f"{by}. These cases cannot settle that{but}; {_in_doubt(broken, nothing)}."
         )
     errors = ""
@@ -174,10 +186,7 @@ def method_in_words(
             f"use a logistic regression: there are more cases ({used.n_cases:,}) than features "
             f"({n_features:,}), and on the same folds the {other.name}'s {scores}"
         )
-    return (
-        f"use {other.name}{_OPTIONS.get(other.name, '')} rather than this model: on the same folds "
-        f"its {scores}"
-    )
+    return f"use {other.title} rather than this model: on the same folds its {scores}"
 
 
 def _in_doubt(broken: bool, nothing: bool) -> str:
@@ -268,8 +277,9 @@ _WITH_CARE: dict[Care, str] = {
 
 
 def no_better(n_others: int, care: Care = "") -> str:
-    """Say that nothing that was compared is better, and what to beware of all the same."""
+    """Say that nothing that could be used is better, and what to beware of all the same."""
+    none = f"none of the {n_others} others that could be used" if n_others > 1 else "no other"
     return (
-        f"use this model{_WITH_CARE[care]}; none of the {n_others} others that were compared has a "
+        f"use this model{_WITH_CARE[care]}; {none} has a "
         f"log score that is better by a size that matters ({MATTERS}), as far as these cases tell."
     )

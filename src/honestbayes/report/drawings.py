@@ -69,10 +69,15 @@ def _reliability(report: Report, name: str, position: int) -> tuple[Figure, str]
     what = "the most probable class" if label is None else _short(label)
     ax.set_xlabel(f"claimed probability of {what}")
     ax.set_ylabel("fraction that was right" if label is None else f"fraction that was {what}")
+    bins = zip(curve.predicted, curve.actual, curve.n.tolist(), curve.is_drawn, strict=True)
     points = ", ".join(
         f"{percent(p)} claimed and {percent(a)} observed of {_cases(n)}"
-        for p, a, n in zip(curve.predicted, curve.actual, curve.n.tolist(), strict=True)
+        for p, a, n, drawn in bins
+        if drawn
     )
+    left = float(curve.n[~curve.is_drawn].sum())
+    if left:
+        points += f"{'; ' if points else ''}{_cases(left)} in bins of fewer than three, not drawn"
     alt = (
         f"Reliability, {name}: fraction of cases in "
         f"{'the most probable' if label is None else 'the positive'} class against the claimed "

@@ -16,14 +16,14 @@ from honestbayes.report import advice
 from honestbayes.report.advice import Other
 from honestbayes.report.judging import others_of
 from honestbayes.report.record import Report
-from honestbayes.report.remaining import shift_in_words
+from honestbayes.report.remaining import NO_SIGNAL, shift_in_words
 
 
 def in_short(report: Report) -> list[str]:
     """Return the verdict in two or three sentences."""
     if report.verdict.caution:
         return [report.verdict.caution, _errors(report), "Do not use it before this is decided."]
-    if report.verdict.remaining == "nothing":
+    if report.verdict.remaining in NO_SIGNAL:
         return [_errors(report), _without_signal(report)]
     return [_errors(report), _probabilities(report), _whether_to_use(report)]
 
@@ -66,6 +66,10 @@ def _without_signal(report: Report) -> str:
         surely = advice.is_preferred(best, used, report.data.n_features)
         found = "found" if surely else "may have found"
         what = f"{best.name} {found} more on the same cases"
+    if report.verdict.remaining == "cannot tell":
+        return (
+            f"{n:,} cases are too few to tell whether it separates {which}: do not use it; {what}."
+        )
     return f"As far as {n:,} cases can tell, it cannot tell {which} apart: do not use it; {what}."
 
 
@@ -103,7 +107,7 @@ def _whether_to_use(report: Report) -> str:
     if best is not None:
         return _prefer(best, report)
     used = report.method(report.in_use).summary
-    match advice.care_of(report.verdict.remaining, others_of(report.methods), used):
+    match advice.care_of(report.verdict.remaining, _others(report), used):
         case "may be a guess":
             text = "Use it with care: it is not certain that it does better than guessing"
         case "single probabilities":
@@ -118,7 +122,7 @@ def _whether_to_use(report: Report) -> str:
 
 def _guess(report: Report) -> Other | None:
     """Return the class frequencies alone, where they were compared."""
-    return next((o for o in others_of(report.methods) if o.name == FREQUENCIES), None)
+    return next((o for o in _others(report) if o.name == FREQUENCIES), None)
 
 
 def _prefer(best: Other, report: Report) -> str:
@@ -127,15 +131,19 @@ def _prefer(best: Other, report: Report) -> str:
         return "Do not use it: the class frequencies alone have the better log score."
     used = report.method(report.in_use)
     if advice.is_preferred(best, used.summary, report.data.n_features):
-        return f"Use {best.name} instead, which did better on the same cases."
+        return f"Use {best.title} instead, which did better on the same cases."
     broken = used.claims.broken or report.verdict.remaining in ("overconfident", "shifted")
     what = "prefer that one" if broken else "until more cases tell, either can be used"
-    return f"On the same cases {best.name} did better, but that may be chance: {what}."
+    return f"On the same cases {best.title} did better, but that may be chance: {what}."
+
+
+def _others(report: Report) -> tuple[Other, ...]:
+    return others_of(report.methods, report.settings["model"])
 
 
 def _best_other(report: Report) -> Other | None:
     summary = report.method(report.in_use).summary
-    return advice.best_other(others_of(report.methods), summary, report.data.n_features)
+    return advice.best_other(_others(report), summary, report.data.n_features)
 
 
 def compared(report: Report) -> bool:

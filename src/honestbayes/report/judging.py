@@ -6,8 +6,15 @@ from dataclasses import replace
 
 from honestbayes.evaluation import Evaluation, compare
 from honestbayes.evaluation.peers import PEERS
+from honestbayes.models.cards import table_cards
 from honestbayes.report.advice import Other, OtherNumber
-from honestbayes.report.contenders import MIXTURE, own_names, uncorrected_name
+from honestbayes.report.contenders import (
+    CORRECTED_NAIVE,
+    MIXTURE,
+    NAIVE_BAYES,
+    own_names,
+    uncorrected_name,
+)
 from honestbayes.report.fitting import has_only_measurements, largest_race
 from honestbayes.report.options import Options
 from honestbayes.report.record import Method
@@ -42,15 +49,34 @@ def other_numbers(
     )
 
 
-def others_of(methods: tuple[Method, ...]) -> tuple[Other, ...]:
-    """Return all methods that the model in use was compared with."""
+def others_of(methods: tuple[Method, ...], model: str) -> tuple[Other, ...]:
+    """Return all methods that the model in use was compared with.
+
+    Parameters
+    ----------
+    methods : tuple of Method
+        Those of the report.
+    model : str
+        The word of ``--model`` for the report.
+    """
     logistic = {peer.name for peer in PEERS if peer.is_logistic}
+    card = table_cards()[model]
+    plain, recalibrated = own_names(card)
+    naive = f"--model {'mixed' if card.coded else 'binary'}"
+    options = {
+        plain: "--no-recalibrate",
+        recalibrated: "leave out --no-recalibrate",
+        MIXTURE: "--model mixture",
+        NAIVE_BAYES: naive,
+        CORRECTED_NAIVE: naive,
+    }
     return tuple(
         Other(
             name=method.name,
             difference=method.log_score_difference,
             actual_error=method.summary.actual_error.value,
             is_logistic=method.name in logistic,
+            option=options.get(method.name, ""),
         )
         for method in methods
         if method.log_score_difference is not None
@@ -67,7 +93,7 @@ def verdict_of(
 ) -> Verdict:
     """Put the comparison into words."""
     judged = {method.name: Judged(method.summary, method.claims) for method in methods}
-    others = others_of(methods)
+    others = others_of(methods, options.model)
     plain, recalibrated = own_names(options.card)
     return verdict(
         table.labels,

@@ -11,6 +11,7 @@ from honestbayes.models.cards import table_cards
 from honestbayes.report.advice import MATTERS
 from honestbayes.report.places import MODEL
 from honestbayes.report.record import Report
+from honestbayes.report.remaining import NO_SIGNAL
 
 MANY_COLUMNS = 10
 """An average that needs more columns than this is told of the option to have fewer."""
@@ -37,7 +38,7 @@ def next_steps(report: Report) -> list[NextStep]:
     report repeat the command of this one with something changed, and are left out where the report
     was made in Python.
     """
-    of_signal = report.verdict.remaining != "nothing" and not report.verdict.caution
+    of_signal = report.verdict.remaining not in NO_SIGNAL and not report.verdict.caution
     again = list(_again(report)) if report.command else []
     on_new_cases = [*_predict(report), *_evaluate(report)] if of_signal else []
     whole = list(_whole(report)) if report.command else []
@@ -123,7 +124,7 @@ def _other_model(report: Report) -> Iterator[NextStep]:
                 place="average",
             ),
         )
-    elif remaining in ("nothing", "overconfident") and settings["effort"] != "thorough":
+    elif remaining in (*NO_SIGNAL, "overconfident") and settings["effort"] != "thorough":
         yield NextStep(
             "Try models that see what only combinations of columns tell; that takes minutes.",
             _changed(report, {"--effort": "thorough"}, without=("--quick",), place="thorough"),
@@ -133,7 +134,7 @@ def _other_model(report: Report) -> Iterator[NextStep]:
 def _other_number(report: Report) -> Iterator[NextStep]:
     average, path = report.average, report.paths.get(report.in_use)
     if average is not None and report.settings["n_features"] in (None, "all"):
-        if len(average.columns) > MANY_COLUMNS and report.verdict.remaining != "nothing":
+        if len(average.columns) > MANY_COLUMNS and report.verdict.remaining not in NO_SIGNAL:
             yield NextStep(
                 f"To measure fewer than {len(average.columns):,} columns of a new case, ask for "
                 "one short set; the report then says what that costs.",

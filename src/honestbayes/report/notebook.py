@@ -65,7 +65,8 @@ def make_report(
     name : str, default="table"
         What the table is called in the report.
     positive : str, optional
-        The class whose probability is wanted; by default the second in sorted order.
+        The class whose probability is wanted; by default the one whose label names a case (yes,
+        tumour, dead), else the rarer one.
     keep, ignore : collection of str
         Columns kept by design, and columns to leave out.
     groups : str, optional

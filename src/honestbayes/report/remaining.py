@@ -11,8 +11,17 @@ from honestbayes.metrics import CalibrationFit, Summary
 from honestbayes.report.wording import percent, slope_in_words
 
 Remaining = Literal[
-    "nothing", "honest", "overconfident", "underconfident", "shifted", "too few cases"
+    "nothing",
+    "cannot tell",
+    "honest",
+    "overconfident",
+    "underconfident",
+    "shifted",
+    "too few cases",
 ]
+
+NO_SIGNAL: tuple[Remaining, ...] = ("nothing", "cannot tell")
+"""What is said of a model whose AUC may be that of chance."""
 
 TWICE_TOO_SURE = 0.5
 """A calibration slope at which the log-odds are twice what they should be.

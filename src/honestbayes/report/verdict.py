@@ -60,9 +60,11 @@ class Verdict:
         The result in one or two sentences.
     claims : str
         What the model in use claimed with near certainty, and what happened.
-    remaining : {"nothing", "honest", "overconfident", "underconfident", "shifted", "too few cases"}
-        What is left in the model in use. "nothing": no signal was found; "shifted": the slope is
-        right, but probabilities are too high or too low on average.
+    remaining : str
+        What is left in the model in use: "nothing" (there is no signal of a useful size), "cannot
+        tell" (too few cases to tell a signal from chance), "honest", "overconfident",
+        "underconfident", "shifted" (the slope is right, but probabilities are too high or too low
+        on average) or "too few cases" (a signal, but too few cases to judge the slope).
     remains : str
         The same in words, with the slope.
     advice : str
@@ -159,7 +161,7 @@ def verdict(
     has_slope = recalibrate and recalibrated is not None
     used = recalibrated if has_slope and recalibrated is not None else corrected
     nothing = not used.summary.auc.interval[0] > CHANCE
-    remaining = "nothing" if nothing else remaining_of(used.summary.calibration)
+    remaining = _without_signal(used.summary) if nothing else remaining_of(used.summary.calibration)
     best = words.best_other(others, used.summary, n_features)
     broken = used.claims.broken or remaining in ("overconfident", "shifted")
     what = _what_to_use(best, others, numbers, used.summary, n_features, cut, broken, nothing)
@@ -173,7 +175,8 @@ def verdict(
         after = None if has_slope or recalibrated is None else recalibrated.summary
         if compared:
             care = words.care_of(remaining, others, used.summary)
-            what = [*what] if what else [words.no_better(len(others), care)] if others else []
+            n_offered = len(words.offered(others))
+            what = [*what] if what else [words.no_better(n_offered, care)] if n_offered else []
         what += _what_may_help(remaining, after, groups, beyond, measurements)
         advised = f"Advice: {' '.join(what)}" if what else ""
         headline = _headline(used.summary, uncorrected is not None, has_slope, average)
@@ -220,7 +223,8 @@ def _what_to_use(
     """Return the sentences that name another method, or another number of features."""
     found = []
     if best is not None:
-        found.append(words.method_in_words(best, used, n_features, len(others), broken, nothing))
+        n_offered = len(words.offered(others))
+        found.append(words.method_in_words(best, used, n_features, n_offered, broken, nothing))
     found += [
         words.groups_in_words(other, cut, said=other is best)
         for other in others
@@ -321,20 +325,31 @@ def _headline(
     )
 
 
+def _without_signal(summary: Summary) -> Remaining:
+    """Return whether there is no signal, or too few cases to find one."""
+    # Where all cases have the same probability, more of them would not help.
+    constant = summary.auc.value == CHANCE and summary.auc.standard_error == 0
+    return "nothing" if constant or summary.auc.interval[1] <= A_GOOD_AUC else "cannot tell"
+
+
 def _nothing(summary: Summary, *, found_elsewhere: bool) -> str:
-    low, high = summary.auc.interval
+    auc = (
+        f"the AUC is {number(summary.auc.value)} ({interval(summary.auc.interval)}), and "
+        f"{number(CHANCE)} is chance"
+    )
+    if _without_signal(summary) == "cannot tell":
+        rarest = min(class_counts(summary))
+        return (
+            f"It cannot be told whether this model predicts anything: there are too few cases "
+            f"({summary.n_cases:,}, {rarest:,} of the rarest class). {auc[0].upper()}{auc[1:]}; "
+            "the interval includes chance and a good model."
+        )
     who = (
         "This model can predict nothing from these features"
         if found_elsewhere
         else "Nothing can be predicted from these features"
     )
-    text = (
-        f"{who}, as far as {summary.n_cases:,} cases tell: the AUC is {number(summary.auc.value)} "
-        f"({number(low)} to {number(high)}), and {number(CHANCE)} is chance."
-    )
-    if high > A_GOOD_AUC:
-        return f"{text} The interval is wide: there are too few cases to tell chance from a signal."
-    return text
+    return f"{who}, as far as {summary.n_cases:,} cases tell: {auc}."
 
 
 def _nothing_remains(used: Summary, n_kept: int) -> str:

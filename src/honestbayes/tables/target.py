@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,20 @@ MIN_CASES = 2
 MOST_CLASSES = 20
 MOST_NUMBERS = 10
 """A column with more different texts, or numbers, was not meant as a class."""
+
+_POSITIVE = re.compile(
+    r"yes|true|positive|pos|\+|cases?|patients?|events?|diseased?|ill|sick|abnormal|affected|"
+    r"infected|tumou?r|cancer|malignant|metasta(sis|tic)|dead|died|deceased|death|relapsed?|"
+    r"recurren(ce|t)|progression|fail(ure|ed)|treated|exposed|present|responder|muta(nt|ted)|spam|"
+    r"fraud|default(ed)?|churn(ed)?"
+)
+_NEGATIVE = re.compile(
+    r"0|-1|no|false|negative|neg|-|controls?|ctr?l|ctr|healthy|well|normal|unaffected|benign|alive|"
+    r"living|surviv(ed|or)|censored|none|absent|nonevent|placebo|untreated|unexposed|nonresponder|"
+    r"wildtype|wt|ham|ref(erence)?|background|baseline"
+)
+_NOT = frozenset(("no", "non", "not", "without", "free"))
+"""Words of labels that name the class of interest, or the other one; and that turn one around."""
 
 _SUM_TOLERANCE = 1e-3  # shares that a user typed, such as 0.333
 
@@ -51,8 +66,8 @@ class Target:
 def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Target:
     """Find the classes of a column.
 
-    Labels are sorted, numbers as numbers; of two classes the second one is the positive one,
-    unless given.
+    Labels are sorted, numbers as numbers; of two classes the second one is the positive one, which
+    is chosen by :func:`positive_of`, unless given.
     """
     labels, codes = _labels_and_codes(column, name)
     _check_number(labels, name, column)
@@ -64,8 +79,10 @@ def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Tar
                 "given; a positive class is for two classes: leave it out, or merge the others."
             )
             raise InputError(msg)
-        if chosen == 0:
-            labels, codes = labels[::-1], np.where(codes >= 0, 1 - codes, -1)
+    else:
+        chosen = positive_of(labels, [int(np.sum(codes == c)) for c in (0, 1)])
+    if len(labels) == 2 and chosen == 0:
+        labels, codes = labels[::-1], np.where(codes >= 0, 1 - codes, -1)
     has_class = codes >= 0
     known = codes[has_class].astype(np.int64)
     for code, label in enumerate(labels):
@@ -77,6 +94,49 @@ def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Tar
             )
             raise InputError(msg)
     return Target(tuple(labels), has_class, known)
+
+
+def positive_of(labels: Sequence[str], counts: Sequence[int]) -> int:
+    """Return which of two classes is the positive one, where the user does not say.
+
+    The label that names the class of interest by its words (case, tumour, yes), or the one beside
+    a label that names the other class (control, normal, no, 0); else the rarer class; else the
+    second.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Two labels.
+    counts : sequence of int
+        Their cases.
+
+    Examples
+    --------
+    >>> positive_of(["case", "ctrl"], [50, 50]), positive_of(["ALL", "AML"], [27, 11])
+    (0, 1)
+    >>> positive_of(["disease", "no disease"], [9, 5]), positive_of(["b", "a"], [5, 5])
+    (0, 1)
+    """
+    letters = [label.strip().casefold() for label in labels[:2]]
+    if letters in (["y", "n"], ["n", "y"], ["t", "f"], ["f", "t"]):
+        return int(letters[1] in "yt")
+    first, second = (_sense(label) for label in labels[:2])
+    if first != second:
+        return int(second > first)
+    return int(counts[1] <= counts[0])
+
+
+def _sense(label: str) -> int:
+    """Return 1 for a label of the class of interest, -1 for one of the other class, else 0."""
+    whole = label.strip().casefold()
+    words = [whole, *re.findall(r"[^\W\d_]+", whole)]
+    senses = (bool(_POSITIVE.fullmatch(w)) - bool(_NEGATIVE.fullmatch(w)) for w in words)
+    sense = next((found for found in senses if found), 0)
+    # "no disease", "non-event", "disease-free"; "no" alone is its own word.
+    others = [word for word in words[1:] if word not in _NOT]
+    if others and len(others) < len(words) - 1:
+        return -1
+    return sense
 
 
 def known_classes(

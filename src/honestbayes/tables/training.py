@@ -133,7 +133,8 @@ def read_training(
     target : str or None
         Column of the class; may be None for a NumPy archive, whose class is ``y``.
     positive : str, optional
-        Of two classes the positive one; the second in sorted order when not given.
+        Of two classes the positive one; when not given, the one whose label names a case, or the
+        rarer one.
     ignore : collection of str
         Columns to leave out.
     keep : collection of str
