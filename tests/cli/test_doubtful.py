@@ -71,6 +71,21 @@ def test_a_near_copy_of_the_class_stops_as_an_exact_copy_does(run, folder):
     run("report", "copied.csv", *TARGET, *SHORT, *words, cwd=folder).done()
 
 
+@pytest.mark.parametrize("command", ["report", "fit", "select"])
+def test_doubtful_labels_stop_and_their_options_decide(run, folder, command):
+    frame = plain()
+    frame.loc[:5, "status"] = frame.loc[:5, "status"].str.upper()
+    frame.loc[6:8, "status"] = "unknown"
+    write(frame, folder / "labels.csv")
+    words = ("labels.csv", *TARGET[:2])
+    doubts = stopped(run(command, *words, cwd=folder))
+    assert any("--merge-labels to make them one" in doubt for doubt in doubts)
+    assert any("--missing-label unknown if the class" in doubt for doubt in doubts)
+    words += {"report": SHORT, "fit": TARGET[2:], "select": ()}[command]
+    words += ("--merge-labels", "--missing-label", "unknown", "--out", f"labels-{command}", "-q")
+    run(command, *words, cwd=folder).done()
+
+
 def test_a_remark_that_results_may_mean_nothing_is_in_the_verdict_itself(run, folder):
     name = "categories that nearly determine the class"
     write(REMARKED[name][0](), folder / "near.csv")

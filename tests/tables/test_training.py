@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from honestbayes import SelectiveBernoulliNB
-from honestbayes.tables import InputError, TrainingTable, open_table, read_training
+from honestbayes.tables import DoubtfulTable, InputError, TrainingTable, open_table, read_training
 
 
 def text_of(n: int = 40, **columns: Any) -> str:
@@ -142,6 +142,58 @@ def test_where_labels_do_not_show_it_the_rarer_class_is_the_positive_one(
     column = [labels[rarer]] * 15 + [labels[1 - rarer]] * 25
     assert train(text_of(tumor=column)).labels[1] == labels[rarer]
     assert train(text_of(tumor=labels * 20)).labels[1] == max(labels)
+
+
+SPELLED = ["yes", "no", "Yes ", "NO"] * 8 + ["yes", "no"] * 4
+
+
+def test_one_label_in_several_spellings_stops_and_merging_makes_it_one_class(train: Any) -> None:
+    data = train(text_of(tumor=SPELLED))
+    (finding,) = [f for f in data.findings if f.stops]
+    assert finding.in_command() == (
+        "the target column 'tumor' spells one class in several ways ('NO', 'no'; 'Yes', 'yes'): "
+        "--merge-labels to make them one, or --keep-labels if they are different classes"
+    )
+    assert "merge_labels=True to make them one" in finding.in_python()
+    merged = train(text_of(tumor=SPELLED), merge_labels=True)
+    assert merged.labels == ("no", "yes")
+    assert merged.y.tolist() == [1, 0] * 20
+    assert not any(f.stops for f in merged.findings)
+    assert "The labels 'NO', 'no' of column 'tumor' are one class." in merged.notes
+    assert train(text_of(tumor=SPELLED), merge_labels=True, positive="NO").labels[1] == "no"
+    kept = train(text_of(tumor=SPELLED), keep_labels=True)
+    assert kept.labels == ("NO", "Yes", "no", "yes")
+    assert not any(f.stops for f in kept.findings)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("word", ["unknown", "Not done", "none", "tbd"])
+def test_a_label_that_means_missing_stops_and_can_be_declared(
+    train: Any, word: str, rows: int
+) -> None:
+    column = [word] * rows + ["yes", "no"] * 20
+    text = text_of(40 + rows, tumor=column)
+    if rows == 1:  # too few cases of a class, for a reason that is named
+        with pytest.raises(DoubtfulTable, match="--missing-label"):
+            train(text)
+    else:
+        (finding,) = [f for f in train(text).findings if f.stops]
+        assert (finding.rule, finding.ways[0].value) == ("labels that mean missing", word)
+        assert f"missing_labels=['{word}']" in finding.in_python()
+    data = train(text, missing_labels=[word.upper()])
+    assert data.labels == ("no", "yes")
+    assert data.row_numbers.tolist() == list(range(rows + 1, rows + 41))
+    with pytest.raises(InputError, match="has no label 'absent' to be taken for missing"):
+        train(text, missing_labels=["absent"])
+
+
+def test_a_spelling_of_one_case_or_beside_a_positive_class_is_a_doubt_too(train: Any) -> None:
+    column = ["yes", "no"] * 20
+    for changed, options in (([0], {}), ([0, 2, 4], {"positive": "yes"})):
+        for row in changed:
+            column[row] = "YES"
+        with pytest.raises(DoubtfulTable, match="--merge-labels"):
+            train(text_of(tumor=column), **options)
 
 
 def test_rows_without_a_class_stay_out_whichever_class_is_positive(train: Any) -> None:

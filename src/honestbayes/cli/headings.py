@@ -11,7 +11,8 @@ FEW = 6
 
 HEADINGS = {
     "Data": (
-        *("target", "positive", "ignore", "groups", "row_names", "weights", "rows"),
+        *("target", "positive", "merge_labels", "missing_label", "keep_labels", "ignore"),
+        *("groups", "row_names", "weights", "rows"),
         *("column", "lines", "collapse", "cut"),
     ),
     "Model": (

@@ -49,6 +49,9 @@ def fit(
     measured: reading.Measured = None,
     flags: reading.Flags = None,
     keep_duplicates: reading.KeepDuplicates = False,
+    merge_labels: reading.MergeLabels = False,
+    missing_label: reading.MissingLabel = None,
+    keep_labels: reading.KeepLabels = False,
     delimiter: reading.Delimiter = None,
     decimal: reading.Decimal = None,
     encoding: reading.FileEncoding = None,
@@ -91,6 +94,9 @@ def fit(
             coded=chosen.coded,
             kinds=kinds,
             keep_duplicates=keep_duplicates,
+            merge_labels=merge_labels,
+            missing_labels=missing_label or (),
+            keep_labels=keep_labels,
         )
         data.refuse_doubts(file.name)
         given.check_fits(chosen, data)

@@ -63,6 +63,21 @@ KeepDuplicates = Annotated[
 ]
 
 
+MergeLabels = Annotated[
+    bool,
+    typer.Option(
+        "--merge-labels", help="Labels that differ in case, blanks or hyphens only are one class."
+    ),
+]
+MissingLabel = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT", help="Label that means that the class is missing; repeatable."),
+]
+KeepLabels = Annotated[
+    bool, typer.Option("--keep-labels", help="All labels are classes, doubtful or not.")
+]
+
+
 def opened(
     path: Path,
     delimiter: str | None,

@@ -122,6 +122,9 @@ def select(
     measured: reading.Measured = None,
     flags: reading.Flags = None,
     keep_duplicates: reading.KeepDuplicates = False,
+    merge_labels: reading.MergeLabels = False,
+    missing_label: reading.MissingLabel = None,
+    keep_labels: reading.KeepLabels = False,
     delimiter: reading.Delimiter = None,
     decimal: reading.Decimal = None,
     encoding: reading.FileEncoding = None,
@@ -181,6 +184,9 @@ def select(
             coded=True,
             kinds=reading.kinds_of(categorical, measured, flags),
             keep_duplicates=keep_duplicates,
+            merge_labels=merge_labels,
+            missing_labels=missing_label or (),
+            keep_labels=keep_labels,
         )
         data.refuse_doubts(file.name)
         weight = None if weights is None else row_weights(file, weights, data.row_numbers)

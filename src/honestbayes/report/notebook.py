@@ -49,6 +49,9 @@ def make_report(
     kinds: Mapping[str, Kind] | None = None,
     missing: Collection[str] = (),
     keep_duplicates: bool = False,
+    merge_labels: bool = False,
+    missing_labels: Collection[str] = (),
+    keep_labels: bool = False,
     verbose: bool | None = None,
     **options: Any,
 ) -> Report:
@@ -77,6 +80,12 @@ def make_report(
         Cells that are missing in every column, such as ``["-", "n.d.", "999"]``.
     keep_duplicates : bool, default=False
         Whether rows that repeat another one are other cases.
+    merge_labels : bool, default=False
+        Whether labels that differ in case, blanks or hyphens only are one class.
+    missing_labels : collection of str
+        Labels of the target that mean that the class is missing, such as ``["unknown"]``.
+    keep_labels : bool, default=False
+        Whether all labels of the target are classes as they are.
     verbose : bool, optional
         Whether to show how far the work is; by default in notebooks and on terminals.
     **options
@@ -119,6 +128,9 @@ def make_report(
         coded=chosen.coded,
         kinds=kinds,
         keep_duplicates=keep_duplicates,
+        merge_labels=merge_labels,
+        missing_labels=missing_labels,
+        keep_labels=keep_labels,
     )
     for finding in table.findings:
         if finding.stops:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+import warnings
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +19,20 @@ _MANY, _FEW = 10_000, 10
 
 VERY_MANY = 1_000_000
 """From so many rows on, the number of a class is a byte."""
+
+FEW_ROWS = 0.05
+"""Share of the rows up to which a label such as "none" is taken for a missing class: more rows are
+a class of their own."""
+
+_BETWEEN_WORDS = re.compile(r"(?<=\w)[\s_-]+(?=\w)")
+_MEANS_MISSING = re.compile(
+    r"(is |was )?(unknown|unk|uncertain|undetermined|unclear|undefined|unspecified|missing|pending|"
+    r"not (done|known|available|applicable|determined|assessed|evaluated|evaluable|recorded|"
+    r"reported|tested|performed|measured|given|stated)|no (data|information|info|value|answer)|"
+    r"n[./ ]?a\.?|n[./ ]?[dk]\.?|tbd|tbc|to be (determined|done|confirmed)|refused|declined|\?+|"
+    r"null|nan|blank|empty)"
+)
+_MAY_MEAN_MISSING = re.compile(r"none|nil|other|-+|\.+|x+|void|invalid|error")
 
 
 def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
@@ -37,8 +55,15 @@ def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
 
 
 def encode_labels(y: Any) -> tuple[AnyArray, IntArray]:
-    """Return the class labels, sorted, of two kinds or more, and the class of each row."""
+    """Return the class labels, sorted, of two kinds or more, and the class of each row.
+
+    Warns
+    -----
+    UserWarning
+        Where one label is spelled in several ways, or a label means that the class is missing.
+    """
     classes, codes = _coded(_checked_labels(y))
+    _warn_of_doubtful(classes, codes)
     if classes.size == 1:
         msg = (
             f"y holds only one class, {classes.tolist()[0]!r}; two classes are needed to learn "
@@ -46,6 +71,78 @@ def encode_labels(y: Any) -> tuple[AnyArray, IntArray]:
         )
         raise ValueError(msg)
     return classes, codes
+
+
+def label_key(label: str) -> str:
+    """Return what spellings of one label share: case, blanks, hyphens and underscores go.
+
+    >>> label_key("Yes ") == label_key("YES"), label_key("non-event") == label_key("Non_event")
+    (True, True)
+    >>> label_key("HER2-") == label_key("HER2"), label_key("-1") == label_key("1")
+    (False, False)
+    """
+    text = unicodedata.normalize("NFKC", label).strip()
+    return _BETWEEN_WORDS.sub(" ", text).casefold()
+
+
+def spellings(labels: Sequence[str]) -> list[list[str]]:
+    """Return the labels that differ in their spelling only, those of one class together."""
+    by_key: dict[str, list[str]] = {}
+    for label in labels:
+        by_key.setdefault(label_key(label), []).append(label)
+    return [same for same in by_key.values() if len(same) > 1]
+
+
+def missing_labels(labels: Sequence[str], counts: Sequence[int]) -> list[str]:
+    """Return the labels that mean that the class is missing, beside two other classes or more.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        All labels.
+    counts : sequence of int
+        Their rows: a label such as "none" is taken for a missing class where they are few.
+
+    Examples
+    --------
+    >>> missing_labels(["no", "unknown", "yes"], [50, 3, 47])
+    ['unknown']
+    >>> missing_labels(["mild", "none", "severe"], [50, 30, 47])
+    []
+    """
+    few = max(3.0, FEW_ROWS * sum(counts))
+    found = [
+        label
+        for label, count in zip(labels, counts, strict=True)
+        if _MEANS_MISSING.fullmatch(label_key(label))
+        or (count <= few and _MAY_MEAN_MISSING.fullmatch(label_key(label)))
+    ]
+    return (
+        found
+        if len({label_key(label) for label in labels} - set(map(label_key, found))) > 1
+        else []
+    )
+
+
+def _warn_of_doubtful(classes: AnyArray, codes: IntArray) -> None:
+    """Warn of labels that are hardly classes of their own."""
+    texts = [label for label in classes.tolist() if isinstance(label, str)]
+    if len(texts) < classes.size or classes.size < 2:
+        return
+    for same in spellings(texts):
+        warnings.warn(
+            f"y holds {', '.join(map(repr, same))} as {len(same)} classes; if they are one class, "
+            "give them one spelling.",
+            UserWarning,
+            stacklevel=4,
+        )
+    for label in missing_labels(texts, np.bincount(codes, minlength=classes.size).tolist()):
+        warnings.warn(
+            f"y holds {label!r} as a class; if it means that the class is missing, leave out such "
+            "rows.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _coded(labels: AnyArray) -> tuple[AnyArray, IntArray]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from honestbayes.sources.labels import label_key, missing_labels, spellings
+from honestbayes.tables.checks.finding import Finding, Way
 from honestbayes.tables.conversion import (
     floats,
     is_number,
@@ -17,11 +19,14 @@ from honestbayes.tables.conversion import (
     levels_and_codes,
     number_text,
 )
-from honestbayes.tables.errors import InputError, listed, shown
+from honestbayes.tables.errors import DoubtfulTable, InputError, listed, shown
 from honestbayes.types import BoolArray, IntArray
 
 MIN_CASES = 2
 """Cases of each class: of one alone, nothing can be learned."""
+
+MOST_SHOWN = 3
+"""Classes whose spellings a message shows."""
 
 MOST_CLASSES = 20
 MOST_NUMBERS = 10
@@ -56,23 +61,69 @@ class Target:
         Whether the row's class is known.
     codes : ndarray of shape (number of rows with a class,)
         The place of each row's class among the labels.
+    findings : tuple of Finding
+        What is doubtful in the labels.
+    notes : tuple of str
+        Which labels were merged.
     """
 
     labels: tuple[str, ...]
     has_class: BoolArray
     codes: IntArray
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Target:
+def read_target(
+    column: pa.ChunkedArray,
+    name: str,
+    positive: str | None,
+    *,
+    merge: bool = False,
+    missing: Collection[str] = (),
+    keep: bool = False,
+    table: str = "the table",
+) -> Target:
     """Find the classes of a column.
 
     Labels are sorted, numbers as numbers; of two classes the second one is the positive one, which
     is chosen by :func:`positive_of`, unless given.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        The column.
+    name : str
+        Its name.
+    positive : str or None
+        Of two classes the positive one.
+    merge : bool, default=False
+        Whether labels that differ in their spelling only are one class.
+    missing : collection of str
+        Labels, in any spelling, that mean that the class is missing.
+    keep : bool, default=False
+        Whether all labels are classes as they are, so that none is doubtful.
+    table : str
+        Name of the table, for messages.
+
+    Raises
+    ------
+    InputError
+        Where the column holds no classes, or too few cases of one.
+    DoubtfulTable
+        Where a class has too few cases that may be another class, or none.
     """
     labels, codes = _labels_and_codes(column, name)
+    labels, codes = _without_missing(labels, codes, missing, name)
+    notes: list[str] = []
+    if merge:
+        labels, codes, notes = _merged(labels, codes, name)
+    findings = () if keep or not is_text(column.type) else tuple(_doubts(labels, codes, name))
     _check_number(labels, name, column)
     if positive is not None:
         chosen = _chosen(positive, labels, name, column)
+        if len(labels) > 2 and findings:
+            raise DoubtfulTable(table, [finding.in_command() for finding in findings])
         if len(labels) > 2:
             msg = (
                 f"column {shown(name)} has {len(labels)} classes, and the probability of each is "
@@ -87,13 +138,78 @@ def read_target(column: pa.ChunkedArray, name: str, positive: str | None) -> Tar
     known = codes[has_class].astype(np.int64)
     for code, label in enumerate(labels):
         cases = int(np.sum(known == code))
+        if cases < MIN_CASES and findings:
+            raise DoubtfulTable(table, [finding.in_command() for finding in findings])
         if cases < MIN_CASES:
             msg = (
                 f"class {shown(label)} of column {shown(name)} has {cases} case; at least "
                 f"{MIN_CASES} cases of each class are needed."
             )
             raise InputError(msg)
-    return Target(tuple(labels), has_class, known)
+    return Target(tuple(labels), has_class, known, findings, tuple(notes))
+
+
+def _without_missing(
+    labels: list[str], codes: IntArray, missing: Collection[str], name: str
+) -> tuple[list[str], IntArray]:
+    """Make the rows missing whose label means that."""
+    keys = {label_key(label): label for label in missing}
+    known = {label_key(label) for label in labels}
+    for key, label in keys.items():
+        if key not in known:
+            msg = (
+                f"column {shown(name)} has no label {shown(label)} to be taken for missing; its "
+                f"labels are {listed(labels)}."
+            )
+            raise InputError(msg)
+    kept = [label for label in labels if label_key(label) not in keys]
+    place = {label: position for position, label in enumerate(kept)}
+    new = np.array([place.get(label, -1) for label in labels] + [-1], dtype=np.int64)
+    return kept, new[codes]
+
+
+def _merged(labels: list[str], codes: IntArray, name: str) -> tuple[list[str], IntArray, list[str]]:
+    """Give each class its most frequent spelling, and say which labels were merged."""
+    counts = dict(zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)), strict=True))
+    chosen: dict[str, str] = {}
+    notes = []
+    for same in spellings(labels):
+        best = max(same, key=lambda label: int(counts[label]))
+        chosen |= dict.fromkeys(same, best)
+        notes.append(f"The labels {listed(same)} of column {shown(name)} are one class.")
+    kept = [label for label in labels if chosen.get(label, label) == label]
+    place = {label: position for position, label in enumerate(kept)}
+    new = [place[chosen.get(label, label)] for label in labels]
+    return kept, np.array([*new, -1], dtype=np.int64)[codes], notes
+
+
+def _doubts(labels: list[str], codes: IntArray, name: str) -> Iterator[Finding]:
+    """Find labels that are spellings of one class, or that mean that the class is missing."""
+    keep = Way("keep_labels", "", "if they are different classes")
+    several = spellings(labels)
+    if several:
+        yield Finding(
+            name,
+            "spellings of a class",
+            f"the target column {shown(name)} spells one class in several ways "
+            f"({'; '.join(listed(same) for same in several[:MOST_SHOWN])})",
+            (Way("merge_labels", "", "to make them one"), keep),
+            stops=True,
+        )
+    counts = np.bincount(codes[codes >= 0], minlength=len(labels)).tolist()
+    for label in missing_labels(labels, counts):
+        n_rows = counts[labels.index(label)]
+        rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
+        yield Finding(
+            name,
+            "labels that mean missing",
+            f"the target column {shown(name)} holds {shown(label)} in {rows} as a class of its own",
+            (
+                Way("missing_label", label, "if the class of these rows is missing"),
+                Way("keep_labels", "", "if it is a class"),
+            ),
+            stops=True,
+        )
 
 
 def positive_of(labels: Sequence[str], counts: Sequence[int]) -> int:
@@ -259,6 +375,9 @@ def _chosen(positive: str, labels: list[str], name: str, column: pa.ChunkedArray
     elif is_number(column.type):
         with contextlib.suppress(ValueError):
             word = number_text(float(word))
+    same = [label for label in labels if label_key(label) == label_key(word)]
+    if word not in labels and len(same) == 1:
+        word = same[0]
     if word not in labels:
         msg = (
             f"column {shown(name)} has no class {shown(positive)}; its classes are "

@@ -123,6 +123,9 @@ def read_training(
     coded: bool = False,
     kinds: Mapping[str, Kind] | None = None,
     keep_duplicates: bool = False,
+    merge_labels: bool = False,
+    missing_labels: Collection[str] = (),
+    keep_labels: bool = False,
 ) -> TrainingTable:
     """Read a table and encode it for training.
 
@@ -150,6 +153,12 @@ def read_training(
         What columns are, where the user knows better.
     keep_duplicates : bool, default=False
         Whether rows that repeat another one are meant.
+    merge_labels : bool, default=False
+        Whether labels that differ in case, blanks or hyphens only are one class.
+    missing_labels : collection of str
+        Labels of the target, in any spelling, that mean that the class is missing.
+    keep_labels : bool, default=False
+        Whether all labels of the target are classes as they are.
 
     Raises
     ------
@@ -166,7 +175,15 @@ def read_training(
     wanted = [name for name in file.columns if name not in roles]
     read = [name for name in (target, groups, ids) if name is not None]
     table = file.read([*read, *wanted], text={name for name in (groups, ids) if name})
-    classes = read_target(table[target], target, positive)
+    classes = read_target(
+        table[target],
+        target,
+        positive,
+        merge=merge_labels,
+        missing=missing_labels,
+        keep=keep_labels,
+        table=file.name,
+    )
     used = np.flatnonzero(classes.has_class)
     row_numbers = used + 1 if file.row_numbers is None else file.row_numbers[used]
     places = file.places(row_numbers)
@@ -206,7 +223,7 @@ def read_training(
             keep_duplicates=keep_duplicates,
             places=places,
         )
-    doubts = gathered(doubts)
+    doubts = gathered((*classes.findings, *doubts))
     return TrainingTable(
         X=pd.DataFrame(values, columns=pd.Index(encoding.names, dtype=object), copy=False),
         kinds=_kinds(encoding, columns, values),
@@ -223,6 +240,7 @@ def read_training(
         notes=(
             *(finding.note() for finding in doubts),
             *file.notes,
+            *classes.notes,
             *_row_notes(lost, target),
             *_mark_notes(file, columns),
             *_column_notes(columns),

@@ -40,6 +40,8 @@ class Way:
             words = f"kinds={{{value}: {_KINDS[self.option]!r}}}"
         elif self.option in ("keep", "ignore"):
             words = f"{self.option}=[{value}]"
+        elif self.option == "missing_label":
+            words = f"missing_labels=[{value}]"
         elif self.option == "missing":
             words = f"missing={self.value.split(',')!r}"
         else:
