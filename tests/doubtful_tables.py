@@ -158,6 +158,27 @@ STOPPED = {
         "decimal marks",
         "income",
     ),
+    **{
+        f"numbers such as {example}": (
+            lambda write=write: _with(
+                dose=lambda y, rng: [write(x) for x in rng.normal(50 + 5 * y, 8)]
+            ),
+            "numbers with units",
+            "dose",
+        )
+        for example, write in {
+            "28.1 mg": lambda x: f"{x:.1f} mg",
+            "28mg": lambda x: f"{10 * x:.0f}mg",
+            "5 %": lambda x: f"{x:.2f} %",
+            "$1,200": lambda x: f"${100 * x:,.0f}",
+            "120/80": lambda x: f"{2 * x:.0f}/{x:.0f}",
+            "120/80 mmHg": lambda x: f"{2 * x:.0f}/{x:.0f} mmHg",
+            "1.234,56": lambda x: f"{100 * x:,.2f}".translate(str.maketrans(",.", ".,")),
+            "EUR 12.50": lambda x: f"EUR {x:.2f}",
+            "28 or 1.2 g": lambda x: f"{x:.1f} mg" if x > 40 else f"{x / 1000:.3f} g",
+            "45 years": lambda x: f"{10 * x:.0f} years",
+        }.items()
+    },
 }
 """What a table has, how it is made, the rule that stops it, and the column."""
 
@@ -229,6 +250,30 @@ REMARKED = {
 
 QUIET = {
     "nothing": plain,
+    **{
+        f"texts such as {example}": lambda write=write: _with(
+            text=lambda y, rng: [
+                write(i, int(k)) for i, k in enumerate(rng.integers(0, 14, y.size))
+            ]
+        )
+        for example, write in {
+            "grade 1": lambda _, k: f"grade {k}",
+            "stage 2": lambda _, k: f"stage {k % 4}",
+            "10-19": lambda _, k: f"{5 * k}-{5 * k + 4}",
+            "10 to 19": lambda _, k: f"{5 * k} to {5 * k + 4}",
+            "S001": lambda i, _: f"S{i:03}",
+            "sample 17": lambda i, _: f"sample {i}",
+            "17_T": lambda i, _: f"{i}_T",
+            "12A": lambda i, _: f"{i // 3}{'ABC'[i % 3]}",
+            "12p13": lambda i, k: f"{k + 1}{'pq'[i % 2]}{i % 7 + 11}",
+            "3rd": lambda _, k: f"{k + 4}th",
+            "12 Main Street": lambda i, k: (
+                f"{i} {('Main', 'Oak', 'High', 'Long', 'Elm', 'Park')[k % 6]} Street {k}"
+            ),
+            "20 mg tablet": lambda _, k: f"{20 * (k % 3)} mg tablet",
+            "01067": lambda i, _: f"{i:05}",
+        }.items()
+    },
     "shuffled identifiers": lambda: _with(
         sample=lambda y, rng: rng.choice(np.arange(1000, 9000), y.size, replace=False)
     ),

@@ -273,3 +273,11 @@ def test_many_columns_with_one_fault_are_told_in_a_few_lines(tmp_path, run):
     assert ended.code == 3
     assert ended.err.count("\n") == 7
     assert "15 more columns are doubtful in the same way" in ended.err
+
+
+def test_numbers_with_units_stop_the_command_and_ignoring_them_is_possible(tmp_path, run):
+    write(STOPPED["numbers such as 28.1 mg"][0](), tmp_path / "doses.csv")
+    (doubt,) = stopped(run("report", "doses.csv", *TARGET, *SHORT, cwd=tmp_path))
+    assert "'dose' holds numbers with a unit, such as '" in doubt
+    assert doubt.endswith(" or give: --ignore dose.")
+    run("fit", "doses.csv", *TARGET, "--ignore", "dose", "-q", cwd=tmp_path).done()

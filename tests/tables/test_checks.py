@@ -12,7 +12,14 @@ from grids import slow
 from sklearn import datasets
 
 from honestbayes.datasets import load_leukemia
-from honestbayes.tables import DoubtfulTable, TrainingTable, checks, open_table, read_training
+from honestbayes.tables import (
+    DoubtfulTable,
+    InputError,
+    TrainingTable,
+    checks,
+    open_table,
+    read_training,
+)
 from honestbayes.tables.checks import cells, classes, groups
 from honestbayes.tables.memory import frame_table
 
@@ -39,7 +46,7 @@ def test_the_options_that_a_finding_names_silence_it(case: str) -> None:
     make, rule, column = STOPPED[case]
     frame = make()
     assert not any(f.stops for f in train(frame, ignore=[column]).findings)
-    if rule not in ("stray cells", "decimal marks"):
+    if rule not in checks.OF_CELLS:
         assert not any(f.stops for f in train(frame, keep=[column]).findings)
 
 
@@ -61,6 +68,36 @@ def test_a_finding_says_what_it_found_and_how_to_decide() -> None:
     )
     assert "groups='patient' if" in finding.in_python()
     assert "ignore=['patient'], or keep=['patient'] if" in finding.in_python()
+
+
+def test_a_column_of_numbers_with_units_stops_and_names_the_option_that_drops_it() -> None:
+    (finding,) = train(STOPPED["numbers such as 28.1 mg"][0]()).findings
+    assert finding.in_command().startswith("'dose' holds numbers with a unit, such as '")
+    assert finding.in_command().endswith(
+        " mg' in row 1, which are not read as numbers; write numbers alone, without the unit, or "
+        "give: --ignore dose"
+    )
+    years = train(STOPPED["numbers such as 45 years"][0]().iloc[:80]).findings[0]
+    assert years.in_command().endswith("or --categorical dose if these are categories")
+    pairs = train(STOPPED["numbers such as 120/80"][0]()).findings[0].sentence
+    assert "several numbers in a cell" in pairs
+    assert "give each number a column of its own" in pairs
+
+
+def test_numbers_with_units_stop_where_they_are_the_only_predictor() -> None:
+    frame = STOPPED["numbers such as 28.1 mg"][0]()[["status", "dose"]]
+    with pytest.raises(DoubtfulTable, match="'dose' holds numbers with a unit"):
+        train(frame)
+    frame["dose"] = [f"case {i}" for i in range(len(frame))]
+    with pytest.raises(InputError, match="has no columns that can be features"):
+        train(frame)
+
+
+def test_some_words_among_numbers_with_units_hide_nothing() -> None:
+    frame = STOPPED["numbers such as 28.1 mg"][0]()
+    frame.loc[::4, "dose"] = "n.d."
+    frame.loc[::11, "dose"] = "trace"
+    assert [f.rule for f in train(frame).findings] == ["numbers with units"]
 
 
 def test_stray_cells_are_named_with_their_rows() -> None:

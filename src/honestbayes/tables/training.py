@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from honestbayes.sources.kinds import Kind
 from honestbayes.tables.checks import (
+    OF_CELLS,
     Finding,
     gathered,
     look_at_columns,
@@ -192,24 +194,27 @@ def read_training(
     candidates = decided_table(table.select(wanted), given, file.decimal_of, places)
     columns = _columns(file, candidates, given, keep, places)
     encoding = encoding_of(columns, coded=coded)
-    if not encoding.features:
-        raise _nothing_left(file, columns)
-    values, _ = encoding.apply(candidates, places=places)
-    lost = classes.has_class.size - row_numbers.size
-    together = _group_names(table, groups, places)
-    numbers = [f.level is None and not f.coded and f.column not in keep for f in encoding.features]
-    ordinary = ordinary_flags(values, classes.codes, len(classes.labels), np.array(numbers))
-    doubts = look_at_columns(
+    look = partial(
+        look_at_columns,
         candidates,
         columns,
         classes.codes,
         classes.labels,
         keep=keep,
         decided=given,
-        groups=together,
-        ordinary=[encoding.features[j].column for j in np.flatnonzero(ordinary)],
         decimal_of=file.decimal_of,
         places=places,
+    )
+    if not encoding.features:
+        raise _nothing_left(file, columns, look())
+    values, _ = encoding.apply(candidates, places=places)
+    lost = classes.has_class.size - row_numbers.size
+    together = _group_names(table, groups, places)
+    numbers = [f.level is None and not f.coded and f.column not in keep for f in encoding.features]
+    ordinary = ordinary_flags(values, classes.codes, len(classes.labels), np.array(numbers))
+    doubts = look(
+        groups=together,
+        ordinary=[encoding.features[j].column for j in np.flatnonzero(ordinary)],
     )
     if together is None:
         real = {column.name for column in columns if column.kind == "real"}
@@ -315,7 +320,12 @@ def _check_roles(
                 raise InputError(msg)
 
 
-def _nothing_left(file: TableFile, columns: tuple[Column, ...]) -> InputError:
+def _nothing_left(
+    file: TableFile, columns: tuple[Column, ...], doubts: tuple[Finding, ...]
+) -> InputError:
+    lost = [finding.in_command() for finding in doubts if finding.rule in OF_CELLS]
+    if lost:  # numbers that are not read as such may be all that there is
+        return DoubtfulTable(file.name, lost)
     if not columns:
         return InputError(
             f"{file.name} has no columns left as features; add some, or ignore fewer of them."

@@ -7,7 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from honestbayes.tables.checks.cells import other_marks, sentinels, stray_cells
+from honestbayes.tables.checks.cells import (
+    numbers_with_units,
+    other_marks,
+    sentinels,
+    stray_cells,
+)
 from honestbayes.tables.checks.classes import (
     Strength,
     copy_in,
@@ -29,6 +34,7 @@ from honestbayes.types import AnyArray, BoolArray, IntArray
 
 __all__ = [
     "MOST_OF_A_RULE",
+    "OF_CELLS",
     "Finding",
     "Way",
     "gathered",
@@ -39,6 +45,9 @@ __all__ = [
 
 MOST_JOINED = 50
 """Columns that are looked at two by two."""
+
+OF_CELLS = ("stray cells", "decimal marks", "numbers with units")
+"""Rules of columns that are not read as numbers because of their cells."""
 
 MOST_OF_A_RULE = 5
 """Findings of one rule that are told; more are counted."""
@@ -156,8 +165,8 @@ def look_at_rows(
 
 
 def _cells(levels: Levels, decimal: str, places: Places) -> Iterator[Finding]:
-    yield from stray_cells(levels, decimal, places)
-    yield from other_marks(levels, decimal, places)
+    of_numbers = [*stray_cells(levels, decimal, places), *other_marks(levels, decimal, places)]
+    yield from of_numbers or numbers_with_units(levels, decimal, places)
     if levels.column.kind != "left out":
         yield from sentinels(levels)
 
