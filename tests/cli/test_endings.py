@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -214,3 +215,131 @@ def test_what_another_user_may_not_read_is_said_in_one_line(model):
             said = ended.refused()
             assert named in said
             assert "permission" in said.lower()
+
+
+QUICK = (
+    "--target",
+    "status",
+    *MIXED,
+    "--folds",
+    "2",
+    "--repeats",
+    "1",
+    "--no-path",
+    "--no-compare",
+)
+
+
+def test_a_width_of_no_columns_hides_nothing(tmp_path):
+    write(patients(12, 3), tmp_path / "t.csv")
+    words = ("report", "t.csv", *QUICK)
+    usual = run_alone(*words, cwd=tmp_path, TERM="xterm", COLUMNS="80").done()
+    assert run_alone(*words, cwd=tmp_path, TERM="xterm", COLUMNS="0").done() == usual
+    assert "Report: t-report/report.html" in usual
+
+
+@pytest.mark.skipif(os.name != "posix", reason="shells of other systems close no streams")
+@pytest.mark.parametrize("words", [("fit", "t.csv", *QUICK[:4]), ("predict", "m", "t.csv")])
+def test_a_closed_standard_output_is_no_error(run, tmp_path, words):
+    write(patients(12, 3), tmp_path / "t.csv")
+    run("fit", "t.csv", *QUICK[:4], "-q", "--out", "m", cwd=tmp_path).done()
+    line = shlex.join([sys.executable, "-m", "honestbayes", *words])
+    for closed, code in ((">&-", 0), (">&- 2>&-", 0), ("| true", None)):
+        ended = subprocess.run(
+            f"{line} {closed}",
+            shell=True,
+            cwd=tmp_path,
+            env=environment(),
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=LIMIT,
+            check=False,
+        )
+        assert ended.stderr == ""
+        assert code is None or ended.returncode == code
+    assert (tmp_path / "t.csv").read_text().startswith("status,")
+
+
+def test_a_command_ends_in_order_while_pyarrow_reads_ahead_in_a_thread(run, tmp_path):
+    write(patients(12, 3), tmp_path / "t.csv")
+    run("fit", "t.csv", *QUICK[:4], "-q", "--out", "m", cwd=tmp_path).done()
+    text = (tmp_path / "t.csv").read_text()
+    header, first, *rows = text.splitlines(keepends=True)
+    many = "".join(rows) * 48_000  # more blocks than are read before the refusal
+    (tmp_path / "long.csv").write_text(header + first.rsplit(",", 1)[0] + ",low\n" + many)
+    slow_reads = (
+        "import runpy, threading, time\n"
+        "from honestbayes.tables.byte_stream import ByteStream\n"
+        "read = ByteStream.read\n"
+        "def slowly(self, size=-1):\n"
+        "    if threading.current_thread() is not threading.main_thread(): time.sleep(0.3)\n"
+        "    return read(self, size)\n"
+        "ByteStream.read = slowly\n"
+        "runpy.run_module('honestbayes', run_name='__main__')\n"
+    )
+    ended = run_alone("predict", "m", "long.csv", cwd=tmp_path, start=("-c", slow_reads))
+    assert ended.code == 2, ended
+    assert ended.err.count("\n") == 1, ended
+    assert "'low' in line 2 of the file, which is not a number" in ended.err
+
+
+def test_a_forgotten_target_is_answered_with_the_columns_before_any_row_is_read(run, tmp_path):
+    write(patients(12, 3), tmp_path / "t.csv")
+    write(patients(12, 3000), tmp_path / "wide.csv")
+    for more in ((), ("--quick",)):
+        said = run("report", "t.csv", *more, cwd=tmp_path).refused()
+        assert said == (
+            "name the column of t.csv that holds the class, with --target; its columns are "
+            "'status', 'g0', 'g1', 'g2'."
+        )
+    said = run("fit", "wide.csv", cwd=tmp_path).refused()
+    assert "'g18' and 2,981 more." in said
+    (tmp_path / "broken.csv").write_text("a,b\n1,2\n1,2,3\n")
+    assert "--target" in run("report", "broken.csv", "--quick", cwd=tmp_path).refused()
+
+
+@pytest.mark.parametrize("command", ["report", "fit", "select"])
+def test_a_name_that_is_too_long_is_refused_before_the_work(run, tmp_path, command):
+    name = "x" * 250 + ".csv"
+    (tmp_path / name).write_text("no table at all\n\0\0")
+    said = run(command, name, "--target", "status", cwd=tmp_path).refused()
+    assert "is too long to be written (2" in said
+    assert said.endswith("give a shorter one with --out.")
+    words = ("--target", "status", "--out", "y" * 256)
+    said = run(command, name, *words, cwd=tmp_path).refused()
+    assert "is too long to be written (256 bytes" in said
+
+
+@pytest.mark.parametrize("command", ["report", "select"])
+def test_the_folder_that_is_full_is_named_as_it_was_typed(run, tmp_path, command):
+    (tmp_path / "inner").mkdir()
+    write(patients(12, 3), tmp_path / "t.csv")
+    (tmp_path / "inner" / "notes.txt").write_text("mine")
+    words = (command, "../t.csv", "--target", "status", "-o", ".")
+    said = run(*words, cwd=tmp_path / "inner").refused()
+    assert said.startswith("the folder . holds 'notes.txt'")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("t.pkl", b"\x80\x04\x95abc", "t.pkl is a Python pickle, which is not read; write the"),
+        ("t.pkl", b"\x80\x02abc", "t.pkl is a Python pickle, which is not read; write the"),
+        ("t.json", b'[{"a": 1, "outcome": "no"}]', "t.json is JSON, which is not read; write the"),
+        ("t.csv", b' {"a": [1, 2]}', "t.csv is JSON, which is not read; write the table as"),
+        ("t.csv", b"<!DOCTYPE html><p>", "t.csv is a web page, which is not read; write the"),
+        (None, b"", "data.csv is given by its address (https); download it, and give the file."),
+    ],
+)
+def test_what_is_no_table_is_refused_in_one_clear_sentence(run, tmp_path, name, content, says):
+    if name is not None:
+        (tmp_path / name).write_bytes(content)
+    table = name or "https://example.org/data.csv"
+    said = run("report", table, "--target", "y", cwd=tmp_path).refused()
+    assert said.startswith(says)
+    assert said.count("which is") <= 1
+
+
+def test_reports_and_the_demonstration_are_not_kept_by_git():
+    ignored = Path(__file__).parents[2].joinpath(".gitignore").read_text("utf-8").split()
+    assert {"*-report/", "honestbayes-demo/"} <= set(ignored)

@@ -27,6 +27,9 @@ DOUBTFUL = 3
 MAX_WORD = 60
 """Characters of a name from data that are printed; more would bury the rest of the line."""
 
+NARROWEST, USUAL_WIDTH = 20, 80
+"""Characters of a line below which a width is not believed, and the width that is taken instead."""
+
 _HIDDEN = re.compile(r"\.(.+)\.honestbayes-[0-9a-f]{16}")
 """Names under which files are written before they take their place."""
 
@@ -49,10 +52,17 @@ def word(text: object) -> str:
     return name if len(name) <= MAX_WORD else f"{name[: MAX_WORD - 3]}..."
 
 
+def console(*, stderr: bool = False) -> Console:
+    """Return where text is printed; a terminal that claims to be narrower than a word is not."""
+    found = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if found.width < NARROWEST:  # COLUMNS=0, as some programs set it
+        found.width = USUAL_WIDTH
+    return found
+
+
 def say(text: object = "", *, wrap: bool = True) -> None:
     """Print text, wrapped to the terminal unless it is a table or something to copy."""
-    console = Console(highlight=False, markup=False, emoji=False)
-    console.print(printable(text), soft_wrap=not wrap)
+    console().print(printable(text), soft_wrap=not wrap)
 
 
 def tell(text: object) -> None:
@@ -123,8 +133,8 @@ def bad_input() -> Iterator[None]:
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[ProgressLike]:
     """Show bars on a terminal, and nothing elsewhere."""
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
         yield lambda _description, _total: lambda: None
         return
     from rich.progress import (
@@ -141,7 +151,7 @@ def progress(*, quiet: bool) -> Iterator[ProgressLike]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bars:
+    with Progress(*columns, console=screen, transient=True) as bars:
 
         def start(description: str, total: int) -> Callable[[], None]:
             for earlier in bars.task_ids:  # one thing at a time: what came before is done

@@ -18,7 +18,7 @@ from honestbayes.report.options import (
     refuse_selection,
     refuse_threshold,
 )
-from honestbayes.report.places import check_parent
+from honestbayes.report.places import check_parent, place_name
 from honestbayes.tables.errors import InputError
 
 if TYPE_CHECKING:
@@ -305,13 +305,13 @@ def check_jobs(jobs: int, what: str = "processes") -> None:
 
 def check_file_place(place: Path) -> None:
     """Refuse, before any work, a place where no file can be written."""
+    check_parent(place)
     if place.is_dir():
-        msg = f"{place.name} is a folder; name a file with --out."
+        msg = f"{place_name(place)} is a folder; name a file with --out."
         raise InputError(msg)
     if place.exists() and not place.is_file():
         msg = f"{place.name} is not an ordinary file; choose another --out."
         raise InputError(msg)
-    check_parent(place)
 
 
 def stem(table: Path) -> str:

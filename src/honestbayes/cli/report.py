@@ -124,9 +124,11 @@ def report(
     from honestbayes.tables import read_training
     from honestbayes.tables.model import TableModel
     from honestbayes.tables.sampling import sampled
+    from honestbayes.tables.training import target_name
 
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
+        target = target_name(file, target)  # before any row is read
         most = QUICK_ROWS if rows is None and quick else rows
         if most is not None:
             file = sampled(file, most, seed)

@@ -6,11 +6,10 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from honestbayes.cli.messages import say, word
+from honestbayes.cli.messages import console, say, word
 from honestbayes.evaluation.peers import FREQUENCIES
 from honestbayes.report.analysis import Analysis
 from honestbayes.report.described import races_in_words
@@ -44,7 +43,7 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     say()
     say(replace(found.verdict, caution=""))  # it has just been printed
     say()
-    Console(highlight=False).print(comparison(found))
+    console().print(comparison(found))
     say()
     say(f"Report: {folder / PAGE}", wrap=False)
 

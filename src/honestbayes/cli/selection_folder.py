@@ -15,7 +15,7 @@ from honestbayes.cli.selection_inclusion import INCLUSION, INCLUSION_PICTURE, in
 from honestbayes.files import ModelFileError, read_archive, whole_folder
 from honestbayes.plots import InclusionDisplay, SelectionPathDisplay
 from honestbayes.report.folder import safe_cell
-from honestbayes.report.places import check_parent
+from honestbayes.report.places import check_parent, place_name
 from honestbayes.search import SELECTORS, ProbabilitySelector, SubsetSampler, TableSelector
 from honestbayes.tables import InputError, TableFile
 from honestbayes.tables.conversion import to_text
@@ -38,10 +38,10 @@ def check_selection_folder(folder: Path, table: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        msg = f"{folder.name} exists and is not a folder; choose another --out."
+        msg = f"{place_name(folder)} exists and is not a folder; choose another --out."
         raise InputError(msg)
     if table.resolve().parent == folder.resolve():
-        msg = f"--out {folder.name} would replace what is read; choose another name."
+        msg = f"--out {place_name(folder)} would replace what is read; choose another name."
         raise InputError(msg)
     entries = sorted(folder.iterdir())
     present = [entry.name for entry in entries]
@@ -54,8 +54,8 @@ def check_selection_folder(folder: Path, table: Path) -> None:
         strange = present
     if strange:
         msg = (
-            f"the folder {folder.name} holds {strange[0]!r}, which is not part of a selection; "
-            "choose another --out, so that nothing is lost."
+            f"the folder {place_name(folder)} holds {strange[0]!r}, which is not part of a "
+            "selection; choose another --out, so that nothing is lost."
         )
         raise InputError(msg)
 

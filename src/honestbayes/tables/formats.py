@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import stat
 import zipfile
 import zlib
@@ -18,6 +19,7 @@ _TAR_MAGIC = (257, b"ustar")
 _LONGEST = 512
 
 _SUPPORTED = "give CSV, TSV, Parquet or .npz"
+_AS_TABLE = "write the table as Parquet or CSV"
 _FOREIGN = (
     (b"\xff\xfe", "UTF-16 text", 'save it as "CSV UTF-8"'),
     (b"\xfe\xff", "UTF-16 text", 'save it as "CSV UTF-8"'),
@@ -29,9 +31,19 @@ _FOREIGN = (
     (b"\xfd7zXZ", "packed with xz", "unpack it, or pack it with gzip"),
     (b"\x28\xb5\x2f\xfd", "packed with zstd", "unpack it, or pack it with gzip"),
     (b"%PDF", "a PDF document", _SUPPORTED),
-    (b"\x80\x04\x95", "a Python pickle, which is never loaded", _SUPPORTED),
-    (b"\x80\x05\x95", "a Python pickle, which is never loaded", _SUPPORTED),
+    (b"\x80\x02", "a Python pickle", _AS_TABLE),
+    (b"\x80\x03", "a Python pickle", _AS_TABLE),
+    (b"\x80\x04\x95", "a Python pickle", _AS_TABLE),
+    (b"\x80\x05\x95", "a Python pickle", _AS_TABLE),
 )
+_MARKUP = (
+    (re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{"\]])'), "JSON"),
+    (re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype html|html)", re.IGNORECASE), "a web page"),
+    (re.compile(rb"(\xef\xbb\xbf)?\s*<\?xml", re.IGNORECASE), "XML"),
+)
+"""How texts begin that are no tables of rows and columns."""
+
+_URL = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.IGNORECASE)
 _INSIDE_GZIP = (
     (_PARQUET_MAGIC, "a Parquet file", "unpack it first"),
     (_ZIP_MAGIC, "an archive", "unpack it first"),
@@ -82,6 +94,10 @@ def _first_bytes(path: Path, name: str) -> bytes:
         with path.open("rb") as file:
             return file.read(_LONGEST)
     except FileNotFoundError:
+        url = _URL.match(path.as_posix())
+        if url is not None:  # a drive of Windows has one letter
+            msg = f"{name} is given by its address ({url[1]}); download it, and give the file."
+            raise InputError(msg) from None
         msg = f"there is no file {name}; check its name and folder."
         raise InputError(msg) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
@@ -107,6 +123,10 @@ def _refuse(
     for magic, what, fix in foreign:
         if start.startswith(magic):
             msg = f"{name} is{when} {what}, which is not read; {fix}."
+            raise InputError(msg)
+    for pattern, what in _MARKUP:
+        if pattern.match(start):
+            msg = f"{name} is{when} {what}, which is not read; {_AS_TABLE}."
             raise InputError(msg)
     place, magic = _TAR_MAGIC
     if start[place : place + len(magic)] == magic:

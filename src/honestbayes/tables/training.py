@@ -31,6 +31,7 @@ from honestbayes.types import AnyArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
+_MAX_CHOICES = 20  # columns that are shown to a user who has named none
 _MAX_NAMED = 8  # notes that name one column each; more are gathered
 
 
@@ -169,7 +170,7 @@ def read_training(
     """
     import pandas as pd
 
-    target = _target_name(file, target)
+    target = target_name(file, target)
     _check_roles(file, target, ignore, keep, groups, ids)
     given = dict(kinds or {})
     roles = {target, groups, ids, *ignore}
@@ -286,11 +287,15 @@ def _kinds(encoding: Encoding, columns: tuple[Column, ...], values: AnyArray) ->
     )
 
 
-def _target_name(file: TableFile, target: str | None) -> str:
+def target_name(file: TableFile, target: str | None) -> str:
+    """Return the column of the class; refuse a table of which it is not given."""
     if target is None and file.format == "npz":
         target = "y"
     if target is None:
-        msg = f"name the column of {file.name} that holds the class, with --target."
+        msg = (
+            f"name the column of {file.name} that holds the class, with --target; its columns are "
+            f"{listed(file.columns, _MAX_CHOICES)}."
+        )
         raise InputError(msg)
     return target
 
