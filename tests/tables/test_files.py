@@ -256,7 +256,7 @@ def test_points_are_no_numbers_where_the_comma_is_the_mark(write: Any) -> None:
         (b"PAR1", "cannot be read as Parquet"),
         (b"PAR1" + b"x" * 100 + b"PAR1", "cannot be read as Parquet"),
         (b"PK\x03\x04", "damaged archive"),
-        (b"\x80\x05\x95abc", "pickle, which is never loaded"),
+        (b"\x80\x05\x95abc", "a Python pickle, which is not read; write"),
     ],
 )
 def test_what_is_no_table_is_refused(write: Any, content: str | bytes, words: str) -> None:
