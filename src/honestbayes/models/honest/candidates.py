@@ -28,7 +28,8 @@ _MOST_INTERACTING = 60
 """Columns up to which interactions of pairs are modelled."""
 
 _LARGE = 2000
-"""With more cases than this no candidate keeps more features than `_MOST_OF_MANY`."""
+"""With more cases than this no candidate keeps more features than `_MOST_OF_MANY`, and columns
+are not cut at their medians."""
 
 _MOST_OF_MANY = 1000
 
@@ -183,7 +184,13 @@ OFFERS = (
         "cut",
         "naive Bayes on measurements cut at the median",
         SelectiveBernoulliNB,
-        lambda facts: facts.only("real") and facts.n_classes == 2 and not facts.sparse,
+        # Of many cases the margins of cut columns take long, and little is left to be robust to.
+        lambda facts: (
+            facts.only("real")
+            and facts.n_classes == 2
+            and not facts.sparse
+            and facts.n_cases <= _LARGE
+        ),
         lambda _: {"recalibrate": None, "binarize": "median"},
         (50,),
         (10, 50, 200),
