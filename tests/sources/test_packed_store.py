@@ -2,7 +2,10 @@
 
 import json
 import pickle
+import random
 import threading
+import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB, open_store, p
 from honestbayes.sources import part_filling, thread_work
 from honestbayes.sources.packed_store import PackedStore
 from honestbayes.sources.source import RowsOf
+from honestbayes.sources.store_header import StoreError
 
 
 def flags(n=60, p=40, seed=0):
@@ -267,7 +271,7 @@ HEADERS = {
 def test_an_odd_header_is_refused(store, change):
     path = store.folder / "store.json"
     path.write_bytes(change(json.loads(path.read_bytes())))
-    with pytest.raises(ValueError, match=r"genes is (no packed store|damaged): store\.json is not"):
+    with pytest.raises(ValueError, match=r"genes is (no packed store|damaged): store\.json "):
         open_store(store.folder)
 
 
@@ -293,3 +297,215 @@ def test_a_newer_store_and_what_is_none_are_refused(store, tmp_path):
         open_store(tmp_path / "nothing")
     with pytest.raises(ValueError, match=r"no packed store: it holds no store\.json"):
         open_store(tmp_path)
+
+
+# ------------------------------------------------------------------------------ forged stores
+
+
+def forge(folder, written=(), **header):
+    """Change fields of a store's header and its files, with checksums that are right again."""
+    content = json.loads((folder / "store.json").read_bytes())
+    del content["checksum"]
+    for name, data in dict(written).items():
+        (folder / name).write_bytes(data)
+        content["files"][name] = [len(data), zlib.crc32(data)]
+    content |= header
+    write_header(folder, content)
+
+
+def write_header(folder, content):
+    own = zlib.crc32(json.dumps(content, sort_keys=True).encode())
+    text = json.dumps({**content, "checksum": own}, indent=1) + "\n"
+    (folder / "store.json").write_bytes(text.encode())
+
+
+def read_all(folder):
+    """Everything that a store holds, or why it is refused."""
+    try:
+        store = open_store(folder)
+        store.verify()
+        return store.feature_names, store.labels, store.binarization, screen(store, store.labels)
+    except StoreError as error:
+        return error
+
+
+def names_of(change):
+    """The 40 names of the store, in JSON, with the first one changed."""
+    return json.dumps([change, *(f"gene {j}" for j in range(1, 40))]).encode()
+
+
+NAMES = {
+    "nested": b"[" * 100_000 + b"]" * 100_000,
+    "not UTF-8": b'["\xff\xfe"]',
+    "UTF-16": names_of("gene 0").decode().encode("utf-16"),
+    "empty": b"",
+    "a long number": b"[" + b"1" * 4_300 + b"]",
+    "a longer number": b"[" + b"1" * 5_000 + b"]",
+    "not a list": b"{}",
+    "too few": b'["a"]',
+    "a number": names_of(7),
+    "nothing": names_of(None),
+    "a list of names": names_of(["gene 0"]),
+    "the same name twice": names_of("gene 1"),
+}
+
+
+@pytest.mark.parametrize("content", NAMES.values(), ids=NAMES)
+def test_forged_names_are_refused_in_one_sentence(store, content):
+    forge(store.folder, {"names.json": content})
+    again = open_store(store.folder)
+    complaint = (
+        "genes is damaged: names.json does not hold a different text for each column; copy the "
+        "store again, or remove it and pack the table again."
+    )
+    with pytest.raises(StoreError) as error:
+        again.feature_names  # noqa: B018  the names are read when they are asked for
+    assert str(error.value) == complaint
+    with pytest.raises(StoreError) as error:
+        SelectiveBernoulliNB(recalibrate=None).fit(again, flags()[1])
+    assert str(error.value) == complaint
+
+
+@pytest.mark.parametrize("n_bytes", [0, 3, 4, 239, 241, 480])
+def test_labels_of_another_size_than_the_rows_are_refused_on_opening(store, n_bytes):
+    forge(store.folder, {"labels.bin": bytes(n_bytes)})
+    with pytest.raises(StoreError, match=f"labels.bin has {n_bytes} bytes instead of 240; copy"):
+        open_store(store.folder)
+
+
+@pytest.mark.parametrize("name", ["labels.bin", "cuts.bin", "names.json"])
+def test_a_file_of_eight_gigabytes_is_refused_by_its_size_before_it_is_read(
+    store, name, monkeypatch
+):
+    forge(store.folder, {name: b""})
+    content = json.loads((store.folder / "store.json").read_bytes())
+    forge(store.folder, files={**content["files"], name: [8 << 30, 0]})
+    with (store.folder / name).open("wb") as file:
+        file.truncate(8 << 30)  # sparse: it takes no room
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path.name} was read"))
+    with pytest.raises(StoreError, match=f"{name} has 8,589,934,592 bytes"):
+        open_store(store.folder)
+    if name != "cuts.bin":  # one that has grown since the store was opened
+        with pytest.raises(StoreError, match=f"{name} has 8,589,934,592 bytes"):
+            store.verify()
+
+
+@pytest.mark.parametrize("codes", [[-1] * 60, [2] * 60, [2**31 - 1] * 60])
+def test_labels_that_are_no_class_are_refused(store, codes):
+    forge(store.folder, {"labels.bin": np.array(codes, dtype="<i4").tobytes()})
+    with pytest.raises(StoreError, match=r"labels.bin does not hold the class of each row; copy"):
+        open_store(store.folder).labels  # noqa: B018
+
+
+CLASSES = {
+    "mixed": [0, "a"],
+    "a number and a truth value": [0, True],
+    "whole and not": [0, 1.5],
+    "nested": [[0], [1]],
+    "objects": [{}, {}],
+    "nothing": [None, None],
+    "NaN": [0.0, float("nan")],
+    "infinite": [0.0, float("inf")],
+    "the same": [1, 1],
+    "one": [0],
+    "none": [],
+    "not sorted": [1, 0],
+    "beyond 64 bits": [0, 2**64],
+    "4,300 digits": [0, 10**4299],
+    "no list": "ab",
+}
+
+
+@pytest.mark.parametrize("classes", CLASSES.values(), ids=CLASSES)
+def test_classes_that_no_table_has_are_refused(store, classes):
+    forge(store.folder, classes=classes)
+    with pytest.raises(StoreError, match=r"genes is damaged: store\.json holds .*class.*; copy"):
+        open_store(store.folder)
+
+
+def test_deeply_nested_classes_are_refused(store):
+    path = store.folder / "store.json"
+    text = path.read_text().replace('"classes": [', '"classes": [' + "[" * 900, 1)
+    path.write_text(text.replace("1\n ]", "1\n ]" + "]" * 900, 1))
+    with pytest.raises(StoreError, match=r"genes is (damaged|no packed store): store\.json"):
+        open_store(store.folder)
+
+
+@pytest.mark.parametrize("field", ["rows", "columns", "columns_per_part"])
+@pytest.mark.parametrize("number", [2**70, 10**4299, 0, -1, 1.5, True, None, "4", [4]])
+def test_a_shape_that_no_table_has_is_refused(store, field, number):
+    parts = [0] if field == "columns_per_part" else [0] * 10
+    forge(store.folder, **{field: number, "parts": parts})
+    complaint = rf"store\.json holds a number of {field} that is not from 1 to 1,099,511,627,776; "
+    with pytest.raises(StoreError, match=complaint):
+        open_store(store.folder)
+
+
+@pytest.mark.parametrize(
+    "field", [{"version": "1"}, {"version": 0}, {"files": []}, {"files": {"x": [1, 2]}}]
+    + [{"files": {"names.json": value}} for value in (None, [1], [1, -1], ["1", 2], [[], []])]
+    + [{"parts": value} for value in (None, {}, [None] * 10, [[]] * 10, [0.5] * 10, [0] * 9)],
+)  # fmt: skip
+def test_a_header_that_no_store_has_is_refused(store, field):
+    forge(store.folder, **field)
+    with pytest.raises(StoreError, match=r"genes is damaged: store\.json [^\n]*; copy the store"):
+        open_store(store.folder)
+
+
+@pytest.mark.parametrize("cut", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 40])
+def test_cuts_that_are_no_cuts_are_refused(store, cut, place):
+    cuts = np.concatenate([np.zeros(40), np.ones(40)])
+    cuts[place + 7] = cut
+    forge(store.folder, {"cuts.bin": cuts.tobytes()})
+    again = open_store(store.folder)
+    if place and np.isnan(cut):
+        assert np.isnan(again.binarization.high[7])  # a column that had more than two values
+        return
+    with pytest.raises(StoreError, match=r"cuts.bin does not hold a cut of column 7; copy"):
+        again.binarization  # noqa: B018
+
+
+def test_a_part_may_be_wider_than_the_table(tmp_path):
+    X, _ = flags()
+    store = pack_store(X, tmp_path / "s", columns_per_file=2**70)
+    np.testing.assert_array_equal(store.take(np.arange(40)), X)
+
+
+ODD = [None, True, 0, -1, 3, 2**63, 10**400, 0.5, float("nan"), "", "é", [], [0], {}, [[[]]]]
+
+
+def test_a_mutated_store_is_refused_or_read(tmp_path):
+    """Headers and files changed at random, with valid checksums: no other error, and no crash."""
+    X, y = flags(20, 9)
+    folder = tmp_path / "s"
+    pack_store(X, folder, labels=y, names="abcdefghi", columns_per_file=4, binarize="auto")
+    good = contents(folder)
+    n_read = 0
+    for seed in range(400):
+        for name, data in good.items():
+            (folder / name).write_bytes(data)
+        rng = random.Random(seed)
+        if rng.random() < 0.5:
+            name = rng.choice(["names.json", "labels.bin", "cuts.bin"])
+            data = bytearray(good[name])
+            data[rng.randrange(len(data))] = rng.randrange(256)
+            forge(folder, {name: bytes(data)})
+        else:
+            content = json.loads(good["store.json"])
+            del content["checksum"]
+            where, key = content, rng.choice(list(content))
+            while isinstance(where[key], dict | list) and where[key] and rng.random() < 0.7:
+                where = where[key]
+                key = rng.choice(list(where if isinstance(where, dict) else range(len(where))))
+            where[key] = rng.choice(ODD)
+            write_header(folder, content)
+        read = read_all(folder)
+        if isinstance(read, StoreError):
+            assert "\n" not in str(read), seed
+            continue
+        n_read += 1
+        _, labels, binarization, found = read
+        assert np.all(np.isfinite(binarization.cut)), seed
+        assert found.ones.shape == (np.unique(labels).size, 9), seed
+    assert 50 < n_read < 300

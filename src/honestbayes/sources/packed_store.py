@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from honestbayes.sources.store_header import (
     damaged,
     part_name,
     read_header,
+    read_names,
 )
 from honestbayes.sources.thread_work import THREADS, Deferred
 from honestbayes.types import AnyArray, IntArray
@@ -81,10 +81,10 @@ class PackedStore:
         """Names of the columns, where the table had them."""
         if NAMES not in self.header.files:
             return None
-        names = json.loads(self._beside(NAMES))
-        if not isinstance(names, list) or len(names) != self.header.n_columns:
-            raise damaged(self.folder, NAMES, "does not name each column")
-        return tuple(map(str, names))
+        names = read_names(self._beside(NAMES), self.header.n_columns)
+        if names is None:
+            raise damaged(self.folder, NAMES, "does not hold a different text for each column")
+        return names
 
     @cached_property
     def labels(self) -> AnyArray | None:
@@ -93,7 +93,7 @@ class PackedStore:
             return None
         codes = np.frombuffer(self._beside(LABELS), dtype="<i4")
         classes = np.array(self.header.classes)
-        if codes.size != self.header.n_rows or not np.all((codes >= 0) & (codes < classes.size)):
+        if not np.all((codes >= 0) & (codes < classes.size)):
             raise damaged(self.folder, LABELS, "does not hold the class of each row")
         labels: AnyArray = classes[codes]
         return labels
@@ -103,10 +103,11 @@ class PackedStore:
         """The cuts at which measurements became 0 and 1; None where the table was 0/1."""
         if CUTS not in self.header.files:
             return None
-        cuts = np.frombuffer(self._beside(CUTS), dtype="<f8")
-        if cuts.size != 2 * self.header.n_columns:
-            raise damaged(self.folder, CUTS, "does not hold the cut of each column")
-        cut, high = cuts.reshape(2, -1)
+        cut, high = np.frombuffer(self._beside(CUTS), dtype="<f8").reshape(2, -1)
+        sound = np.isfinite(cut) & (np.isnan(high) | (np.isfinite(high) & (high > cut)))
+        if not sound.all():
+            what = f"does not hold a cut of column {int(np.argmin(sound))}"
+            raise damaged(self.folder, CUTS, what)
         return Binarization(cut, high)
 
     def zero_one(self, X: Any) -> AnyArray:
@@ -190,12 +191,17 @@ class PackedStore:
         return bits
 
     def _beside(self, name: str) -> bytes:
-        """Read a file that is no part."""
+        """Read a file that is no part; its size, which the header bounds, before its bytes."""
+        size, expected = self.header.files[name]
+        path = self.folder / name
         try:
-            content = (self.folder / name).read_bytes()
+            found = path.stat().st_size
+            content = path.read_bytes() if found == size else b""
         except OSError:
             raise damaged(self.folder, name, "cannot be read") from None
-        self._compare(name, checksum(content), self.header.files[name][1])
+        if len(content) != size:
+            raise damaged(self.folder, name, f"has {found:,} bytes instead of {size:,}")
+        self._compare(name, checksum(content), expected)
         return content
 
     def _compare(self, name: str, found: int, expected: int) -> None:

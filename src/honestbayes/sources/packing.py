@@ -35,7 +35,9 @@ from honestbayes.sources.store_header import (
     StoreError,
     checksum,
     columns_per_part,
+    most_name_bytes,
     part_name,
+    wrong_classes,
 )
 
 PLAN = "plan.json"
@@ -168,6 +170,9 @@ def _description(
     beside, classes = {}, None
     if names is not None:
         beside[NAMES] = json.dumps(names, indent=0).encode()
+        if len(beside[NAMES]) > most_name_bytes(p):
+            msg = f"the names of the columns take {len(beside[NAMES]):,} bytes; give shorter ones."
+            raise ValueError(msg)
     if labels is not None:
         found, codes = encode_labels(labels)
         check_as_many(n, codes.size)
@@ -175,11 +180,16 @@ def _description(
         if not all(isinstance(label, str | int | float) for label in classes):
             msg = f"labels are of type {type(classes[0]).__name__}; give texts or numbers."
             raise ValueError(msg)
+        wrong = wrong_classes(classes)
+        if wrong is not None:
+            msg = f"labels hold {wrong}; give texts or numbers of one kind."
+            raise ValueError(msg)
         beside[LABELS] = codes.astype("<i4").tobytes()
     if width is not None and width < 1:
         msg = f"columns_per_file={width} is no number of columns; give 1 or more."
         raise ValueError(msg)
-    return Header(n, p, width or columns_per_part(n, p), classes, {}, ()), beside
+    per_part = columns_per_part(n, p) if width is None else min(width, p)
+    return Header(n, p, per_part, classes, {}, ()), beside
 
 
 def _plan(

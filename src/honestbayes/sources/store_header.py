@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +31,12 @@ FEWEST_COLUMNS = 16
 MOST_PARTS = 1 << 16
 """Larger stores have larger parts, so that the header stays small."""
 
+MOST = 1 << 40
+"""Rows or columns of a store, and columns of a part: products with bytes stay in 64 bits."""
+
 _LARGEST_HEADER = 16 << 20
-_NUMBERS = {"rows", "columns", "columns_per_part"}
-_FIELDS = {"format", "version", "classes", "files", "parts", "checksum"} | _NUMBERS
+_SHAPE = ("rows", "columns", "columns_per_part")
+_FIELDS = {"format", "version", "classes", "files", "parts", *_SHAPE}
 
 
 class StoreError(ValueError):
@@ -144,10 +149,14 @@ def read_header(folder: Path) -> Header:
         msg = f"{folder.name} was packed by a newer honestbayes; update honestbayes to read it."
         raise StoreError(msg)
     own = content.pop("checksum", None)
-    if _with_checksum(content) != text or type(own) is not int or not _is_sound(content):
-        raise damaged(folder, HEADER, "is not as it was written")
+    # Checked first: only what is known to be flat can be written again without fear of its depth.
+    problem = _problem(content)
+    if type(own) is not int or (problem is None and _with_checksum(content) != text):
+        problem = "is not as it was written"
+    if problem is not None:
+        raise damaged(folder, HEADER, problem)
     classes = content["classes"]
-    return Header(
+    header = Header(
         content["rows"],
         content["columns"],
         content["columns_per_part"],
@@ -155,6 +164,27 @@ def read_header(folder: Path) -> Header:
         {name: (size, crc) for name, (size, crc) in content["files"].items()},
         tuple(content["parts"]),
     )
+    _check_declared_sizes(folder, header)
+    return header
+
+
+def _check_declared_sizes(folder: Path, header: Header) -> None:
+    """Refuse files beside the parts that are not as long as the shape of the store asks for.
+
+    They are read whole, so nobody may make them longer than they have to be.
+    """
+    exact = {LABELS: 4 * header.n_rows, CUTS: 16 * header.n_columns}
+    for name, (size, _) in header.files.items():
+        if name in exact and size != exact[name]:
+            raise damaged(folder, name, f"has {size:,} bytes instead of {exact[name]:,}")
+        if name == NAMES and size > most_name_bytes(header.n_columns):
+            what = f"has {size:,} bytes, which {header.n_columns:,} names do not need"
+            raise damaged(folder, name, what)
+
+
+def most_name_bytes(n_columns: int) -> int:
+    """Return the bytes that the names of so many columns may take."""
+    return (16 << 20) + 1024 * n_columns
 
 
 def _refuse_folder(folder: Path) -> None:
@@ -171,28 +201,58 @@ def _refuse_folder(folder: Path) -> None:
     raise StoreError(msg)
 
 
-def _is_sound(content: dict[str, Any]) -> bool:
-    """Whether numbers fit each other; that they are numbers, a checksum alone does not say."""
-    if set(content) != _FIELDS - {"checksum"}:
-        return False
-    if not all(type(content[name]) is int and content[name] >= 1 for name in _NUMBERS):
-        return False
+def _problem(content: dict[str, Any]) -> str | None:
+    """Return what in a header cannot be, or None; a checksum alone does not show who wrote it."""
+    if set(content) != _FIELDS or type(content["version"]) is not int or content["version"] < 1:
+        return "is not as it was written"
+    for name in _SHAPE:
+        if type(content[name]) is not int or not 1 <= content[name] <= MOST:
+            return f"holds a number of {name} that is not from 1 to {MOST:,}"
     files, parts, classes = content["files"], content["parts"], content["classes"]
-    if not isinstance(files, dict) or not isinstance(parts, list):
-        return False
-    if not set(files) <= {NAMES, LABELS, CUTS} or (classes is None) != (LABELS not in files):
-        return False
-    numbers = [*parts]
-    for entry in files.values():
-        if not isinstance(entry, list) or len(entry) != 2:
-            return False
-        numbers += entry
-    if not all(type(number) is int and number >= 0 for number in numbers):
-        return False
-    if classes is not None and not isinstance(classes, list):
-        return False
-    expected: int = -(-content["columns"] // content["columns_per_part"])
-    return len(parts) == expected
+    if not isinstance(files, dict) or not set(files) <= {NAMES, LABELS, CUTS}:
+        return "names files that are not those of a store"
+    entries = [*files.values(), parts]
+    lists = all(isinstance(entry, list) for entry in entries)
+    if not lists or not all(len(entry) == 2 for entry in files.values()):
+        return "does not hold a size and a checksum for each file"
+    numbers = [number for entry in entries for number in entry]
+    if not all(type(number) is int and 0 <= number < 1 << 63 for number in numbers):
+        return "holds sizes or checksums that are not numbers"
+    if len(parts) != -(-content["columns"] // content["columns_per_part"]):
+        return "does not hold one checksum for each part"
+    if (classes is None) != (LABELS not in files):
+        return f"does not hold both {LABELS} and its classes"
+    wrong = None if classes is None else wrong_classes(classes)
+    return None if wrong is None else f"holds {wrong}"
+
+
+def wrong_classes(classes: Any) -> str | None:
+    """Return what is wrong with the classes of a store, or None where nothing is.
+
+    They are two or more, all texts, all whole numbers, all finite numbers or all truth values,
+    different and sorted.
+    """
+    kinds = {type(label) for label in classes} if isinstance(classes, list | tuple) else set()
+    if len(kinds) != 1 or not kinds <= {str, bool, int, float}:
+        return "classes that are not all texts, all numbers or all truth values"
+    if kinds == {float} and not all(map(isfinite, classes)):
+        return "a class that is not a finite number"
+    if kinds == {int} and not all(-(1 << 63) <= label < 1 << 63 for label in classes):
+        return "a class that is a number beyond 64 bits"
+    if len(classes) < 2 or any(a >= b for a, b in pairwise(classes)):
+        return "classes that are not different and sorted"
+    return None
+
+
+def read_names(content: bytes, n_columns: int) -> tuple[str, ...] | None:
+    """Return the names of so many columns from their JSON, or None where it does not hold them."""
+    try:
+        names = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return None
+    return tuple(names) if len(names) == len(set(names)) == n_columns else None
 
 
 def damaged(folder: Path, name: str, what: str) -> StoreError:
