@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,11 @@ STOPPED = {
 
 
 def predictions(model: Any, X: Any) -> Any:
-    """Probabilities, or means and deviations of a response."""
+    """Probabilities, or means and deviations or quantiles of a response; else selected columns."""
     if hasattr(model, "predict_proba"):
         return model.predict_proba(X)
-    return np.column_stack(model.predict(X, return_std=True))
+    if not hasattr(model, "predict"):
+        return model.transform(X)
+    if "return_std" in signature(model.predict).parameters:
+        return np.column_stack(model.predict(X, return_std=True))
+    return np.column_stack([model.predict(X), model.predict_quantiles(X, [0.05, 0.95])])

@@ -9,6 +9,7 @@ import shutil
 import sys
 import warnings
 from functools import partial
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -61,14 +62,19 @@ def reads_model(path, X):
     rows = rows_for(model, X)
     if rows is None:
         return True
-    if hasattr(model, "path_"):
-        assert model.transform(rows).shape[0] == len(rows)
-        return True
     try:
         found = predictions(model, rows)
     except InputError:  # a model of tables with other columns
         return True
-    check_finite(found, model)
+    assert len(found) == len(rows)
+    if hasattr(model, "predict"):
+        check_finite(found, model)
+    if hasattr(model, "predict_proba_interval"):
+        known = signature(model.predict_proba_interval).parameters
+        few = {"n_draws": 100} if "n_draws" in known else {}
+        bounds = model.predict_proba_interval(rows[:2], **few)
+        assert np.all((bounds >= 0) & (bounds <= 1))
+        assert np.all(bounds[..., 0] <= bounds[..., 1])
     return True
 
 

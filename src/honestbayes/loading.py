@@ -68,11 +68,22 @@ def load(path: str | os.PathLike[str]) -> Any:
     raise ModelFileError(msg)
 
 
+_TABLE_MODEL = "table model"
+
+
+def loadable_kinds() -> tuple[str, ...]:
+    """Return what files call the kinds of models that can be loaded."""
+    return (*_estimators(), _TABLE_MODEL)
+
+
+def _estimators() -> dict[str, Any]:
+    return {card.kind: card.estimator for card in cards()} | SELECTORS
+
+
 def _class_of(kind: str) -> Any:
     """Return the class that reads files of a kind, or None."""
-    if kind != "table model":
-        readers = {card.kind: card.estimator for card in cards()} | SELECTORS
-        return readers.get(kind)
+    if kind != _TABLE_MODEL:
+        return _estimators().get(kind)
     try:
         return import_module("honestbayes.tables.model").TableModel
     except ImportError as error:

@@ -2,7 +2,9 @@
 
 import errno
 import gzip
+import json
 import shutil
+import zlib
 from unittest.mock import Mock
 
 import numpy as np
@@ -115,6 +117,20 @@ def test_inspect_shows_a_store_and_finds_damage(here, run):
     part.write_bytes(b"\1" + part.read_bytes()[1:])
     said = run("inspect", "store", cwd=here).refused()
     assert said.startswith("store is damaged: part-00000.bits does not have the checksum")
+
+
+def test_inspect_refuses_forged_names_in_one_line(here, run):
+    run("pack", "t.csv", "store", *OPTIONS["t.csv"], "-q", cwd=here).done()
+    header = json.loads((here / "store" / "store.json").read_bytes())
+    names = b"[" * 100_000
+    (here / "store" / "names.json").write_bytes(names)
+    header["files"]["names.json"] = [len(names), zlib.crc32(names)]
+    del header["checksum"]
+    own = zlib.crc32(json.dumps(header, sort_keys=True).encode())
+    text = json.dumps({**header, "checksum": own}, indent=1) + "\n"
+    (here / "store" / "store.json").write_text(text)
+    said = run("inspect", "store", cwd=here).refused()
+    assert "store is damaged: names.json does not hold a different text for each column" in said
 
 
 def test_what_cannot_be_packed_is_refused_in_one_line(here, run):

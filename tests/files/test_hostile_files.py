@@ -17,6 +17,7 @@ from model_files import changed, mutated, taken_apart
 
 import honestbayes
 from honestbayes import ModelFileError
+from honestbayes.loading import loadable_kinds
 from honestbayes.tables import InputError
 from honestbayes.tables.model import TableModel
 
@@ -69,6 +70,8 @@ def test_no_kind_of_model_file_is_left_out():
     public = (getattr(honestbayes, name) for name in honestbayes.__all__)
     kinds = {kind for kind in public if hasattr(kind, "save")} | {TableModel}
     assert {FITS[name].kind for name in HOSTILE} == kinds
+    names = {kind._kind for kind in kinds - {TableModel}} | {"table model"}
+    assert names == set(loadable_kinds())
 
 
 def loads_or_is_refused(path, X):
@@ -161,3 +164,67 @@ def test_a_list_or_a_number_beyond_64_bits_anywhere_is_refused(name, nasty, tmp_
 
         with pytest.raises(ModelFileError):
             honestbayes.load(changed(tmp_path / "good", tmp_path / "bad", change))
+
+
+def renamed(_document, arrays):
+    """Turn the names of the columns round, as bytes."""
+    arrays["feature_names.text"] = arrays["feature_names.text"][::-1].copy()
+
+
+def twice(_document, arrays):
+    """Give all columns the name of no letters."""
+    arrays["feature_names.text"] = arrays["feature_names.text"][:0]
+    arrays["feature_names.ends"] = 0 * arrays["feature_names.ends"]
+
+
+def scaled(name, factor):
+    """Multiply an array."""
+
+    def change(_document, arrays):
+        arrays[name] = arrays[name] * factor
+
+    return change
+
+
+def turned(name):
+    """Turn an array round."""
+
+    def change(_document, arrays):
+        arrays[name] = arrays[name][::-1].copy()
+
+    return change
+
+
+FORGED = {
+    "an average whose models know other names": ("honest", renamed, "names"),
+    "a model of columns of one name": ("plain", twice, "different name for each column"),
+    "kinds of other columns": ("mixed", turned("kinds"), "differs from the selection's"),
+    "coefficients whose squares overflow": (
+        "logistic, all",
+        scaled("part0.posterior.mean", 1e200),
+        "is not from -1e",
+    ),
+    "a covariance below zero": (
+        "discriminant, flat",
+        scaled("part0.covariance.factor", -1.0),
+        "is not a covariance",
+    ),
+    "rates of ones that are all 0": (
+        "binary, named",
+        scaled("race.prior.theta", 0.0),
+        "is not inside its cells",
+    ),
+    "scores whose squares overflow": (
+        "subsets, sampled",
+        scaled("draws.score", 1e200),
+        "is not from -1e",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "change", "complaint"), FORGED.values(), ids=FORGED)
+def test_a_forged_file_is_refused_when_it_is_loaded(name, change, complaint, tmp_path):
+    fitted(name).save(tmp_path / "good")
+    with pytest.raises(ModelFileError, match=complaint) as error:
+        honestbayes.load(changed(tmp_path / "good", tmp_path / "bad", change))
+    assert "\n" not in str(error.value)

@@ -361,6 +361,8 @@ def test_forged_names_are_refused_in_one_sentence(store, content):
     with pytest.raises(StoreError) as error:
         again.feature_names  # noqa: B018  the names are read when they are asked for
     assert str(error.value) == complaint
+    with pytest.raises(StoreError, match="does not hold a different text"):
+        again.verify()
     with pytest.raises(StoreError) as error:
         SelectiveBernoulliNB(recalibrate=None).fit(again, flags()[1])
     assert str(error.value) == complaint

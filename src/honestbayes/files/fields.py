@@ -337,6 +337,13 @@ class Texts(Field):
         return entries.texts(name) if entries.flag(f"has_{name}") else None
 
 
+def check_column_names(entries: Entries, names: tuple[str, ...] | None, n_columns: int) -> None:
+    """Refuse names of columns, where there are any, that are not one for each column."""
+    if names is not None:
+        good = len(names) == len(set(names)) == n_columns
+        entries.check(good, "feature_names", "does not hold a different name for each column")
+
+
 _LABELS: dict[str, type] = {"U": str, "O": str, "i": int, "u": int, "f": float, "b": bool}
 
 

@@ -93,6 +93,10 @@ class LearnedPrior:
         check(good, "edges", "is not increasing")
         even = theta.size > 0 and theta.size % n_cells == 0
         check(even, "theta", "is not spread evenly over the cells")
+        nodes = theta.reshape(n_cells, -1)
+        inside = (nodes >= self.edges[:-1, None]) & (nodes <= self.edges[1:, None])
+        inside &= (nodes > 0) & (nodes < 1)
+        check(np.all(inside), "theta", "is not inside its cells")
         check(self.rule.weight.size == theta.size, "theta_weights", "is not one for each theta")
         check_alpha(self.alpha, check, strictly=True)
         check(self.alpha.size >= 2, "alpha", "has fewer than two atoms")

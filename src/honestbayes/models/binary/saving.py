@@ -48,14 +48,3 @@ class SavedBinary(SavedParts):
         entries.check(not event, "correction", "is 'selection', not one of ['counts', None]")
         fit = record_from_plain(BernoulliFit, entries, known)
         return {**known, **words, "parts": (BernoulliPart(fit),), "log_prior": fit.log_prior}
-
-    @classmethod
-    def _fitted_from_plain(cls, entries: Entries) -> Known:
-        known = super()._fitted_from_plain(entries)
-        selection, names = known["selection"], known["feature_names"]
-        if names is not None and selection.kept_names is not None:
-            expected = selection.kept_names + (selection.always_kept_names or ())
-            if not known["kept_columns_only"]:
-                names = tuple(names[column] for column in selection.columns)
-            entries.check(names == expected, "feature_names", "differs from the selection's")
-        return known

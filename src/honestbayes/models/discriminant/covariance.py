@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from honestbayes.files.fields import Flag, Floats, Number
 from honestbayes.files.records import Check
@@ -23,6 +23,10 @@ from honestbayes.types import BoolArray, FloatArray, IntArray
 
 _SMALLEST = 1e-12
 """Shrinkage that is always there, so that a column that repeats another has an inverse."""
+
+
+_LARGEST = 1e3
+"""Bound of the factor in files: columns are in units of their deviation within classes."""
 
 
 def ledoit_wolf(residual: FloatArray) -> float:
@@ -62,7 +66,7 @@ class Covariance:
 
     shrinkage: Annotated[float, Number(0.0, 1.0)]
     dual: Annotated[bool, Flag()]
-    factor: Annotated[FloatArray, Floats("n_rows", "n_columns")]
+    factor: Annotated[FloatArray, Floats("n_rows", "n_columns", low=-_LARGEST, high=_LARGEST)]
 
     def check(self, check: Check) -> None:
         """Refuse a matrix that is none of a covariance."""
@@ -70,6 +74,10 @@ class Covariance:
             rows, columns = self.factor.shape
             good = rows == columns and np.allclose(self.factor, self.factor.T, atol=1e-9)
             check(good, "factor", "is not symmetric")
+        try:
+            self.solve(np.zeros((self.factor.shape[1], 1)))
+        except LinAlgError:
+            check(False, "factor", "is not a covariance")
 
     @classmethod
     def of(cls, residual: FloatArray, shrinkage: float) -> Covariance:

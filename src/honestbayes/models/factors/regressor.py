@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Known, Texts
+from honestbayes.files.fields import Known, Texts, check_column_names
 from honestbayes.files.records import record_from_plain, record_to_plain
 from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.factors.estimator import (
@@ -290,8 +290,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         fit = record_from_plain(ResponseFit, entries, {})
         width = fit.selection.n_features_in
         names = Texts().read(entries, "feature_names", {})
-        good = names is None or len(names) == width
-        entries.check(good, "feature_names", "does not name every column")
+        check_column_names(entries, names, width)
         return {"fit": fit, "feature_names": names, "width": width}
 
     @classmethod

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import ClassLabels, Field, Known, Texts
+from honestbayes.files.fields import ClassLabels, Field, Known, Texts, check_column_names
 from honestbayes.files.records import Section, record_to_plain
 from honestbayes.models.honest.candidates import OFFERS
 from honestbayes.models.honest.members import Member
@@ -121,9 +121,7 @@ class SavedAverage(SavedEstimator):
         known: Known = {"n_features_in": n_features, "n_classes": n_classes, "class_count": count}
         known["classes"] = _HEAD["classes"].read(entries, "classes", {"n_classes": n_classes})
         known["feature_names"] = _HEAD["feature_names"].read(entries, "feature_names", {})
-        names = known["feature_names"]
-        named = names is None or len(names) == n_features
-        entries.check(named, "feature_names", "does not name every column")
+        check_column_names(entries, known["feature_names"], n_features)
         known["class_weights"] = entries.finite("class_weights", (n_classes,), 0.0, 1e15)
         weighed = bool(np.all(known["class_weights"] > count)) and int(np.sum(count > 1)) >= 2
         entries.check(weighed, "class_weights", "are not those of the classes")
@@ -158,7 +156,15 @@ class SavedAverage(SavedEstimator):
         model = classes[kind]._from_plain(*section.plain())
         good = model.n_features_in_ == columns.size
         good = good and model.classes_.size == int(np.sum(known["class_count"] > 1))
+        good = good and np.unique(columns).size == columns.size
         entries.check(good, "columns", "are not those of the model")
+        own = getattr(model, "feature_names_in_", None)
+        if own is not None:
+            # Only columns that are handed on as they are keep their names.
+            as_they_are = not as_numbers or known["numbers"].is_plain
+            names = known["feature_names"] if as_they_are else None
+            named = names is not None and own.tolist() == [names[j] for j in columns.tolist()]
+            entries.check(named, "model.feature_names", "are not those of the average's columns")
         entries.finish()
         return Member(name, model, columns, as_numbers, layer, weight)
 

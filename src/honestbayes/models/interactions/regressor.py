@@ -11,7 +11,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import MOST_FEATURES, Known, Number, Texts, Whole
+from honestbayes.files.fields import (
+    MOST_FEATURES,
+    Known,
+    Number,
+    Texts,
+    Whole,
+    check_column_names,
+)
 from honestbayes.files.records import Section
 from honestbayes.models.interactions.chains import run_chains, sampling_of, warn_of_problems
 from honestbayes.models.interactions.explain import Interactions, coefficients
@@ -294,8 +301,7 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
     def _fitted_from_plain(cls, entries: Entries) -> Known:
         width = Whole(1, MOST_FEATURES).read(entries, "n_features_in", {})
         names = Texts().read(entries, "feature_names", {})
-        good = names is None or len(names) == width
-        entries.check(good, "feature_names", "does not name every column")
+        check_column_names(entries, names, width)
         codes = Section(kind=Codes).read(entries, "codes", {"n_columns": width})
         of_fit = {"n_levels": codes.n_levels, "n_predictors": 0}
         fit = Section(kind=InteractionFit).read(entries, "fit", of_fit)

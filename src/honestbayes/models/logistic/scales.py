@@ -34,6 +34,14 @@ _NEARLY = 1e-2
 _FIRST = 4
 """Where the search for the best node begins: a scale of about 1."""
 
+_LARGEST = 1e30
+"""Bound of coefficients in files: columns are in standard units, of at most 1e100, and the square
+of their sum of products has to be a number."""
+
+_SHAPE = ("n_nodes", "n_fits", "n_coefficients")
+_COEFFICIENTS = Floats(*_SHAPE, low=-_LARGEST, high=_LARGEST)
+_FACTORS = Floats(*_SHAPE, "n_coefficients", low=-_LARGEST, high=_LARGEST)
+
 Fits = Sequence[Approximation]
 """At one scale: one fit for two classes, else one of each class against the rest."""
 
@@ -64,10 +72,10 @@ class LogisticPosterior:
     scale: Annotated[FloatArray, Floats("n_nodes", low=0.0)]
     weight: Annotated[FloatArray, Weights("n_nodes")]
     log_evidence: Annotated[FloatArray, Floats("n_nodes")]
-    mean: Annotated[FloatArray, Floats("n_nodes", "n_fits", "n_coefficients")]
-    factor: Annotated[FloatArray, Floats("n_nodes", "n_fits", "n_coefficients", "n_coefficients")]
-    outside: Annotated[FloatArray, Floats("n_nodes", low=0.0)]
-    offset: Annotated[FloatArray, Floats("n_fits")]
+    mean: Annotated[FloatArray, _COEFFICIENTS]
+    factor: Annotated[FloatArray, _FACTORS]
+    outside: Annotated[FloatArray, Floats("n_nodes", low=0.0, high=_LARGEST**2)]
+    offset: Annotated[FloatArray, Floats("n_fits", low=-_LARGEST, high=_LARGEST)]
 
     def check(self, check: Check) -> None:
         """Refuse what no fit can have left."""

@@ -197,7 +197,7 @@ class NetworkFit:
         fields = {
             "drawn_arcs": Counts(*shape, high=most_arcs(k)),
             "drawn_size": Counts(*shape, high=k),
-            "drawn_score": Floats(*shape, high=1e-6),
+            "drawn_score": Floats(*shape, low=-1e100, high=1e-6),
         }
         draws = draws_from_plain(fields, entries, {})
         return cls(

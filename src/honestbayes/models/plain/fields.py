@@ -16,6 +16,7 @@ from honestbayes.files.fields import (
     Known,
     Texts,
     Whole,
+    check_column_names,
     plain_scalar,
 )
 from honestbayes.models.shared.parameter_fields import Numbers, Parameter
@@ -139,9 +140,7 @@ class KnowsTable(SavedEstimator):
         known: Known = {}
         for name, field in _TABLE.items():
             known[name] = field.read(entries, name, known)
-        names = known["feature_names"]
-        named = names is None or len(names) == known["n_features_in"]
-        entries.check(named, "feature_names", "does not name every column")
+        check_column_names(entries, known["feature_names"], known["n_features_in"])
         return known
 
     @classmethod

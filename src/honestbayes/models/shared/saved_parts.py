@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.errors import ModelFileError
 from honestbayes.files.fields import (
     CLOSE,
     MOST_CLASSES,
@@ -18,6 +19,7 @@ from honestbayes.files.fields import (
     Known,
     Number,
     Texts,
+    check_column_names,
 )
 from honestbayes.files.records import (
     MaybeSection,
@@ -38,7 +40,7 @@ from honestbayes.models.shared.parts import FittedPart
 from honestbayes.models.shared.saving import SavedEstimator, check_number
 from honestbayes.selection import Selection
 from honestbayes.sources.kinds import KINDS
-from honestbayes.types import AnyArray, BoolArray, FloatArray
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _HEAD: dict[str, Field] = {
     "classes": ClassLabels(),
@@ -105,10 +107,30 @@ class SavedParts(SavedEstimator):
             known["layer"] = _HEAD["layer"].read(entries, "layer", {})
         if known["layer"] is None:  # one slope, plugged in
             known["layer"] = Layer.plugged_in(known["slope"])
-        names = known["feature_names"]
-        named = names is None or len(names) == known["n_features_in"]
-        entries.check(named, "feature_names", "does not name every column")
+        check_column_names(entries, known["feature_names"], known["n_features_in"])
         return known
+
+    @classmethod
+    def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the model that a file describes; its parts must have kept the columns they name.
+
+        What a column is called is in the file twice: a file that moves columns from one part to
+        another would give numbers to a part of texts.
+        """
+        model = super()._from_plain(content, arrays)
+        names = model._names_of_columns()
+        for part, columns in zip(model._parts, model._kept_columns(), strict=True):
+            selection = part.selection
+            if names is not None and selection.kept_names is not None:
+                own = selection.kept_names + (selection.always_kept_names or ())
+                if own != tuple(names[column] for column in columns.tolist()):
+                    msg = "feature_names differs from the selection's"
+                    raise ModelFileError(msg)
+        return model
+
+    def _kept_columns(self) -> list[IntArray]:
+        """Return the table's columns that each part kept."""
+        raise NotImplementedError
 
     def _parts_to_plain(self) -> Plain:
         """Return the parts, each in a section, and the prior of the classes."""

@@ -86,7 +86,7 @@ class SubsetKernel:
             drawn={
                 "bits": Packed(*shape, -(-self.p // 8)),
                 "size": Counts(*shape, high=most),
-                "score": Floats(*shape),
+                "score": Floats(*shape, low=-LARGEST_SCORE, high=LARGEST_SCORE),
             },
             check=check,
         )
@@ -158,6 +158,10 @@ def starting_states(
     ]
 
 
+LARGEST_SCORE = 1e100
+"""Bound of scores in files: their variance has to be a number."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SubsetDraws:
     """Subsets that were drawn.
@@ -188,7 +192,7 @@ class SubsetDraws:
         fields: dict[str, Field] = {
             "bits": Packed(*shape, -(-p // 8)),
             "size": Counts(*shape, high=p),
-            "score": Floats(*shape),
+            "score": Floats(*shape, low=-LARGEST_SCORE, high=LARGEST_SCORE),
         }
         draws = draws_from_plain(fields, entries, {})
         sizes = np.unpackbits(draws["bits"], axis=2, count=p).sum(axis=2)
