@@ -16,7 +16,7 @@ from honestbayes.files.fields import Counts, Floats
 from honestbayes.sampling import chains
 from honestbayes.sampling.chains import Schedule, advance, start
 from honestbayes.sampling.checkpoint import fingerprint, read_checkpoint, write_checkpoint
-from honestbayes.sampling.draws import Draws, diagnose
+from honestbayes.sampling.draws import Draws, _without_rounding, diagnose
 from honestbayes.sampling.form import Form
 
 SCHEDULE = Schedule(n_warmup=7, n_samples=20, thin=3)
@@ -311,3 +311,37 @@ def test_without_a_folder_for_arviz_one_sentence_says_so(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ImportError, match=r"XDG_CACHE_HOME .* \(Permission denied\)\."):
         Draws({"x": np.zeros((1, 2))}, 1).to_arviz(["x"])
+
+
+def rounded_draws(offset, noise, seed=0):
+    """Four values in chains that agree, each wrong by rounding that differs between chains."""
+    rng = np.random.default_rng(seed)
+    exact = offset + rng.choice([0.0, 0.4, 0.9, 1.3], size=(4, 500))
+    return exact, exact + noise * np.arange(4)[:, None]
+
+
+@pytest.mark.parametrize(("offset", "noise"), [(0.0, 8e-12), (-1000.0, 1e-12), (-1e6, 1e-8)])
+@pytest.mark.parametrize("seed", range(5))
+def test_values_that_differ_by_rounding_alone_do_not_look_like_chains_that_disagree(
+    offset, noise, seed
+):
+    exact, computed = rounded_draws(offset, noise, seed)
+    found, expected = diagnose({"score": computed}), diagnose({"score": exact})
+    assert found.rhat[0] == pytest.approx(expected.rhat[0], abs=1e-9)
+    assert found.ess_bulk[0] == pytest.approx(expected.ess_bulk[0])
+    assert found.ess_tail[0] == pytest.approx(expected.ess_tail[0])
+    assert found.rhat[0] < 1.01
+
+
+def test_a_value_that_never_moved_but_for_rounding_has_an_rhat_of_1():
+    _, computed = rounded_draws(100.0, 1e-13)
+    constant = 100.0 + (computed - computed.round(6))
+    assert np.ptp(constant) > 0
+    assert diagnose({"score": constant}).rhat.tolist() == [1.0]
+
+
+def test_draws_of_a_continuous_quantity_are_judged_as_they_are():
+    draws = np.random.default_rng(0).normal(size=(4, 500)) + 1e4
+    np.testing.assert_allclose(_without_rounding(draws), draws, rtol=1e-11)
+    apart = draws + np.arange(4)[:, None]
+    assert diagnose({"x": apart}).rhat[0] > 1.2

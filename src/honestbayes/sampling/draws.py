@@ -201,6 +201,11 @@ class Diagnostics:
         return "\n".join(lines)
 
 
+_SAME_OF_SPREAD, _SAME_OF_SIZE = 1e-9, 1e-12
+"""Draws that differ by less, relative to the range of all draws or to the largest of them, are the
+same: sums of a million terms are wrong by less than the second."""
+
+
 def diagnose(values: Mapping[str, FloatArray]) -> Diagnostics:
     """Judge draws of shape (n_chains, n_draws).
 
@@ -210,8 +215,9 @@ def diagnose(values: Mapping[str, FloatArray]) -> Diagnostics:
     from arviz_stats.base import array_stats
 
     rows = []
-    for draws in values.values():
-        mean, sd = float(draws.mean()), float(draws.std(ddof=1)) if draws.size > 1 else 0.0
+    for raw in values.values():
+        mean, sd = float(raw.mean()), float(raw.std(ddof=1)) if raw.size > 1 else 0.0
+        draws = _without_rounding(raw)
         if draws.shape[1] < 4:
             rows.append((mean, sd, np.inf, np.inf, 0.0, 0.0))
         elif np.all(np.ptp(draws, axis=1) == 0):
@@ -234,6 +240,24 @@ def diagnose(values: Mapping[str, FloatArray]) -> Diagnostics:
     names = ("mean", "sd", "mcse", "rhat", "ess_bulk", "ess_tail")
     columns = np.array(rows, dtype=float).reshape(-1, len(names)).T
     return Diagnostics(name=tuple(values), **dict(zip(names, columns, strict=True)))
+
+
+def _without_rounding(draws: FloatArray) -> FloatArray:
+    """Return draws in which values that differ by rounding alone are the same value.
+
+    R-hat and the effective sample size compare ranks. Chains that reach one value by sums in
+    another order differ in its last digits, and ranks would take that for a difference of chains.
+    Values are joined, not rounded to a grid, because a value near a step of the grid would fall on
+    both sides of it.
+    """
+    if draws.size == 0 or not np.all(np.isfinite(draws)):
+        return draws
+    ordered = np.unique(draws)
+    step = max(
+        _SAME_OF_SPREAD * float(np.ptp(ordered)), _SAME_OF_SIZE * float(np.abs(ordered).max())
+    )
+    first = ordered[np.diff(ordered, prepend=-np.inf) > step]
+    return np.asarray(first[np.searchsorted(first, draws, side="right") - 1])
 
 
 def _rhat(draws: FloatArray) -> float:
