@@ -105,7 +105,7 @@ def test_arrays_with_valid_checksums_and_no_meaning_are_refused(
     [
         ("forward", ("path", "n_kept"), 99, "n_kept is not a number from 0"),
         ("forward", ("n_features_in",), 10**400, "n_features_in is not a number"),
-        ("forward", ("n_features_in",), 7, "does not name every column"),
+        ("forward", ("n_features_in",), 7, "different name for each column"),
         ("forward", ("n_classes",), 1, "n_classes is not a number"),
         ("forward", ("parameters", "patience"), 0, "patience is not a whole number"),
         ("forward", ("parameters", "held_out"), 1, "neither a share nor"),

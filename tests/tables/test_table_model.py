@@ -82,7 +82,7 @@ CORRUPTIONS = [
     (lambda c: c.update(trained_on="patients.csv"), "trained_on is not a hash"),
     (
         lambda c: c["estimator"].update(kept_columns_only=False),
-        "does not name every column|do not fit",
+        "different name for each column|do not fit|differs from the selection",
     ),
     (lambda c: c["estimator"].pop("slope"), "slope is missing"),
 ]

@@ -322,3 +322,31 @@ def test_many_columns_that_are_left_out_are_gathered_in_one_note(train: Any) -> 
     assert len(data.notes) == 9
     assert data.notes[-1].startswith("23 more columns are left out: 'e7', 'e8'")
     assert all("\n" not in note for note in data.notes)
+
+
+DAYS = [f"2020-01-{1 + i % 28:02}" for i in range(40)]
+
+
+@pytest.mark.parametrize("columns", [{"seen": DAYS}, {"seen": DAYS, "left": DAYS[::-1]}])
+def test_columns_of_dates_stop_as_they_do_in_python(train: Any, columns: Any) -> None:
+    names = ", ".join(map(repr, columns))
+    with pytest.raises(InputError, match="dates and times") as error:
+        train(text_of(**columns))
+    assert str(error.value) == (
+        f"{names}: dates and times cannot be used as they are; turn each column into a number, "
+        "such as days since a date, or leave it out with --ignore."
+    )
+    assert "x" in train(text_of(**columns), ignore=list(columns)).X.columns
+
+
+def test_a_column_of_timestamps_in_parquet_stops(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "when": pa.array(pd.date_range("2020", periods=40)),
+            "x": np.arange(40) % 7 * 1.0,
+            "y": np.arange(40) % 2,
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"^'when': dates and times cannot be used"):
+        read_training(open_table(tmp_path / "t.parquet"), target="y")

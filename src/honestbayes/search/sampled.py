@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Field, Known
 from honestbayes.files.records import Section
-from honestbayes.models.shared.parameters import selection_rule
+from honestbayes.models.shared.parameters import selection_rule, whole_number
 from honestbayes.models.subsets import (
     NoFunction,
     Score,
@@ -214,6 +214,7 @@ class SubsetSampler(TableSelector):
             raise ValueError(msg)
         if self.n_features_to_select is not None:
             given = {"n_features_to_select": self.n_features_to_select, "threshold": None}
+            whole_number(given, "n_features_to_select", 0)
             selection_rule(given, int(self.n_features_in_))
 
     def _get_support_mask(self) -> BoolArray:

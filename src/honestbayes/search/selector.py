@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -27,6 +28,7 @@ from honestbayes.search.scorers import CodedCases
 from honestbayes.sources import check_as_many, encode_labels
 from honestbayes.sources.coding import learn_coding
 from honestbayes.sources.columns import as_table
+from honestbayes.sources.frames import as_frame
 from honestbayes.sources.kinds import columns_of
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -129,10 +131,18 @@ class TableSelector(SelectorMixin, KnowsTable):
         X : table of shape (n, p)
             With the columns of training.
         """
-        if not type(X).__module__.startswith("polars"):
+        module = type(X).__module__.partition(".")[0]
+        if module not in ("pandas", "polars", "pyarrow"):
             return super().transform(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return columns_of(X, np.flatnonzero(self._get_support_mask()))
+        # scikit-learn would make an array of the frame first, which not all types of columns allow.
+        kept = np.flatnonzero(self._get_support_mask())
+        frame = as_frame(X)
+        validate_data(self, frame, reset=False, skip_check_array=True)
+        if not kept.size:
+            warnings.warn("No features were selected.", UserWarning, stacklevel=2)
+        if module == "pyarrow":
+            return X.select([str(frame.columns[column]) for column in kept.tolist()])
+        return columns_of(X, kept)
 
     # ---------------------------------------------------------------- for subclasses
 

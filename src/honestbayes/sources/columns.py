@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from honestbayes.sources.frames import frame_names, one_block
+from honestbayes.sources.frames import as_frame, frame_names, one_block
 from honestbayes.sources.source import (
     DenseSource,
     as_source,
@@ -52,8 +52,7 @@ def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
 
     Only a model that kept no feature takes a table without columns.
     """
-    if is_lazy(X):
-        X = as_source(X)
+    X = as_source(X) if is_lazy(X) else as_frame(X)
     module = type(X).__module__.partition(".")[0]
     if module in ("pandas", "polars") and not may_be_empty:
         frame_names(X, module)
@@ -78,9 +77,10 @@ def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
 
 
 def as_columns(X: Any) -> Columns:
-    """Wrap an array of numbers or texts, a sparse matrix, or a pandas or polars frame."""
+    """Wrap an array of numbers or texts, a sparse matrix, or a frame."""
     if isinstance(X, Columns):
         return X
+    X = as_frame(X)
     module = type(X).__module__.partition(".")[0]
     if module in ("pandas", "polars"):
         names = frame_names(X, module)

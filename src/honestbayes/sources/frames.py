@@ -1,7 +1,8 @@
-"""pandas and polars frames as sources: converted a slice of columns at a time."""
+"""pandas, polars and pyarrow frames as sources: converted a slice of columns at a time."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ class FrameSource:
     @staticmethod
     def _numbers(values: AnyArray, name: str) -> AnyArray:
         try:
-            if values.dtype.kind in "mM" or any(isinstance(v, str) for v in values):
+            if values.dtype.kind in "mMc" or any(isinstance(v, str) for v in values):
                 raise TypeError
             return values.astype(float)
         except (TypeError, ValueError):
@@ -82,6 +83,54 @@ class FrameSource:
                 "encode it as 0/1 or numbers, or leave it out."
             )
             raise ValueError(msg) from None
+
+
+def as_frame(X: Any) -> Any:
+    """Return a table or batch of pyarrow as a pandas frame, and anything else as it is.
+
+    Columns that were the index of a frame are its index again: they name rows.
+    """
+    if type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "num_columns"):
+        return X.to_pandas()
+    return X
+
+
+_NOT_NUMBERS = {
+    "dates or times": ("datetime", "date", "timestamp", "time", "period"),
+    "durations": ("timedelta", "duration"),
+    "intervals": ("interval",),
+    "complex numbers": ("complex",),
+}
+_FIXES = {
+    "dates or times": "turn it into a number, such as days since a date, or drop it",
+    "durations": "turn it into a number, such as days, or drop it",
+    "intervals": "turn it into a text or a number, or drop it",
+    "complex numbers": "give its real and imaginary parts as two columns, or drop it",
+}
+
+
+def _check_types(frame: Any) -> None:
+    """Refuse columns that are neither numbers nor texts by their type, naming the first."""
+    words = {dtype: _what_it_holds(dtype) for dtype in set(frame.dtypes)}
+    if not any(words.values()):
+        return
+    name, dtype = next(
+        pair for pair in zip(frame.columns, frame.dtypes, strict=True) if words[pair[1]]
+    )
+    what = words[dtype]
+    assert what is not None
+    msg = f"column {str(name)!r} holds {what} ({dtype}); {_FIXES[what]}."
+    raise ValueError(msg)
+
+
+def _what_it_holds(dtype: Any) -> str | None:
+    """Return what a column of this type holds that is neither number nor text, or None."""
+    inner = getattr(dtype, "subtype", None) if str(dtype).startswith("Sparse") else None
+    categories = getattr(dtype, "categories", None)
+    inner = getattr(categories, "dtype", inner)
+    # "timedelta" begins as "time" does.
+    word = re.split(r"[^a-z]", str(dtype if inner is None else inner).lower(), maxsplit=1)[0]
+    return next((what for what, starts in _NOT_NUMBERS.items() if word in starts), None)
 
 
 def frame_source(frame: Any, kind: str) -> Source:
@@ -109,6 +158,7 @@ def frame_names(frame: Any, kind: str) -> tuple[str, ...]:
         )
         raise ValueError(msg)
     names = check_names(frame.columns)
+    _check_types(frame)
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         msg = (
             f"Found array with {frame.shape[0]} sample(s) and {frame.shape[1]} feature(s) while a "

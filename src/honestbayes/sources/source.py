@@ -302,7 +302,7 @@ def column_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def as_source(X: Any) -> Source:
-    """Wrap a table: array-like, SciPy sparse, frame of pandas, polars or Dask, or a source."""
+    """Wrap a table: array-like, SciPy sparse, a frame of any library, or a source."""
     if isinstance(X, DenseSource | SparseSource):
         return X
     module = type(X).__module__.partition(".")[0]
@@ -319,10 +319,10 @@ def as_source(X: Any) -> Source:
         return source
     if sparse.issparse(X):
         return _sparse_source(X)
-    if module in ("pandas", "polars"):
-        from honestbayes.sources.frames import frame_source
+    if module in ("pandas", "polars", "pyarrow"):
+        from honestbayes.sources.frames import as_frame, frame_source
 
-        return frame_source(X, module)
+        return frame_source(as_frame(X), "polars" if module == "polars" else "pandas")
     values = check_array(
         X, dtype="numeric", ensure_all_finite=False, estimator="honestbayes", input_name="X"
     )

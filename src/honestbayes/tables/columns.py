@@ -23,6 +23,9 @@ from honestbayes.tables.errors import InputError, shown
 from honestbayes.tables.places import Places
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
+DATE = "date or time"
+"""Why a column of dates or times is not used."""
+
 MAX_LEVELS = 100
 """Levels of a text column, at most: a level with few cases says little."""
 
@@ -191,7 +194,7 @@ def _other_column(
     if column.null_count == len(column):
         found = Column(name, "left out", "no values")
     elif pa.types.is_temporal(kind):
-        found = Column(name, "left out", "date or time")
+        found = Column(name, "left out", DATE)
     elif is_text(column.type):
         found = _text_column(column, name, kept, decimal, places)
     else:
@@ -216,13 +219,13 @@ def _text_column(
     code, stray = _look_like_numbers(words, codes, decimal, places)
     if n_levels <= FEW_LEVELS or (kept and n_levels <= MAX_LEVELS):
         if not kept and _are_dates(words):
-            return Column(name, "left out", "date or time")
+            return Column(name, "left out", DATE)
         levels = tuple(sorted(words.to_pylist()))
         return Column(name, "binary" if n_levels == 2 else "categorical", code or stray, levels)
     if stray:
         return Column(name, "left out", stray)
     if _are_dates(words):
-        return Column(name, "left out", "date or time")
+        return Column(name, "left out", DATE)
     why = f"; {code}" if code else ""
     if n_levels > IDENTIFIER_SHARE * observed:
         reason = f"identifier-like: {n_levels:,} different values in {observed:,} rows{why}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from honestbayes.tables.checks import (
     look_at_rows,
     ordinary_flags,
 )
-from honestbayes.tables.columns import Column, classify_columns
+from honestbayes.tables.columns import DATE, Column, classify_columns
 from honestbayes.tables.decided import check_kinds, decided_column, decided_table
 from honestbayes.tables.encoding import Encoding, encoding_of
 from honestbayes.tables.errors import DoubtfulTable, InputError, listed, shown
@@ -274,7 +274,18 @@ def _columns(
     }
     for name, kind in kinds.items():
         found[name] = decided_column(table[name], name, kind)
+    _refuse_dates([column.name for column in found.values() if column.reason == DATE])
     return tuple(found[name] for name in table.column_names)
+
+
+def _refuse_dates(names: Sequence[str]) -> None:
+    """Refuse columns of dates or times, as estimators do: when something was is often telling."""
+    if names:
+        msg = (
+            f"{listed(names)}: dates and times cannot be used as they are; turn each column into a "
+            "number, such as days since a date, or leave it out with --ignore."
+        )
+        raise InputError(msg)
 
 
 def _kinds(encoding: Encoding, columns: tuple[Column, ...], values: AnyArray) -> tuple[Kind, ...]:

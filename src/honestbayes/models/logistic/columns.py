@@ -11,7 +11,7 @@ from scipy.linalg import qr
 from scipy.linalg.lapack import dpotri, dtrtrs
 from sklearn.utils.extmath import randomized_svd
 
-from honestbayes.files.fields import Flag, Floats, Maybe
+from honestbayes.files.fields import CLOSE, Flag, Floats, Maybe
 from honestbayes.files.records import Check
 from honestbayes.types import FloatArray
 
@@ -29,6 +29,9 @@ _LARGE = 200_000
 
 _FARTHEST = 1e100
 """Standardised values beyond it stay there, so that their squares are numbers."""
+
+
+_TURN = Floats("n_selected", "n_directions", low=-1.0 - CLOSE, high=1.0 + CLOSE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +57,7 @@ class Directions:
     centre: Annotated[FloatArray, Floats("n_columns")]
     unit: Annotated[FloatArray, Floats("n_columns", low=1e-300)]
     varies: Annotated[FloatArray, Floats("n_columns", low=0.0, high=1.0)]
-    turn: Annotated[FloatArray | None, Maybe(array=Floats("n_selected", "n_directions"))]
+    turn: Annotated[FloatArray | None, Maybe(array=_TURN)]
     whole: Annotated[bool, Flag()]
 
     def check(self, check: Check) -> None:

@@ -97,6 +97,8 @@ class LevelCounts:
         for j in columns:
             own = slice(self.first[j] + 1, self.first[j] + 1 + self.n_levels[j])
             seen = self.slots[own].any(axis=1) | (not self.is_open[j])
+            if not seen.any():  # all cells of training are missing
+                continue
             log_gamma = np.log(rng.standard_gamma(self.slots[own][seen] + smoothing))
             top = log_gamma.max(axis=0)
             whole = top + np.log(np.exp(log_gamma - top).sum(axis=0))
