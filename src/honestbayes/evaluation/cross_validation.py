@@ -74,8 +74,13 @@ class Evaluation:
 
         The intervals are for the average score of the models of the folds on new cases. They are
         over cases, or over groups where there are some, and wide enough for what folds share. The
-        model of all cases has seen more; in simulations its score lay inside about as often. The
         interval of the calibration slope is that of one model.
+
+        The model of all cases has seen more, and selects features once more, so its own score is
+        inside less often. In simulated tables of 100 cases and 500 features (naive Bayes, ten
+        folds), its log score was inside the 95% interval in 95% of 368 tables where all features
+        were kept, and in 91% of 436 tables where 10 were selected (standard errors 1 point); its
+        Brier score in 95% and 92%, its error rate in 98% and 95%.
         """
         return summarise(
             self.y,
