@@ -490,6 +490,11 @@ def array(name, edit):
     return change
 
 
+def other_letters(letters):
+    """Return names of columns with another letter for each g."""
+    return np.where(letters == ord("g"), ord("a"), letters).astype(letters.dtype)
+
+
 def put(position, value):
     def edit(values):
         values[position] = value
@@ -576,9 +581,10 @@ MEANINGLESS = [
     ("uniform", content("race/theta_interval", [0, "1"]), "theta_interval is not an interval"),
     ("uniform", content("race/posterior/tolerance", -1), "tolerance is -1"),
     ("named", array("feature_names.ends", lambda a: a[::-1]), "feature_names is not cut into"),
-    ("named", array("feature_names.ends", lambda a: a[1:]), "does not name every column"),
+    ("named", array("feature_names.ends", lambda a: a[1:]), "different name for each column"),
     ("named", array("feature_names.text", put(0, 255)), "feature_names is not text"),
-    ("named", array("feature_names.text", put(slice(None), 97)), "differs from the selection's"),
+    ("named", array("feature_names.text", put(slice(None), 97)), "different name for each column"),
+    ("named", array("feature_names.text", other_letters), "differs from the selection's"),
     ("named", content("parameters/always_keep", "mask"), "parameters.always_keep is missing"),
     ("kept", content("number_choice/chosen", 3), "not one of the numbers that were tried"),
     ("kept", content("has_number_choice", False), "number_choice"),
