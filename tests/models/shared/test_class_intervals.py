@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from honestbayes import (
+    HonestClassifier,
     SelectiveBernoulliNB,
     SelectiveCategoricalNB,
     SelectiveGaussianNB,
     SelectiveMixedNB,
 )
 from honestbayes.likelihood.dirichlet import TableLikelihood, draw_theta
-from honestbayes.models.shared.intervals import draw_probabilities
+from honestbayes.models.shared.intervals import _around, draw_probabilities, draws_per_class
 
 
 def draw(seed=0, n=30, p=25, n_classes=3):
@@ -157,3 +158,48 @@ def test_a_case_far_out_widens_its_own_posterior():
     found, error = mean_of_draws(model, new, 40_000)
     score = (found[:, 0] - model.predict_proba(new)[:, 1]) / error[:, 0]
     assert np.abs(score).max() < 4
+
+
+@pytest.mark.parametrize("n_classes", [3, 4, 8])
+@pytest.mark.parametrize("rates", [(0.0,), (0.0, 0.01, 0.1)])
+@pytest.mark.parametrize("given", [False, True])
+def test_draws_are_shifted_until_their_mean_is_the_target(n_classes, rates, given):
+    """Also where draws are nearly certain, and certain of another class than the target."""
+    rng = np.random.default_rng(n_classes)
+    n_rows, n_draws = 12, 60
+    log_odds = [
+        rng.normal(scale=6, size=(n_rows, n_draws, n_classes - 1))
+        + rng.normal(scale=8, size=(n_rows, 1, n_classes - 1))
+        for _ in range(n_classes)
+    ]
+    lapse = rng.choice(rates, n_draws)
+    prior = rng.dirichlet(np.full(n_classes, 5.0))
+    factor = rng.dirichlet(np.full(n_classes, 5.0)) / prior if given else np.ones(n_classes)
+    weight = rng.dirichlet(np.ones(n_classes * n_draws), n_rows)
+    target = 0.8 * rng.dirichlet(np.full(n_classes, 0.3), n_rows) + 0.2 / n_classes
+    found = _around(target, log_odds, lapse, prior, factor, weight)
+    # With lapses, which other prevalences may make larger, not every mean can be reached.
+    reachable = not given or len(rates) == 1
+    np.testing.assert_allclose(found.mean(), target, rtol=0.02, atol=0 if reachable else 0.005)
+    np.testing.assert_allclose(found.value.sum(axis=1), 1)
+
+
+def test_intervals_of_nearly_certain_rows_hold_the_probability():
+    rng = np.random.default_rng(0)
+    centre = rng.normal(scale=3, size=(4, 5))
+    y = rng.permutation(np.arange(60) % 4)
+    X = rng.normal(size=(60, 5)) + centre[y]
+    model = HonestClassifier(effort="quick").fit(X, y)
+    low, high = np.moveaxis(model.predict_proba_interval(X), 2, 0)
+    probability = model.predict_proba(X)
+    inside = (low <= probability) & (probability <= high)
+    # A mean may lie outside of quantiles of a distribution with a long tail, but not often.
+    assert inside.mean() > 0.9
+    assert probability.max(axis=1).min() > 0.6
+
+
+def test_as_many_parameters_are_drawn_for_many_classes_as_for_two():
+    assert draws_per_class(2000, 2) == 2000
+    assert draws_per_class(2000, 4) == 1000
+    assert draws_per_class(2000, 50) == 100
+    assert draws_per_class(30, 50) == 30

@@ -29,6 +29,14 @@ _MOST_SHIFTS = 30
 _CLOSE_TO_MEAN = 1e-3
 """How close to it is close enough."""
 
+_MOST_STEPS = 60
+_CLOSE_IN_LOGS = 0.01
+_LONGEST_STEP = 4.0
+"""The same for more than two classes, in logs of the probabilities."""
+
+_RESOLUTION = 1e-6
+"""No training table tells smaller probabilities apart."""
+
 _SMALLEST = 1e-12
 
 _DRAWN_CELLS = 1 << 22
@@ -67,7 +75,10 @@ class ProbabilityDraws:
         return np.asarray(np.einsum("ns,nks->nk", self.weight, self.value))
 
     def interval(self, level: float) -> FloatArray:
-        """Return the quantiles that hold ``level`` between them, shape (n, K, 2)."""
+        """Return the quantiles that hold ``level`` between them, shape (n, K, 2).
+
+        A lower bound below `_RESOLUTION` is 0, an upper one above 1 less that is 1.
+        """
         order = np.argsort(self.value, axis=2)
         value = np.take_along_axis(self.value, order, axis=2)
         weight = np.broadcast_to(self.weight[:, None], order.shape)
@@ -76,7 +87,10 @@ class ProbabilityDraws:
             np.argmax(below >= share * below[..., -1:], axis=2)
             for share in ((1 - level) / 2, (1 + level) / 2)
         ]
-        return np.asarray(np.take_along_axis(value, np.stack(ends, axis=2), axis=2))
+        bounds = np.take_along_axis(value, np.stack(ends, axis=2), axis=2)
+        bounds[..., 0][bounds[..., 0] < _RESOLUTION] = 0.0
+        bounds[..., 1][bounds[..., 1] > 1 - _RESOLUTION] = 1.0
+        return np.asarray(bounds)
 
 
 def probability_intervals(
@@ -231,8 +245,6 @@ def _around(
 ) -> ProbabilityDraws:
     """Return draws whose mean is ``target``, shape (n, C): log-odds are shifted until it is.
 
-    Newton's method for the log-odds of the mean, one class against the others at a time.
-
     Parameters
     ----------
     target : ndarray of shape (n, C)
@@ -247,20 +259,28 @@ def _around(
     weight : ndarray of shape (n, C S)
         Weights of the draws.
     """
-    n_classes = prior.size
-    own, f = (prior[1:], factor[1:]) if n_classes == 2 else (prior, factor)
-    shift = np.zeros((target.shape[0], 1, n_classes - 1))
-    wanted = np.clip(target[:, 1:] if n_classes == 2 else target, _SMALLEST, 1 - _SMALLEST)
+    lapses = np.tile(lapse, prior.size)
+    solve = _around_two if prior.size == 2 else _around_several
+    drawn = np.concatenate(log_odds, axis=1)
+    return ProbabilityDraws(solve(target, drawn, lapses, prior, factor, weight), weight)
+
+
+def _around_two(
+    target: FloatArray,
+    log_odds: FloatArray,
+    lapse: FloatArray,
+    prior: FloatArray,
+    factor: FloatArray,
+    weight: FloatArray,
+) -> FloatArray:
+    """Shift the log-odds of two classes by Newton's method for the log-odds of the mean."""
+    shift = np.zeros((target.shape[0], 1, 1))
+    wanted = np.clip(target[:, 1:], _SMALLEST, 1 - _SMALLEST)
     for taken in range(1, _MOST_SHIFTS + 1):
-        value = np.concatenate([_probabilities(each + shift) for each in log_odds], axis=2)
-        value = (1 - np.tile(lapse, n_classes)) * value + np.multiply.outer(
-            own, np.tile(lapse, n_classes)
-        )
-        scaled = value * f[:, None]
-        rest = (1 - value) * factor[0] if n_classes == 2 else 0.0
-        value = scaled / (scaled.sum(axis=1, keepdims=True) + rest)
-        draws = ProbabilityDraws(value, weight)
-        mean = np.clip(draws.mean(), _SMALLEST, 1 - _SMALLEST)
+        value = (1 - lapse) * _probabilities(log_odds + shift) + prior[1] * lapse
+        value = factor[1] * value / (factor[1] * value + factor[0] * (1 - value))
+        mean = np.einsum("ns,nks->nk", weight, value)
+        mean = np.clip(mean, _SMALLEST, 1 - _SMALLEST)
         # Each row goes its own way, so that its interval does not depend on the others.
         goes_on = np.abs(mean - wanted).max(axis=1) >= _CLOSE_TO_MEAN
         if taken >= _SHIFTS and not goes_on.any():
@@ -269,8 +289,67 @@ def _around(
         step = (logit(wanted) - logit(mean)) / np.maximum(spread / (mean * (1 - mean)), 0.2)
         if taken >= _SHIFTS:
             step[~goes_on] = 0.0
-        shift += (step if n_classes == 2 else step[:, 1:] - step[:, :1])[:, None]
-    return draws
+        shift += step[:, None]
+    return np.asarray(value)
+
+
+def _around_several(
+    target: FloatArray,
+    log_odds: FloatArray,
+    lapse: FloatArray,
+    prior: FloatArray,
+    factor: FloatArray,
+    weight: FloatArray,
+) -> FloatArray:
+    """Shift the log probabilities of several classes, each row until its mean is right.
+
+    A step adds log(target) - log(mean): the contraction of Berry, Levinsohn and Pakes (1995),
+    Econometrica 63, 841, which converges from anywhere, because the mean of a softmax is the
+    gradient of a convex function of the shift. Near the end it is slow, so Newton's step is taken
+    instead wherever the last one brought the mean closer.
+    """
+    n_classes = prior.size
+    log_scores = np.concatenate([np.zeros((*log_odds.shape[:2], 1)), log_odds], axis=2)
+    wanted = np.maximum(target, _SMALLEST)
+    result = np.empty((len(target), n_classes, log_odds.shape[1]))
+    shift, rows = np.zeros((len(target), n_classes)), np.arange(len(target))
+    before = np.full(len(target), np.inf)
+    for _ in range(_MOST_STEPS):
+        softened = softmax(log_scores[rows] + shift[rows, None], axis=2)
+        mixed = (1 - lapse)[:, None] * softened + lapse[:, None] * prior
+        value = mixed * factor
+        value /= value.sum(axis=2, keepdims=True)
+        result[rows] = np.moveaxis(value, 2, 1)
+        own = weight[rows, :, None]
+        mean = np.maximum((own * value).sum(axis=1), _SMALLEST)
+        gap = np.log(wanted[rows] / mean)
+        far = np.abs(gap).max(axis=1)
+        goes_on = far > _CLOSE_IN_LOGS
+        if not goes_on.any():
+            break
+        step = np.clip(gap, -_LONGEST_STEP, _LONGEST_STEP)
+        # How the mean answers a shift: sum of w (1 - e) dv/du du/ds, with u = (1 - e) s + e prior
+        # and v = u f / sum(u f); without lapses sum of w (diag(v) - v v').
+        ratio = value * softened / mixed
+        moving = own * (1 - lapse)[:, None]
+        answer = np.einsum(
+            "nsa,nsb->nab", moving * (value * ratio.sum(axis=2, keepdims=True) - ratio), softened
+        )
+        answer -= np.einsum("nsa,nsb->nab", moving * value, ratio)
+        answer[:, np.arange(n_classes), np.arange(n_classes)] += (moving * ratio).sum(axis=1)
+        # Shifting all classes alike changes nothing: that direction is filled in.
+        scale = np.trace(answer, axis1=1, axis2=2)[:, None, None] / n_classes
+        filled = answer + np.maximum(scale, 1e-300) / n_classes
+        filled[:, np.arange(n_classes), np.arange(n_classes)] += 1e-9 * np.maximum(
+            scale[:, 0], 1e-300
+        )
+        direct = np.linalg.solve(filled, (wanted[rows] - mean)[..., None])[..., 0]
+        good = (far < before[rows]) & (np.abs(direct).max(axis=1) < _LONGEST_STEP)
+        step[good] = direct[good]
+        before[rows] = far
+        shift[rows] += np.where(goes_on[:, None], step, 0.0)
+        rows = rows[goes_on]
+    return result
 
 
 def _weights(target: FloatArray, log_weight: FloatArray) -> FloatArray:
