@@ -18,6 +18,7 @@ from scipy.special import expit, logit, softmax
 
 from honestbayes.models.shared.layer import Layer
 from honestbayes.models.shared.parts import DrawnPart
+from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray, IntArray
 
 SEED = 2008
@@ -29,10 +30,12 @@ _MOST_SHIFTS = 30
 _CLOSE_TO_MEAN = 1e-3
 """How close to it is close enough."""
 
-_MOST_STEPS = 60
-_CLOSE_IN_LOGS = 0.01
+_MOST_STEPS = 40
 _LONGEST_STEP = 4.0
-"""The same for more than two classes, in logs of the probabilities."""
+_CLOSE_TO_TARGET = 0.01
+_SMALL = 1e-3
+"""The same for more than two classes: steps, the longest one in logs of probabilities, and how far
+from it a mean may be, as a share of the probability and this much more."""
 
 _RESOLUTION = 1e-6
 """No training table tells smaller probabilities apart."""
@@ -293,6 +296,7 @@ def _around_two(
     return np.asarray(value)
 
 
+@one_blas_thread()
 def _around_several(
     target: FloatArray,
     log_odds: FloatArray,
@@ -323,8 +327,8 @@ def _around_several(
         own = weight[rows, :, None]
         mean = np.maximum((own * value).sum(axis=1), _SMALLEST)
         gap = np.log(wanted[rows] / mean)
-        far = np.abs(gap).max(axis=1)
-        goes_on = far > _CLOSE_IN_LOGS
+        far = (np.abs(mean - wanted[rows]) / (wanted[rows] + _SMALL)).max(axis=1)
+        goes_on = far > _CLOSE_TO_TARGET
         if not goes_on.any():
             break
         step = np.clip(gap, -_LONGEST_STEP, _LONGEST_STEP)
@@ -332,10 +336,9 @@ def _around_several(
         # and v = u f / sum(u f); without lapses sum of w (diag(v) - v v').
         ratio = value * softened / mixed
         moving = own * (1 - lapse)[:, None]
-        answer = np.einsum(
-            "nsa,nsb->nab", moving * (value * ratio.sum(axis=2, keepdims=True) - ratio), softened
-        )
-        answer -= np.einsum("nsa,nsb->nab", moving * value, ratio)
+        pulled = moving * (value * ratio.sum(axis=2, keepdims=True) - ratio)
+        answer = np.matmul(np.moveaxis(pulled, 2, 1), softened)
+        answer -= np.matmul(np.moveaxis(moving * value, 2, 1), ratio)
         answer[:, np.arange(n_classes), np.arange(n_classes)] += (moving * ratio).sum(axis=1)
         # Shifting all classes alike changes nothing: that direction is filled in.
         scale = np.trace(answer, axis1=1, axis2=2)[:, None, None] / n_classes
