@@ -41,7 +41,11 @@ class SavedBinary(SavedParts):
         selection = Section(kind=Selection).read(entries, "selection", {})
         two = len(selection.class_counts) == 2
         entries.check(two, "class_counts", "are not those of two classes")
-        known |= {"selection": selection, "n_columns": len(selection.columns)}
+        known |= {
+            "selection": selection,
+            "n_columns": len(selection.columns),
+            "n_features_in": selection.n_features_in,
+        }
         words = values_from_plain(cls._fitted_choices, entries, known)
         known["learned"] = words["feature_prior_"] == "learned"
         event = known["learned"] and words["correction_"] == "selection"

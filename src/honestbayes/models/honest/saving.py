@@ -161,9 +161,10 @@ class SavedAverage(SavedEstimator):
         own = getattr(model, "feature_names_in_", None)
         if own is not None:
             # Only columns that are handed on as they are keep their names.
-            as_they_are = not as_numbers or known["numbers"].is_plain
+            as_they_are = not as_numbers or not numbers.levels.values
             names = known["feature_names"] if as_they_are else None
-            named = names is not None and own.tolist() == [names[j] for j in columns.tolist()]
+            places = numbers.varying()[columns].tolist()
+            named = names is not None and own.tolist() == [names[j] for j in places]
             entries.check(named, "model.feature_names", "are not those of the average's columns")
         entries.finish()
         return Member(name, model, columns, as_numbers, layer, weight)
