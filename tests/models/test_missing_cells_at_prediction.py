@@ -17,7 +17,7 @@ from honestbayes import (
     SelectiveMixedNB,
     SelectiveMixture,
 )
-from honestbayes.models.discriminant.covariance import Covariance
+from honestbayes.models.shared.covariance import Covariance
 
 N = 90
 CHAINS = {"n_chains": 1, "n_samples": 20, "random_state": 0}

@@ -180,7 +180,8 @@ def results(name, X):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "No features were selected")
             kept = model.transform(X)
-        assert type(kept) is type(X)
+        # As scikit-learn's own selectors: an array from pandas, unless set_output says otherwise.
+        assert type(kept) is (np.ndarray if isinstance(X, pd.DataFrame) else type(X))
         return [model.get_support().astype(float)]
     found = [model.predict(X)]
     if hasattr(model, "predict_proba"):

@@ -15,6 +15,7 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
     check_cv,
 )
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.files.entries import Entries, Plain, nested
@@ -142,7 +143,11 @@ class TableSelector(SelectorMixin, KnowsTable):
             warnings.warn("No features were selected.", UserWarning, stacklevel=2)
         if module == "pyarrow":
             return X.select([str(frame.columns[column]) for column in kept.tolist()])
-        return columns_of(X, kept)
+        part = columns_of(X, kept)
+        as_array = (
+            module == "pandas" and _get_output_config("transform", self)["dense"] == "default"
+        )
+        return part.to_numpy() if as_array else part
 
     # ---------------------------------------------------------------- for subclasses
 

@@ -8,7 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import honestbayes
 from honestbayes import SelectiveDiscriminant, SelectiveGaussianNB
-from honestbayes.models.discriminant.covariance import ledoit_wolf
+from honestbayes.models.shared.covariance import ledoit_wolf
 
 PLAIN = {"recalibrate": None, "feature_prior": "flat", "normal_scores": False}
 

@@ -12,17 +12,17 @@ from all columns of the table, so that the luck of selection is in the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
 from honestbayes.files.fields import Floats
 from honestbayes.files.records import GIVEN, Check
-from honestbayes.models.discriminant.covariance import Covariance, ledoit_wolf
 from honestbayes.models.discriminant.settings import DiscriminantSettings
 from honestbayes.models.real.blocks import GaussianBlock, RatioPosterior
 from honestbayes.models.real.explain import correlation_with
 from honestbayes.models.real.fit import fit_kept
+from honestbayes.models.shared.covariance import Covariance, ledoit_wolf, patterns_of
 from honestbayes.models.shared.numeric import Screened
 from honestbayes.screening.moments import Moments
 from honestbayes.selection import Selection
@@ -115,16 +115,6 @@ class DiscriminantFit:
         if not missing.any():
             return self.mean, self.covariance
         return self.mean[:, ~missing], self.covariance.without(missing)
-
-
-def patterns_of(missing: BoolArray) -> list[tuple[Any, BoolArray]]:
-    """Return the rows that miss the same columns, with these; rows that miss all are left out."""
-    if not missing.any():
-        return [(np.arange(len(missing)), missing[0])] if missing.size else []
-    found, which = np.unique(missing, axis=0, return_inverse=True)
-    which = np.ravel(which)
-    rows = ((np.flatnonzero(which == place), pattern) for place, pattern in enumerate(found))
-    return [(own, pattern) for own, pattern in rows if not pattern.all()]
 
 
 @one_blas_thread()

@@ -10,10 +10,9 @@ from scipy.special import log_expit, ndtri
 
 from honestbayes.files.fields import CLOSE, Floats, Known, LogProbabilities
 from honestbayes.files.records import GIVEN, Check
-from honestbayes.models.discriminant.covariance import Covariance, ledoit_wolf
-from honestbayes.models.discriminant.fit import patterns_of
 from honestbayes.models.logistic.columns import Directions
 from honestbayes.models.logistic.scales import LogisticPosterior, fit_scales
+from honestbayes.models.shared.covariance import Covariance, ledoit_wolf, patterns_of
 from honestbayes.models.shared.intervals import systematic
 from honestbayes.models.shared.numeric import NumericTraining, Screened, numeric_values
 from honestbayes.models.shared.parts import Describe, FittedPart

@@ -12,7 +12,7 @@ Where k exceeds n nothing of the size k x k is ever formed: by Woodbury's identi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -146,3 +146,13 @@ class Covariance:
         mean = towards_missing(solved[:, : len(observed)], there).T
         explained = np.einsum("oq,oq->q", with_sums, solved[:, len(observed) :])
         return mean, np.maximum(variance - explained, 0.0)
+
+
+def patterns_of(missing: BoolArray) -> list[tuple[Any, BoolArray]]:
+    """Return the rows that miss the same columns, with these; rows that miss all are left out."""
+    if not missing.any():
+        return [(np.arange(len(missing)), missing[0])] if missing.size else []
+    found, which = np.unique(missing, axis=0, return_inverse=True)
+    which = np.ravel(which)
+    rows = ((np.flatnonzero(which == place), pattern) for place, pattern in enumerate(found))
+    return [(own, pattern) for own, pattern in rows if not pattern.all()]
