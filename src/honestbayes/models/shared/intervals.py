@@ -34,8 +34,11 @@ _MOST_STEPS = 40
 _LONGEST_STEP = 4.0
 _CLOSE_TO_TARGET = 0.01
 _SMALL = 1e-3
-"""The same for more than two classes: steps, the longest one in logs of probabilities, and how far
-from it a mean may be, as a share of the probability and this much more."""
+"""The same for more than two classes: steps, the longest one in logs of probabilities, and how
+close is close enough, as a share of the probability and this much more."""
+
+_LEAST_TILTED = 50.0
+"""Effective draws that are left by other weights."""
 
 _RESOLUTION = 1e-6
 """No training table tells smaller probabilities apart."""
@@ -190,12 +193,15 @@ def intervals_of_mixture(
     n_draws: int,
     level: float,
 ) -> FloatArray:
-    """Return lower and upper bounds, shape (n, K, 2), of what several models say.
+    """Return lower and upper bounds, shape (n, K, 2), of a pool of models.
+
+    The errors of the models go together: they saw the same cases. So a draw of the pool is a draw
+    of one model, chosen by its weight.
 
     Parameters
     ----------
     draws : callable
-        Given some rows, the weight of each model and its draws of their probabilities.
+        Given some rows, the share of each model in the weights and its draws of probabilities.
     target : ndarray of shape (n, C)
         What the mean is to be.
     prior : ndarray of shape (C,)
@@ -224,6 +230,8 @@ def intervals_of_mixture(
                 weights[label].append(parts[label])
         log_odds = [np.concatenate(each, axis=1) for each in by_label]
         weight = np.concatenate([np.concatenate(each, axis=1) for each in weights], axis=1)
+        if n_classes > 2:
+            weight = _tilted(np.concatenate(log_odds, axis=1), factor, weight, target[rows])
         no_lapses = np.zeros(log_odds[0].shape[1])
         around = _around(target[rows], log_odds, no_lapses, prior, factor, weight)
         result.append(around.interval(level))
@@ -327,8 +335,9 @@ def _around_several(
         own = weight[rows, :, None]
         mean = np.maximum((own * value).sum(axis=1), _SMALLEST)
         gap = np.log(wanted[rows] / mean)
-        far = (np.abs(mean - wanted[rows]) / (wanted[rows] + _SMALL)).max(axis=1)
-        goes_on = far > _CLOSE_TO_TARGET
+        close = np.minimum(_CLOSE_TO_TARGET * (wanted[rows] + _SMALL), _CLOSE_TO_MEAN)
+        far = (np.abs(mean - wanted[rows]) / close).max(axis=1)
+        goes_on = far > 1
         if not goes_on.any():
             break
         step = np.clip(gap, -_LONGEST_STEP, _LONGEST_STEP)
@@ -353,6 +362,43 @@ def _around_several(
         shift[rows] += np.where(goes_on[:, None], step, 0.0)
         rows = rows[goes_on]
     return result
+
+
+@one_blas_thread()
+def _tilted(
+    log_odds: FloatArray, factor: FloatArray, weight: FloatArray, target: FloatArray
+) -> FloatArray:
+    """Return weights of the draws, shape (n, D), with which their mean is the target, if possible.
+
+    Of all such weights those nearest to the given ones (in relative entropy): w exp(l' p), with l
+    found by Newton's method on a convex function. The mean of draws that are nearly all 0 hangs on
+    a few large ones, which lose or gain weight; shifting all draws to the same end would move the
+    others by many powers of ten, away from the truth.
+    """
+    n_classes = factor.size
+    scores = np.concatenate([np.zeros((*log_odds.shape[:2], 1)), log_odds], axis=2)
+    value = softmax(scores + np.log(factor), axis=2)[..., 1:]
+    wanted, identity = target[:, 1:], np.eye(n_classes - 1)
+    slope = np.zeros((len(target), n_classes - 1))
+    with np.errstate(divide="ignore"):
+        log_weight = np.log(weight)
+    best, nearest = weight, np.full(len(target), np.inf)
+    for _ in range(_MOST_STEPS):
+        tilted = softmax(log_weight + np.einsum("nsc,nc->ns", value, slope), axis=1)
+        apart = value - wanted[:, None]
+        gap = np.einsum("ns,nsc->nc", tilted, apart)
+        far = np.abs(gap).max(axis=1)
+        enough = 1 / np.square(tilted).sum(axis=1) >= _LEAST_TILTED
+        better = enough & (far < nearest)
+        best = np.where(better[:, None], tilted, best)
+        nearest = np.where(better, far, nearest)
+        centred = apart - gap[:, None]
+        spread = np.matmul(np.moveaxis(tilted[..., None] * centred, 2, 1), centred)
+        step = np.linalg.solve(spread + 1e-12 * identity, -gap[..., None])[..., 0]
+        # No draw's weight changes by more than a factor e^4 in a step: the range of p is 1.
+        length = np.abs(step).max(axis=1, keepdims=True)
+        slope += step * np.minimum(1.0, _LONGEST_STEP / np.maximum(length, 1e-300))
+    return best
 
 
 def _weights(target: FloatArray, log_weight: FloatArray) -> FloatArray:
