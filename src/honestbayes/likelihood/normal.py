@@ -225,7 +225,8 @@ def learn_ratios(
         np.ones(len(table), dtype=np.int64),
         heavy_tailed(ratio, COMMON_SCALE)[::-1],
     )
-    return ratio, learnt.weights[::-1]
+    # Contiguous, as a loaded model's are: logarithms of a reversed view may differ in the last bit.
+    return ratio, np.ascontiguousarray(learnt.weights[::-1])
 
 
 def heavy_tailed(ratio: FloatArray, scale: float) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from honestbayes.screening.accumulation import accumulate
 from honestbayes.screening.counting import count_packed
-from honestbayes.sources.binarization import check_finite
+from honestbayes.sources.binarization import check_finite, check_range
 from honestbayes.sources.columns import as_columns
 from honestbayes.sources.kinds import Kind, kinds_of_columns, named_kinds
 from honestbayes.sources.packed import PackedColumns
@@ -59,15 +59,19 @@ def kinds_of_source(source: Source, given: Any = None) -> tuple[Kind, ...]:
 def kinds_and_missing_cells(source: Source) -> tuple[tuple[Kind, ...], bool]:
     """Return the kind of each column of numbers, and whether any cell is missing."""
     found = accumulate(source, lambda _rows, _columns: _values_of)
+    describe = DescribeColumns(source.feature_names)
     infinite = np.flatnonzero((found.low == -np.inf) | (found.high == np.inf))
     if infinite.size:
         first = int(infinite[0])
-        describe = DescribeColumns(source.feature_names)
         check_finite(source.take(infinite[:1]), lambda _: describe(first))
     kinds: list[Kind] = [
         "constant" if single else "binary" if two else "real"
         for single, two in zip((~(found.low < found.high)).tolist(), found.flags, strict=True)
     ]
+    # The names of columns are right here; later they may be those of some columns only.
+    real = np.array(kinds) == "real"
+    low, high = np.where(real, found.low, 0), np.where(real, found.high, 0)
+    check_range(low, high, source.shape[0], describe)
     return tuple(kinds), found.missing
 
 
@@ -85,6 +89,7 @@ def _kinds_of_sparse(X: Any) -> list[Kind]:
         high[some] = np.fmax.reduceat(data, matrix.indptr[some])
     partly = stored < X.shape[0]
     low, high = np.where(partly, np.fmin(low, 0), low), np.where(partly, np.fmax(high, 0), high)
+    check_range(low, high, X.shape[0], DescribeColumns(None))
     return [kind if varies else "constant" for varies in (low < high).tolist()]
 
 

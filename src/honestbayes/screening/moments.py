@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +18,12 @@ from honestbayes.screening.joining import (
     join_names,
     join_observed,
 )
-from honestbayes.sources.binarization import check_finite, is_zero_one
+from honestbayes.sources.binarization import (
+    SMALLEST_SPREAD,
+    check_finite,
+    check_spread,
+    is_zero_one,
+)
 from honestbayes.sources.packed import PackedColumns
 from honestbayes.sources.source import DescribeColumns, Source, dense
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -30,7 +34,7 @@ MOST_CODES = 256
 ROUNDING = 1e-24
 """Relative sums of squares per case up to which a column is constant but for rounding."""
 
-_SMALLEST = 1e-303
+_SMALLEST = SMALLEST_SPREAD**2
 """Sums of squares below this have lost their digits."""
 
 
@@ -287,6 +291,9 @@ def moments_of_values(
         Names its columns in error messages.
     """
     if hasattr(values, "indptr") and np.isfinite(values.data).all():
+        tiny = (values.data != 0) & (np.abs(values.data) < SMALLEST_SPREAD)
+        if tiny.any():
+            check_spread(dense(values), describe, describe.first, large=False)
         return _moments_of_sparse(values, labels, classes)
     if len(classes) <= MOST_CODES and are_flags(values):
         return _moments_of_flags(values, labels, classes)
@@ -302,7 +309,7 @@ def moments_of_values(
         if not np.isfinite(found[1]).all():
             check_finite(values, describe, first_row, describe.first)
         if (found[2] < _SMALLEST).any():
-            _check_small(values[labels == label], found[2], describe, describe.first)
+            check_spread(values, describe, describe.first, large=False)
         observed[label], mean[label], squares, rest[label] = found
         within += squares
     complete = bool(np.all(observed == counts[:, None]))
@@ -347,9 +354,13 @@ def _moments_of_sparse(values: Any, labels: IntArray, classes: AnyArray) -> Mome
     present = np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape)
     sums = np.bincount(place, value, shape[0] * shape[1]).reshape(shape)
     mean = sums / np.maximum(counts, 1)[:, None]
-    with np.errstate(over="ignore"):  # refused by `check_squares`
+    with np.errstate(over="ignore", invalid="ignore"):  # refused by `check_squares`
         around = np.bincount(column, (value - mean[row, column]) ** 2, shape[1])
         within = around + ((counts[:, None] - present) * mean**2).sum(axis=0)
+    full = (present.sum(axis=0) == len(labels)) & np.isfinite(mean).all(axis=0)
+    for j in np.flatnonzero(full & ~np.isfinite(within)).tolist():
+        if np.ptp(value[column == j] / 2) == 0:  # a constant, and the rounding of its mean
+            within[j] = 0.0
     return Moments(
         classes=classes,
         class_counts=tuple(counts.tolist()),
@@ -358,24 +369,6 @@ def _moments_of_sparse(values: Any, labels: IntArray, classes: AnyArray) -> Mome
         within=within,
         rest=np.zeros_like(mean),
     )
-
-
-def _check_small(
-    rows: AnyArray, squares: FloatArray, describe: Callable[[int], str], first: int
-) -> None:
-    """Refuse columns that vary by so little that their squares vanish."""
-    small = np.flatnonzero(squares < _SMALLEST)
-    few = np.asarray(rows[:, small], dtype=float)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value
-        varies = np.nanmax(few, axis=0) > np.nanmin(few, axis=0)
-    if varies.any():
-        column = int(small[np.argmax(varies)])
-        msg = (
-            f"{describe(first + column)} holds numbers too small to be squared: give it in a "
-            "smaller unit."
-        )
-        raise ValueError(msg)
 
 
 def _moments_of_rows(
@@ -390,7 +383,8 @@ def _moments_of_rows(
     """
     cases: IntArray | int = len(rows)
     missing: BoolArray | None = None
-    with np.errstate(invalid="ignore"):  # infinity is refused by the caller
+    # Infinity is refused by the caller, squares that overflow by `check_squares`.
+    with np.errstate(invalid="ignore", over="ignore"):
         mean = rows.mean(axis=0)
         if np.isnan(mean).any():
             missing = np.isnan(rows)
@@ -401,4 +395,10 @@ def _moments_of_rows(
         if missing is not None:
             np.copyto(rows, 0.0, where=missing)
         squares = np.einsum("ij,ij->j", rows, rows)
+        for j in np.flatnonzero(~np.isfinite(squares)).tolist():
+            seen = rows[:, j] if missing is None else rows[~missing[:, j], j]
+            if np.isfinite(mean[j]) and np.all(
+                seen == seen[:1]
+            ):  # a constant, and the rounding of its mean
+                squares[j] = 0.0
         return cases, mean, squares, rows.sum(axis=0) / np.maximum(cases, 1)

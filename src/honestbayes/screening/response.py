@@ -61,7 +61,7 @@ class ResponseMoments:
     def square(self) -> FloatArray:
         """Sum of squares of each feature around its mean; infinite where it is too large."""
         with np.errstate(over="ignore"):
-            return np.asarray(self.squares * _unit(self.largest) ** 2)
+            return np.asarray((np.sqrt(self.squares) * _unit(self.largest)) ** 2)
 
     def merge_rows(self, other: ResponseMoments) -> ResponseMoments:
         """Return the moments of both sets of rows, which must not share any.

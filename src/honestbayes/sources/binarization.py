@@ -23,6 +23,9 @@ _SPARSE_CELLS = 1 << 19
 _SORTED_CELLS = 1 << 16
 """Cells that are copied and sorted at a time to find medians: what a cache holds."""
 
+SMALLEST_SPREAD = 1e-151
+"""Columns that spread less have squared deviations without digits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Binarization:
@@ -136,6 +139,42 @@ def check_finite(
             f"(inf) in row {first_row + row}; replace it, or use NaN for a missing value."
         )
         raise ValueError(msg)
+
+
+def check_spread(
+    values: AnyArray, describe: Any, first_column: int = 0, *, large: bool = True
+) -> None:
+    """Refuse columns of finite numbers whose squared deviations vanish or overflow.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p)
+        Cells; NaN is missing.
+    describe : callable
+        Names a column, by its position, in an error message.
+    first_column : int
+        Position of the first column.
+    large : bool
+        Whether columns that spread too far are refused too.
+    """
+    cells = np.asarray(values, dtype=float)
+    present = ~np.isnan(cells)
+    low = np.min(cells, axis=0, where=present, initial=np.inf)
+    high = np.max(cells, axis=0, where=present, initial=-np.inf)
+    check_range(low, high, len(cells) if large else 0, lambda j: describe(first_column + j))
+
+
+def check_range(low: AnyArray, high: AnyArray, n_rows: int, describe: Any) -> None:
+    """Refuse columns as `check_spread` does, by their smallest and largest values, shape (p,)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = np.where(high > low, np.subtract(high, low, dtype=float), 0.0)
+        too_large = ~np.isfinite(n_rows * spread**2) & (n_rows > 0)
+    too_small = (spread > 0) & (spread < SMALLEST_SPREAD)
+    for wrong, size, unit in ((too_large, "large", "larger"), (too_small, "small", "smaller")):
+        if wrong.any():
+            name = describe(int(np.argmax(wrong)))
+            msg = f"{name} holds numbers too {size} to be squared: give it in a {unit} unit."
+            raise ValueError(msg)
 
 
 def learn_binarization(source: Source, option: BinarizeOption, describe: Any) -> Binarization:

@@ -12,6 +12,7 @@ from scipy import sparse
 from honestbayes.sources.frames import as_frame, frame_names, one_block
 from honestbayes.sources.source import (
     DenseSource,
+    as_array,
     as_source,
     check_structure,
     dense_values,
@@ -56,7 +57,7 @@ def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
     module = type(X).__module__.partition(".")[0]
     if module in ("pandas", "polars") and not may_be_empty:
         frame_names(X, module)
-    table = X if hasattr(X, "shape") else np.asarray(X)
+    table = X if hasattr(X, "shape") else as_array(X)
     shape = tuple(table.shape)
     if len(shape) != 2:
         msg = (
@@ -99,7 +100,7 @@ def as_columns(X: Any) -> Columns:
             lambda j: str(columns[:, j].dtype).lower().startswith(("categor", "enum")),
         )
     if not sparse.issparse(X) and not hasattr(X, "blocks"):
-        values = np.asarray(X)
+        values = as_array(X)
         if values.dtype.kind in "OUS" and values.ndim == 2 and min(values.shape) > 0:
             return Columns(values.shape[0], values.shape[1], None, lambda j: values[:, j])
     source = as_source(X)
@@ -121,7 +122,7 @@ def _frame_column(column: Any, module: str) -> AnyArray:
         return values
     if numeric or kind.startswith("decimal"):
         return np.asarray(column.cast(float).to_numpy(), dtype=float)
-    if not kind.startswith(("str", "utf8", "categorical", "enum", "null")):
+    if not kind.startswith(("string", "utf8", "categorical", "enum", "null")):
         msg = f"column {column.name!r} has dtype {column.dtype}; give texts or numbers."
         raise ValueError(msg)
     return np.array(column.cast(str).to_list(), dtype=object)

@@ -100,12 +100,14 @@ _NOT_NUMBERS = {
     "durations": ("timedelta", "duration"),
     "intervals": ("interval",),
     "complex numbers": ("complex",),
+    "several values in each cell": ("list", "array", "struct"),
 }
 _FIXES = {
     "dates or times": "turn it into a number, such as days since a date, or drop it",
     "durations": "turn it into a number, such as days, or drop it",
     "intervals": "turn it into a text or a number, or drop it",
     "complex numbers": "give its real and imaginary parts as two columns, or drop it",
+    "several values in each cell": "give each value a column of its own, or drop it",
 }
 
 

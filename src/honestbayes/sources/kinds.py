@@ -11,7 +11,7 @@ import numpy as np
 
 from honestbayes.files.fields import Array
 from honestbayes.files.records import Check
-from honestbayes.sources.binarization import check_finite
+from honestbayes.sources.binarization import check_finite, check_spread
 from honestbayes.sources.columns import (
     Columns,
     as_columns,
@@ -47,7 +47,12 @@ def find_kinds(X: Any, given: Any = None) -> tuple[Kind, ...]:
     given : mapping or sequence, optional
         Kinds that the user has named: for some columns by name or index, or for all in order.
     """
-    return kinds_of_columns(as_columns(X), given)
+    columns = as_columns(X)
+    kinds = kinds_of_columns(columns, given)
+    if hasattr(X, "indptr") and columns.numbers is not None:
+        # Binary columns of sparse tables are screened as they are, not as 0 and 1.
+        check_spread(columns.numbers, columns.name)
+    return kinds
 
 
 def kinds_of_columns(
@@ -101,7 +106,11 @@ def _kind(columns: Columns, position: int, constant: bool) -> Kind:
         return "constant"
     if category and n_values > 2:
         return "categorical"
-    return "binary" if n_values <= 2 else "real"
+    if n_values <= 2:
+        return "binary"
+    if constant:  # else it is cut into bins, and never squared
+        check_spread(values[:, None], lambda _: name)
+    return "real"
 
 
 def named_kinds(given: Any, names: tuple[str, ...] | None, n_columns: int) -> dict[int, Kind]:
@@ -204,7 +213,9 @@ class TwoValues:
         columns = as_columns(X)
         if columns.numbers is not None:
             values = columns.numbers[:, coded]
-            if _are_zero_one(values):
+            # Of 1 and 2, some rows may hold only 1, which is the smaller one and not a 1.
+            are_zero_one = bool(np.all((self.low[coded] == 0) & (self.high[coded] == 1)))
+            if are_zero_one and _are_zero_one(values):
                 return X
             values = values.astype(float)
         else:

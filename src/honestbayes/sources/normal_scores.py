@@ -81,7 +81,8 @@ class NormalScores:
     def check(self, check: Check) -> None:
         """Refuse what no column can have taught."""
         check(self.value.shape[0] >= 1, "value", "is empty")
-        check(np.all(np.diff(self.value, axis=0) >= 0), "value", "does not ascend")
+        # Not by differences, which overflow between the largest numbers.
+        check(np.all(self.value[1:] >= self.value[:-1]), "value", "does not ascend")
         check(np.all(np.diff(self.score, axis=0) >= 0), "score", "does not ascend")
 
     @classmethod
@@ -113,7 +114,7 @@ class NormalScores:
             result = np.empty(x.shape)
             for j in range(k):  # of equal knots, the last one below a value counts
                 result[:, j] = np.interp(x[:, j], self.value[:, j], self.score[:, j])
-            return result
+            return np.clip(result, self.score[0], self.score[-1])
         # The same, bit for bit, for many columns at once.
         below = np.zeros(x.shape, dtype=np.int64)
         for knot in self.value:
@@ -122,11 +123,14 @@ class NormalScores:
         high = np.clip(below, 0, n_knots - 1)
         column = np.arange(k)
         x0, y0 = self.value[low, column], self.score[low, column]
-        apart = self.value[high, column] - x0
         rise = self.score[high, column] - y0
-        inside = (low < high) & (below > 0)
-        slope = np.where(inside, rise / np.where(apart > 0, apart, 1.0), 0.0)
-        score = np.where(inside, slope * (x - x0) + y0, y0)
+        inside = (low < high) & (below > 0) & (x > x0)
+        # Distances of the largest numbers overflow, slopes between the smallest do.
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = self.value[high, column] - x0
+            slope = np.where(inside, rise / np.where(apart > 0, apart, 1.0), 0.0)
+            score = np.where(inside, slope * (x - x0) + y0, y0)
+        score = np.clip(score, self.score[0], self.score[-1])
         return np.where(np.isnan(x), np.nan, score)
 
     def invert(self, scores: FloatArray) -> FloatArray:

@@ -323,6 +323,10 @@ def as_source(X: Any) -> Source:
         from honestbayes.sources.frames import as_frame, frame_source
 
         return frame_source(as_frame(X), "polars" if module == "polars" else "pandas")
+    X = as_array(X)
+    if X.dtype.kind in "OUS" and X.ndim == 2 and X.size:
+        columns = [numbers_of(X[:, j], f"column {j}") for j in range(X.shape[1])]
+        return DenseSource(np.column_stack(columns))
     values = check_array(
         X, dtype="numeric", ensure_all_finite=False, estimator="honestbayes", input_name="X"
     )
@@ -330,6 +334,60 @@ def as_source(X: Any) -> Source:
         msg = f"X has dtype {values.dtype}; give integers, booleans or floats."
         raise ValueError(msg)
     return DenseSource(values)
+
+
+def as_array(X: Any) -> Any:
+    """Return a list of rows as an array in which numbers stay numbers, and arrays as they are.
+
+    NumPy makes texts of numbers that stand beside texts, and complex numbers of all.
+    """
+    if not isinstance(X, list | tuple):
+        return np.asarray(X)
+    try:
+        values = np.asarray(X)
+    except ValueError:  # cells that hold several values
+        values = None
+    if values is not None and (values.ndim != 2 or values.dtype.kind in "buif"):
+        return values
+    rows = [row if isinstance(row, list | tuple) else list(row) for row in X]
+    width = len(rows[0])
+    wrong = next((i for i, row in enumerate(rows) if len(row) != width), None)
+    if wrong is not None:
+        msg = f"row {wrong} of X has {len(rows[wrong])} cells, but row 0 has {width}."
+        raise ValueError(msg)
+    cells = np.empty((len(rows), width), dtype=object)
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row):
+            cells[i, j] = cell
+    return cells
+
+
+def numbers_of(values: AnyArray, name: str) -> AnyArray:
+    """Return the cells of a column of objects as floats, NaN where they are missing.
+
+    A text is not a number, even if it looks like one.
+    """
+    found = np.full(len(values), np.nan)
+    for i, value in enumerate(values.tolist()):
+        if value is None or (isinstance(value, float) and value != value):
+            continue
+        if isinstance(value, str | bytes):
+            msg = (
+                f"{name} holds {value!r}, which is not a number; encode it as 0/1 or numbers, or "
+                "leave it out."
+            )
+            raise ValueError(msg)
+        try:
+            found[i] = float(value)
+        except (TypeError, ValueError):
+            if type(value).__name__ == "NAType":
+                continue
+            msg = (
+                f"{name} holds {value!r}, which is not a number (the argument must be a string or "
+                "a number); encode it as 0/1 or numbers, or leave it out."
+            )
+            raise TypeError(msg) from None
+    return found
 
 
 def check_structure(X: Any) -> None:

@@ -33,7 +33,8 @@ from honestbayes.sampling.runs import Sampling
 from honestbayes.screening.response import screen_response
 from honestbayes.selection.response import ResponseSelection, select_by_response
 from honestbayes.sources import Source
-from honestbayes.sources.source import RowsOf
+from honestbayes.sources.binarization import check_spread
+from honestbayes.sources.source import DescribeColumns, RowsOf
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 N_FOLDS = 5
@@ -193,7 +194,10 @@ class ResponseTraining:
             n_cases=self.y.size,
         )
         prior = FACTOR_VARIANCE
-        values = self.source.take(np.array(selection.columns, dtype=np.int64))
+        columns = np.array(selection.columns, dtype=np.int64)
+        values = self.source.take(columns)
+        describe = DescribeColumns(self.source.feature_names)
+        check_spread(values, lambda place: describe(int(columns[place])))
         kernel, standard = response_kernel(
             np.asarray(values, dtype=float), self.y, selection, prior, self.settings
         )

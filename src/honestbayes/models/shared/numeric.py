@@ -161,9 +161,12 @@ class NumericTraining(TrainingPart):
         columns = np.array(part.selection.columns, dtype=np.int64)
         if not columns.size:
             return np.zeros((rows.size, 0))
-        names = self.source.feature_names
-        describe = DescribeColumns(None if names is None else tuple(names[c] for c in columns))
-        return numeric_values(RowsOf(self.source, rows).take(columns), part.scores, describe)
+        describe = DescribeColumns(self.source.feature_names)
+        return numeric_values(
+            RowsOf(self.source, rows).take(columns),
+            part.scores,
+            lambda place: describe(int(columns[place])),
+        )
 
 
 def numeric_values(X: Any, scores: NormalScores | None, describe: Describe) -> FloatArray:
