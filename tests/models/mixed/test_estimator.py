@@ -193,7 +193,7 @@ def test_texts_that_look_like_numbers_stay_texts():
 def test_polars_columns_that_are_neither_texts_nor_numbers_are_refused(dtype):
     column = pl.Series("when", [None] * N, dtype=dtype)
     table = pl.DataFrame({"a": np.arange(N)}).with_columns(column)
-    with pytest.raises(ValueError, match=r"column 'when' (has dtype|holds dates or times)"):
+    with pytest.raises(ValueError, match=r"column 'when' holds (several values|dates or times)"):
         SelectiveMixedNB().fit(table, np.arange(N) % 2)
 
 
