@@ -12,8 +12,12 @@ from comparisons import (
     kept_patterns,
     prediction_distance,
     published_distance,
+    small_table,
 )
+from oracles_learned import joint_probabilities
 from planted_features import distance_to_common_alpha, draw_features, learn
+
+from honestbayes import SelectiveBernoulliNB, screen
 
 
 def discard_check():
@@ -53,6 +57,19 @@ def interval_check():
 
 def one_alpha_check():
     return distance_to_common_alpha(300.0, 0).mean() < 0.01
+
+
+def shapes_check():
+    """Probabilities of a tiny table against sums over shapes and atoms."""
+    X, y = small_table(seed=5, n=10, p=12)
+    screening = screen(X, y)
+    prior = learn(screening.ones, screening.class_counts)
+    model = SelectiveBernoulliNB(n_features_to_select=2, recalibrate=None, random_state=0)
+    model.fit(X, y)
+    rows = kept_patterns(model, 12)
+    columns = list(model.selection_.columns)
+    expected = [joint_probabilities(X[:, columns], y, prior, row[columns]) for row in rows]
+    return np.abs(model.predict_proba(rows) - expected).max() < 1e-9
 
 
 def planted_check():
@@ -96,4 +113,5 @@ CHECKS = {
     "intervals": interval_check,
     "one alpha for all": one_alpha_check,
     "planted distribution": planted_check,
+    "shapes": shapes_check,
 }

@@ -296,7 +296,7 @@ def common_alpha_given_no_weight(patch):
 def common_alpha_given_all_weight(patch):
     def wrong(log_alpha, likelihood, multiplicity, _mass):
         values = multiplicity @ np.log(likelihood)
-        return np.eye(log_alpha.size)[np.argmax(values)], float(values.max())
+        return np.eye(log_alpha.size)[[np.argmax(values)]], np.ones(1), float(values.max())
 
     patch.setattr(learned_alpha, "_family", wrong)
     patch.setattr(learned_alpha, "expit", lambda _log_odds: 0.0)
@@ -307,6 +307,26 @@ def theta_not_learned(patch):
         return uniform.weight.reshape(learned_prior.N_CELLS, -1).sum(axis=1)
 
     patch.setattr(learned_prior, "_learn_cells", wrong)
+
+
+def shapes_averaged_before_predicting(patch):
+    right = bernoulli_core.fit_learned
+
+    def wrong(block, prior):
+        average = prior.alpha_weights[None]
+        return right(block, replace(prior, shapes=average, shape_weights=np.ones(1)))
+
+    patch.setattr(bernoulli_core, "fit_learned", wrong)
+
+
+def shapes_given_equal_weights(patch):
+    right = bernoulli_core.fit_learned
+
+    def wrong(block, prior):
+        n_shapes = prior.shape_weights.size
+        return right(block, replace(prior, shape_weights=np.full(n_shapes, 1 / n_shapes)))
+
+    patch.setattr(bernoulli_core, "fit_learned", wrong)
 
 
 def multiplicity_of_counts_forgotten(patch):
@@ -364,6 +384,8 @@ MISTAKES = [
     (common_alpha_given_all_weight, "planted distribution"),
     (theta_not_learned, "planted distribution"),
     (multiplicity_of_counts_forgotten, "planted distribution"),
+    (shapes_averaged_before_predicting, "shapes"),
+    (shapes_given_equal_weights, "shapes"),
 ]
 
 

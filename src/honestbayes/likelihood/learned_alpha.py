@@ -1,33 +1,51 @@
 """Learn from all screened features how a parameter such as alpha is distributed over features.
 
-The distribution of alpha is on atoms. It is shrunk towards an average of simple distributions (one
-alpha for all, normal distributions of log(alpha), few strong features among idle ones) by their
-posterior. EM is penalised by ``PSEUDO_FEATURES`` features from that average, and both are averaged
-again with Schwarz's approximation to their marginal likelihoods: a free shape must gain more than
-log(p) in log likelihood over the simple ones to be believed (two parameters, half of log(p) each).
-Without that, EM turns the luckiest of 10,000 equal features into strong ones.
+The distribution of alpha is on atoms, and its shape is uncertain. Simple shapes (one alpha for all,
+normal distributions of log(alpha), few strong features among uninformative ones) have a posterior.
+EM finds a free shape, penalised by ``PSEUDO_FEATURES`` features from the average of the simple
+ones, and Schwarz's approximation to the marginal likelihoods decides between the two: a free shape
+must gain more than log(p) in log likelihood over the simple ones to be believed (two parameters,
+half of log(p) each). Without that, EM turns the luckiest of 10,000 equal features into strong ones.
+
+Shapes are kept apart, because a shape is a statement about all features at once: predictions are
+averaged over shapes, and features are independent only given the shape. If the average shape were
+the prior of each feature, the luckiest features would choose its strong atoms, even where each
+shape alone says that no feature, or every feature, is strong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
-from honestbayes.files.fields import Floats, Logs, Number, Weights
+from honestbayes.files.entries import Entries
+from honestbayes.files.fields import CLOSE, Floats, Known, Logs, Number, Weights
 from honestbayes.files.records import INLINE, Check
 from honestbayes.likelihood.quadrature import AlphaPrior
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.types import AnyArray, FloatArray, IntArray
 
 SPACING = 0.35
 """Distance between atoms of log(alpha)."""
 
 COARSE_SPACING = 1.8
 """The same while the density of theta is learned."""
+
+NEGLIGIBLE_SHAPE = 1e-4
+"""Less probable shapes are dropped; this moves probabilities by 0.0004 at most."""
+
+MOST_SHAPES = 16
+"""Similar shapes are merged until no more are left; this moves probabilities by 0.001 at most."""
+
+_SAME_SHAPE = 1e-7
+"""Shapes are merged in any case where that changes shrinkage by less, squared and weighted."""
+
+_PROBES = 64
+"""Features whose shrinkage decides which shapes are similar."""
 
 PSEUDO_FEATURES = 20.0
 """Strength of the penalty that pulls towards the family of simple distributions."""
@@ -68,6 +86,47 @@ LARGEST_ALPHA = 1e131
 """Above the largest alpha of any rule."""
 
 
+@dataclass(frozen=True, slots=True, init=False)
+class Shapes(Weights):
+    """Shapes on atoms in a file; older files have one, the average, under another name."""
+
+    average: str
+
+    def __init__(self, average: str) -> None:
+        Weights.__init__(self, "n_shapes", "atoms")
+        object.__setattr__(self, "average", average)
+
+    def read(self, entries: Entries, name: str, known: Known) -> AnyArray:
+        """Return the shapes, shape (S, A)."""
+        if self.is_in(entries, name):
+            return Weights.read(self, entries, name, known)
+        known["n_shapes"] = 1
+        average: FloatArray = known[self.average]
+        return average[None]
+
+
+class ShapeWeights(Weights):
+    """Posterior probabilities of shapes in a file; an older file has one shape."""
+
+    __slots__ = ()
+
+    def read(self, entries: Entries, name: str, known: Known) -> AnyArray:
+        """Return the probabilities, shape (S,)."""
+        if known["n_shapes"] == 1 and not self.is_in(entries, name):
+            return np.ones(1)
+        return Weights.read(self, entries, name, known)
+
+
+def check_shapes(
+    average: FloatArray, shapes: FloatArray, shape_weights: FloatArray, check: Check
+) -> None:
+    """Refuse shapes in a file whose average is not the distribution over features."""
+    check(len(shapes) > 0, "shapes", "are none")
+    check(np.all(shape_weights > 0), "shape_weights", "is not positive")
+    same = np.allclose(shape_weights @ shapes, average, rtol=0, atol=CLOSE)
+    check(same, "shapes", "do not have the average that is stored")
+
+
 def check_alpha(alpha: FloatArray, check: Check, *, strictly: bool) -> None:
     """Refuse nodes of alpha in a file that are not positive or not in increasing order."""
     check(alpha.size > 0 and alpha[0] > 0, "alpha", "is not positive")
@@ -77,12 +136,16 @@ def check_alpha(alpha: FloatArray, check: Check, *, strictly: bool) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedDistribution:
-    """How a parameter is distributed over features: between simple shapes and EM's free one.
+    """How a parameter is distributed over features: simple shapes and EM's free one.
 
     Attributes
     ----------
     weights : ndarray of shape (A,)
-        The average that is used.
+        The average shape.
+    shapes : ndarray of shape (S, A)
+        The shapes that matter: the share of features at each atom.
+    shape_weights : ndarray of shape (S,)
+        Their posterior probabilities.
     family : ndarray of shape (A,)
         The average of simple distributions.
     free : float
@@ -94,6 +157,8 @@ class LearnedDistribution:
     """
 
     weights: Annotated[FloatArray, Weights("atoms")]
+    shapes: Annotated[FloatArray, Shapes("weights")]
+    shape_weights: Annotated[FloatArray, ShapeWeights("n_shapes")]
     family: Annotated[FloatArray, Weights("atoms")]
     free: Annotated[float, Number(0.0, 1.0)]
     path: Annotated[FloatArray, Floats("steps")]
@@ -122,6 +187,8 @@ class LearnedAlpha:
         """Refuse atoms that are too few or not in order."""
         check_alpha(self.alpha, check, strictly=True)
         check(self.alpha.size >= 2, "alpha", "has fewer than two atoms")
+        shape = self.shape
+        check_shapes(shape.weights, shape.shapes, shape.shape_weights, check)
 
 
 def learn_alpha(
@@ -151,7 +218,13 @@ def learn_alpha(
     table = np.insert(table, position, log_likelihood(np.exp([best]))[:, 0], axis=1)
     in_common = multiplicity @ table
     shape = learn_distribution(log_alpha, table, multiplicity, prior_mass(log_alpha, prior))
-    return LearnedAlpha(np.exp(log_alpha), in_common, shape)
+    alpha = np.exp(log_alpha)
+    if multiplicity.size:
+        # P(x | class) = (1 - B) E[theta] + B I / N with B = N / (N + alpha).
+        shape = _with_fewer_shapes(shape, table, multiplicity, n_cases / (n_cases + alpha))
+    # Without the shapes that were dropped, so that the average is that of those which are used.
+    shape = replace(shape, weights=shape.shape_weights @ shape.shapes)
+    return LearnedAlpha(alpha, in_common, shape)
 
 
 def learn_distribution(
@@ -164,7 +237,8 @@ def learn_distribution(
     log_alpha : ndarray of shape (A,)
         Atoms, increasing; the last stands for features that tell nothing.
     table : ndarray of shape (D, A)
-        Log likelihood of each atom for each distinct feature. Overwritten.
+        Log likelihood of each atom for each distinct feature. Overwritten by the likelihood,
+        relative to the largest of the feature.
     multiplicity : ndarray of shape (D,)
         How many features are like it.
     mass : ndarray of shape (A,)
@@ -174,7 +248,8 @@ def learn_distribution(
     np.exp(table, out=table)
     # Strong features of many cases are all but impossible under most atoms.
     np.maximum(table, _IMPOSSIBLE, out=table)
-    family, best_in_family = _family(log_alpha, table, multiplicity, mass)
+    members, posterior, best_in_family = _family(log_alpha, table, multiplicity, mass)
+    family = posterior @ members
     start = (1 - _NEW_SUPPORT) * family + _NEW_SUPPORT * mass
     result = em_weights(
         table, multiplicity, PSEUDO_FEATURES * family, start, tolerance=ALPHA_TOLERANCE
@@ -182,15 +257,85 @@ def learn_distribution(
     gain = float(multiplicity @ np.log(table @ result.weights)) - best_in_family
     free = float(expit(gain - np.log(max(multiplicity.sum(), 1))))
     weights = free * result.weights + (1 - free) * family
+    probability = np.append((1 - free) * posterior, free)
+    used = np.flatnonzero(probability > NEGLIGIBLE_SHAPE)
     return LearnedDistribution(
-        weights=weights, family=family, free=free, path=result.path, converged=result.converged
+        weights=weights,
+        shapes=np.concatenate([members, result.weights[None]])[used],
+        shape_weights=probability[used] / probability[used].sum(),
+        family=family,
+        free=free,
+        path=result.path,
+        converged=result.converged,
     )
+
+
+def _with_fewer_shapes(
+    learned: LearnedDistribution,
+    likelihood: FloatArray,
+    multiplicity: IntArray,
+    shrinkage: FloatArray,
+) -> LearnedDistribution:
+    """Merge shapes that shrink features alike, by Ward's method, until few are left.
+
+    Shapes are compared by what they are used for: each is described by the posterior means
+    E[B_j | shape, counts of j] of some features j, where B is the weight of a feature's own counts
+    in its prediction. Two shapes with weights w and v are merged, into their weighted average,
+    where w v / (w + v) times the squared distance of these means is smallest.
+
+    Parameters
+    ----------
+    learned : LearnedDistribution
+        Distribution with all shapes.
+    likelihood : ndarray of shape (D, A)
+        Likelihood of each atom for each distinct feature, up to a factor per feature.
+    multiplicity : ndarray of shape (D,)
+        How many features are like it.
+    shrinkage : ndarray of shape (A,)
+        B at each atom.
+    """
+    # The strongest feature, and others at ranks that grow by a constant factor: the strongest ones
+    # are selected, and they are the ones for which shapes with few strong features differ.
+    order = np.argsort(likelihood[:, -1], kind="stable")  # the last atom: uninformative
+    rank = np.cumsum(multiplicity[order])
+    probes = np.unique(np.searchsorted(rank, np.geomspace(1, rank[-1], _PROBES)))
+    of_probes = likelihood[order[np.minimum(probes, order.size - 1)]]
+    shapes, weights = learned.shapes.copy(), learned.shape_weights.copy()
+    means = (of_probes * shrinkage) @ shapes.T
+    means /= of_probes @ shapes.T
+    means = means.T
+
+    def cost_of(i: int) -> FloatArray:
+        """Cost of merging shape i with each other one."""
+        cost = (
+            np.square(means - means[i]).sum(axis=1)
+            * weights
+            * (weights[i] / (weights + weights[i]))
+        )
+        cost[i] = np.inf
+        cost[gone] = np.inf
+        return np.asarray(cost)
+
+    gone = np.zeros(weights.size, dtype=bool)
+    cost = np.stack([cost_of(i) for i in range(weights.size)])
+    for n_left in range(weights.size, 1, -1):
+        i, j = divmod(int(np.argmin(cost)), weights.size)
+        if n_left <= MOST_SHAPES and cost[i, j] > _SAME_SHAPE:
+            break
+        share = weights[j] / (weights[i] + weights[j])
+        for values in (shapes, means):
+            values[i] += share * (values[j] - values[i])
+        weights[i] += weights[j]
+        gone[j] = True
+        cost[j], cost[:, j] = np.inf, np.inf
+        cost[i] = cost[:, i] = cost_of(i)
+    return replace(learned, shapes=shapes[~gone], shape_weights=weights[~gone])
 
 
 def _family(
     log_alpha: FloatArray, likelihood: FloatArray, multiplicity: IntArray, mass: FloatArray
-) -> tuple[FloatArray, float]:
-    """Average simple distributions of log(alpha) by their posterior; the largest log likelihood.
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return simple distributions of log(alpha), their posterior, and the largest log likelihood.
 
     Three kinds: one alpha for all (prior probability ``_COMMON``); normal distributions; and few
     strong features among many others (prior probability ``_SPARSE``). The strong ones are either
@@ -248,8 +393,7 @@ def _family(
     log_posterior = everything + np.log(prior)
     posterior = np.exp(log_posterior - log_posterior.max())
     posterior /= posterior.sum()
-    average = posterior @ np.concatenate([one_alpha, members, few])
-    return average, float(everything.max())
+    return np.concatenate([one_alpha, members, few]), posterior, float(everything.max())
 
 
 def _strong_shares(n_features: int) -> FloatArray:

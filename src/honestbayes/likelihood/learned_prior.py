@@ -24,8 +24,11 @@ from honestbayes.likelihood.learned_alpha import (
     COARSE_SPACING,
     LARGEST_ALPHA,
     LearnedAlpha,
+    Shapes,
+    ShapeWeights,
     alpha_atoms,
     check_alpha,
+    check_shapes,
     em_weights,
     learn_alpha,
     prior_mass,
@@ -59,7 +62,11 @@ class LearnedPrior:
     rule : ThetaRule
         The density as a quadrature rule.
     alpha, alpha_weights : ndarray of shape (A,)
-        Atoms and the share of features at each.
+        Atoms and the share of features at each, averaged over shapes.
+    shapes : ndarray of shape (S, A)
+        The shares under each shape; given the shape, features are independent.
+    shape_weights : ndarray of shape (S,)
+        Posterior probabilities of the shapes.
     family : ndarray of shape (A,)
         The average of simple distributions, towards which EM shrinks.
     free : float
@@ -79,6 +86,8 @@ class LearnedPrior:
     rule: Annotated[ThetaRule, INLINE]
     alpha: Annotated[FloatArray, Floats("atoms", low=0.0, high=LARGEST_ALPHA)]
     alpha_weights: Annotated[FloatArray, Weights("atoms")]
+    shapes: Annotated[FloatArray, Shapes("alpha_weights")]
+    shape_weights: Annotated[FloatArray, ShapeWeights("n_shapes")]
     family: Annotated[FloatArray, Weights("atoms")]
     free: Annotated[float, Number(0.0, 1.0)]
     log_likelihood: Annotated[FloatArray, Logs("atoms")]
@@ -100,6 +109,7 @@ class LearnedPrior:
         check(self.rule.weight.size == theta.size, "theta_weights", "is not one for each theta")
         check_alpha(self.alpha, check, strictly=True)
         check(self.alpha.size >= 2, "alpha", "has fewer than two atoms")
+        check_shapes(self.alpha_weights, self.shapes, self.shape_weights, check)
 
     def theta_moments(self) -> tuple[float, float]:
         """Mean and standard deviation of theta over features."""
@@ -171,6 +181,8 @@ class ThetaDensity:
             rule=self.rule,
             alpha=learned.alpha,
             alpha_weights=learned.shape.weights,
+            shapes=learned.shape.shapes,
+            shape_weights=learned.shape.shape_weights,
             family=learned.shape.family,
             free=learned.shape.free,
             log_likelihood=learned.log_likelihood,

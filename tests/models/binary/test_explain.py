@@ -7,6 +7,7 @@ from scipy import stats
 from scipy.special import beta, betaln, expit, logit
 
 from honestbayes import SelectiveBernoulliNB
+from honestbayes.models.binary.draws import draw_alpha_theta
 
 MODELS = {
     "learned": {},
@@ -140,12 +141,32 @@ def test_contributions_add_up_to_the_log_odds_less_the_prior_log_odds(how, more)
     assert parts[3, 0] == 0
 
 
-def test_contributions_of_the_learned_prior_are_the_table_s_evidence():
+def test_contributions_of_the_learned_prior_are_near_the_table_s_evidence():
+    # Features inform each other about the shape of their distribution, and about nothing else: the
+    # first contribution is the table's evidence, and later ones differ a little.
     model = fitted({})
     table = model.feature_table()
     kept = X_NEW[:, model.selection_.columns]
     expected = np.where(kept == 1, table.evidence_if_one, table.evidence_if_zero)
-    np.testing.assert_allclose(model.contributions(X_NEW), expected, atol=1e-11)
+    found = model.contributions(X_NEW)
+    np.testing.assert_allclose(found[:, 0], expected[:, 0], atol=1e-11)
+    np.testing.assert_allclose(found, expected, atol=0.1)
+    assert np.abs(found - expected).max() > 1e-3
+
+
+def test_the_sd_of_the_learned_prior_is_that_of_draws():
+    model = fitted({})
+    table = model.feature_table()
+    race, generator = model._fit.race, np.random.default_rng(0)
+    block = race.block
+    ones, cases = block.counts.ones[:, block.kept], block.counts.observed[:, block.kept]
+    node = generator.choice(race.prior.shape_weights.size, 20_000, p=race.prior.shape_weights)
+    alpha, theta = draw_alpha_theta(generator, race, node, slice(None), ones, cases)
+    for label in (0, 1):
+        i, o = ones[label][:, None], (cases[label] - ones[label])[:, None]
+        phi = generator.beta(alpha * theta + i, alpha * (1 - theta) + o)
+        np.testing.assert_allclose(phi.mean(axis=1), table.probability[label], atol=0.005)
+        np.testing.assert_allclose(phi.std(axis=1), table.sd[label], rtol=0.03)
 
 
 def metrics(probability, y):

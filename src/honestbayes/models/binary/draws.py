@@ -38,9 +38,11 @@ def draw_binary_evidence(
     evidence = np.zeros((2, n, n_draws))
     log_weight = np.zeros((2, n, n_draws))
     for block, columns in zip(fit.blocks, fit.column_slices(), strict=True):
-        node = None
-        if isinstance(block, CommonAlphaFit):
-            node = systematic(generator, block.posterior.weights, n_draws)
+        # What the features share is drawn first: alpha, or the shape of its distribution. Each row
+        # then weighs the draws by its own probability, because it is conditioned on too.
+        node = np.zeros(n_draws, dtype=np.int64)
+        if isinstance(block, CommonAlphaFit) or block.prior.shape_weights.size > 1:
+            node = systematic(generator, np.exp(block.table.log_weight), n_draws)
             absent = None if missing is None else missing[:, columns]
             by_node = block.table.node_log_likelihood(ones[:, columns], absent)
             log_weight += by_node[:, :, node]
@@ -51,13 +53,12 @@ def draw_binary_evidence(
 def _add_evidence(
     generator: np.random.Generator,
     block: CommonAlphaFit | LearnedFit,
-    node: IntArray | None,
+    node: IntArray,
     x: FloatArray,
     observed: FloatArray,
     evidence: FloatArray,
 ) -> None:
     """Add the block's evidence, shape (2, n, S): for y* = 0 and 1, each row and draw."""
-    n_draws = evidence.shape[2]
     ones = block.block.counts.ones[:, block.block.kept]
     cases = block.block.counts.observed[:, block.block.kept]
     for start in range(0, ones.shape[1], _FEATURES):
@@ -68,7 +69,7 @@ def _add_evidence(
                 more = np.zeros((2, 1), dtype=np.int64)
                 more[label] = 1
                 i, n = ones[:, part] + value * more, cases[:, part] + more
-                alpha, theta = draw_alpha_theta(generator, block, node, part, i, n, n_draws)
+                alpha, theta = draw_alpha_theta(generator, block, node, part, i, n)
                 ratio.append(_log_ratio(generator, alpha, theta, i, n, value))
             zero, one = ratio
             evidence[label] += x[:, part] @ (one - zero) + observed[:, part] @ zero
@@ -96,33 +97,42 @@ def _log_ratio(
 def draw_alpha_theta(
     generator: np.random.Generator,
     block: CommonAlphaFit | LearnedFit,
-    node: IntArray | None,
+    node: IntArray,
     part: slice,
     ones: IntArray,
     cases: IntArray,
-    n_draws: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Draw alpha and theta of each feature given its counts, each of shape (k, S)."""
-    k = ones.shape[1]
+    """Draw alpha and theta of each feature given its counts and the nodes, each of shape (k, S)."""
+    k, n_draws = ones.shape[1], node.size
     alpha, theta = np.empty((k, n_draws)), np.empty((k, n_draws))
     uniform = generator.random((k, n_draws))
     if isinstance(block, LearnedFit):
-        used = np.flatnonzero(block.prior.alpha_weights > 1e-9)
-        grid = block.prior.alpha[used]
-        nodes = block.prior.rule.theta
-        atom_weight = block.log_atom_weight[used][:, block.block.kept[part]]
-        log_weight = np.concatenate(
-            [
-                _theta_log_weights(float(a), nodes, block.prior.rule.weight, ones, cases)
-                + log_w[:, None]
-                for a, log_w in zip(grid, atom_weight, strict=True)
-            ],
-            axis=1,
-        )
-        chosen = _inverse_cdf(log_weight, uniform)
-        return grid[chosen // nodes.size], nodes[chosen % nodes.size]
+        prior, kept = block.prior, block.block.kept[part]
+        used = np.flatnonzero(prior.alpha_weights > 1e-9)
+        nodes = prior.rule.theta
+        by_atom = {
+            atom: _theta_log_weights(
+                float(prior.alpha[atom]), nodes, prior.rule.weight, ones, cases
+            )
+            for atom in used.tolist()
+        }
+        for shape in np.unique(node).tolist():
+            draws = np.flatnonzero(node == shape)
+            own = used[prior.shapes[shape, used] > 1e-9]
+            atom_weight = block.log_atom_weight_given(shape, own)[:, kept]
+            log_weight = np.concatenate(
+                [
+                    by_atom[atom] + log_w[:, None]
+                    for atom, log_w in zip(own.tolist(), atom_weight, strict=True)
+                ],
+                axis=1,
+            )
+            chosen = _inverse_cdf(log_weight, uniform[:, draws])
+            alpha[:, draws] = prior.alpha[own][chosen // nodes.size]
+            theta[:, draws] = nodes[chosen % nodes.size]
+        return alpha, theta
     n = int(cases.sum(axis=0).max(initial=0))
-    for position in np.unique(np.asarray(node)):
+    for position in np.unique(node):
         draws = np.flatnonzero(node == position)
         a = float(block.posterior.alpha[position])
         rule = theta_rule(n, a, block.interval)

@@ -135,17 +135,15 @@ def _moment(block: CommonAlphaFit | LearnedFit, order: int) -> FloatArray:
     """E[phi^order | data] per class and kept feature.
 
     It is the probability that the next ``order`` cases of the class hold a one: a ratio of
-    marginal likelihoods, averaged over alpha.
+    marginal likelihoods, averaged over alpha, or over shapes of its distribution.
     """
     counts = block.block.counts
     if isinstance(block, LearnedFit):
-        alpha, rule = block.prior.alpha, block.prior.rule
-        weights, interval = block.prior.alpha_weights, (0.0, 1.0)
-        log_weights = block.log_atom_weight
+        alpha, rule, interval = block.prior.alpha, block.prior.rule, (0.0, 1.0)
+        weights = block.prior.alpha_weights
     else:
         alpha, rule, interval = block.posterior.alpha, None, block.interval
         weights = block.posterior.weights
-        log_weights = block.table.log_weight[:, None]
     used = np.flatnonzero(weights > 0)
     before = CountLikelihood(counts, interval, rule)
     log_before = np.stack([before(float(a))[0] for a in alpha[used]])
@@ -159,13 +157,19 @@ def _moment(block: CommonAlphaFit | LearnedFit, order: int) -> FloatArray:
             rule,
         )
         log_after = np.stack([after(float(a))[0] for a in alpha[used]])
-        log_weight = log_weights[used]
-        if isinstance(block, LearnedFit):  # alpha is the feature's own: its posterior counts
-            result[label] = np.exp(
-                logsumexp(log_weight + log_after, axis=0)
-                - logsumexp(log_weight + log_before, axis=0)
-            )
+        if isinstance(block, LearnedFit):
+            # Given the shape, alpha is the feature's own: its posterior counts. The shape's
+            # probability given all counts is known already, and is not multiplied by a feature's.
+            by_shape = []
+            for shape, log_probability in enumerate(block.table.log_weight):
+                own = block.prior.shapes[shape, used] > 0
+                log_weight = block.log_atom_weight_given(shape, used[own])
+                log_moment = logsumexp(log_weight + log_after[own], axis=0)
+                log_moment -= logsumexp(log_weight + log_before[own], axis=0)
+                by_shape.append(log_probability + log_moment)
+            result[label] = np.exp(logsumexp(by_shape, axis=0))
         else:
+            log_weight = block.table.log_weight[:, None][used]
             result[label] = np.exp(logsumexp(log_weight + log_after - log_before, axis=0))
     return result[:, block.block.kept]
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from honestbayes.files.fields import Logs
+from honestbayes.files.fields import CLOSE, Logs
 from honestbayes.files.records import Check, Section
 from honestbayes.likelihood.counts import GivenMargin
 from honestbayes.likelihood.learned_alpha import ALPHA_TOLERANCE, LearnedDistribution
@@ -17,17 +17,18 @@ from honestbayes.likelihood.learned_prior import LearnedPrior, feature_likelihoo
 from honestbayes.models.binary.common_alpha import FeatureBlock
 from honestbayes.models.binary.predictive import PredictiveTable
 from honestbayes.models.shared.alpha_posterior import AlphaPosterior
-from honestbayes.types import FloatArray
+from honestbayes.types import FloatArray, IntArray
 
 _NEGLIGIBLE = 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedFit:
-    """A fitted block: each kept feature has its own posterior over atoms of alpha.
+    """A fitted block: given the shape, each kept feature has its own posterior over atoms of alpha.
 
-    ``log_atom_weight``, of shape (A, D), is the log weight of each atom before the counts are
-    seen, less what is not to be learned from: its number of ones, where the cut has fixed that.
+    The nodes of ``table`` are the shapes. ``log_atom_weight``, of shape (A, D), is the log weight
+    of each atom before the counts are seen, averaged over shapes, less what is not to be learned
+    from: its number of ones, where the cut has fixed that.
     """
 
     posterior: AlphaPosterior
@@ -40,7 +41,10 @@ class LearnedFit:
         """Refuse parts that are not of one model."""
         alpha, weights = self.prior.alpha, self.log_atom_weight
         check(self.posterior.edges is not None, "posterior.edges", "is missing")
-        check(self.table.log_weight.size == 1, "table.log_weight", "is not of one node")
+        nodes = np.exp(self.table.log_weight)
+        same = nodes.shape == self.prior.shape_weights.shape
+        same = same and np.allclose(nodes, self.prior.shape_weights, rtol=0, atol=CLOSE)
+        check(same, "table.log_weight", "differs from the weights of the shapes")
         same = np.array_equal(alpha, self.posterior.alpha)
         check(same, "posterior.alpha", "differs from the prior's")
         fits = weights.shape == (alpha.size, self.block.others.size)
@@ -48,28 +52,47 @@ class LearnedFit:
         known = np.all(np.isfinite(weights[self.prior.alpha_weights > 0]))
         check(known, "log_atom_weight", "has no weight where the prior has some")
 
+    def log_atom_weight_given(self, shape: int, atoms: IntArray) -> FloatArray:
+        """Return the log weight of some atoms under one shape, shape (atoms, D)."""
+        share = self.prior.shapes[shape, atoms] / self.prior.alpha_weights[atoms]
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.log_atom_weight[atoms] + np.log(share)[:, None])
+
 
 def fit_learned(block: FeatureBlock, prior: LearnedPrior) -> LearnedFit:
-    """Shrink each kept feature by its own posterior, given the learned prior."""
+    """Shrink each kept feature by its own posterior, given the learned prior.
+
+    With shapes s of posterior probability W_s and atoms a with shares g_s(a),
+
+    P(x* | class c, data) = sum_s W_s prod_j sum_a w_sj(a) P(x*_j | c, a, counts of j),
+
+    where w_sj(a) is proportional to g_s(a) P(counts of j | a). Features are independent given the
+    shape only: the product over features stands inside the sum over shapes.
+    """
     counts = block.counts
     likelihood = feature_likelihood(counts, prior.rule, prior.given_margin)
     parts = [likelihood(float(alpha)) for alpha in prior.alpha]
     log_likelihood = np.stack([part[0] for part in parts])
     kept_log_likelihood = log_likelihood @ block.kept_multiplicity
-    atoms = np.flatnonzero(prior.alpha_weights > _NEGLIGIBLE)
-    mean_theta = np.stack([part[1] for part in parts])[atoms]
-    log_weight = log_likelihood[atoms] + np.log(prior.alpha_weights[atoms])[:, None]
-    weight = np.exp(log_weight - log_weight.max(axis=0, initial=-np.inf))
-    weight /= weight.sum(axis=0)
-    a = prior.alpha[atoms][:, None]
-    ones, zeros = [], []
-    for label in (0, 1):
-        i, n = counts.ones[label], counts.observed[label]
-        ones.append((weight * (a * mean_theta + i) / (a + n)).sum(axis=0))
-        zeros.append((weight * (a * (1 - mean_theta) + n - i) / (a + n)).sum(axis=0))
-    table = PredictiveTable.of_columns(
-        np.zeros(1), np.log(ones)[:, None, :], np.log(zeros)[:, None, :], block.kept
-    )
+    used = np.flatnonzero(prior.alpha_weights > _NEGLIGIBLE)
+    mean_theta = np.stack([part[1] for part in parts])[used]
+    a = prior.alpha[used][:, None]
+    i, n = counts.ones[:, None], counts.observed[:, None]
+    one = (a * mean_theta + i) / (a + n)
+    zero = (a * (1 - mean_theta) + n - i) / (a + n)
+    log_one = np.empty((2, prior.shape_weights.size, counts.multiplicity.size))
+    log_zero = np.empty(log_one.shape)
+    for s, shape in enumerate(prior.shapes[:, used]):
+        # A shape's own atoms, and their own largest likelihood: under "one alpha for all" a strong
+        # feature may be all but impossible, and must not become 0 / 0.
+        own = np.flatnonzero(shape > _NEGLIGIBLE)
+        log_weight = log_likelihood[used[own]] + np.log(shape[own])[:, None]
+        weight = np.exp(log_weight - log_weight.max(axis=0, initial=-np.inf))
+        weight /= weight.sum(axis=0)
+        log_one[:, s] = np.log((weight * one[:, own]).sum(axis=1))
+        log_zero[:, s] = np.log((weight * zero[:, own]).sum(axis=1))
+    # The nodes are shapes, not alphas: the product over features is inside the sum over shapes.
+    table = PredictiveTable.of_columns(np.log(prior.shape_weights), log_one, log_zero, block.kept)
     if not prior.converged:
         warnings.warn(
             "EM for the learned prior stopped at its limit of steps; the distribution of features "
@@ -85,6 +108,8 @@ def fit_learned(block: FeatureBlock, prior: LearnedPrior) -> LearnedFit:
         log_atom_weight -= np.stack([likelihood.log_margin(float(a)) for a in prior.alpha])
     shape = LearnedDistribution(
         weights=prior.alpha_weights,
+        shapes=prior.shapes,
+        shape_weights=prior.shape_weights,
         family=prior.family,
         free=prior.free,
         path=prior.path,

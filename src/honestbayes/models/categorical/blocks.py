@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Counts, Known, LogProbabilities, LogWeights
+from honestbayes.files.fields import CLOSE, Counts, Known, LogProbabilities, LogWeights
 from honestbayes.files.records import GIVEN, Check, MaybeSection, Section, record_to_plain
 from honestbayes.likelihood.learned_categories import LearnedCategories
 from honestbayes.models.shared.alpha_posterior import AlphaPosterior
@@ -32,7 +32,8 @@ class CategoricalBlock:
     tables : tuple of ndarray of shape (C, V)
         Counts of each feature.
     log_weight : ndarray of shape (T,)
-        Log posterior weights of the nodes; one node where features are independent.
+        Log posterior weights of the nodes: values of the common alpha, or the shapes of its
+        learned distribution.
     log_prob : tuple of ndarray of shape (T, C, V)
         Log P(level | class, node) of each feature.
     prior : LearnedCategories or None
@@ -61,8 +62,14 @@ class CategoricalBlock:
         prior = MaybeSection(kind=LearnedCategories).read(entries, "prior", {})
         learned = prior is not None
         entries.check(learned == (posterior.edges is not None), "prior", "is of another posterior")
-        n_nodes = 1 if learned else posterior.alpha.size
+        n_nodes = posterior.alpha.size
+        if prior is not None:
+            shape_weights = prior.learned.shape.shape_weights
+            n_nodes = shape_weights.size
         log_weight = LogWeights(n_nodes).read(entries, "log_weight", {})
+        if prior is not None:
+            same = np.allclose(np.exp(log_weight), shape_weights, rtol=0, atol=CLOSE)
+            entries.check(same, "log_weight", "differs from the weights of the shapes")
         tables, log_prob = [], []
         widths, class_counts = known["widths"], known["selection"].class_counts
         if widths.size:

@@ -41,10 +41,10 @@ def draw_categorical_evidence(
         if not block.tables:
             continue
         columns = codes[:, first : first + len(block.tables)]
-        alpha = None
-        if block.prior is None:
+        # The common alpha, or the shape of its distribution over features.
+        node = np.zeros(n_draws, dtype=np.int64)
+        if block.prior is None or block.log_weight.size > 1:
             node = systematic(generator, np.exp(block.log_weight), n_draws)
-            alpha = block.posterior.alpha[node]
             by_node = node_log_likelihood(block.log_prob, columns)
             log_weight += np.moveaxis(by_node[node], 0, 2)
         for j, table in enumerate(block.tables):
@@ -54,7 +54,7 @@ def draw_categorical_evidence(
                     more = table.copy()
                     more[label, level] += 1
                     own = np.random.default_rng((seed, first + j, level, label))
-                    drawn = _draw_log_phi(block, table, more, level, alpha, n_draws, own)
+                    drawn = _draw_log_phi(block, table, more, level, node, own)
                     evidence[label, rows] += drawn[:, 1:] - drawn[:, :1]
         first += len(block.tables)
     return evidence, log_weight
@@ -65,22 +65,31 @@ def _draw_log_phi(
     table: IntArray,
     more: IntArray,
     level: int,
-    alpha: FloatArray | None,
-    n_draws: int,
+    node: IntArray,
     generator: np.random.Generator,
 ) -> FloatArray:
-    """Draw the log probability of a level in each class, shape (S, C), given counts ``more``."""
+    """Draw the log probability of a level in each class, shape (S, C), given counts ``more``.
+
+    ``node``, of shape (S,), is the common alpha of each draw, or the shape of its distribution.
+    """
     prior = block.prior
     if prior is not None and prior.binary is not None and is_binary(table[None]):
-        alpha, theta = _draw_binary(prior, table, more, n_draws, generator)
+        alpha, theta = _draw_binary(prior, table, more, node, generator)
         theta = theta if level == 1 else 1 - theta
     else:
         base = 1.0 if prior is None else prior.base
-        if prior is not None:
-            log_weight = log_marginal(more[None], prior.learned.alpha, base)[:, 0]
-            share = np.exp(log_weight - log_weight.max()) * prior.learned.shape.weights
-            alpha = prior.learned.alpha[systematic(generator, share / share.sum(), n_draws)]
-        assert alpha is not None
+        if prior is None:
+            alpha = block.posterior.alpha[node]
+        else:
+            alpha = np.empty(node.size)
+            log_likelihood = log_marginal(more[None], prior.learned.alpha, base)[:, 0]
+            for index in np.unique(node).tolist():
+                draws = np.flatnonzero(node == index)
+                shape = prior.learned.shape.shapes[index]
+                own = log_likelihood - log_likelihood[shape > 0].max()
+                share = np.where(shape > 0, np.exp(np.minimum(own, 0.0)), 0.0) * shape
+                chosen = systematic(generator, share / share.sum(), draws.size)
+                alpha[draws] = prior.learned.alpha[chosen]
         theta = draw_theta(more, level, alpha, base, generator)
     a = alpha[:, None] * theta[:, None] + more[:, level]
     b = alpha[:, None] * (1 - theta[:, None]) + more.sum(axis=1) - more[:, level]
@@ -92,7 +101,7 @@ def _draw_binary(
     prior: LearnedCategories,
     table: IntArray,
     more: IntArray,
-    n_draws: int,
+    node: IntArray,
     generator: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
     """Draw alpha and P(level 1) of a two-level feature in two classes, as the binary model does."""
@@ -100,5 +109,5 @@ def _draw_binary(
     ones, cases = table[:, 1][:, None], table.sum(axis=1)[:, None]
     fit = fit_learned(feature_block(ones, cases, np.arange(1)), prior.binary)
     counts = more[:, 1][:, None], more.sum(axis=1)[:, None]
-    alpha, theta = draw_alpha_theta(generator, fit, None, slice(0, 1), *counts, n_draws)
+    alpha, theta = draw_alpha_theta(generator, fit, node, slice(0, 1), *counts)
     return alpha[0], theta[0]

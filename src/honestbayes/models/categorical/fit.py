@@ -118,10 +118,13 @@ def _no_tables(counts: CategoryCounts) -> IntArray:
 def _fit_learned(
     counts: CategoryCounts, columns: IntArray, prior: LearnedCategories
 ) -> CategoricalBlock:
-    """Shrink each kept feature by its own posterior, given the learned prior."""
+    """Shrink each kept feature by its own posterior, given the learned prior.
+
+    The nodes are the shapes of the distribution of alpha, as in the binary model (`fit_learned`).
+    """
     log_prob: dict[int, FloatArray] = {}
     by_feature: dict[int, IntArray] = {}
-    alpha, share = prior.learned.alpha, prior.learned.shape.weights
+    alpha, shape = prior.learned.alpha, prior.learned.shape
     kept_log_likelihood = np.zeros(alpha.size)
     for positions, tables in counts.tables_of(columns):
         if is_binary(tables) and prior.binary is not None:
@@ -135,15 +138,19 @@ def _fit_learned(
             likelihood = TableLikelihood(tables, prior.base)
             log_marginal = likelihood.log_marginal(alpha)
             kept_log_likelihood += log_marginal.sum(axis=1)
-            atoms = np.flatnonzero(share > _NEGLIGIBLE)
-            log_weight = log_marginal[atoms] + np.log(share[atoms])[:, None]
-            weight = np.exp(log_weight - logsumexp(log_weight, axis=0))
+            atoms = np.flatnonzero(shape.weights > _NEGLIGIBLE)
             mean = likelihood.mean_theta(alpha[atoms])
             each = np.exp(_log_predictive(alpha[atoms], mean, tables))
-            found = np.log(np.einsum("ad,adcv->dcv", weight, each))[:, None]
+            by_shape = []
+            for share in shape.shapes[:, atoms]:
+                own = np.flatnonzero(share > _NEGLIGIBLE)
+                log_weight = log_marginal[atoms[own]] + np.log(share[own])[:, None]
+                weight = np.exp(log_weight - logsumexp(log_weight, axis=0))
+                by_shape.append(np.log(np.einsum("ad,adcv->dcv", weight, each[own])))
+            found = np.stack(by_shape, axis=1)
         for place, position in enumerate(positions.tolist()):
             log_prob[position], by_feature[position] = found[place], tables[place]
-    if not prior.learned.shape.converged and prior.binary is None:
+    if not shape.converged and prior.binary is None:
         warnings.warn(
             "EM for the learned prior stopped at its limit of steps; the distribution of features "
             "may be less well adapted than it could be.",
@@ -152,11 +159,9 @@ def _fit_learned(
         )
     order = range(columns.size)
     return CategoricalBlock(
-        posterior=as_posterior(
-            alpha, prior.learned.shape, prior.learned.log_likelihood, kept_log_likelihood
-        ),
+        posterior=as_posterior(alpha, shape, prior.learned.log_likelihood, kept_log_likelihood),
         tables=tuple(by_feature[position] for position in order),
-        log_weight=np.zeros(1),
+        log_weight=np.log(shape.shape_weights),
         log_prob=tuple(log_prob[position] for position in order),
         prior=prior,
     )
