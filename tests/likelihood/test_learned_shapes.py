@@ -6,7 +6,7 @@ import numpy as np
 import oracles_learned as oracle
 import pytest
 from comparisons import small_table
-from planted_features import PRIOR, draw_features, fit_counts
+from planted_features import PRIOR, draw_features, fit_counts, learn
 from scipy import stats
 
 from honestbayes import SelectiveBernoulliNB, SelectiveCategoricalNB
@@ -129,3 +129,40 @@ def test_one_shape_makes_features_independent():
     evidence = race.table.cumulative_log_odds(np.ones((1, 3)), None)[0]
     alone = race.table.log_one[1, 0] - race.table.log_one[0, 0]
     np.testing.assert_allclose(np.diff(evidence), alone, atol=1e-12)
+
+
+# ---------------------------------------------------------------------------------- theta
+
+
+def uniform_cells(prior):
+    return np.diff(prior.edges)
+
+
+@pytest.mark.parametrize("sizes", [(5, 5), (100, 100)])
+def test_uniform_theta_stays_uniform(sizes):
+    for seed in range(5):
+        _, ones, _, _ = draw_features(
+            seed, 3000, sizes, lambda _, p: np.full(p, np.log(50.0)), lambda r, p: r.random(p)
+        )
+        prior = learn(ones, sizes)
+        np.testing.assert_allclose(prior.cell_weights, uniform_cells(prior), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n_features", "theta"),
+    [((5, 5), 3000, (1, 4)), ((100, 100), 3000, (2, 5)), ((100, 100), 60, (1, 30))],
+    ids=["few cases", "many cases", "few features, all rare"],
+)
+def test_theta_is_learned_where_the_counts_ask_for_it(sizes, n_features, theta):
+    for seed in range(5):
+        _, ones, _, drawn = draw_features(
+            seed,
+            n_features,
+            sizes,
+            lambda _, p: np.full(p, np.log(50.0)),
+            lambda r, p: r.beta(*theta, p),
+        )
+        mean, sd = learn(ones, sizes).theta_moments()
+        assert mean == pytest.approx(drawn.mean(), abs=0.04)
+        # One pseudo-feature is uniform, which shows among 60.
+        assert sd == pytest.approx(drawn.std(), abs=0.04 if n_features > 60 else 0.06)

@@ -1,8 +1,9 @@
 """Learn from all screened binary features how features are distributed.
 
-Each feature j has its own theta_j and alpha_j, drawn from a density of theta (constant on cells)
-and a distribution of alpha (on atoms, `learned_alpha`), both estimated by EM from the counts of
-every feature. That conditions on everything that was screened, so no selection bias is left.
+Each feature j has its own theta_j and alpha_j, drawn from a density of theta (uniform, or constant
+on cells where the counts ask for it) and a distribution of alpha (on atoms, `learned_alpha`), both
+estimated by EM from the counts of every feature. That conditions on everything that was screened,
+so no selection bias is left.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from scipy.special import expit
 
 from honestbayes.files.fields import Floats, Logs, Number, Weights
 from honestbayes.files.records import INLINE, Check
@@ -216,7 +218,12 @@ def feature_likelihood(
 def _learn_cells(
     counts: DistinctCounts, uniform: ThetaRule, prior: AlphaPrior, n: int
 ) -> FloatArray:
-    """Share of features in each cell of theta, by EM in turns with a coarse alpha."""
+    """Share of features in each cell of theta, by EM in turns with a coarse alpha.
+
+    The uniform density and the one that EM finds are averaged with Schwarz's approximation to
+    their marginal likelihoods, so that uniform theta stays uniform: EM follows the luck of the
+    counts, and a density with gaps makes lucky differences between classes look real.
+    """
     per_cell = uniform.weight.reshape(N_CELLS, -1)
     mass = per_cell.sum(axis=1)
     within = ThetaRule(uniform.theta, (per_cell / mass[:, None]).ravel())
@@ -228,6 +235,17 @@ def _learn_cells(
     tensor -= tensor.max(axis=(1, 2), keepdims=True)
     np.exp(tensor, out=tensor)
     alpha_mass = prior_mass(log_alpha, prior)
+
+    def alpha_given_cells(by_cell: FloatArray, start: FloatArray) -> tuple[FloatArray, float]:
+        """Weights of alpha for a density of theta, and the log likelihood of both."""
+        table = tensor @ by_cell
+        by_alpha = em_weights(
+            table, counts.multiplicity, alpha_mass, start, tolerance=_THETA_TOLERANCE
+        ).weights
+        return by_alpha, float(counts.multiplicity @ np.log(table @ by_alpha))
+
+    # The uniform density has an alpha of its own: that of the learned one would not do it justice.
+    _, log_likelihood_of_uniform = alpha_given_cells(mass, alpha_mass)
     by_alpha: FloatArray = alpha_mass
     by_cell: FloatArray = mass
     for _ in range(_THETA_ROUNDS):
@@ -235,8 +253,9 @@ def _learn_cells(
         by_cell = em_weights(
             table, counts.multiplicity, mass, by_cell, tolerance=_THETA_TOLERANCE
         ).weights
-        table = tensor @ by_cell
-        by_alpha = em_weights(
-            table, counts.multiplicity, alpha_mass, by_alpha, tolerance=_THETA_TOLERANCE
-        ).weights
-    return by_cell
+        by_alpha, log_likelihood = alpha_given_cells(by_cell, by_alpha)
+    # n cases have n + 1 numbers of ones, and so tell at most n shares of cells.
+    n_parameters = min(N_CELLS - 1, n)
+    penalty = n_parameters / 2 * np.log(max(counts.multiplicity.sum(), 1))
+    share = expit(log_likelihood - log_likelihood_of_uniform - penalty)
+    return np.asarray(share * by_cell + (1 - share) * mass)
