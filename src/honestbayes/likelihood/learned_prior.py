@@ -254,8 +254,10 @@ def _learn_cells(
             table, counts.multiplicity, mass, by_cell, tolerance=_THETA_TOLERANCE
         ).weights
         by_alpha, log_likelihood = alpha_given_cells(by_cell, by_alpha)
-    # n cases have n + 1 numbers of ones, and so tell at most n shares of cells.
-    n_parameters = min(N_CELLS - 1, n)
+    # Not all shares of cells are parameters that the data determine: in the angle, which runs from
+    # 0 to pi, a frequency of n cases has a standard deviation of 1 / sqrt(n), so cells closer than
+    # two of these cannot be told apart. Counting all 15 would deny a density that 10 cases show.
+    n_parameters = min(N_CELLS - 1.0, np.pi * np.sqrt(n) / 2)
     penalty = n_parameters / 2 * np.log(max(counts.multiplicity.sum(), 1))
     share = expit(log_likelihood - log_likelihood_of_uniform - penalty)
     return np.asarray(share * by_cell + (1 - share) * mass)
