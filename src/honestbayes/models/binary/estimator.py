@@ -343,10 +343,11 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
     def contributions(self, X: Any) -> FloatArray:
         """Return what each kept feature adds to the log-odds of each row, shape (n, k).
 
-        Each row adds up to the log-odds less the prior log-odds. With a common alpha features
-        inform each other about alpha, so the contribution is that of each feature after the
-        stronger ones. With a layer the log-odds of a row are not a multiple of its evidence, the
-        same for all rows: they are shared out in proportion to what each feature says.
+        Each row adds up to the log-odds less the prior log-odds. Features inform each other about
+        the common alpha, or about the shape of its learned distribution, so the contribution is
+        that of each feature after the stronger ones. With a layer the log-odds of a row are not a
+        multiple of its evidence, the same for all rows: they are shared out in proportion to what
+        each feature says.
         """
         ones, missing = self._zero_one(X)
         evidence = explain.contributions(self._fit, ones, missing)
