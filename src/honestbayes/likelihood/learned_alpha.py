@@ -36,13 +36,13 @@ COARSE_SPACING = 1.8
 """The same while the density of theta is learned."""
 
 NEGLIGIBLE_SHAPE = 1e-4
-"""Less probable shapes are dropped; this moves probabilities by 0.0004 at most."""
+"""Less probable shapes are dropped."""
 
-MOST_SHAPES = 16
-"""Similar shapes are merged until no more are left; this moves probabilities by 0.001 at most."""
+_SAME_SHAPE = 6e-5
+"""Shapes are merged while that changes shrinkage by less, squared and weighted."""
 
-_SAME_SHAPE = 1e-7
-"""Shapes are merged in any case where that changes shrinkage by less, squared and weighted."""
+MOST_SHAPES = 32
+"""Shapes are merged in any case until no more are left."""
 
 _PROBES = 64
 """Features whose shrinkage decides which shapes are similar."""
