@@ -205,6 +205,15 @@ class TwoValues:
         """Return the values of some columns."""
         return TwoValues(self.low[columns], self.high[columns])
 
+    def texts(self) -> list[tuple[str, ...]]:
+        """Return the two values of each column as texts; none where a column is not coded."""
+        return [
+            ()
+            if low != low
+            else (number_text(low), "none other" if high != high else number_text(high))
+            for low, high in zip(self.low.tolist(), self.high.tolist(), strict=True)
+        ]
+
     def apply(self, X: Any, describe: Callable[[int], str]) -> Any:
         """Return a table whose binary columns hold 0 and 1, of the same sort as the one given."""
         coded = np.flatnonzero(~np.isnan(self.low))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from honestbayes.files.entries import Entries, Plain
 from honestbayes.files.fields import MOST_FEATURES, Field, Known
 from honestbayes.files.records import Section
+from honestbayes.models.binary.explain import FeatureTable
 from honestbayes.models.binary.part import BernoulliPart, BernoulliTraining
 from honestbayes.models.binary.rows import TrainingRows
 from honestbayes.models.binary.settings import bernoulli_settings
@@ -24,6 +25,7 @@ from honestbayes.models.shared.parameters import is_number
 from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.screening.kinds import kinds_of_source
 from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.sources.binarization import Binarization
 from honestbayes.sources.columns import as_columns
 from honestbayes.sources.kinds import (
     ALL_KINDS,
@@ -326,6 +328,24 @@ class SelectiveMixedNB(SelectiveClassifier):
             "kinds_": tuple(self.kinds_[column] for column in kept.tolist()),
             "_two_values": self._two_values.take(kept),
         }
+
+    def _feature_tables(self) -> dict[Kind, Any]:
+        """Return what each kept feature says; binary ones by the values that they have."""
+        tables = super()._feature_tables()
+        if "binary" not in tables:
+            return tables
+        columns = self._kept_columns()[self.part_kinds_.index("binary")]
+        values = self._two_values.take(columns)
+        table = tables["binary"]
+        if isinstance(table, FeatureTable):
+            coded = ~np.isnan(values.low)
+            cuts = Binarization(
+                np.where(coded, values.low, table._cuts.cut),
+                np.where(coded, values.high, table._cuts.high),
+            )
+            return tables | {"binary": replace(table, _cuts=cuts)}
+        texts = dict(zip(table.name, values.texts(), strict=True))
+        return tables | {"binary": table.with_levels(lambda name, levels: texts[name] or levels)}
 
     def _kinds_of_parts(self) -> tuple[Kind, ...]:
         return self.part_kinds_

@@ -40,6 +40,9 @@ close is close enough, as a share of the probability and this much more."""
 _LEAST_TILTED = 50.0
 """Effective draws that are left by other weights."""
 
+_FARTHEST = 1e4
+"""Log-odds beyond it stay there."""
+
 _RESOLUTION = 1e-6
 """No training table tells smaller probabilities apart."""
 
@@ -321,7 +324,9 @@ def _around_several(
     instead wherever the last one brought the mean closer.
     """
     n_classes = prior.size
-    log_scores = np.concatenate([np.zeros((*log_odds.shape[:2], 1)), log_odds], axis=2)
+    # Beyond these, all but one class have probability 0; infinite ones would have none at all.
+    bounded = np.clip(log_odds, -_FARTHEST, _FARTHEST)
+    log_scores = np.concatenate([np.zeros((*log_odds.shape[:2], 1)), bounded], axis=2)
     wanted = np.maximum(target, _SMALLEST)
     result = np.empty((len(target), n_classes, log_odds.shape[1]))
     shift, rows = np.zeros((len(target), n_classes)), np.arange(len(target))
