@@ -20,7 +20,8 @@ from honestbayes import (
 )
 
 N = 48
-SHORT = {"n_factors": 1, "n_chains": 1, "n_samples": 10, "n_warmup": 5, "random_state": 0}
+SHORT = {"n_factors": 1, "n_chains": 1, "n_samples": 10, "n_warmup": 5, "n_doublings": 0}
+SHORT |= {"random_state": 0}
 CONTINUOUS = [
     SelectiveGaussianNB(n_features_to_select=4),
     SelectiveGaussianNB(n_features_to_select=4, feature_prior="heavy-tailed"),
@@ -30,7 +31,7 @@ CONTINUOUS = [
     SelectiveDiscriminant(n_features_to_select=4, normal_scores=True),
     SelectiveLogistic(n_features_to_select=4),
     pytest.param(
-        SelectiveFactorClassifier(n_features_to_select=4, **SHORT),
+        SelectiveFactorClassifier(n_features_to_select=4, recalibrate=None, **SHORT),
         marks=pytest.mark.filterwarnings("ignore"),
     ),
 ]
