@@ -239,7 +239,13 @@ def test_a_width_of_no_columns_hides_nothing(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="shells of other systems close no streams")
-@pytest.mark.parametrize("words", [("fit", "t.csv", *QUICK[:4]), ("predict", "m", "t.csv")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("fit", "t.csv", *QUICK[:4]), marks=pytest.mark.slow),
+        ("predict", "m", "t.csv"),  # which had the traceback
+    ],
+)
 def test_a_closed_standard_output_is_no_error(run, tmp_path, words):
     write(patients(12, 3), tmp_path / "t.csv")
     run("fit", "t.csv", *QUICK[:4], "-q", "--out", "m", cwd=tmp_path).done()
