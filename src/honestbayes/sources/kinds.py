@@ -191,6 +191,11 @@ class TwoValues:
         if hasattr(X, "blocks") or hasattr(X, "indptr"):  # flags, or screened as they are
             return cls(low, high)
         columns = as_columns(X)
+        if columns.numbers is not None:  # wide tables of 0 and 1 are looked at as a whole
+            cells = columns.numbers[:, binary]
+            plain = np.all((cells == 0) | (cells == 1) | (cells != cells), axis=0)
+            low[binary[plain]], high[binary[plain]] = 0.0, 1.0
+            binary = binary[~plain]
         for j in binary.tolist():
             values = np.unique(_numbers(columns, j))
             values = values[~np.isnan(values)]

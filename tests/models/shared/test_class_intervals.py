@@ -203,3 +203,12 @@ def test_as_many_parameters_are_drawn_for_many_classes_as_for_two():
     assert draws_per_class(2000, 4) == 1000
     assert draws_per_class(2000, 50) == 100
     assert draws_per_class(30, 50) == 30
+
+
+def test_probabilities_that_underflow_are_shifted_without_a_warning():
+    log_odds = [np.full((1, 20, 2), odds) + np.arange(20)[:, None] for odds in (-900.0, 5.0, 3.0)]
+    weight = np.full((1, 60), 1 / 60)
+    target = np.array([[0.5, 0.3, 0.2]])
+    ones = np.ones(3)
+    found = _around(target, log_odds, np.zeros(20), ones / 3, ones, weight)
+    np.testing.assert_allclose(found.mean(), target, atol=0.005)

@@ -348,7 +348,7 @@ def _around_several(
         step = np.clip(gap, -_LONGEST_STEP, _LONGEST_STEP)
         # How the mean answers a shift: sum of w (1 - e) dv/du du/ds, with u = (1 - e) s + e prior
         # and v = u f / sum(u f); without lapses sum of w (diag(v) - v v').
-        ratio = value * softened / mixed
+        ratio = value * softened / np.maximum(mixed, 1e-300)  # 0 where both underflow
         moving = own * (1 - lapse)[:, None]
         pulled = moving * (value * ratio.sum(axis=2, keepdims=True) - ratio)
         answer = np.matmul(np.moveaxis(pulled, 2, 1), softened)
