@@ -23,19 +23,14 @@ from honestbayes.types import FloatArray, IntArray
 
 SEED = 2008
 
-_SHIFTS = 6
-_MOST_SHIFTS = 30
-"""Steps of Newton's method towards the mean that is wanted: so many at least, and at most."""
-
-_CLOSE_TO_MEAN = 1e-3
-"""How close to it is close enough."""
-
 _MOST_STEPS = 40
 _LONGEST_STEP = 4.0
-_CLOSE_TO_TARGET = 0.01
+"""Steps towards the mean that is wanted, and the longest one, in logs of probabilities."""
+
+_CLOSE_TO_MEAN = 1e-4
+_CLOSE_TO_TARGET = 1e-3
 _SMALL = 1e-3
-"""The same for more than two classes: steps, the longest one in logs of probabilities, and how
-close is close enough, as a share of the probability and this much more."""
+"""How close to it is close enough: this much, or a share of the probability and a little more."""
 
 _LEAST_TILTED = 50.0
 """Effective draws that are left by other weights."""
@@ -233,7 +228,7 @@ def intervals_of_mixture(
                 weights[label].append(parts[label])
         log_odds = [np.concatenate(each, axis=1) for each in by_label]
         weight = np.concatenate([np.concatenate(each, axis=1) for each in weights], axis=1)
-        if n_classes > 2:
+        if n_classes > 2:  # for two, weights other than these change no coverage, and take time
             weight = _tilted(np.concatenate(log_odds, axis=1), factor, weight, target[rows])
         no_lapses = np.zeros(log_odds[0].shape[1])
         around = _around(target[rows], log_odds, no_lapses, prior, factor, weight)
@@ -274,41 +269,13 @@ def _around(
         Weights of the draws.
     """
     lapses = np.tile(lapse, prior.size)
-    solve = _around_two if prior.size == 2 else _around_several
     drawn = np.concatenate(log_odds, axis=1)
-    return ProbabilityDraws(solve(target, drawn, lapses, prior, factor, weight), weight)
-
-
-def _around_two(
-    target: FloatArray,
-    log_odds: FloatArray,
-    lapse: FloatArray,
-    prior: FloatArray,
-    factor: FloatArray,
-    weight: FloatArray,
-) -> FloatArray:
-    """Shift the log-odds of two classes by Newton's method for the log-odds of the mean."""
-    shift = np.zeros((target.shape[0], 1, 1))
-    wanted = np.clip(target[:, 1:], _SMALLEST, 1 - _SMALLEST)
-    for taken in range(1, _MOST_SHIFTS + 1):
-        value = (1 - lapse) * _probabilities(log_odds + shift) + prior[1] * lapse
-        value = factor[1] * value / (factor[1] * value + factor[0] * (1 - value))
-        mean = np.einsum("ns,nks->nk", weight, value)
-        mean = np.clip(mean, _SMALLEST, 1 - _SMALLEST)
-        # Each row goes its own way, so that its interval does not depend on the others.
-        goes_on = np.abs(mean - wanted).max(axis=1) >= _CLOSE_TO_MEAN
-        if taken >= _SHIFTS and not goes_on.any():
-            break
-        spread = np.einsum("ns,nks->nk", weight, value * (1 - value))
-        step = (logit(wanted) - logit(mean)) / np.maximum(spread / (mean * (1 - mean)), 0.2)
-        if taken >= _SHIFTS:
-            step[~goes_on] = 0.0
-        shift += step[:, None]
-    return np.asarray(value)
+    value = _shifted(target, drawn, lapses, prior, factor, weight)
+    return ProbabilityDraws(value[:, 1:] if prior.size == 2 else value, weight)
 
 
 @one_blas_thread()
-def _around_several(
+def _shifted(
     target: FloatArray,
     log_odds: FloatArray,
     lapse: FloatArray,
@@ -316,7 +283,7 @@ def _around_several(
     factor: FloatArray,
     weight: FloatArray,
 ) -> FloatArray:
-    """Shift the log probabilities of several classes, each row until its mean is right.
+    """Shift the log probabilities of the classes, each row until its mean is right.
 
     A step adds log(target) - log(mean): the contraction of Berry, Levinsohn and Pakes (1995),
     Econometrica 63, 841, which converges from anywhere, because the mean of a softmax is the
@@ -324,42 +291,41 @@ def _around_several(
     instead wherever the last one brought the mean closer.
     """
     n_classes = prior.size
+    # Classes come before draws: sums over few classes are then sums of long rows.
+    log_scores = np.zeros((len(target), n_classes, log_odds.shape[1]))
     # Beyond these, all but one class have probability 0; infinite ones would have none at all.
-    bounded = np.clip(log_odds, -_FARTHEST, _FARTHEST)
-    log_scores = np.concatenate([np.zeros((*log_odds.shape[:2], 1)), bounded], axis=2)
+    np.clip(np.moveaxis(log_odds, 2, 1), -_FARTHEST, _FARTHEST, out=log_scores[:, 1:])
     wanted = np.maximum(target, _SMALLEST)
-    result = np.empty((len(target), n_classes, log_odds.shape[1]))
+    result = np.empty(log_scores.shape)
     shift, rows = np.zeros((len(target), n_classes)), np.arange(len(target))
     before = np.full(len(target), np.inf)
+    diagonal = np.arange(n_classes)
     for _ in range(_MOST_STEPS):
-        softened = softmax(log_scores[rows] + shift[rows, None], axis=2)
-        mixed = (1 - lapse)[:, None] * softened + lapse[:, None] * prior
-        value = mixed * factor
-        value /= value.sum(axis=2, keepdims=True)
-        result[rows] = np.moveaxis(value, 2, 1)
-        own = weight[rows, :, None]
-        mean = np.maximum((own * value).sum(axis=1), _SMALLEST)
-        gap = np.log(wanted[rows] / mean)
+        softened = _softmax(log_scores[rows] + shift[rows, :, None])
+        mixed = (1 - lapse) * softened + np.outer(prior, lapse)
+        value = mixed * factor[:, None]
+        value /= value.sum(axis=1, keepdims=True)
+        result[rows] = value
+        own = weight[rows]
+        mean = np.maximum(np.matmul(value, own[..., None])[..., 0], _SMALLEST)
         close = np.minimum(_CLOSE_TO_TARGET * (wanted[rows] + _SMALL), _CLOSE_TO_MEAN)
         far = (np.abs(mean - wanted[rows]) / close).max(axis=1)
         goes_on = far > 1
         if not goes_on.any():
             break
-        step = np.clip(gap, -_LONGEST_STEP, _LONGEST_STEP)
+        step = np.clip(np.log(wanted[rows] / mean), -_LONGEST_STEP, _LONGEST_STEP)
         # How the mean answers a shift: sum of w (1 - e) dv/du du/ds, with u = (1 - e) s + e prior
         # and v = u f / sum(u f); without lapses sum of w (diag(v) - v v').
         ratio = value * softened / np.maximum(mixed, 1e-300)  # 0 where both underflow
-        moving = own * (1 - lapse)[:, None]
-        pulled = moving * (value * ratio.sum(axis=2, keepdims=True) - ratio)
-        answer = np.matmul(np.moveaxis(pulled, 2, 1), softened)
-        answer -= np.matmul(np.moveaxis(moving * value, 2, 1), ratio)
-        answer[:, np.arange(n_classes), np.arange(n_classes)] += (moving * ratio).sum(axis=1)
+        moving = (own * (1 - lapse))[:, None]
+        pulled = moving * (value * ratio.sum(axis=1, keepdims=True) - ratio)
+        answer = np.matmul(pulled, np.moveaxis(softened, 1, 2))
+        answer -= np.matmul(moving * value, np.moveaxis(ratio, 1, 2))
+        answer[:, diagonal, diagonal] += (moving * ratio).sum(axis=2)
         # Shifting all classes alike changes nothing: that direction is filled in.
-        scale = np.trace(answer, axis1=1, axis2=2)[:, None, None] / n_classes
-        filled = answer + np.maximum(scale, 1e-300) / n_classes
-        filled[:, np.arange(n_classes), np.arange(n_classes)] += 1e-9 * np.maximum(
-            scale[:, 0], 1e-300
-        )
+        scale = np.maximum(np.trace(answer, axis1=1, axis2=2) / n_classes, 1e-300)[:, None]
+        filled = answer + scale[..., None] / n_classes
+        filled[:, diagonal, diagonal] += 1e-9 * scale
         direct = np.linalg.solve(filled, (wanted[rows] - mean)[..., None])[..., 0]
         good = (far < before[rows]) & (np.abs(direct).max(axis=1) < _LONGEST_STEP)
         step[good] = direct[good]
@@ -367,6 +333,14 @@ def _around_several(
         shift[rows] += np.where(goes_on[:, None], step, 0.0)
         rows = rows[goes_on]
     return result
+
+
+def _softmax(log_scores: FloatArray) -> FloatArray:
+    """Return the softmax over axis 1, in place."""
+    log_scores -= log_scores.max(axis=1, keepdims=True)
+    np.exp(log_scores, out=log_scores)
+    log_scores /= log_scores.sum(axis=1, keepdims=True)
+    return log_scores
 
 
 @one_blas_thread()
