@@ -228,7 +228,7 @@ def intervals_of_mixture(
                 weights[label].append(parts[label])
         log_odds = [np.concatenate(each, axis=1) for each in by_label]
         weight = np.concatenate([np.concatenate(each, axis=1) for each in weights], axis=1)
-        if n_classes > 2:  # for two, weights other than these change no coverage, and take time
+        if n_classes > 2:  # for two classes a shift alone covers as well (docs, "Intervals")
             weight = _tilted(np.concatenate(log_odds, axis=1), factor, weight, target[rows])
         no_lapses = np.zeros(log_odds[0].shape[1])
         around = _around(target[rows], log_odds, no_lapses, prior, factor, weight)
