@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from honestbayes import (
     AveragedNB,
@@ -104,6 +106,19 @@ def test_one_cell_moves_the_shares_as_much_as_it_should(model, kind, n_classes):
     for column in np.flatnonzero(p_value > 0.85):  # uninformative: hardly anything
         found = model.predict_proba(only(X, column))
         assert np.abs(found - shares).max() < largest
+
+
+def test_one_cell_is_as_near_to_the_shares_as_a_normal_model_of_it_allows():
+    """Normal scores squeeze a class between others, which has the spread of all in the model."""
+    X, y = load_iris(return_X_y=True)
+    model = HonestClassifier(random_state=0).fit(X, y)
+    scores = stats.norm.ppf((stats.rankdata(X, axis=0) - 0.5) / len(X))
+    for column in range(4):
+        alone = scores[:, [column]]
+        normal = LinearDiscriminantAnalysis().fit(alone, y).predict_proba(alone)
+        by_normal = np.abs(normal.mean(axis=0) - 1 / 3).max()
+        found = np.abs(model.predict_proba(only(X, column)).mean(axis=0) - 1 / 3).max()
+        assert found < max(by_normal, 0.01)
 
 
 def test_missing_cells_of_complete_rows_change_nothing_for_them():
