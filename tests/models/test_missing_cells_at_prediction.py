@@ -8,8 +8,10 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from honestbayes import (
     AveragedNB,
+    AveragedNetworkClassifier,
     DiscreteNB,
     HonestClassifier,
+    InteractionClassifier,
     SelectiveBernoulliNB,
     SelectiveCategoricalNB,
     SelectiveDiscriminant,
@@ -37,6 +39,8 @@ MODELS = [
     (SelectiveLogistic(normal_scores=True, always_keep=[3]), "real"),
     (SelectiveFactorClassifier(n_factors=1, n_warmup=10, **CHAINS), "real"),
     (SelectiveMixedNB(), "mixed"),
+    (InteractionClassifier(n_warmup=10, n_doublings=0, **CHAINS), "binary"),
+    (AveragedNetworkClassifier(n_warmup=10, **CHAINS), "binary"),
     (HonestClassifier(), "mixed"),
     (HonestClassifier(effort="quick"), "binary"),
     (HonestClassifier(), "real"),

@@ -85,18 +85,6 @@ def test_a_file_gives_the_same_probabilities(fitted, tmp_path):
         assert str(loaded.interactions(5)) == str(one.interactions(5))
 
 
-def test_levels_never_seen_and_missing_cells_match_nothing(fitted):
-    model, X, _ = fitted
-    strange, hidden = X[:3].copy(), X[:3].copy()
-    strange["wind"] = "storm"
-    hidden["wind"] = None
-    with pytest.warns(UserWarning, match=r"3 cells match no pattern.*'storm'.*'wind'"):
-        unknown = model.predict_proba(strange)
-    assert np.array_equal(unknown, model.predict_proba(hidden))
-    # A pattern that nobody had is drawn from its prior: less sure than with a level that is known.
-    assert np.abs(unknown[:, 1] - 0.5).mean() < np.abs(model.predict_proba(X)[:, 1] - 0.5).mean()
-
-
 def test_missing_training_cells_are_refused_or_a_level():
     X, y = same_or_not()
     X = X.mask(X == "calm")

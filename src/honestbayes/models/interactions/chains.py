@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from honestbayes.files.fields import Floats
+from honestbayes.models.interactions.donors import learn_mismatch
 from honestbayes.models.interactions.fit import (
     LARGEST_IN_FILES,
     SHOWN,
@@ -257,8 +258,11 @@ def run_chains(
         agree=lambda draws: draws.diagnostics().agree(),
     )
     seed = int(np.random.SeedSequence(sampling.seed.entropy, spawn_key=(7,)).generate_state(1)[0])
+    row_counts = size.astype(np.int64)
     return InteractionFit(
         rows=rows,
+        row_counts=row_counts,
+        mismatch=learn_mismatch(rows, row_counts),
         groups=groups,
         draws=draws,
         order=settings.order,

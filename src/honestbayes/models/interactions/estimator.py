@@ -57,8 +57,8 @@ class InteractionClassifier(SelectiveClassifier):
         Whether patterns that the same cases have share a parameter. False is slower and gives the
         same probabilities.
     missing : {"refuse", "level"}, default="refuse"
-        Whether a missing cell is an error, or a level of its own. At prediction with "refuse", a
-        missing cell matches no pattern of training, as a level does that `fit` has not seen.
+        Whether a missing training cell is an error, or a level of its own. At prediction a missing
+        cell that is no level of its column is integrated out.
     n_features_to_select : int or "all", default="all"
         How many columns to keep. This model does not condition on a selection: with fewer than all
         use ``recalibrate="layer"``, which repeats the selection on held-out cases.
@@ -120,8 +120,10 @@ class InteractionClassifier(SelectiveClassifier):
 
     Notes
     -----
-    The model says how the class depends on the features, not how features are distributed. So a
-    missing cell cannot be integrated out, as the naive Bayes models do.
+    The model says how the class depends on the features, not how features are distributed. So the
+    values of missing cells at prediction come from training rows: P(class | x) is averaged over
+    them, weighted by how well they agree with the observed cells. A row without any cell gets the
+    class frequencies. Levels that `fit` has not seen are taken for missing, with a warning.
 
     References
     ----------
@@ -330,13 +332,15 @@ class InteractionClassifier(SelectiveClassifier):
         log_prior = self._log_prior if given is None else given
         (part,) = self._parts
         assert isinstance(part, InteractionPart)
-        cells = values[0][1] if values else np.zeros((n_rows, 0), dtype=np.int64)
+        read = values[0][1] if values else np.zeros((n_rows, 0), dtype=np.int64)
+        cells = part.cells(read)
+        baseline = part.baseline(cells)[:, None]
         some = part.fit.draws.spread(n_draws)
         layer = Layer.plugged_in(self.slope_)
         tails = [(1 - level) / 2, (1 + level) / 2]
         result = np.empty((n_rows, self.classes_.size, 2))
-        for rows, proba in part.fit.probabilities(part.fit.used(cells), some):
-            evidence = np.log(np.maximum(proba, 1e-300)) - self._log_prior
+        for rows, proba in part.fit.probabilities(cells, some):
+            evidence = np.log(np.maximum(proba, 1e-300)) - baseline[rows]
             flat = layer.log_proba(evidence.reshape(-1, proba.shape[2]), log_prior)
             drawn = np.exp(flat).reshape(proba.shape)
             result[rows] = np.moveaxis(np.quantile(drawn, tails, axis=1), 0, 2)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from scipy.special import expit, softmax
 
 from honestbayes.files.entries import Entries, Plain
-from honestbayes.files.fields import Counts, Field, Flag, Floats, Known, Whole
+from honestbayes.files.fields import MOST_CASES, Counts, Field, Flag, Floats, Known, Number, Whole
+from honestbayes.models.interactions.donors import completions, learn_mismatch
 from honestbayes.models.interactions.patterns import (
     Groups,
     SinglePatterns,
@@ -24,6 +26,9 @@ from honestbayes.types import AnyArray, FloatArray, IntArray
 
 _CELLS = 1 << 21
 """Linear predictors that are held at a time."""
+
+_CASES = 500
+"""Cases with missing cells that are completed at a time."""
 
 LARGEST_IN_FILES = 1e15
 """Bound of log densities and coefficients in files."""
@@ -42,6 +47,10 @@ class InteractionFit:
     ----------
     rows : ndarray of int of shape (m, k)
         The different training rows, as codes.
+    row_counts : ndarray of int of shape (m,)
+        Training cases with each of these rows.
+    mismatch : float
+        The mismatch rate of the donors of missing cells, from `learn_mismatch`.
     order : int
         The most cells that a pattern fixes.
     suffixes, is_compressed : bool
@@ -60,6 +69,8 @@ class InteractionFit:
     """
 
     rows: AnyArray
+    row_counts: IntArray
+    mismatch: float
     order: int
     suffixes: bool
     is_compressed: bool
@@ -91,8 +102,13 @@ class InteractionFit:
             "is_compressed": self.is_compressed,
             "is_cauchy": self.is_cauchy,
             "seed": self.seed,
+            "mismatch": self.mismatch,
         }
-        arrays = {"rows": self.rows.astype(np.int64)} | dict(self.draws.values)
+        arrays = {
+            "rows": self.rows.astype(np.int64),
+            "row_counts": self.row_counts.astype(np.int64),
+            **self.draws.values,
+        }
         return content, arrays
 
     @classmethod
@@ -120,24 +136,76 @@ class InteractionFit:
             entries.refuse("order", f"is too high: {error}")
         good = np.array_equal(which, np.arange(rows.shape[0]))
         entries.check(good, "rows", "are not different and in order")
+        # Files of version 0.1.0 have no counts of rows, and no mismatch rate.
+        counts = np.ones(rows.shape[0], dtype=np.int64)
+        if entries.holds("row_counts"):
+            counts = entries.counts("row_counts", (rows.shape[0],), MOST_CASES)
+            entries.check(np.all(counts >= 1), "row_counts", "holds a row that no case has")
+        if entries.has("mismatch"):
+            mismatch = Number(1e-6, 1.0).read(entries, "mismatch", known)
+        else:
+            mismatch = learn_mismatch(rows, counts)
         fields = draw_fields(
             known["n_predictors"] or 1,
             *groups.counts.shape,
             has_noise=known["n_predictors"] == 0,
         )
         draws = draws_from_plain(fields, entries, {})
-        return cls(rows=rows, order=order, groups=groups, draws=draws, seed=seed, **said)
+        return cls(
+            rows=rows,
+            row_counts=counts,
+            mismatch=mismatch,
+            order=order,
+            groups=groups,
+            draws=draws,
+            seed=seed,
+            **said,
+        )
 
     def predictors(self, cells: AnyArray, draws: Draws) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield linear predictors of some rows at a time, shape (rows, draws, K).
 
+        Each draw of a row with missing cells is one of a completed row, as many of each as its
+        probability asks for.
+
         Parameters
         ----------
         cells : ndarray of int of shape (n, p)
-            Codes; -1 for missing cells and for levels that training has not seen.
+            Codes; -1 is missing.
         draws : Draws
             Of this fit.
         """
+        whole, different, members = self._without_holes(cells)
+        for rows, value in self._complete_predictors(cells[whole], draws):
+            yield whole[rows], value
+        points = (np.random.default_rng(self.seed).permutation(draws.n_pooled) + 0.5) / max(
+            draws.n_pooled, 1
+        )
+        for case, filled, share in self._completions(different):
+            each = np.empty((len(filled), draws.n_pooled, draws.pooled("s").shape[1]))
+            for rows, value in self._complete_predictors(filled, draws):
+                each[rows] = value
+            donor = np.searchsorted(np.cumsum(share), points).clip(max=len(filled) - 1)
+            drawn = each[donor, np.arange(points.size)]
+            yield members[case], np.repeat(drawn[None], members[case].size, axis=0)
+
+    def _without_holes(self, cells: AnyArray) -> tuple[IntArray, AnyArray, list[IntArray]]:
+        """Return which rows are complete; the different other ones, and which rows these are."""
+        holes = np.any(cells < 0, axis=1)
+        at = np.flatnonzero(holes)
+        if not at.size:
+            return np.arange(len(cells)), cells[:0], []
+        different, which = different_rows(cells[at])
+        members = [at[which == number] for number in range(len(different))]
+        return np.flatnonzero(~holes), different, members
+
+    def _completions(self, cells: AnyArray) -> Iterator[tuple[int, AnyArray, FloatArray]]:
+        return completions(cells, self.rows, self.row_counts, self.mismatch)
+
+    def _complete_predictors(
+        self, cells: AnyArray, draws: Draws
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield linear predictors of complete rows, some at a time."""
         from honestbayes.models.interactions.splitting import linear_predictors
 
         s, log_sigma = draws.pooled("s"), draws.pooled("log_sigma")
@@ -167,13 +235,18 @@ class InteractionFit:
             yield own, result[which[own] - first]
 
     def probabilities(self, cells: AnyArray, draws: Draws) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield class probabilities of some rows at a time, shape (rows, draws, C)."""
-        for rows, f in self.predictors(cells, draws):
-            if f.shape[2] == 1:
-                second = expit(f[..., 0])
-                yield rows, np.stack([1.0 - second, second], axis=2)
-            else:
-                yield rows, softmax(f, axis=2)
+        """Yield class probabilities of some rows at a time, shape (rows, draws, C).
+
+        Those of a row with missing cells are means over its completed rows, draw by draw.
+        """
+        whole, different, members = self._without_holes(cells)
+        for rows, f in self._complete_predictors(cells[whole], draws):
+            yield whole[rows], _probabilities(f)
+        for case, filled, share in self._completions(different):
+            mean: FloatArray | float = 0.0
+            for rows, f in self._complete_predictors(filled, draws):
+                mean = mean + np.tensordot(share[rows], _probabilities(f), 1)
+            yield members[case], np.repeat(np.asarray(mean)[None], members[case].size, axis=0)
 
     def log_proba(self, cells: AnyArray, prior: FloatArray) -> FloatArray:
         """Return log P(class | x), averaged over draws, shape (n, C).
@@ -190,10 +263,33 @@ class InteractionFit:
             Frequencies of the classes.
         """
         n_draws = self.draws.n_pooled
+
+        def complete(cells: AnyArray) -> FloatArray:
+            result = np.empty((cells.shape[0], prior.size))
+            for rows, f in self._complete_predictors(cells, self.draws):
+                result[rows] = (_probabilities(f).sum(axis=1) + prior) / (n_draws + 1)
+            return np.asarray(result / result.sum(axis=1, keepdims=True))
+
         result = np.empty((cells.shape[0], prior.size))
-        for rows, value in self.probabilities(cells, self.draws):
-            result[rows] = (value.sum(axis=1) + prior) / (n_draws + 1)
-        return np.asarray(np.log(result / result.sum(axis=1, keepdims=True)))
+        whole, different, members = self._without_holes(cells)
+        result[whole] = complete(cells[whole])
+        # Cases share completed rows, so these are predicted together, some cases at a time.
+        found = self._completions(different)
+        while some := list(islice(found, _CASES)):
+            filled, which = different_rows(np.concatenate([rows for _, rows, _ in some]))
+            proba, first = complete(filled)[which], 0
+            for case, rows, share in some:
+                result[members[case]] = share @ proba[first : first + len(rows)]
+                first += len(rows)
+        return np.asarray(np.log(result))
+
+
+def _probabilities(f: FloatArray) -> FloatArray:
+    """Return class probabilities, shape (rows, draws, C), of linear predictors."""
+    if f.shape[2] == 1:
+        second = expit(f[..., 0])
+        return np.stack([1.0 - second, second], axis=2)
+    return np.asarray(softmax(f, axis=2))
 
 
 def find_groups(

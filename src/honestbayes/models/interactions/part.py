@@ -13,8 +13,8 @@ from honestbayes.files.fields import Floats, Known
 from honestbayes.files.records import Section
 from honestbayes.models.interactions.chains import run_chains, warn_of_problems
 from honestbayes.models.interactions.fit import InteractionFit
-from honestbayes.models.interactions.settings import NO_PATTERN, InteractionSettings
-from honestbayes.models.shared.codes import Codes
+from honestbayes.models.interactions.settings import InteractionSettings
+from honestbayes.models.shared.codes import TAKEN_FOR_MISSING, Codes, baseline
 from honestbayes.models.shared.parts import (
     Describe,
     FittedPart,
@@ -28,7 +28,7 @@ from honestbayes.selection import Selection
 from honestbayes.selection.association import strength_of
 from honestbayes.selection.correlation import race
 from honestbayes.sources.levels import CategoryTable
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.types import AnyArray, FloatArray, IntArray
 
 _Statistic = tuple[IntArray, CategoryCounts]
 """Rows, and their counts."""
@@ -80,13 +80,25 @@ class InteractionPart:
         return cls(known["selection"], codes, fit, counts, prior)
 
     def read(self, X: Any, describe: Describe) -> IntArray:
-        """Return codes of the kept columns; unknown levels match no pattern, with a warning."""
-        return self.codes.read(X, describe, NO_PATTERN)
+        """Return codes of the kept columns; unknown levels are missing, with a warning."""
+        return self.codes.read(X, describe, TAKEN_FOR_MISSING)
+
+    def cells(self, values: IntArray) -> AnyArray:
+        """Return the codes that the model takes, of values that were read; -1 is missing."""
+        return self.fit.used(self.codes.without_new_missing(values, self.counts.sum(axis=0) > 0))
 
     def log_likelihood(self, values: IntArray) -> FloatArray:
         """Return log P(class | x) - log P(class), which is log P(x | class) up to a constant."""
+        cells = self.cells(values)
+        return self.fit.log_proba(cells, np.exp(self.log_prior)) - self.baseline(cells)
+
+    def baseline(self, cells: AnyArray) -> FloatArray:
+        """Return the log class probabilities that evidence is relative to, shape (n, C).
+
+        For a row without any cell the model predicts the mean over the training cases.
+        """
         prior = np.exp(self.log_prior)
-        return self.fit.log_proba(self.fit.used(values), prior) - self.log_prior
+        return baseline(cells, self.log_prior, lambda nothing: self.fit.log_proba(nothing, prior))
 
     def rows(self, values: IntArray, rows: slice) -> IntArray:
         """Return some rows of values that were read."""

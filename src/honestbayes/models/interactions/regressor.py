@@ -23,8 +23,8 @@ from honestbayes.files.records import Section
 from honestbayes.models.interactions.chains import run_chains, sampling_of, warn_of_problems
 from honestbayes.models.interactions.explain import Interactions, coefficients
 from honestbayes.models.interactions.fit import InteractionFit
-from honestbayes.models.interactions.settings import NO_PATTERN, WHY_COMPLETE, interaction_settings
-from honestbayes.models.shared.codes import Codes, check_missing
+from honestbayes.models.interactions.settings import WHY_COMPLETE, interaction_settings
+from honestbayes.models.shared.codes import TAKEN_FOR_MISSING, Codes, check_missing
 from honestbayes.models.shared.kept_columns import Described
 from honestbayes.models.shared.parameters import (
     check_quantiles,
@@ -81,7 +81,8 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
     compress : bool, default=True
         Whether patterns that the same cases have share a parameter.
     missing : {"refuse", "level"}, default="refuse"
-        Whether a missing cell is an error, or a level of its own.
+        Whether a missing training cell is an error, or a level of its own. At prediction a missing
+        cell that is no level is averaged over training rows, as in `InteractionClassifier`.
     n_chains, n_samples, n_warmup : int, default=4, 250, 100
         Chains; draws that are kept of each, and draws before these.
     n_doublings : int, default=2
@@ -258,7 +259,10 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
         check_is_fitted(self)
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self._model.codes.read(X, Described(self._names()), NO_PATTERN)
+        codes, rows = self._model.codes, self._model.fit.rows
+        cells = codes.read(X, Described(self._names()), TAKEN_FOR_MISSING)
+        seen = [np.isin(np.arange(size), rows[:, j]) for j, size in enumerate(codes.n_levels)]
+        return codes.without_new_missing(cells, np.concatenate(seen))
 
     def _names(self) -> Any:
         names = getattr(self, "feature_names_in_", None)

@@ -20,12 +20,7 @@ from honestbayes.types import BoolArray, FloatArray
 INTERCEPT_WIDTHS = {"cauchy": 5.0, "gaussian": 10.0}
 """Widths of the prior of the intercept, which are fixed (thesis, section 3.4.4)."""
 
-NO_PATTERN = ("matches no pattern of training", "match no pattern of training")
-"""What becomes of cells whose level `fit` has not seen."""
-
-WHY_COMPLETE = (
-    "This model does not know how features are distributed, so it cannot integrate them out"
-)
+WHY_COMPLETE = "This model conditions on the features, so training rows must be complete"
 
 NOISE_PRIOR = (1.0, 0.25)
 """Shape and rate of the inverse gamma prior of the variance of noise, in units of the response's

@@ -22,7 +22,7 @@ from honestbayes.models.networks.settings import (
     SCORES,
     NetworkSettings,
 )
-from honestbayes.models.shared.codes import Codes
+from honestbayes.models.shared.codes import TAKEN_FOR_MISSING, Codes, baseline
 from honestbayes.models.shared.parts import (
     Describe,
     FittedPart,
@@ -108,12 +108,11 @@ class NetworkPart:
 
     def read(self, X: Any, describe: Describe) -> IntArray:
         """Return codes of the kept columns; unknown levels are missing, with a warning."""
-        unknown_are = ("is taken for missing", "are taken for missing")
-        return self.codes.read(self.cuts.of(X), describe, unknown_are)
+        return self.codes.read(self.cuts.of(X), describe, TAKEN_FOR_MISSING)
 
     def log_likelihood(self, values: IntArray) -> FloatArray:
         """Return log P(class | x) - log P(class), which is log P(x | class) up to a constant."""
-        return self.fit.log_proba(values) - self.log_prior
+        return self.fit.log_proba(values) - baseline(values, self.log_prior, self.fit.log_proba)
 
     def rows(self, values: IntArray, rows: slice) -> IntArray:
         """Return some rows of values that were read."""
