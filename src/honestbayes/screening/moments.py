@@ -331,17 +331,25 @@ def _moments_of_flags(values: Any, labels: IntArray, classes: AnyArray) -> Momen
 
 
 def are_flags(values: Any) -> bool:
-    """Whether a block holds zeros and ones as bits or bytes, which are counted."""
+    """Whether a block holds zeros and ones only, which are counted.
+
+    Of whatever type they are: columns with equal counts tie exactly, where sums of squares of
+    floats would differ by rounding, and the ranking with them.
+    """
     if isinstance(values, PackedColumns):
         return True
-    return values.dtype.itemsize == 1 and is_zero_one(dense(values))
+    cells = dense(values)
+    # One row is enough to know most blocks of measurements.
+    return is_zero_one(cells[:1]) and is_zero_one(cells)
 
 
 def ones_by_group(values: Any, codes: AnyArray, n_groups: int) -> IntArray:
     """Count the ones of a block of flags in each group of rows, shape (G, c)."""
     if isinstance(values, PackedColumns):
         return count_packed(values, codes, n_groups)
-    return sum_by_group(dense(values).view(np.uint8), codes, n_groups)
+    cells = dense(values)
+    bits = cells.view(np.uint8) if cells.dtype.itemsize == 1 else cells.astype(np.uint8)
+    return sum_by_group(bits, codes, n_groups)
 
 
 def _moments_of_sparse(values: Any, labels: IntArray, classes: AnyArray) -> Moments:
@@ -353,6 +361,8 @@ def _moments_of_sparse(values: Any, labels: IntArray, classes: AnyArray) -> Mome
     place = np.ravel_multi_index((row, column), shape)
     present = np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape)
     sums = np.bincount(place, value, shape[0] * shape[1]).reshape(shape)
+    if is_zero_one(values):  # counted, as in a dense block
+        return Moments.of_ones(classes, tuple(counts.tolist()), np.rint(sums).astype(np.int64))
     mean = sums / np.maximum(counts, 1)[:, None]
     with np.errstate(over="ignore", invalid="ignore"):  # refused by `check_squares`
         around = np.bincount(column, (value - mean[row, column]) ** 2, shape[1])
