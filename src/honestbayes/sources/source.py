@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import getitem
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from honestbayes.types import AnyArray, IntArray
+from honestbayes.types import AnyArray, BoolArray, IntArray
 
 BLOCK_CELLS = 1 << 23
 """Cells in one dense block: large enough for speed, small enough not to be noticed in memory."""
@@ -327,6 +327,8 @@ def as_source(X: Any) -> Source:
     if X.dtype.kind in "OUS" and X.ndim == 2 and X.size:
         columns = [numbers_of(X[:, j], f"column {j}") for j in range(X.shape[1])]
         return DenseSource(np.column_stack(columns))
+    if X.dtype.kind == "c" and X.ndim == 2 and X.shape[1]:
+        refuse_complex(X.dtype, np.any(X.imag != 0, axis=0))
     values = check_array(
         X, dtype="numeric", ensure_all_finite=False, estimator="honestbayes", input_name="X"
     )
@@ -390,6 +392,29 @@ def numbers_of(values: AnyArray, name: str) -> AnyArray:
     return found
 
 
+def refuse_complex(dtype: Any, imaginary: BoolArray) -> NoReturn:
+    """Refuse complex numbers, by the first column that needs them, or else the first of all.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Type of the table.
+    imaginary : ndarray of bool of shape (p,)
+        Whether each column has an imaginary part that is not 0.
+    """
+    # The first words are those that scikit-learn's checks of estimators look for.
+    msg = (
+        f"Complex data not supported: column {int(np.argmax(imaginary))} holds complex numbers "
+        f"({dtype}); give its real and imaginary parts as two columns, or drop it."
+    )
+    if not imaginary.any():
+        msg = (
+            f"Complex data not supported: column 0 holds complex numbers ({dtype}), as all "
+            "columns do, without any imaginary part; give X.real."
+        )
+    raise ValueError(msg)
+
+
 def check_structure(X: Any) -> None:
     """Refuse a sparse matrix whose indices point outside of it: compiled code would follow them."""
     problem = ""
@@ -415,8 +440,10 @@ def _sparse_source(X: Any) -> SparseSource:
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
     if np.dtype(X.dtype).kind == "c":
-        msg = "Complex data not supported: X holds complex numbers."
-        raise ValueError(msg)
+        imaginary = np.zeros(X.shape[1], dtype=bool)
+        cells = X.tocoo()
+        imaginary[cells.col[cells.data.imag != 0]] = True
+        refuse_complex(X.dtype, imaginary)
     if X.shape[0] < 1 or X.shape[1] < 1:
         check_array(X, accept_sparse=True)
     if not X.has_canonical_format:

@@ -196,8 +196,13 @@ def test_an_array_of_text():
 
 
 def test_complex_numbers():
-    refused("Complex data not supported", X=X + 1j)
-    refused("Complex data not supported", X=sparse.csr_array(X + 1j))
+    refused("Complex data not supported: column 0 holds", X=X + 1j)
+    refused("Complex data not supported: column 0 holds", X=sparse.csr_array(X + 1j))
+    refused("column 0 holds complex numbers .complex128., as all columns do.*give X.real", X=X + 0j)
+    some = X.astype(np.complex64)
+    some[3, 1] = 1j
+    refused("column 1 holds complex numbers .complex64.; give its real and imaginary", X=some)
+    refused("column 1 holds complex numbers .complex64.", X=sparse.csc_array(some))
 
 
 def test_a_single_column_or_row_in_place_of_a_table():
