@@ -3,10 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from cli_tables import SHORT, patients, report_json, write
 from doubtful_tables import REMARKED, STOPPED, plain, visits
 
+from honestbayes import open_store
 from honestbayes.report.notebook import make_report
 
 TARGET = ("--target", "status", "--model", "mixed")
@@ -84,6 +86,47 @@ def test_doubtful_labels_stop_and_their_options_decide(run, folder, command):
     words += {"report": SHORT, "fit": TARGET[2:], "select": ()}[command]
     words += ("--merge-labels", "--missing-label", "unknown", "--out", f"labels-{command}", "-q")
     run(command, *words, cwd=folder).done()
+
+
+def test_doubtful_labels_stop_an_evaluation_and_their_options_decide(run, folder):
+    frame = plain()
+    write(frame, folder / "known.csv")
+    run("fit", "known.csv", *TARGET, "--out", "known.honestbayes", "-q", cwd=folder).done()
+    frame.loc[:5, "status"] = frame.loc[:5, "status"].str.upper()
+    frame.loc[6:8, "status"] = "unknown"
+    write(frame, folder / "spelled.csv")
+    words = ("evaluate", "known.honestbayes", "spelled.csv", "--json")
+    doubts = stopped(run(*words, cwd=folder))
+    assert any("--merge-labels to take other spellings for these" in doubt for doubt in doubts)
+    assert any("--missing-label unknown if the class" in doubt for doubt in doubts)
+    decided = ("--merge-labels", "--missing-label", "unknown")
+    ended = run(*words, *decided, cwd=folder)
+    assert ended.err == "warning: 3 rows have no class and took no part.\n"
+    summary = json.loads(ended.out)["summary"]
+    expected = frame.drop(index=range(6, 9))
+    expected["status"] = expected["status"].str.lower()
+    write(expected, folder / "plain-labels.csv")
+    words = ("evaluate", "known.honestbayes", "plain-labels.csv", "--json")
+    assert json.loads(run(*words, cwd=folder).done())["summary"] == summary
+    # A label that no option explains is refused, with the classes of the model.
+    said = run(*words[:2], "spelled.csv", "--keep-labels", cwd=folder).refused()
+    assert "but the model knows the classes" in said
+
+
+def test_doubtful_labels_stop_packing_and_their_options_decide(run, folder):
+    frame = pd.DataFrame({"a": [0, 1] * 10, "b": [1, 1, 0, 0] * 5, "status": ["no", "yes"] * 10})
+    frame.loc[3, "status"] = "Yes"
+    write(frame, folder / "bits.csv")
+    words = ("bits.csv", "--target", "status")
+    (doubt,) = stopped(run("pack", "bits.csv", "store", "--target", "status", cwd=folder))
+    assert "--merge-labels to make them one" in doubt
+    run("pack", "bits.csv", "store", *words[1:], "--merge-labels", "-q", cwd=folder).done()
+    assert set(open_store(folder / "store").labels) == {"no", "yes"}
+    frame.loc[4, "status"] = "unknown"
+    write(frame, folder / "holes.csv")
+    decided = ("--merge-labels", "--missing-label", "unknown")
+    said = run("pack", "holes.csv", "other", *words[1:], *decided, cwd=folder).refused()
+    assert "column 'status' is missing in" in said
 
 
 def test_a_remark_that_results_may_mean_nothing_is_in_the_verdict_itself(run, folder):

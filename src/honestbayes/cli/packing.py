@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,6 +34,9 @@ def pack(
         Path, typer.Argument(help="Folder to write; it must not exist.", readable=False)
     ],
     target: given.Target = None,
+    merge_labels: reading.MergeLabels = False,
+    missing_label: reading.MissingLabel = None,
+    keep_labels: reading.KeepLabels = False,
     ignore: given.Ignore = None,
     cut: Annotated[
         str | None,
@@ -64,7 +67,10 @@ def pack(
             check_place(store)
     with progress(quiet=quiet) as bars, bad_input():
         bars("Reading", 0)
-        found = _input(table, target, ignore, missing, delimiter, decimal, encoding, max_size)
+        labels = {"merge": merge_labels, "missing": missing_label or (), "keep": keep_labels}
+        found = _input(
+            table, target, ignore, missing, delimiter, decimal, encoding, max_size, labels
+        )
         packed = _packed(found, store, binarize, bars)
     if not quiet:
         _tell(packed, store)
@@ -90,6 +96,7 @@ def _input(
     decimal: reading.Mark | None,
     encoding: str | None,
     max_size: float,
+    labels: Mapping[str, Any],
 ) -> ToPack:
     """Open what is to be packed, and read its classes."""
     array = None
@@ -108,7 +115,7 @@ def _input(
     file = reading.opened(table, delimiter, max_size, decimal, encoding, missing)
     from honestbayes.tables.packing import file_to_pack
 
-    return file_to_pack(file, target, ignore or ())
+    return file_to_pack(file, target, ignore or (), **labels)
 
 
 def _packed(

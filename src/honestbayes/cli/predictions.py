@@ -111,6 +111,9 @@ def evaluate(
     target: given.Target = None,
     groups: given.Groups = None,
     prevalence: given.Prevalence = None,
+    merge_labels: reading.MergeLabels = False,
+    missing_label: reading.MissingLabel = None,
+    keep_labels: reading.KeepLabels = False,
     delimiter: reading.Delimiter = None,
     decimal: reading.Decimal = None,
     encoding: reading.FileEncoding = None,
@@ -146,7 +149,15 @@ def evaluate(
     fitted.check_columns(file)
     file = file.with_missing(fitted.missing)
     name = fitted.target if target is None else target
-    has_class, y = known_classes(column_of(file, name), name, fitted.labels)
+    has_class, y = known_classes(
+        column_of(file, name),
+        name,
+        fitted.labels,
+        merge=merge_labels,
+        missing=missing_label or (),
+        keep=keep_labels,
+        table=file.name,
+    )
     if y.size == 0:
         msg = f"{file.name} has no row with a class in column {shown(name)}."
         raise InputError(msg)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from honestbayes.sources.source import BLOCK_CELLS, Block, DenseSource, Source, 
 from honestbayes.tables.byte_stream import too_large
 from honestbayes.tables.conversion import is_number
 from honestbayes.tables.csv_reader import BLOCK_BYTES, CsvReader
-from honestbayes.tables.errors import InputError, shown
+from honestbayes.tables.errors import DoubtfulTable, InputError, shown
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.npz_reader import NpzReader
 from honestbayes.tables.places import Places
@@ -125,7 +126,9 @@ def array_to_pack(path: Path, limit: int | None) -> ToPack | None:
     return None
 
 
-def file_to_pack(file: TableFile, target: str | None, ignore: Collection[str]) -> ToPack:
+def file_to_pack(
+    file: TableFile, target: str | None, ignore: Collection[str], **labels_are: Any
+) -> ToPack:
     """Find what is to be packed of a table, and read its classes.
 
     Parameters
@@ -136,6 +139,8 @@ def file_to_pack(file: TableFile, target: str | None, ignore: Collection[str]) -
         Column of the class; it is kept beside the others.
     ignore : collection of str
         Columns to leave out.
+    **labels_are
+        ``merge``, ``missing`` and ``keep`` of :func:`honestbayes.tables.target.read_target`.
     """
     file.require([*ignore, *(() if target is None else (target,))])
     left_out = {*ignore, target}
@@ -143,7 +148,7 @@ def file_to_pack(file: TableFile, target: str | None, ignore: Collection[str]) -
     if not names:
         msg = f"{file.name} has no column left to pack; name fewer with --ignore."
         raise InputError(msg)
-    labels = None if target is None else _labels(file, target)
+    labels = None if target is None else _labels(file, target, labels_are)
     if isinstance(file.reader, NpzReader):
         return ToPack(_columns_of(file, file.reader, names), labels, file.places())
     if labels is not None:
@@ -172,10 +177,13 @@ def _columns_of(file: TableFile, reader: NpzReader, names: tuple[str, ...]) -> S
     return DenseSource(values, names)
 
 
-def _labels(file: TableFile, target: str) -> AnyArray:
+def _labels(file: TableFile, target: str, labels_are: Mapping[str, Any]) -> AnyArray:
     """Return the class of each row: numbers where the column holds numbers, else texts."""
     column: pa.ChunkedArray = file.read([target])[target]
-    found = read_target(column, target, None)
+    found = read_target(column, target, None, table=file.name, **labels_are)
+    doubts = [finding.in_command() for finding in found.findings]
+    if doubts:
+        raise DoubtfulTable(file.name, doubts)
     if not found.has_class.all():
         place = file.places().named(int(np.argmin(found.has_class)))
         msg = f"column {shown(target)} is missing in {place}; fill it in, or leave the row out."

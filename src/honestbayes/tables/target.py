@@ -212,6 +212,36 @@ def _doubts(labels: list[str], codes: IntArray, name: str) -> Iterator[Finding]:
         )
 
 
+def _unknown_doubts(
+    found: list[str], strange: list[str], codes: IntArray, name: str, labels: Sequence[str]
+) -> Iterator[Finding]:
+    """Find labels unknown to a model that are spellings of its classes, or mean missing."""
+    known = {label_key(label) for label in labels}
+    spelled = [label for label in strange if label_key(label) in known]
+    if spelled:
+        yield Finding(
+            name,
+            "spellings of a class",
+            f"the target column {shown(name)} holds {listed(spelled)}, and the model knows the "
+            f"classes {listed(labels)}",
+            (Way("merge_labels", "", "to take other spellings for these classes"),),
+            stops=True,
+        )
+    others = sorted({*labels, *found})
+    counts = {label: int(np.sum(codes == place)) for place, label in enumerate(found)}
+    for label in missing_labels(others, [counts.get(other, 0) for other in others]):
+        if label not in labels:
+            rows = "1 row" if counts[label] == 1 else f"{counts[label]:,} rows"
+            yield Finding(
+                name,
+                "labels that mean missing",
+                f"the target column {shown(name)} holds {shown(label)} in {rows}, which is no "
+                "class of the model",
+                (Way("missing_label", label, "if the class of these rows is missing"),),
+                stops=True,
+            )
+
+
 def positive_of(labels: Sequence[str], counts: Sequence[int]) -> int:
     """Return which of two classes is the positive one, where the user does not say.
 
@@ -256,9 +286,33 @@ def _sense(label: str) -> int:
 
 
 def known_classes(
-    column: pa.ChunkedArray, name: str, labels: tuple[str, ...]
+    column: pa.ChunkedArray,
+    name: str,
+    labels: tuple[str, ...],
+    *,
+    merge: bool = False,
+    missing: Collection[str] = (),
+    keep: bool = False,
+    table: str = "the table",
 ) -> tuple[BoolArray, IntArray]:
     """Find the classes of a column whose labels are known from a model.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        The column.
+    name : str
+        Its name.
+    labels : tuple of str
+        The classes that the model knows.
+    merge : bool, default=False
+        Whether a label that differs in its spelling only from one class is that class.
+    missing : collection of str
+        Labels, in any spelling, that mean that the class is missing.
+    keep : bool, default=False
+        Whether all labels are classes as they are, so that none is doubtful.
+    table : str
+        Name of the table, for messages.
 
     Returns
     -------
@@ -268,14 +322,30 @@ def known_classes(
         Its place among the labels.
     """
     found, codes = _labels_and_codes(column, name)
-    strange = [label for label in found if label not in labels]
+    found, codes = _without_missing(found, codes, missing, name)
+    class_of = {label: label for label in labels}
+    if merge:
+        keys = [label_key(label) for label in labels]
+        by_key = {
+            key: label for key, label in zip(keys, labels, strict=True) if keys.count(key) == 1
+        }
+        class_of |= {
+            label: by_key[label_key(label)]
+            for label in found
+            if label not in labels and label_key(label) in by_key
+        }
+    strange = [label for label in found if label not in class_of]
+    if strange and not keep and is_text(column.type):
+        doubts = list(_unknown_doubts(found, strange, codes, name, labels))
+        if doubts:
+            raise DoubtfulTable(table, [finding.in_command() for finding in doubts])
     if strange:
         msg = (
             f"the target column {shown(name)} holds {listed(strange)}, but the model knows the "
             f"classes {listed(labels)}; write the classes as the model knows them."
         )
         raise InputError(msg)
-    places = np.array([labels.index(label) for label in found] + [-1], dtype=np.int64)
+    places = np.array([labels.index(class_of[label]) for label in found] + [-1], dtype=np.int64)
     known = places[codes]
     return known >= 0, known[known >= 0]
 
