@@ -15,7 +15,7 @@ from honestbayes import (
     windows,
 )
 from honestbayes.files.entries import Entries
-from honestbayes.models.interactions import donors
+from honestbayes.models.interactions import donors, fit
 from honestbayes.models.interactions.fit import InteractionFit
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -156,6 +156,17 @@ def test_many_donors_are_sampled_evenly(fitted, monkeypatch):
     np.testing.assert_allclose(model.predict_proba(empty)[0], shares_of(y), atol=1e-12)
 
 
+def test_fewer_draws_are_enough_for_many_completions(fitted, monkeypatch):
+    model, X, y = fitted
+    holes = pd.concat([hidden(X, "first", "second"), hidden(X[:1], *X.columns)])
+    whole = model.predict_proba(holes)
+    monkeypatch.setattr(fit, "MANY_COMPLETIONS", 2)
+    found = model.predict_proba(holes)
+    assert 0 < np.abs(found - whole).max() < 0.02
+    np.testing.assert_array_equal(found[:1], model.predict_proba(holes[:1]))
+    np.testing.assert_allclose(found[-1], shares_of(y), atol=1e-12)
+
+
 def test_a_window_without_any_state_gets_the_shares_of_states():
     X, y = windows("abcabdacb" * 12, 4)
     model = SequenceClassifier(order=3, random_state=0, **SHORT).fit(X, y)
@@ -225,9 +236,9 @@ def test_a_file_from_before_donors_were_kept_counts_each_different_row_once(fitt
     del content["mismatch"], arrays["row_counts"]
     n_classes = fitted[0].classes_.size
     known = {"n_levels": part.codes.n_levels, "n_predictors": 1 if n_classes == 2 else n_classes}
-    fit = InteractionFit.from_plain(Entries(content, arrays), known)
-    assert set(fit.row_counts) == {1}
-    assert 0 < fit.mismatch <= 1
+    found = InteractionFit.from_plain(Entries(content, arrays), known)
+    assert set(found.row_counts) == {1}
+    assert 0 < found.mismatch <= 1
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

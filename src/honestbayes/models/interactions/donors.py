@@ -16,7 +16,7 @@ the observed cells tell nothing of the missing ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.special import logsumexp
@@ -26,7 +26,7 @@ from honestbayes.types import AnyArray, FloatArray, IntArray
 MISMATCHES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
 """Mismatch rates that are tried."""
 
-MOST_COMPLETIONS = 200
+MOST_COMPLETIONS = 100
 """Completed rows for one case; of more, so many are sampled evenly."""
 
 _MOST_JUDGED = 500
@@ -72,7 +72,11 @@ def learn_mismatch(rows: AnyArray, counts: IntArray) -> float:
 
 
 def completions(
-    cells: AnyArray, rows: AnyArray, counts: IntArray, mismatch: float
+    cells: AnyArray,
+    rows: AnyArray,
+    counts: IntArray,
+    mismatch: float,
+    predict: Callable[[], FloatArray],
 ) -> Iterator[tuple[int, AnyArray, FloatArray]]:
     """Yield the number of each case, its completed rows and their probabilities.
 
@@ -84,12 +88,16 @@ def completions(
         Different training rows, and how many cases have each.
     mismatch : float
         The mismatch rate, above 0.
+    predict : callable
+        What is predicted for the training rows, shape (m,): a number for each.
 
     Notes
     -----
     Donors with the same cells in the missing columns are one. Where more than `MOST_COMPLETIONS`
-    remain they are sampled systematically, in the order of the rows.
+    remain they are sampled systematically in the order of what is predicted for their rows, so
+    that the sample has nearly the same mean prediction as all of them.
     """
+    predicted: FloatArray | None = None
     missing = cells < 0
     patterns, which = np.unique(missing, axis=0, return_inverse=True)
     gains = [_gains(column, counts, mismatch) for column in rows.T]
@@ -98,6 +106,8 @@ def completions(
         own = np.flatnonzero(which.reshape(-1) == number)
         donated, donation = np.unique(rows[:, pattern], axis=0, return_inverse=True)
         donation = donation.reshape(-1)
+        if len(donated) > MOST_COMPLETIONS:
+            predicted = predict() if predicted is None else predicted
         for first in range(0, own.size, step):
             some = own[first : first + step]
             log_weight = np.repeat(np.log(counts)[None], some.size, axis=0)
@@ -108,8 +118,13 @@ def completions(
                 log_weight += worth[:, None] * (mine[:, None] == rows[:, j])
             weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
             for case, of_rows in zip(some.tolist(), weight, strict=True):
-                total = np.bincount(donation, of_rows)
-                chosen, share = _thinned(np.asarray(total / total.sum()))
+                share = np.asarray(np.bincount(donation, of_rows / of_rows.sum()))
+                chosen = np.arange(share.size)
+                if share.size > MOST_COMPLETIONS:
+                    assert predicted is not None
+                    total = np.bincount(donation, of_rows * predicted)
+                    mean = total / np.maximum(np.bincount(donation, of_rows), 1e-300)
+                    chosen, share = _thinned(share, np.argsort(mean, kind="stable"))
                 filled = np.repeat(cells[case][None], chosen.size, axis=0)
                 filled[:, pattern] = donated[chosen]
                 yield case, filled, share
@@ -135,11 +150,9 @@ def _spread(size: int, most: int) -> IntArray:
     return np.asarray((np.arange(most) * size) // most)
 
 
-def _thinned(share: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return completions and their probabilities; where there are many, an even sample of them."""
-    if share.size <= MOST_COMPLETIONS:
-        return np.arange(share.size), share
+def _thinned(share: FloatArray, order: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return an even sample of completions in some order, and their probabilities."""
     points = (np.arange(MOST_COMPLETIONS) + 0.5) / MOST_COMPLETIONS
-    chosen = np.searchsorted(np.cumsum(share), points).clip(max=share.size - 1)
+    chosen = np.searchsorted(np.cumsum(share[order]), points).clip(max=share.size - 1)
     which, number = np.unique(chosen, return_counts=True)
-    return which, number / MOST_COMPLETIONS
+    return order[which], number / MOST_COMPLETIONS

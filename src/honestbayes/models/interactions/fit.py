@@ -30,6 +30,10 @@ _CELLS = 1 << 21
 _CASES = 500
 """Cases with missing cells that are completed at a time."""
 
+MANY_COMPLETIONS, FEW_DRAWS = 20, 100
+"""Probabilities of a case with more completed rows are averaged over so many draws only: what the
+draws differ by is small beside what completed rows do, which are many."""
+
 LARGEST_IN_FILES = 1e15
 """Bound of log densities and coefficients in files."""
 
@@ -200,7 +204,21 @@ class InteractionFit:
         return np.flatnonzero(~holes), different, members
 
     def _completions(self, cells: AnyArray) -> Iterator[tuple[int, AnyArray, FloatArray]]:
-        return completions(cells, self.rows, self.row_counts, self.mismatch)
+        return completions(
+            cells, self.rows, self.row_counts, self.mismatch, self._predicted_for_rows
+        )
+
+    def _predicted_for_rows(self) -> FloatArray:
+        """Return a prediction for each training row, shape (m,): of the class that varies most.
+
+        Of a response it is a number that grows with it.
+        """
+        draws = self.draws.spread(FEW_DRAWS)
+        n_classes = max(2, draws.pooled("s").shape[1])
+        result = np.empty((len(self.rows), n_classes))
+        for rows, f in self._complete_predictors(self.rows, draws):
+            result[rows] = _probabilities(f).mean(axis=1)
+        return np.asarray(result[:, int(np.argmax(result.var(axis=0)))])
 
     def _complete_predictors(
         self, cells: AnyArray, draws: Draws
@@ -264,23 +282,30 @@ class InteractionFit:
         """
         n_draws = self.draws.n_pooled
 
-        def complete(cells: AnyArray) -> FloatArray:
+        def complete(cells: AnyArray, draws: Draws) -> FloatArray:
             result = np.empty((cells.shape[0], prior.size))
-            for rows, f in self._complete_predictors(cells, self.draws):
-                result[rows] = (_probabilities(f).sum(axis=1) + prior) / (n_draws + 1)
+            scale = n_draws / draws.n_pooled
+            for rows, f in self._complete_predictors(cells, draws):
+                result[rows] = (scale * _probabilities(f).sum(axis=1) + prior) / (n_draws + 1)
             return np.asarray(result / result.sum(axis=1, keepdims=True))
 
         result = np.empty((cells.shape[0], prior.size))
         whole, different, members = self._without_holes(cells)
-        result[whole] = complete(cells[whole])
-        # Cases share completed rows, so these are predicted together, some cases at a time.
+        result[whole] = complete(cells[whole], self.draws)
+        # Cases share completed rows, so these are predicted together, some cases at a time. Which
+        # draws a case is given depends on itself alone, and so does its prediction.
+        few = self.draws.spread(FEW_DRAWS)
         found = self._completions(different)
         while some := list(islice(found, _CASES)):
-            filled, which = different_rows(np.concatenate([rows for _, rows, _ in some]))
-            proba, first = complete(filled)[which], 0
-            for case, rows, share in some:
-                result[members[case]] = share @ proba[first : first + len(rows)]
-                first += len(rows)
+            for draws in (self.draws, few):
+                own = [one for one in some if (len(one[1]) > MANY_COMPLETIONS) == (draws is few)]
+                if not own:
+                    continue
+                filled, which = different_rows(np.concatenate([rows for _, rows, _ in own]))
+                proba, first = complete(filled, draws)[which], 0
+                for case, rows, share in own:
+                    result[members[case]] = share @ proba[first : first + len(rows)]
+                    first += len(rows)
         return np.asarray(np.log(result))
 
 
