@@ -8,7 +8,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from honestbayes import (
     AveragedNB,
-    AveragedNetworkClassifier,
     DiscreteNB,
     HonestClassifier,
     InteractionClassifier,
@@ -40,7 +39,6 @@ MODELS = [
     (SelectiveFactorClassifier(n_factors=1, n_warmup=10, **CHAINS), "real"),
     (SelectiveMixedNB(), "mixed"),
     (InteractionClassifier(n_warmup=10, n_doublings=0, **CHAINS), "binary"),
-    (AveragedNetworkClassifier(n_warmup=10, **CHAINS), "binary"),
     (HonestClassifier(), "mixed"),
     (HonestClassifier(effort="quick"), "binary"),
     (HonestClassifier(), "real"),

@@ -118,7 +118,7 @@ def completions(
                 log_weight += worth[:, None] * (mine[:, None] == rows[:, j])
             weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
             for case, of_rows in zip(some.tolist(), weight, strict=True):
-                share = np.asarray(np.bincount(donation, of_rows / of_rows.sum()))
+                share = np.bincount(donation, of_rows / of_rows.sum()).astype(np.float64)
                 chosen = np.arange(share.size)
                 if share.size > MOST_COMPLETIONS:
                     assert predicted is not None

@@ -14,7 +14,7 @@ from honestbayes.files.records import Section
 from honestbayes.models.interactions.chains import run_chains, warn_of_problems
 from honestbayes.models.interactions.fit import InteractionFit
 from honestbayes.models.interactions.settings import InteractionSettings
-from honestbayes.models.shared.codes import TAKEN_FOR_MISSING, Codes, baseline
+from honestbayes.models.shared.codes import TAKEN_FOR_MISSING, Codes
 from honestbayes.models.shared.parts import (
     Describe,
     FittedPart,
@@ -95,10 +95,18 @@ class InteractionPart:
     def baseline(self, cells: AnyArray) -> FloatArray:
         """Return the log class probabilities that evidence is relative to, shape (n, C).
 
-        For a row without any cell the model predicts the mean over the training cases.
+        They are the class frequencies with pseudocounts for a complete row. For a row without any
+        cell they are what the model predicts for it, the mean over the training cases, so that
+        such a row has no evidence: the two differ a little by their priors. In between the
+        logarithms move with the share of missing cells.
         """
-        prior = np.exp(self.log_prior)
-        return baseline(cells, self.log_prior, lambda nothing: self.fit.log_proba(nothing, prior))
+        result = np.repeat(self.log_prior[None], len(cells), axis=0)
+        missing = cells < 0
+        if missing.any():
+            nothing = np.full((1, cells.shape[1]), -1)
+            own = self.fit.log_proba(nothing, np.exp(self.log_prior))[0]
+            result += missing.mean(axis=1)[:, None] * (own - self.log_prior)
+        return np.asarray(result)
 
     def rows(self, values: IntArray, rows: slice) -> IntArray:
         """Return some rows of values that were read."""

@@ -22,7 +22,7 @@ from honestbayes.models.networks.settings import (
     SCORES,
     NetworkSettings,
 )
-from honestbayes.models.shared.codes import TAKEN_FOR_MISSING, Codes, baseline
+from honestbayes.models.shared.codes import TAKEN_FOR_MISSING, Codes
 from honestbayes.models.shared.parts import (
     Describe,
     FittedPart,
@@ -112,7 +112,7 @@ class NetworkPart:
 
     def log_likelihood(self, values: IntArray) -> FloatArray:
         """Return log P(class | x) - log P(class), which is log P(x | class) up to a constant."""
-        return self.fit.log_proba(values) - baseline(values, self.log_prior, self.fit.log_proba)
+        return self.fit.log_proba(values) - self.log_prior
 
     def rows(self, values: IntArray, rows: slice) -> IntArray:
         """Return some rows of values that were read."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from honestbayes.files.records import Section
 from honestbayes.models.shared.parts import Describe
 from honestbayes.sources.columns import as_columns, column_cells, number_text
 from honestbayes.sources.levels import MISSING, CategoryTable, Levels, encode_columns
-from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+from honestbayes.types import AnyArray, BoolArray, IntArray
 
 Verbs = tuple[str, str]
 """What one cell does, and what several do."""
@@ -106,32 +105,6 @@ class Codes:
         """Return the codes of ``known["n_columns"]`` columns."""
         levels = Section(kind=Levels).read(entries, "levels", known)
         return cls(levels, Flag().read(entries, "missing_is_level", known))
-
-
-def baseline(
-    codes: AnyArray, log_prior: FloatArray, log_proba: Callable[[AnyArray], FloatArray]
-) -> FloatArray:
-    """Return the log class probabilities that evidence is relative to, shape (n, C).
-
-    They are the class frequencies with pseudocounts for a complete row. For a row without any cell
-    they are what the model itself predicts for it, so that such a row has no evidence: the two
-    differ a little by their priors. In between the logarithms move with the share of missing cells.
-
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n, k)
-        Codes; -1 is missing.
-    log_prior : ndarray of shape (C,)
-        Log class frequencies with pseudocounts.
-    log_proba : callable
-        Given codes, log P(class | x) of the model.
-    """
-    result = np.repeat(log_prior[None], len(codes), axis=0)
-    missing = codes == MISSING
-    if missing.any():
-        own = log_proba(np.full((1, codes.shape[1]), MISSING))[0]
-        result += missing.mean(axis=1)[:, None] * (own - log_prior)
-    return np.asarray(result)
 
 
 def check_missing(table: CategoryTable, why: str, *, missing_is_level: bool) -> None:
