@@ -299,17 +299,17 @@ def external_verdict(
     joint: bool = True,
 ) -> str:
     """Say what a model claimed of cases from elsewhere, and whether that was honest."""
-    words = [_claims_in_words("On this table", claims, 1)]
+    lines = [_claims_in_words("On this table", claims, 1)]
     if sum(count > 0 for count in class_counts(summary)) > 1:
         remaining = remaining_of(summary.calibration)
         text = remains_in_words(remaining, summary, labels, beyond, joint)
-        words.append(f"{text[0].upper()}{text[1:]}")
+        lines.append(f"{text[0].upper()}{text[1:]}")
         if shift_in_words(summary, labels):
-            words.append(
+            lines.append(
                 "Where that is because the class is more or less frequent here than in training, "
                 "--prevalence moves the probabilities."
             )
-    return "\n".join(words)
+    return "\n".join(lines)
 
 
 def _headline(
