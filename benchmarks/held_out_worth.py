@@ -19,9 +19,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from honestbayes import SelectiveDiscriminant, SelectiveGaussianNB
-from honestbayes.models.shared.held_out import held_out_folds, repeats_of_folds
-from honestbayes.models.shared.layer import layer_and_evidence
-from honestbayes.models.shared.parts import TrainingLabels, held_out_evidence
+from honestbayes.base.part import TrainingLabels, held_out_evidence
+from honestbayes.base.recalibration import held_out_folds, layer_and_evidence, repeats_of_folds
 
 HERE = Path(__file__).parent / "results"
 WORTHS = (0.2, 0.3, 0.4, 0.6, 1.0)

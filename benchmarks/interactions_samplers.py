@@ -30,17 +30,25 @@ from numba import njit
 from scipy.special import expit
 
 from honestbayes.datasets import simulate_cauchy_model, simulate_hidden_markov
-from honestbayes.models.interactions.chains import (
+from honestbayes.models.interactions.model import (
     InteractionKernel,
+    ModelSettings,
+    find_groups,
     make_problem,
     starting_states,
 )
-from honestbayes.models.interactions.fit import find_groups
-from honestbayes.models.interactions.joint import GROUPS, ROWS, SLICES, TREE
-from honestbayes.models.interactions.kernels import sweep
-from honestbayes.models.interactions.likelihood import log_likelihood, predictors, widths_of
-from honestbayes.models.interactions.settings import ModelSettings
-from honestbayes.models.interactions.widths import rescale, update_widths
+from honestbayes.models.interactions.sampler import (
+    GROUPS,
+    ROWS,
+    SLICES,
+    TREE,
+    log_likelihood,
+    predictors,
+    rescale,
+    sweep,
+    update_widths,
+    widths_of,
+)
 from honestbayes.sampling.polya_gamma import polya_gammas
 
 SEEDS = (0, 1)

@@ -15,11 +15,15 @@ from arviz_stats.base import array_stats
 from numba import njit
 
 from honestbayes.datasets import simulate_cauchy_model, simulate_hidden_markov
-from honestbayes.models.interactions import kernels, widths
-from honestbayes.models.interactions.chains import make_problem, run_chains, starting_states
-from honestbayes.models.interactions.fit import find_groups
-from honestbayes.models.interactions.likelihood import predictors
-from honestbayes.models.interactions.settings import ModelSettings
+from honestbayes.models.interactions import sampler
+from honestbayes.models.interactions.model import (
+    ModelSettings,
+    find_groups,
+    make_problem,
+    run_chains,
+    starting_states,
+)
+from honestbayes.models.interactions.sampler import predictors
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 
@@ -138,20 +142,20 @@ def sweeps():
         (state,) = starting_states(problem, 1, rng)
         s, log_sigma = state["s"], state["log_sigma"]
         for _ in range(300):
-            kernels.sweep(rng, s, log_sigma, 1.0, problem)
+            sampler.sweep(rng, s, log_sigma, 1.0, problem)
         draws = []
 
         def some(draws=draws, s=s, log_sigma=log_sigma, problem=problem, rng=rng):
             for _ in range(200):
-                kernels.sweep(rng, s, log_sigma, 1.0, problem)
+                sampler.sweep(rng, s, log_sigma, 1.0, problem)
                 draws.append(log_sigma[1:].copy())
 
         one = best(some, 5) / 200
         f = predictors(s, problem.start, problem.cases, problem.size.size)
         again = (rng, s.copy(), f.copy(), log_sigma.copy(), problem)
-        count = evaluations_of(kernels, lambda: kernels.update_coefficients.py_func(*again))  # noqa: B023
+        count = evaluations_of(sampler, lambda: sampler.update_coefficients.py_func(*again))  # noqa: B023
         again = (rng, s.copy(), log_sigma.copy(), problem)
-        of_widths = evaluations_of(widths, lambda: widths.update_widths.py_func(*again))  # noqa: B023
+        of_widths = evaluations_of(sampler, lambda: sampler.update_widths.py_func(*again))  # noqa: B023
         of_widths = of_widths.reshape(-1, order).sum(axis=0)
         words = (f[0], problem.start, problem.cases, problem.size, problem.target[0], count, 0.01)
         more = (s, log_sigma, problem.counts, problem.order_start, problem.order_groups, of_widths)

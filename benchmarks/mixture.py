@@ -108,9 +108,7 @@ def experiment(seeds, numbers, n_jobs):
 def prepared(k):
     """Return the problem that kernels take, of the first data set, and its classes."""
     from honestbayes.likelihood.quadrature import AlphaPrior
-    from honestbayes.models.mixture.fit import make_problem
-    from honestbayes.models.mixture.part import as_cells
-    from honestbayes.models.mixture.settings import MixtureSettings
+    from honestbayes.models.mixture.model import MixtureSettings, as_cells, make_problem
     from honestbayes.screening import screen
     from honestbayes.selection import select
 

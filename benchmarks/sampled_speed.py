@@ -14,16 +14,25 @@ from functools import partial
 
 import numpy as np
 
-from honestbayes.models.networks.chains import NetworkKernel
-from honestbayes.models.networks.graphs import as_bytes
-from honestbayes.models.networks.priors import log_prior_of_arcs
+from honestbayes.models.discrete.estimator import count_levels
+from honestbayes.models.networks.model import (
+    EXCHANGE,
+    LADDER,
+    REVERSAL,
+    SCORES,
+    NetworkKernel,
+    as_bytes,
+    log_prior_of_arcs,
+)
 from honestbayes.models.networks.problem import make_problem
-from honestbayes.models.networks.settings import EXCHANGE, LADDER, REVERSAL, SCORES
-from honestbayes.models.plain.counts import count_levels
-from honestbayes.models.subsets import log_prior_of_subsets
-from honestbayes.models.subsets.chains import SubsetKernel
+from honestbayes.models.subsets.model import (
+    SubsetKernel,
+    SubsetScore,
+    log_bayes_factors,
+    log_prior_of_subsets,
+    rows_of,
+)
 from honestbayes.models.subsets.problem import LIKELIHOOD, LOG, TWO_STEP, Moves
-from honestbayes.models.subsets.scores import SubsetScore, log_bayes_factors, rows_of
 from honestbayes.sources.coding import learn_coding
 
 

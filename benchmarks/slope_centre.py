@@ -21,10 +21,14 @@ from honest_simulated import TRUTHS
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB
+from honestbayes.base.part import TrainingLabels, held_out_evidence
+from honestbayes.base.recalibration import (
+    EFFECTIVE_SHARE,
+    fit_layer,
+    held_out_folds,
+    repeats_of_folds,
+)
 from honestbayes.experiments.real_tables import real_table
-from honestbayes.models.shared.held_out import held_out_folds, repeats_of_folds
-from honestbayes.models.shared.layer import EFFECTIVE_SHARE, fit_layer
-from honestbayes.models.shared.parts import TrainingLabels, held_out_evidence
 
 HERE = Path(__file__).parent / "results"
 TABLES = ("colon", "lymphoma", "words_1", "leukaemia", "prostate", "srbct", "words_2", "words_3")

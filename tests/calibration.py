@@ -7,9 +7,8 @@ import numpy as np
 from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
-from honestbayes.models.binary.fit import fit_screening
-from honestbayes.models.binary.settings import bernoulli_settings
-from honestbayes.models.shared.layer import fit_slope
+from honestbayes.base.recalibration import fit_slope
+from honestbayes.models.binary.model import bernoulli_settings, fit_screening
 from honestbayes.screening import Screening
 from honestbayes.sources import Binarization
 

@@ -14,10 +14,10 @@ import oracles
 from scipy.special import logit
 
 from honestbayes import SelectiveBernoulliNB
+from honestbayes.base.intervals import draw_probabilities
+from honestbayes.base.recalibration import Layer
 from honestbayes.correction import discard
 from honestbayes.likelihood.quadrature import theta_rule
-from honestbayes.models.shared.intervals import draw_probabilities
-from honestbayes.models.shared.layer import Layer
 from honestbayes.selection import DiscardedGroup, squared_correlation
 
 

@@ -11,9 +11,7 @@ import oracles_factor as oracle
 
 from honestbayes.correction.factor_event import class_contrasts, response_contrast
 from honestbayes.likelihood.normal import heavy_tailed, ratio_grid
-from honestbayes.models.factors.chains import FactorKernel
-from honestbayes.models.factors.discarded import FactorEvent
-from honestbayes.models.factors.kernels import Design
+from honestbayes.models.factors.sampler import Design, FactorEvent, FactorKernel
 
 LIMIT = 4.5
 SHAPE, SCALE = 3.0, 2.0

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from honestbayes.models.factors import estimator as factor_estimator
-from honestbayes.models.factors.card import CARDS
+from honestbayes.models.factors import model as factor_estimator
+from honestbayes.models.factors.spec import CARDS
 
 FOLDS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5, "n_doublings": 0}
 FINAL = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "n_doublings": 0}

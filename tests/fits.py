@@ -38,7 +38,7 @@ from honestbayes import (
     SubsetSampler,
     windows,
 )
-from honestbayes.models.factors import estimator as factor_estimator
+from honestbayes.models.factors import model as factor_estimator
 from honestbayes.tables import read_training
 from honestbayes.tables.memory import frame_table
 from honestbayes.tables.model import TableModel

@@ -11,9 +11,8 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit, softmax
 
-from honestbayes.models.interactions.fit import find_groups
-from honestbayes.models.interactions.likelihood import predictors, widths_of
-from honestbayes.models.interactions.settings import ModelSettings
+from honestbayes.models.interactions.model import ModelSettings, find_groups
+from honestbayes.models.interactions.sampler import predictors, widths_of
 
 WIDTH_PRIOR = (2.0, 0.5)
 SIZE, ONES = np.array([4.0, 3.0]), np.array([3.0, 0.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from honestbayes.models.interactions.card import CARDS
+from honestbayes.models.interactions.spec import CARDS
 
 FOLDS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5, "n_doublings": 0, "thin": 1}
 FINAL = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "n_doublings": 0, "thin": 1}

@@ -8,8 +8,7 @@ from oracles_mixture_posterior import posterior
 from scipy.special import poch
 
 from honestbayes.likelihood.quadrature import AlphaPrior
-from honestbayes.models.mixture.fit import make_problem
-from honestbayes.models.mixture.settings import MixtureSettings
+from honestbayes.models.mixture.model import MixtureSettings, make_problem
 from honestbayes.selection import Selection
 from honestbayes.selection.record import DiscardedGroup
 

@@ -11,8 +11,7 @@ from scipy import special
 from honestbayes.likelihood.counts import distinct_counts
 from honestbayes.likelihood.learned_prior import learn_prior
 from honestbayes.likelihood.quadrature import AlphaPrior
-from honestbayes.models.binary.fit import fit_screening
-from honestbayes.models.binary.settings import BernoulliSettings, ModelSettings
+from honestbayes.models.binary.model import BernoulliSettings, ModelSettings, fit_screening
 from honestbayes.screening import Screening
 from honestbayes.sources import Binarization
 

@@ -320,12 +320,12 @@ def test_families_import_only_what_they_contain() -> None:
 
 
 def test_a_planted_import_between_families_is_found(tmp_path: Path) -> None:
-    line = "from honestbayes.models.mixture.fit import log_joint"
-    package = package_with(tmp_path, "models/real/fit.py", line)
-    assert wrong_imports_between_families(package) == ["models/real/fit.py imports mixture"]
+    line = "from honestbayes.models.mixture.model import log_joint"
+    package = package_with(tmp_path, "models/gaussian/model.py", line)
+    assert wrong_imports_between_families(package) == ["models/gaussian/model.py imports mixture"]
     line = "from ..binary.fit import BernoulliFit"
-    package = package_with(tmp_path, "models/shared/parts.py", line)
-    assert "models/shared/parts.py imports binary" in wrong_imports_between_families(package)
+    package = package_with(tmp_path, "base/part.py", line)
+    assert "base/part.py imports binary" in wrong_imports_between_families(package)
 
 
 def package_with(folder: Path, place: str, text: str) -> Path:

@@ -1,37 +1,22 @@
-from .decisions import (
-    decide,
-    expected_benefit,
-    mailing_benefits,
-    profit,
-    profit_curve,
-)
+from .decisions import decide, expected_benefit, mailing_benefits, profit, profit_curve
 from .files import ModelFileError
 from .loading import load
-from .models.binary import SelectiveBernoulliNB
-from .models.categorical import SelectiveCategoricalNB
-from .models.discriminant import SelectiveDiscriminant
-from .models.factors import SelectiveFactorClassifier, SelectiveFactorRegressor
-from .models.honest import HonestClassifier
-from .models.interactions import (
-    InteractionClassifier,
-    InteractionRegressor,
-    SequenceClassifier,
-    windows,
-)
-from .models.logistic import SelectiveLogistic
-from .models.mixed import SelectiveMixedNB
-from .models.mixture import SelectiveMixture
-from .models.networks import AveragedNetworkClassifier
-from .models.plain import DiscreteNB
-from .models.real import SelectiveGaussianNB
-from .models.subsets import AveragedNB
+from .models.binary.estimator import SelectiveBernoulliNB
+from .models.categorical.estimator import SelectiveCategoricalNB
+from .models.discriminant.estimator import SelectiveDiscriminant
+from .models.factors.estimator import SelectiveFactorClassifier, SelectiveFactorRegressor
+from .average.estimator import HonestClassifier
+from .models.interactions.estimator import InteractionClassifier, InteractionRegressor, SequenceClassifier, windows
+from .models.logistic.estimator import SelectiveLogistic
+from .models.mixed.estimator import SelectiveMixedNB
+from .models.mixture.estimator import SelectiveMixture
+from .models.networks.estimator import AveragedNetworkClassifier
+from .models.discrete.estimator import DiscreteNB
+from .models.gaussian.estimator import SelectiveGaussianNB
+from .models.subsets.estimator import AveragedNB
 from .report.notebook import make_report
 from .screening import Screening, screen
-from .search import (
-    BoostedProbabilitySelector,
-    ForwardProbabilitySelector,
-    SubsetSampler,
-)
+from .search import BoostedProbabilitySelector, ForwardProbabilitySelector, SubsetSampler
 from .selection import Selection
 from .sources.packed_store import open_store
 from .sources.packing import pack_store

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from honestbayes.average.estimator import HonestClassifier
 from honestbayes.datasets import load_leukemia, simulate_naive_bayes
 from honestbayes.metrics import summarise
-from honestbayes.models.binary import SelectiveBernoulliNB
-from honestbayes.models.honest import HonestClassifier
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.report.analysis import Progress, analyse, no_progress
 from honestbayes.report.contenders import UNCORRECTED_NAIVE
 from honestbayes.report.folder import write_folder

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import honestbayes
 from honestbayes import AveragedNetworkClassifier
 from honestbayes.cli import app
-from honestbayes.models.networks.card import CARDS
+from honestbayes.models.networks.spec import CARDS
 
 pytestmark = pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
 

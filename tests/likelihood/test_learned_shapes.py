@@ -11,7 +11,7 @@ from scipy import stats
 
 from honestbayes import SelectiveBernoulliNB, SelectiveCategoricalNB
 from honestbayes.likelihood import learned_alpha
-from honestbayes.models.binary.learned import fit_learned
+from honestbayes.models.binary.model import fit_learned
 
 VALUES = (0.0, 1.0, np.nan)
 PATTERNS = np.array([[a, b] for a in VALUES for b in VALUES])

@@ -20,7 +20,7 @@ from honestbayes import (
     SelectiveMixedNB,
     SelectiveMixture,
 )
-from honestbayes.models.shared.covariance import Covariance
+from honestbayes.base.numeric import Covariance
 
 N = 90
 CHAINS = {"n_chains": 1, "n_samples": 20, "random_state": 0}

@@ -33,10 +33,10 @@ ESTIMATOR = dedent(
 
     from honestbayes.files.fields import Floats
     from honestbayes.files.records import GIVEN
-    from honestbayes.models.real.explain import GaussianFeatureTable
-    from honestbayes.models.shared.estimator import SelectiveClassifier
-    from honestbayes.models.shared.explanation import by_design
-    from honestbayes.models.shared.parts import TrainingLabels, TrainingPart
+    from honestbayes.models.gaussian.model import GaussianFeatureTable
+    from honestbayes.base.estimator import SelectiveClassifier
+    from honestbayes.base.explanation import by_design
+    from honestbayes.base.part import TrainingLabels, TrainingPart
     from honestbayes.selection import DiscardedGroup, Selection
     from honestbayes.types import FloatArray
 
@@ -155,7 +155,7 @@ CARD = dedent(
     '''
     """The card of the toy."""
 
-    from honestbayes.models.shared.card import Card
+    from honestbayes.base.spec import Card
 
     CARDS = (
         Card(

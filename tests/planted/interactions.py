@@ -8,11 +8,16 @@ from interaction_problem import draw_data, draw_from_prior, model, uniforms_of
 from scipy import stats
 
 from honestbayes.models import interactions
-from honestbayes.models.interactions import joint, kernels, likelihood, normal, widths
-from honestbayes.models.interactions.chains import InteractionKernel, make_problem
-from honestbayes.models.interactions.fit import find_groups
-from honestbayes.models.interactions.joint import GROUPS, ROWS, SLICES, TREE
-from honestbayes.models.interactions.likelihood import predictors, widths_of
+from honestbayes.models.interactions import sampler
+from honestbayes.models.interactions.model import InteractionKernel, find_groups, make_problem
+from honestbayes.models.interactions.sampler import (
+    GROUPS,
+    ROWS,
+    SLICES,
+    TREE,
+    predictors,
+    widths_of,
+)
 from honestbayes.sampling import polya_gamma
 
 TABLE = np.array([[0, 0], [0, 1], [1, 1]])
@@ -24,7 +29,7 @@ BOUND = 2.0
 def plain_python(changes=()):
     """The kernels of all modules without compilation, with some of their text changed."""
     parts = []
-    for module in (polya_gamma, likelihood, widths, kernels, joint, normal):
+    for module in (polya_gamma, sampler, sampler, sampler, sampler, sampler):
         text = Path(module.__file__).read_text(encoding="utf-8")
         text = text.split("from __future__ import annotations\n")[1].replace("@kernel()\n", "")
         while any(own in text for own in OWN):  # names of the others are in the same module here
@@ -37,7 +42,7 @@ def plain_python(changes=()):
     for old, new in changes:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    module = types.ModuleType("honestbayes.models.interactions.kernels")
+    module = types.ModuleType("honestbayes.models.interactions.sampler")
     exec(compile(text, "interaction_kernels.py", "exec"), module.__dict__)
     return module
 

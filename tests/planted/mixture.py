@@ -13,7 +13,7 @@ from scipy import stats
 
 import honestbayes.models.mixture
 from honestbayes.models.mixture import kernels as mixture_kernels
-from honestbayes.models.mixture.fit import MixtureKernel, log_joint, make_problem
+from honestbayes.models.mixture.model import MixtureKernel, log_joint, make_problem
 from honestbayes.sampling.draws import Draws
 from honestbayes.selection import Selection
 

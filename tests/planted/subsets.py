@@ -7,7 +7,7 @@ import numpy as np
 from oracles_subsets import target, transition_matrix
 
 from honestbayes.models.subsets import kernels
-from honestbayes.models.subsets.priors import log_prior_of_subsets
+from honestbayes.models.subsets.model import log_prior_of_subsets
 from honestbayes.models.subsets.problem import LOG, TWO_STEP, UNIFORM, Moves
 
 VALUES = np.array([0.8, -0.5, 0.3, -1.0])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import honestbayes
-from honestbayes.models.networks.card import CARDS
+from honestbayes.models.networks.spec import CARDS
 from honestbayes.report.analysis import analyse
 from honestbayes.report.fitting import fit_model
 from honestbayes.report.html import render

@@ -7,7 +7,7 @@ import pytest
 from cut_source import CUTS, CutSource
 
 from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB
-from honestbayes.models.shared import layer
+from honestbayes.base import recalibration
 from honestbayes.screening import leave_out as module
 from honestbayes.screening.counting import screen_source
 from honestbayes.screening.fold_moments import moments_without, scored_moments_without
@@ -135,18 +135,18 @@ def test_a_model_of_a_table_beyond_memory_is_that_of_the_table_in_memory(kind):
 
 @pytest.mark.parametrize("most", [20, 60])
 def test_many_cases_are_thinned_before_they_are_read(monkeypatch, most):
-    monkeypatch.setattr(layer, "_CELLS", 2 * most)
-    monkeypatch.setattr("honestbayes.models.shared.held_out._ENOUGH_CASES", 50)
+    monkeypatch.setattr(recalibration, "_CELLS", 2 * most)
+    monkeypatch.setattr("honestbayes.base.recalibration._ENOUGH_CASES", 50)
     values, labels = table(6, 300, 12)
     model = SelectiveBernoulliNB(n_features_to_select=3, random_state=0)
     seen = []
-    original = layer.recalibration
+    original = recalibration.recalibration
 
     def recalibration(kind, evidence, codes, log_prior, share):
         seen.append(codes.size)
         return original(kind, evidence, codes, log_prior, share)
 
-    monkeypatch.setattr("honestbayes.models.shared.parts.recalibration", recalibration)
+    monkeypatch.setattr("honestbayes.base.part.recalibration", recalibration)
     model.fit(values, labels)
     assert seen == [max(most, 100)]
 

@@ -13,12 +13,11 @@ import numpy as np
 import oracles_factor as oracle
 from scipy import stats
 
+from honestbayes.base.numeric import select_by_r_squared
 from honestbayes.correction.factor_event import class_contrasts
 from honestbayes.likelihood.normal import VariancePrior, heavy_tailed, ratio_grid
-from honestbayes.models.factors.fit import FactorSettings, class_kernel, run_chains
-from honestbayes.models.real.blocks import RatioPosterior, Standard, assemble
-from honestbayes.models.real.part import real_source
-from honestbayes.models.shared.numeric import select_by_r_squared
+from honestbayes.models.factors.model import FactorSettings, class_kernel, run_chains
+from honestbayes.models.gaussian.model import RatioPosterior, Standard, assemble, real_source
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 from honestbayes.screening.moments import screen_moments

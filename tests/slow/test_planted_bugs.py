@@ -15,10 +15,10 @@ from scipy.special import expit, logit
 from honestbayes.correction import discard, event
 from honestbayes.likelihood import beta_binomial, counts, learned_alpha, learned_prior, quadrature
 from honestbayes.likelihood.quadrature import AlphaPrior, ThetaRule
-from honestbayes.models.binary import common_alpha
-from honestbayes.models.binary import draws as bernoulli_draws
-from honestbayes.models.binary import fit as bernoulli_core
-from honestbayes.models.binary.predictive import PredictiveTable
+from honestbayes.models.binary import model
+from honestbayes.models.binary import model as bernoulli_core
+from honestbayes.models.binary import model as bernoulli_draws
+from honestbayes.models.binary.model import PredictiveTable
 from honestbayes.selection import DiscardedGroup
 
 
@@ -111,12 +111,12 @@ def ties_counted_as_beyond(patch):
 
 
 def counts_swapped_between_classes(patch):
-    right = common_alpha.beta_binomial_table
+    right = model.beta_binomial_table
 
     def wrong(log_weight, alpha, mean_theta, ones, observed, inverse):
         return right(log_weight, alpha, mean_theta, ones[::-1], observed[::-1], inverse)
 
-    patch.setattr(common_alpha, "beta_binomial_table", wrong)
+    patch.setattr(model, "beta_binomial_table", wrong)
 
 
 def discarded_number_off_by_k(patch):
@@ -168,19 +168,19 @@ def class_probabilities_averaged(patch):
 
 
 def theta_left_at_its_prior_mean(patch):
-    right = common_alpha.beta_binomial_table
+    right = model.beta_binomial_table
 
     def wrong(log_weight, alpha, mean_theta, ones, observed, inverse):
         return right(log_weight, alpha, 0 * mean_theta + 0.5, ones, observed, inverse)
 
-    patch.setattr(common_alpha, "beta_binomial_table", wrong)
+    patch.setattr(model, "beta_binomial_table", wrong)
 
 
 def one_theta_node_fewer(patch):
     def wrong(n, alpha, interval, *, refine=1.0):  # noqa: ARG001 - the rule is exact
         return quadrature._exact_rule((n + 3) // 2 - 1, *interval)
 
-    patch.setattr(common_alpha, "theta_rule", wrong)
+    patch.setattr(model, "theta_rule", wrong)
     patch.setattr(counts, "theta_rule", wrong)
 
 
@@ -190,12 +190,12 @@ def theta_rule_on_the_whole_interval(patch):
     def wrong(n, alpha, interval, *, refine=1.0):  # noqa: ARG001 - the interval is ignored
         return right(n, alpha, (0.0, 1.0), refine=refine)
 
-    patch.setattr(common_alpha, "theta_rule", wrong)
+    patch.setattr(model, "theta_rule", wrong)
     patch.setattr(counts, "theta_rule", wrong)
 
 
 def discarded_columns_forgotten(patch):
-    right = common_alpha.feature_block
+    right = model.feature_block
 
     def wrong(ones, observed, kept, conditioned=None, **options):
         block = right(ones, observed, kept, conditioned, **options)
@@ -205,7 +205,7 @@ def discarded_columns_forgotten(patch):
 
 
 def kept_columns_counted_twice(patch):
-    right = common_alpha.feature_block
+    right = model.feature_block
 
     def wrong(ones, observed, kept, conditioned=None, **options):
         block = right(ones, observed, kept, conditioned, **options)
@@ -244,7 +244,7 @@ def simpson_without_end_points(patch):
         theta = low + (high - low) * (np.arange(n_points) + 0.5) / n_points
         return ThetaRule(theta, np.full(n_points, 1 / n_points))
 
-    patch.setattr(common_alpha, "simpson_rule", wrong)
+    patch.setattr(model, "simpson_rule", wrong)
 
 
 def trapezoid_for_simpson(patch):
@@ -253,13 +253,11 @@ def trapezoid_for_simpson(patch):
         weight[[0, -1]] = 0.5
         return ThetaRule(np.linspace(*interval, n_points), weight / weight.sum())
 
-    patch.setattr(common_alpha, "simpson_rule", wrong)
+    patch.setattr(model, "simpson_rule", wrong)
 
 
 def quantiles_not_at_midpoints(patch):
-    patch.setattr(
-        common_alpha, "paper_alpha_nodes", lambda prior: prior.quantiles(np.arange(1, 31) / 31)
-    )
+    patch.setattr(model, "paper_alpha_nodes", lambda prior: prior.quantiles(np.arange(1, 31) / 31))
 
 
 def prior_counted_twice_in_the_published_rule(patch):

@@ -8,11 +8,11 @@ from typing import Any
 
 import typer
 
+from honestbayes.base.explanation import KeptTable
+from honestbayes.base.spec import Card
 from honestbayes.cli.messages import say, word
 from honestbayes.models.cards import card_of
-from honestbayes.models.interactions import Interactions
-from honestbayes.models.shared.card import Card
-from honestbayes.models.shared.explanation import KeptTable
+from honestbayes.models.interactions.model import Interactions
 from honestbayes.report.described import KIND_WORDS
 from honestbayes.report.kept import interactions_in_words, level_texts, means_one
 from honestbayes.report.record import plain_data

@@ -26,7 +26,7 @@ from honestbayes.experiments.experiment import (
     Size,
     Table,
 )
-from honestbayes.models.binary import SelectiveBernoulliNB
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.plots.drawing import GREY, look, subplots, tidy, unit_square
 from honestbayes.types import AnyArray, FloatArray
 

@@ -27,7 +27,7 @@ from honestbayes.experiments.experiment import (
     Size,
     Table,
 )
-from honestbayes.models.interactions import InteractionClassifier
+from honestbayes.models.interactions.estimator import InteractionClassifier
 
 N_TRAIN, N_TEST, N_FEATURES = 500, 5000, 7
 TRUTH = 4

@@ -10,7 +10,7 @@ from honestbayes.experiments import compressed_models as ours
 from honestbayes.experiments import compressed_words as say
 from honestbayes.experiments.compressed_figures import pictures, sizes_table, table
 from honestbayes.experiments.experiment import Account, Check, Experiment, Run, Settings, Size
-from honestbayes.models.interactions import SequenceClassifier
+from honestbayes.models.interactions.estimator import SequenceClassifier
 from honestbayes.types import AnyArray
 
 N_TRAIN, N_TEST = 500, 5000

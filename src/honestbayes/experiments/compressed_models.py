@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from honestbayes.experiments.experiment import Run, Settings
 from honestbayes.metrics import log_score
-from honestbayes.models.interactions import find_groups
+from honestbayes.models.interactions.model import find_groups
 from honestbayes.types import AnyArray, FloatArray
 
 Prior = Literal["cauchy", "gaussian"]

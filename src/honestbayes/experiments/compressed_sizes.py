@@ -18,7 +18,7 @@ from honestbayes.experiments.experiment import (
     Size,
     Table,
 )
-from honestbayes.models.interactions import find_groups
+from honestbayes.models.interactions.model import find_groups
 from honestbayes.plots.drawing import look, subplots, tidy
 from honestbayes.types import AnyArray, FloatArray
 

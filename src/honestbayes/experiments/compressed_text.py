@@ -26,7 +26,8 @@ from honestbayes.experiments.experiment import (
     Size,
     Table,
 )
-from honestbayes.models.interactions import SequenceClassifier, find_groups, windows
+from honestbayes.models.interactions.estimator import SequenceClassifier, windows
+from honestbayes.models.interactions.model import find_groups
 from honestbayes.plots.drawing import GREY, look, subplots, tidy
 from honestbayes.types import AnyArray
 

@@ -37,7 +37,7 @@ from honestbayes.experiments.experiment import (
     Size,
     Table,
 )
-from honestbayes.models.plain import DiscreteNB
+from honestbayes.models.discrete.estimator import DiscreteNB
 from honestbayes.plots.drawing import GREY, look, subplots, tidy
 from honestbayes.search.boosted import BoostedProbabilitySelector
 from honestbayes.search.forward import ForwardProbabilitySelector

@@ -12,8 +12,9 @@ from scipy.special import expit
 from honestbayes.datasets.mixture import MixtureData
 from honestbayes.experiments.claims import judged
 from honestbayes.likelihood.quadrature import AlphaPrior
-from honestbayes.models.binary import SelectiveBernoulliNB
-from honestbayes.models.mixture import SelectiveMixture, sample_naive_bayes
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+from honestbayes.models.mixture.estimator import SelectiveMixture
+from honestbayes.models.mixture.naive_bayes import sample_naive_bayes
 from honestbayes.sampling.draws import Draws
 
 PRIOR = AlphaPrior(0.5, 5.0)

@@ -26,7 +26,7 @@ from honestbayes.experiments.experiment import (
     Table,
 )
 from honestbayes.metrics import calibration_table, summarise
-from honestbayes.models.binary import SelectiveBernoulliNB
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.plots.drawing import GREY, look, subplots, tidy
 from honestbayes.types import AnyArray, FloatArray
 

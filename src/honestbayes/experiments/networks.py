@@ -24,7 +24,7 @@ from honestbayes.experiments.experiment import (
     Size,
     Table,
 )
-from honestbayes.models.networks import AveragedNetworkClassifier
+from honestbayes.models.networks.estimator import AveragedNetworkClassifier
 from honestbayes.plots.drawing import GREY, look, subplots, tidy
 from honestbayes.types import AnyArray, FloatArray
 

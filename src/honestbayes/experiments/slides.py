@@ -26,8 +26,8 @@ from honestbayes.experiments.experiment import (
     Size,
     Table,
 )
-from honestbayes.models.binary import SelectiveBernoulliNB
-from honestbayes.models.mixture import sample_naive_bayes
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+from honestbayes.models.mixture.naive_bayes import sample_naive_bayes
 from honestbayes.plots.drawing import GREY, look, subplots, tidy, unit_square
 from honestbayes.sampling.draws import Draws
 from honestbayes.types import FloatArray

@@ -25,7 +25,7 @@ from honestbayes.experiments.experiment import (
     Size,
     Table,
 )
-from honestbayes.models.binary import SelectiveBernoulliNB
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.plots.drawing import GREY, look, subplots, tidy
 
 if TYPE_CHECKING:

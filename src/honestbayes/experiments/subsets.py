@@ -25,14 +25,8 @@ from honestbayes.experiments.experiment import (
     Size,
     Table,
 )
-from honestbayes.models.subsets import (
-    SHARE,
-    TWO_STEP,
-    UNIFORM,
-    SubsetScore,
-    log_prior_of_subsets,
-    run_subsets,
-)
+from honestbayes.models.subsets.model import SubsetScore, log_prior_of_subsets, run_subsets
+from honestbayes.models.subsets.problem import SHARE, TWO_STEP, UNIFORM
 from honestbayes.plots.drawing import look, subplots, tidy
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from honestbayes import models
-from honestbayes.models.shared.card import Card
+from honestbayes.base.spec import Card
 
 
 def cards() -> tuple[Card, ...]:

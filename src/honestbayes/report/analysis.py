@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.base.recalibration import number_grid
 from honestbayes.evaluation import Evaluation, compare, cross_validate
 from honestbayes.evaluation.cross_validation import cross_validate_numbers
 from honestbayes.metrics import (
@@ -22,9 +23,8 @@ from honestbayes.metrics import (
     threshold_table,
 )
 from honestbayes.metrics.per_case import top_class
-from honestbayes.models.binary import SelectiveBernoulliNB
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.models.cards import card_of
-from honestbayes.models.shared.number import number_grid
 from honestbayes.report.contenders import CORRECTED, UNCORRECTED, own_names, uncorrected_name
 from honestbayes.report.described import all_races, data_summary, races
 from honestbayes.report.fitting import (

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from honestbayes.base.spec import Card
 from honestbayes.evaluation.peers import FREQUENCIES, Task, peers_for
 from honestbayes.models.cards import table_cards
-from honestbayes.models.shared.card import Card
 from honestbayes.report.level_flags import LevelsAsFlags
 from honestbayes.sources.kinds import KindsInOrder
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from honestbayes.base.spec import Card
 from honestbayes.models.cards import card_of
-from honestbayes.models.real import correlation_with
-from honestbayes.models.shared.card import Card
+from honestbayes.models.gaussian.model import correlation_with
 from honestbayes.report.record import DataSummary, LeftOut, Race, ReadColumn
 from honestbayes.screening import screen
 from honestbayes.screening.categories import count_categories

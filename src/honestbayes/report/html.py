@@ -17,7 +17,7 @@ from honestbayes.evaluation.peers import FREQUENCIES
 from honestbayes.harmless import harmless
 from honestbayes.metrics import Estimate
 from honestbayes.models.cards import table_cards
-from honestbayes.models.factors import Factors
+from honestbayes.models.factors.model import Factors
 from honestbayes.report import wording
 from honestbayes.report.certainty import bounds_of_report, in_words
 from honestbayes.report.described import KIND_WORDS, READ_AS, columns_by_kind

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from honestbayes.models.honest import MadeOf
-from honestbayes.models.interactions import Interactions
-from honestbayes.models.networks import Edges
+from honestbayes.average.estimator import MadeOf
+from honestbayes.models.interactions.model import Interactions
+from honestbayes.models.networks.model import Edges
 from honestbayes.tables import Encoding, Feature, TrainingTable
 from honestbayes.tables.model import Estimator, TableModel
 from honestbayes.types import FloatArray, IntArray

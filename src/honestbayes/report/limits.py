@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from honestbayes.base.spec import Card
 from honestbayes.models.cards import table_cards
-from honestbayes.models.shared.card import Card
 from honestbayes.report import wording
 from honestbayes.report.record import DataSummary, Report
 

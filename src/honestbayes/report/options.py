@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from honestbayes.base.spec import Card
 from honestbayes.models.cards import table_cards
-from honestbayes.models.shared.card import Card
 
 DEFAULT_FOLDS = 5
 

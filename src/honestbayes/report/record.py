@@ -16,10 +16,10 @@ from honestbayes.metrics import (
     Summary,
     ThresholdTable,
 )
-from honestbayes.models.factors import Factors
-from honestbayes.models.interactions import Interactions
-from honestbayes.models.mixture import Components
-from honestbayes.models.networks import Edges
+from honestbayes.models.factors.model import Factors
+from honestbayes.models.interactions.model import Interactions
+from honestbayes.models.mixture.model import Components
+from honestbayes.models.networks.model import Edges
 from honestbayes.report.contenders import UNCORRECTED, UNCORRECTED_NAIVE
 from honestbayes.report.kept import AnyFeature, Average
 from honestbayes.report.verdict import Verdict

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from honestbayes.metrics import Estimate
-from honestbayes.models.interactions import Interactions, SequenceClassifier, windows
+from honestbayes.models.interactions.estimator import SequenceClassifier, windows
+from honestbayes.models.interactions.model import Interactions
 from honestbayes.tables import InputError
 from honestbayes.tables.errors import shown
 from honestbayes.types import AnyArray, FloatArray

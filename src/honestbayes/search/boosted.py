@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from honestbayes.base.parameters import whole_number
 from honestbayes.files.fields import Field
-from honestbayes.models.plain import WholeParameter
-from honestbayes.models.shared.parameters import whole_number
+from honestbayes.models.discrete.estimator import WholeParameter
 from honestbayes.search.boosting import Round, boost
 from honestbayes.search.path import SelectionPath
 from honestbayes.search.scorers import CodedCases, NaiveBayesScorers

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr, softmax
 
-from honestbayes.models.plain import LevelCounts
+from honestbayes.models.discrete.estimator import LevelCounts
 from honestbayes.search.scorers import CodedCases
 from honestbayes.types import FloatArray
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from honestbayes.base.parameters import selection_rule, whole_number
+from honestbayes.base.persistence import Parameter
 from honestbayes.files.entries import Entries, Plain
 from honestbayes.files.fields import Choice, Field, Known
 from honestbayes.files.records import Given
-from honestbayes.models.plain import WholeParameter
-from honestbayes.models.shared.parameter_fields import Parameter
-from honestbayes.models.shared.parameters import selection_rule, whole_number
+from honestbayes.models.discrete.estimator import WholeParameter
 from honestbayes.search.estimator_scorer import EstimatorScorers
 from honestbayes.search.path import SelectionPath
 from honestbayes.search.scorers import NaiveBayesScorers, Scorer, ScorerFactory, Scoring

@@ -18,12 +18,17 @@ from sklearn.model_selection import (
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from honestbayes.base.parameters import check_weights, positive_number, whole_number
+from honestbayes.base.persistence import Parameter
 from honestbayes.files.entries import Entries, Plain, nested
 from honestbayes.files.fields import Field, Known, plain_scalar
 from honestbayes.files.records import Section, record_to_plain
-from honestbayes.models.plain import KindsInTable, KnowsTable, Smoothing, WholeParameter
-from honestbayes.models.shared.parameter_fields import Parameter
-from honestbayes.models.shared.parameters import check_weights, positive_number, whole_number
+from honestbayes.models.discrete.estimator import (
+    KindsInTable,
+    KnowsTable,
+    Smoothing,
+    WholeParameter,
+)
 from honestbayes.search.path import SelectionPath, feature_names
 from honestbayes.search.scorers import CodedCases
 from honestbayes.sources import check_as_many, encode_labels

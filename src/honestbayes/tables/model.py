@@ -14,11 +14,11 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from honestbayes.average.estimator import HonestClassifier
+from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.files import ModelFileError, write_archive
 from honestbayes.files.entries import Entries, Plain, nested
 from honestbayes.models.cards import card_of, table_cards
-from honestbayes.models.honest import HonestClassifier
-from honestbayes.models.shared.estimator import SelectiveClassifier
 from honestbayes.tables.checks.groups import row_digests
 from honestbayes.tables.conversion import without
 from honestbayes.tables.encoding import Encoding

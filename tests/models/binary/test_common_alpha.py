@@ -19,7 +19,7 @@ from scipy import integrate, stats
 from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes import SelectiveBernoulliNB
-from honestbayes.models.shared.alpha_posterior import AlphaPosterior
+from honestbayes.base.alpha_posterior import AlphaPosterior
 
 CORRECTIONS = [None, "selection", "counts"]
 

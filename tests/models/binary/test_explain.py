@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.special import beta, betaln, expit, logit
 
 from honestbayes import SelectiveBernoulliNB
-from honestbayes.models.binary.draws import draw_alpha_theta
+from honestbayes.models.binary.model import draw_alpha_theta
 
 MODELS = {
     "learned": {},

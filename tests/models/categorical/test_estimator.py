@@ -12,8 +12,7 @@ from scipy import integrate, stats
 from scipy.special import logsumexp, softmax
 
 from honestbayes import SelectiveBernoulliNB, SelectiveCategoricalNB
-from honestbayes.models.categorical.fit import fit_categories
-from honestbayes.models.categorical.settings import categorical_settings
+from honestbayes.models.categorical.model import categorical_settings, fit_categories
 from honestbayes.screening.categories import count_categories
 from honestbayes.sources.levels import CategoryTable, Levels, category_table
 

@@ -8,7 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import honestbayes
 from honestbayes import SelectiveDiscriminant, SelectiveGaussianNB
-from honestbayes.models.shared.covariance import ledoit_wolf
+from honestbayes.base.numeric import ledoit_wolf
 
 PLAIN = {"recalibrate": None, "feature_prior": "flat", "normal_scores": False}
 
@@ -162,7 +162,7 @@ def test_missing_cells_in_training_keep_the_variance():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_mean_of_the_interval_is_the_probability(n_classes):
-    from honestbayes.models.shared.intervals import draw_probabilities
+    from honestbayes.base.intervals import draw_probabilities
 
     X, y = table(60, 200, n_classes)
     model = SelectiveDiscriminant(n_features_to_select=30).fit(X, y)

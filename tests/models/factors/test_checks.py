@@ -4,8 +4,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from honestbayes.models.factors.classifier import SelectiveFactorClassifier
-from honestbayes.models.factors.regressor import SelectiveFactorRegressor
+from honestbayes.models.factors.estimator import SelectiveFactorClassifier, SelectiveFactorRegressor
 
 FEW = {
     "n_factors": 1,

@@ -11,13 +11,13 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes import SelectiveGaussianNB
-from honestbayes.models.factors import estimator as factor_estimator
-from honestbayes.models.factors import part as factor_part
-from honestbayes.models.factors.chains import FactorKernel
-from honestbayes.models.factors.classifier import SelectiveFactorClassifier
-from honestbayes.models.factors.predict import log_density_of_classes, log_density_of_draws
-from honestbayes.models.shared import intervals
-from honestbayes.models.shared.layer import Layer
+from honestbayes.base import intervals
+from honestbayes.base.recalibration import Layer
+from honestbayes.models.factors import model as factor_estimator
+from honestbayes.models.factors import model as factor_part
+from honestbayes.models.factors.estimator import SelectiveFactorClassifier
+from honestbayes.models.factors.prediction import log_density_of_classes, log_density_of_draws
+from honestbayes.models.factors.sampler import FactorKernel
 
 CHAINS = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "n_doublings": 0, "random_state": 0}
 SHORT = {**CHAINS, "recalibrate": None}

@@ -18,7 +18,7 @@ import pytest
 from factor_problem import LIMIT, Everything, Problem, draw_columns
 from factor_source import plain_modules
 
-from honestbayes.models.factors.sweep import sweep
+from honestbayes.models.factors.sampler import sweep
 
 PROBLEMS = {
     "classes": Problem((4, 6), 8, 2, 1, 0.35, shifts=True, every=5),

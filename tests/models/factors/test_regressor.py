@@ -6,9 +6,9 @@ import pytest
 from grids import slow
 from scipy.stats import multivariate_normal, norm
 
-from honestbayes.models.factors import estimator as factor_estimator
-from honestbayes.models.factors.predict import response_given_columns
-from honestbayes.models.factors.regressor import Predictive, SelectiveFactorRegressor
+from honestbayes.models.factors import model as factor_estimator
+from honestbayes.models.factors.estimator import Predictive, SelectiveFactorRegressor
+from honestbayes.models.factors.prediction import response_given_columns
 from honestbayes.screening.response import screen_response
 
 SHORT = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "n_doublings": 0, "random_state": 0}

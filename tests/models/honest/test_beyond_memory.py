@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 
 import honestbayes
 from honestbayes import HonestClassifier, SelectiveMixedNB, pack_store
-from honestbayes.models.honest.candidates import Facts, candidates_for, left_out_beyond_memory
-from honestbayes.models.shared import held_out
+from honestbayes.average.candidates import Facts, candidates_for, left_out_beyond_memory
+from honestbayes.base import recalibration
 from honestbayes.screening.kinds import kinds_and_missing_cells, kinds_of_source
 from honestbayes.sources import some_rows
 from honestbayes.sources.packed import PackedColumns
@@ -54,7 +54,7 @@ class Packed(Wide):
 @pytest.fixture(autouse=True)
 def one_drawing(monkeypatch):
     """Five folds instead of twenty, for the sake of time."""
-    monkeypatch.setattr(held_out, "_ENOUGH_CASES", 0)
+    monkeypatch.setattr(recalibration, "_ENOUGH_CASES", 0)
 
 
 def flags(n_classes=2, shape=SHAPE):
@@ -141,7 +141,7 @@ def test_the_table_is_never_read_as_a_whole(kind):
 
 
 def test_passes_and_reads_are_few(monkeypatch):
-    monkeypatch.setattr(held_out, "_ENOUGH_CASES", 2000)
+    monkeypatch.setattr(recalibration, "_ENOUGH_CASES", 2000)
     X, y = flags(shape=(60, 1500))
     source = cut(X)
     model = HonestClassifier(**QUICK).fit(source, y)

@@ -4,7 +4,7 @@ import numpy as np
 import oracles_pool as oracle
 import pytest
 
-from honestbayes.models.honest.pool import family_shares, fit_pool, pooled
+from honestbayes.average.pool import family_shares, fit_pool, pooled
 
 SPREAD = 8**-0.5
 

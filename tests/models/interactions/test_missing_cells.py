@@ -15,8 +15,8 @@ from honestbayes import (
     windows,
 )
 from honestbayes.files.entries import Entries
-from honestbayes.models.interactions import donors, fit
-from honestbayes.models.interactions.fit import InteractionFit
+from honestbayes.models.interactions import missing_cells
+from honestbayes.models.interactions.model import InteractionFit
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -150,7 +150,7 @@ def test_many_donors_are_sampled_evenly(fitted, monkeypatch):
     model, X, y = fitted
     holes = hidden(X, "first", "second")
     whole = model.predict_proba(holes)
-    monkeypatch.setattr(donors, "MOST_COMPLETIONS", 8)
+    monkeypatch.setattr(missing_cells, "MOST_COMPLETIONS", 8)
     assert np.abs(model.predict_proba(holes) - whole).max() < 0.1
     empty = hidden(X[:1], *X.columns)
     np.testing.assert_allclose(model.predict_proba(empty)[0], shares_of(y), atol=1e-12)
@@ -160,7 +160,7 @@ def test_fewer_draws_are_enough_for_many_completions(fitted, monkeypatch):
     model, X, y = fitted
     holes = pd.concat([hidden(X, "first", "second"), hidden(X[:1], *X.columns)])
     whole = model.predict_proba(holes)
-    monkeypatch.setattr(fit, "MANY_COMPLETIONS", 2)
+    monkeypatch.setattr(model, "MANY_COMPLETIONS", 2)
     found = model.predict_proba(holes)
     assert 0 < np.abs(found - whole).max() < 0.02
     np.testing.assert_array_equal(found[:1], model.predict_proba(holes[:1]))

@@ -17,13 +17,15 @@ from oracles_interactions import agreement_kernel, patterns_of, suffixes_of
 from scipy import integrate, stats
 from scipy.special import expit
 
-from honestbayes.models.interactions.chains import (
+from honestbayes.models.interactions.model import (
+    INTERCEPT_WIDTHS,
     InteractionKernel,
+    ModelSettings,
+    find_groups,
     make_problem,
     starting_states,
 )
-from honestbayes.models.interactions.fit import find_groups
-from honestbayes.models.interactions.joint import (
+from honestbayes.models.interactions.sampler import (
     GROUPS,
     ROWS,
     SLICES,
@@ -31,10 +33,10 @@ from honestbayes.models.interactions.joint import (
     draw_jointly,
     group_gram,
     log_evidence,
+    predictors,
     row_covariance,
+    widths_of,
 )
-from honestbayes.models.interactions.likelihood import predictors, widths_of
-from honestbayes.models.interactions.settings import INTERCEPT_WIDTHS, ModelSettings
 from honestbayes.sampling.draws import diagnose
 from honestbayes.sampling.polya_gamma import polya_gammas
 

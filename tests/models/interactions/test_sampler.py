@@ -20,15 +20,15 @@ from oracles_interactions import agreement_kernel, patterns_of
 from scipy import integrate, stats
 from scipy.special import expit
 
-from honestbayes.models.interactions.chains import (
+from honestbayes.models.interactions.model import (
+    INTERCEPT_WIDTHS,
     InteractionKernel,
+    ModelSettings,
+    find_groups,
     make_problem,
     starting_states,
 )
-from honestbayes.models.interactions.fit import find_groups
-from honestbayes.models.interactions.joint import SLICES
-from honestbayes.models.interactions.likelihood import predictors
-from honestbayes.models.interactions.settings import INTERCEPT_WIDTHS, ModelSettings
+from honestbayes.models.interactions.sampler import SLICES, predictors
 from honestbayes.models.interactions.splitting import split_cauchy
 from honestbayes.sampling.draws import diagnose
 

@@ -6,16 +6,16 @@ from oracles_logistic import chain_probabilities, log_evidence_by_quadrature
 from scipy import integrate
 from scipy.special import expit
 
-from honestbayes.models.logistic import scales
-from honestbayes.models.logistic.columns import (
+from honestbayes.models.logistic import model
+from honestbayes.models.logistic.model import (
+    SCALES,
     DenseColumns,
     Directions,
     SparseColumns,
+    fit_scales,
     training_columns,
 )
-from honestbayes.models.logistic.logistic_normal import log_mean_expit, tilted
-from honestbayes.models.logistic.propagation import no_sites, propagate
-from honestbayes.models.logistic.scales import SCALES, fit_scales
+from honestbayes.models.logistic.propagation import log_mean_expit, no_sites, propagate, tilted
 
 EVEN = np.log([0.5, 0.5])
 
@@ -74,8 +74,8 @@ def test_evidence_and_probabilities_of_six_cases_are_those_of_quadrature(
     rng = np.random.default_rng(seed)
     X, new = rng.normal(size=(6, n_columns)), rng.normal(size=(5, n_columns))
     y = np.array([[0, 1, 1, 0, 1, 1], [0, 0, 0, 1, 1, 1], [1, 0, 0, 0, 0, 1]][seed])
-    monkeypatch.setattr(scales, "SCALES", np.array([scale]))
-    monkeypatch.setattr(scales, "_FIRST", 0)
+    monkeypatch.setattr(model, "SCALES", np.array([scale]))
+    monkeypatch.setattr(model, "_FIRST", 0)
     posterior, proba = fitted(X, y, new)
     log_evidence, expected = log_evidence_by_quadrature(X, y, scale, 0.5, new)
     assert posterior.log_evidence[0] == pytest.approx(log_evidence, abs=0.04)

@@ -16,9 +16,8 @@ import honestbayes
 from honestbayes import ModelFileError, SelectiveBernoulliNB, SelectiveMixture
 from honestbayes.datasets import simulate_mixture
 from honestbayes.metrics import summarise
-from honestbayes.models.mixture import part as mixture_part
-from honestbayes.models.mixture.fit import MixtureKernel
-from honestbayes.models.mixture.part import run_mixture
+from honestbayes.models.mixture import model as mixture_part
+from honestbayes.models.mixture.model import MixtureKernel, run_mixture
 from honestbayes.sampling import chains
 
 QUICK = {"n_chains": 2, "n_samples": 60, "n_warmup": 20, "thin": 3, "random_state": 0}

@@ -10,7 +10,7 @@ from grids import slow
 from mixture_problem import PRIOR, settings
 from scipy import stats
 
-from honestbayes.models.mixture.fit import MixtureKernel, make_problem
+from honestbayes.models.mixture.model import MixtureKernel, make_problem
 from honestbayes.sampling.draws import diagnose
 from honestbayes.selection import Selection
 

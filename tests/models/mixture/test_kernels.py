@@ -19,7 +19,7 @@ from oracles_mixture_posterior import predictive
 from scipy import stats
 
 from honestbayes.models.mixture import kernels
-from honestbayes.models.mixture.fit import (
+from honestbayes.models.mixture.model import (
     MixtureKernel,
     log_class_prior,
     log_joint,

@@ -9,7 +9,7 @@ import pytest
 from planted.mixture import CHECKS, plain_python
 
 import honestbayes.models.mixture
-from honestbayes.models.mixture import fit as mixture_core
+from honestbayes.models.mixture import model as mixture_core
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -6,10 +6,15 @@ import numpy as np
 import oracles_networks as oracle
 import pytest
 
-from honestbayes.models.networks.graphs import members
-from honestbayes.models.networks.kernels import walk
-from honestbayes.models.networks.moves import change, options, relate
-from honestbayes.models.networks.priors import log_prior_of_arcs
+from honestbayes.models.networks.kernels import (
+    change,
+    family_score,
+    options,
+    relate,
+    remembered_score,
+    walk,
+)
+from honestbayes.models.networks.model import log_prior_of_arcs, members
 from honestbayes.models.networks.problem import (
     ADD_ARC,
     ADD_FEATURE,
@@ -23,7 +28,6 @@ from honestbayes.models.networks.problem import (
     make_memory,
     make_problem,
 )
-from honestbayes.models.networks.scores import family_score, remembered_score
 
 KINDS = {
     ADD_FEATURE: "add feature",

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from honestbayes import AveragedNetworkClassifier, ModelFileError, load
-from honestbayes.models.networks import average
-from honestbayes.models.networks.graphs import arcs_of, are_valid, members, tree_graph
+from honestbayes.models.networks import prediction
+from honestbayes.models.networks.model import arcs_of, are_valid, members, tree_graph
 from honestbayes.sampling import chunks
 
 SHORT = {"n_chains": 2, "n_samples": 100, "n_warmup": 50, "n_doublings": 0, "thin": 100}
@@ -83,8 +83,8 @@ def test_too_many_combinations_are_summed_as_if_independent(monkeypatch):
     row = np.array([[np.nan, np.nan, 1.0, np.nan]])
     exact = model.predict_proba(row)
     for name in ("evaluate", "add_averages", "_sum_over", "_log_values", "_next", "_normalise"):
-        monkeypatch.setattr(average, name, getattr(average, name).py_func)
-    monkeypatch.setattr(average, "MOST_COMBINATIONS", 3)
+        monkeypatch.setattr(prediction, name, getattr(prediction, name).py_func)
+    monkeypatch.setattr(prediction, "MOST_COMBINATIONS", 3)
     rough = model.predict_proba(row)
     assert np.all(np.isfinite(rough))
     assert rough.sum() == pytest.approx(1.0)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from honestbayes import AveragedNetworkClassifier, DiscreteNB, ModelFileError, load
-from honestbayes.models.shared.parts import TrainingLabels
+from honestbayes.base.part import TrainingLabels
 from honestbayes.sources.columns import as_columns
 from honestbayes.sources.cuts import learn_cuts
 

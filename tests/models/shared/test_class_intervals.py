@@ -10,8 +10,8 @@ from honestbayes import (
     SelectiveGaussianNB,
     SelectiveMixedNB,
 )
+from honestbayes.base.intervals import _around, draw_probabilities, draws_per_class
 from honestbayes.likelihood.dirichlet import TableLikelihood, draw_theta
-from honestbayes.models.shared.intervals import _around, draw_probabilities, draws_per_class
 
 
 def draw(seed=0, n=30, p=25, n_classes=3):

@@ -8,7 +8,7 @@ from oracles_categorical import all_tables
 
 from honestbayes import SelectiveCategoricalNB, SelectiveGaussianNB
 from honestbayes.likelihood.dirichlet import log_marginal
-from honestbayes.models.categorical.discarded import DiscardedCategories
+from honestbayes.models.categorical.model import DiscardedCategories
 from honestbayes.selection import DiscardedGroup, Selection
 from honestbayes.selection.association import equivalent_r_squared
 

@@ -7,8 +7,8 @@ from scipy.stats import norm
 
 import honestbayes
 from honestbayes import SelectiveGaussianNB
-from honestbayes.models.shared import layer as module
-from honestbayes.models.shared.layer import Layer, fit_layer
+from honestbayes.base import recalibration as module
+from honestbayes.base.recalibration import Layer, fit_layer
 
 
 def cases(n, slope, lapse, seed, n_classes=2, prior=None, spread=3.0):

@@ -7,9 +7,8 @@ from grids import each_once
 from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
+from honestbayes.base.recalibration import Layer, held_out_folds
 from honestbayes.datasets import simulate_naive_bayes
-from honestbayes.models.shared.held_out import held_out_folds
-from honestbayes.models.shared.layer import Layer
 
 
 def draw(n, factor, seed=0, prior=0.0):

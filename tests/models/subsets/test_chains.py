@@ -7,11 +7,9 @@ import pytest
 from grids import slow
 from oracles_subsets import all_subsets, target, transition_matrix
 
-from honestbayes.models.subsets.chains import run_subsets
 from honestbayes.models.subsets.kernels import exchange, propose
-from honestbayes.models.subsets.priors import log_prior_of_subsets
+from honestbayes.models.subsets.model import SubsetScore, log_prior_of_subsets, run_subsets
 from honestbayes.models.subsets.problem import DISTANCE, LOG, SHARE, TWO_STEP, UNIFORM, Moves
-from honestbayes.models.subsets.scores import SubsetScore
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 

@@ -9,9 +9,8 @@ import pytest
 from oracles_subsets import log_marginal, posterior, target
 
 import honestbayes as hb
-from honestbayes.models.plain import count_levels
-from honestbayes.models.subsets.scores import bhattacharyya, log_bayes_factors
-from honestbayes.models.subsets.settings import subset_settings
+from honestbayes.models.discrete.estimator import count_levels
+from honestbayes.models.subsets.model import bhattacharyya, log_bayes_factors, subset_settings
 from honestbayes.sampling import chunks
 from honestbayes.sources.coding import learn_coding
 

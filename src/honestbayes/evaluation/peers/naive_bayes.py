@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
 
+from honestbayes.base.recalibration import number_grid
 from honestbayes.evaluation.peers.inner_folds import InnerFolds
 from honestbayes.evaluation.peers.per_kind import (
     CutAtMedian,
@@ -20,7 +21,6 @@ from honestbayes.evaluation.peers.per_kind import (
 )
 from honestbayes.evaluation.peers.task import Task
 from honestbayes.evaluation.peers.temperature import Tempered
-from honestbayes.models.shared.number import number_grid
 
 
 def sigmoid_naive_bayes(task: Task) -> InnerFolds:

@@ -11,29 +11,134 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.models.binary import explain
-from honestbayes.models.binary.explain import FeaturePath, FeatureTable
-from honestbayes.models.binary.fit import BernoulliFit, fit_screening, fit_selection
-from honestbayes.models.binary.learned import LearnedFit
-from honestbayes.models.binary.part import BernoulliPart, BernoulliTraining, ZeroOne
-from honestbayes.models.binary.rows import TrainingRows, leave_out_fits
-from honestbayes.models.binary.saving import SavedBinary
-from honestbayes.models.binary.selected import (
-    check_fits,
-    check_is_selection,
-    check_names,
-    renumbered,
+from honestbayes.base.estimator import TwoClassNaiveBayes
+from honestbayes.base.parameters import check_prevalences, check_recalibrate, group_codes
+from honestbayes.base.part import FittedPart, TrainingLabels, tie_breaker
+from honestbayes.base.persistence import SavedParts
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Choice, ClassLabels, Field, Known
+from honestbayes.files.records import (
+    Section,
+    record_from_plain,
+    record_to_plain,
+    values_from_plain,
 )
-from honestbayes.models.binary.settings import BernoulliSettings, bernoulli_settings
-from honestbayes.models.shared.estimator import TwoClassNaiveBayes
-from honestbayes.models.shared.parameters import check_prevalences, check_recalibrate, group_codes
-from honestbayes.models.shared.parts import FittedPart, TrainingLabels, tie_breaker
+from honestbayes.models.binary import model
+from honestbayes.models.binary.model import (
+    BernoulliFit,
+    BernoulliPart,
+    BernoulliSettings,
+    BernoulliTraining,
+    FeaturePath,
+    FeatureTable,
+    LearnedFit,
+    TrainingRows,
+    ZeroOne,
+    bernoulli_settings,
+    fit_screening,
+    fit_selection,
+    leave_out_fits,
+)
 from honestbayes.screening import Screening, screen
-from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.selection import Selection, parse_always_keep, squared_correlation
 from honestbayes.sources import as_source, encode_classes
 from honestbayes.sources.binarization import Binarization, BinarizeOption
 from honestbayes.sources.kinds import Kind
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# Whether a selection that was made elsewhere can have come from the data at hand
+# --------------------------------------------------------------------------------------------------
+
+
+def check_fits(
+    selection: Selection, counts: tuple[int, int], ones: IntArray, observed: IntArray
+) -> None:
+    """Refuse a selection that cannot have come from these data."""
+    if selection.class_counts != counts:
+        msg = (
+            f"the selection was made on {selection.class_counts} cases per class, but y has "
+            f"{counts}."
+        )
+        raise ValueError(msg)
+    for position in range(len(selection.kept)):
+        i0, i1 = (int(count) for count in ones[:, position])
+        n0, n1 = (int(count) for count in observed[:, position])
+        value = squared_correlation(i0, i1, n0, n1)
+        strict = selection.rule == "threshold"
+        if value < selection.gamma_squared or (strict and value == selection.gamma_squared):
+            msg = (
+                f"column {position} of X has absolute correlation {float(value) ** 0.5:.4f} with "
+                f"y, below the selection's bound {selection.gamma:.4f}; it cannot have been kept."
+            )
+            raise ValueError(msg)
+
+
+def check_is_selection(selection: Any) -> None:
+    """Refuse anything else than a record of a selection."""
+    if not isinstance(selection, Selection):
+        msg = f"selection is a {type(selection).__name__}; give a Selection (see from_dict)."
+        raise TypeError(msg)
+
+
+def check_names(selection: Selection, names: tuple[str, ...] | None) -> None:
+    """Refuse columns whose names are not those of the kept features, in their order."""
+    if names is None or selection.kept_names is None:
+        return
+    expected = selection.kept_names + (selection.always_kept_names or ())
+    for position, (name, wanted) in enumerate(zip(names, expected, strict=True)):
+        if name != wanted:
+            msg = (
+                f"column {position} of X is {name!r}, but the selection has {wanted!r} there; give "
+                "the kept columns in the order of the selection."
+            )
+            raise ValueError(msg)
+
+
+def renumbered(selection: Selection) -> Selection:
+    """Return the record with the kept columns at the front, where `fit_selected` has them."""
+    k, a = len(selection.kept), len(selection.always_kept)
+    return replace(selection, kept=tuple(range(k)), always_kept=tuple(range(k, k + a)))
+
+
+# --------------------------------------------------------------------------------------------------
+# Files of the binary model, which are older than the others and hold no list of parts
+# --------------------------------------------------------------------------------------------------
+
+
+class SavedBinary(SavedParts):
+    """Base of `SelectiveBernoulliNB`: its features stand beside the classes."""
+
+    _fit: BernoulliFit
+    selection_: Selection
+
+    _fitted_choices: ClassVar[Mapping[str, Field]] = {
+        "feature_prior_": Choice("learned", "uniform", stored_as="feature_prior"),
+        "correction_": Choice("counts", "selection", None, stored_as="correction"),
+    }
+
+    def _parts_to_plain(self) -> Plain:
+        """Return the features without a list of parts: such files are older than the others."""
+        return joined(record_to_plain(self._fit), selection=self.selection_.to_plain())
+
+    @classmethod
+    def _parts_from_plain(cls, entries: Entries, known: Known) -> Known:
+        known = {**known, "n_classes": 2}
+        known["classes"] = ClassLabels().read(entries, "classes", known)
+        selection = Section(kind=Selection).read(entries, "selection", {})
+        two = len(selection.class_counts) == 2
+        entries.check(two, "class_counts", "are not those of two classes")
+        known |= {
+            "selection": selection,
+            "n_columns": len(selection.columns),
+            "n_features_in": selection.n_features_in,
+        }
+        words = values_from_plain(cls._fitted_choices, entries, known)
+        known["learned"] = words["feature_prior_"] == "learned"
+        event = known["learned"] and words["correction_"] == "selection"
+        entries.check(not event, "correction", "is 'selection', not one of ['counts', None]")
+        fit = record_from_plain(BernoulliFit, entries, known)
+        return {**known, **words, "parts": (BernoulliPart(fit),), "log_prior": fit.log_prior}
 
 
 class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
@@ -133,7 +238,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
 
     _kind: ClassVar[str] = "SelectiveBernoulliNB"
     _kind_of_features: ClassVar[Kind] = "binary"
-    _explain_part = staticmethod(explain.feature_table)
+    _explain_part = staticmethod(model.feature_table)
 
     def __init__(
         self,
@@ -350,7 +455,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         each feature says.
         """
         ones, missing = self._zero_one(X)
-        evidence = explain.contributions(self._fit, ones, missing)
+        evidence = model.contributions(self._fit, ones, missing)
         return self._layer.share_out(evidence, self._log_prior)
 
     def feature_path(self, X: Any, y: Any) -> FeaturePath:
@@ -366,7 +471,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         if log_prior is None:
             log_prior = self._log_prior
         prior = float(log_prior[1] - log_prior[0])
-        return explain.feature_path(self._fit, ones, missing, is_class_1, prior)
+        return model.feature_path(self._fit, ones, missing, is_class_1, prior)
 
     def leave_one_out(self, X: Any, y: Any, *, groups: Any = None) -> FloatArray:
         """Return P(class 1) of each row from the model fitted without it, shape (n,).

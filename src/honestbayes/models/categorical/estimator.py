@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
+from honestbayes.base.alpha_posterior import AlphaPosterior
+from honestbayes.base.estimator import SelectiveClassifier
+from honestbayes.base.part import FittedPart, TrainingLabels
 from honestbayes.files.fields import Choice, Field
-from honestbayes.models.categorical.explain import CategoricalFeatureTable, feature_table
-from honestbayes.models.categorical.part import CategoricalPart, CategoricalTraining
-from honestbayes.models.categorical.settings import categorical_settings
-from honestbayes.models.shared.alpha_posterior import AlphaPosterior
-from honestbayes.models.shared.estimator import SelectiveClassifier
-from honestbayes.models.shared.parts import FittedPart, TrainingLabels
+from honestbayes.models.categorical.model import (
+    CategoricalFeatureTable,
+    CategoricalPart,
+    CategoricalTraining,
+    categorical_settings,
+    feature_table,
+)
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.kinds import Kind
 from honestbayes.sources.levels import category_table

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
+from honestbayes.base.estimator import SelectiveClassifier
+from honestbayes.base.part import FittedPart, TrainingLabels
 from honestbayes.files.fields import Field
-from honestbayes.models.discriminant.explain import feature_table
-from honestbayes.models.discriminant.part import DiscriminantPart, DiscriminantTraining
-from honestbayes.models.discriminant.settings import discriminant_settings
-from honestbayes.models.real.blocks import RatioPosterior
-from honestbayes.models.real.explain import GaussianFeatureTable
-from honestbayes.models.shared.estimator import SelectiveClassifier
-from honestbayes.models.shared.parts import FittedPart, TrainingLabels
+from honestbayes.models.discriminant.model import (
+    DiscriminantPart,
+    DiscriminantTraining,
+    discriminant_settings,
+    feature_table,
+)
+from honestbayes.models.gaussian.model import GaussianFeatureTable, RatioPosterior
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources import as_source
 from honestbayes.sources.kinds import Kind

@@ -3,34 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from scipy.special import ndtri
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.files.fields import Field, Known, Whole
-from honestbayes.models.interactions.chains import sampling_of
-from honestbayes.models.interactions.explain import Interactions, feature_table, interactions_of
-from honestbayes.models.interactions.fit import MOST_ORDER
-from honestbayes.models.interactions.part import InteractionPart, InteractionTraining
-from honestbayes.models.interactions.settings import (
-    WHY_COMPLETE,
-    InteractionSettings,
-    interaction_settings,
+from honestbayes.base.codes import TAKEN_FOR_MISSING, Codes, check_missing
+from honestbayes.base.estimator import SelectiveClassifier
+from honestbayes.base.explanation import Described
+from honestbayes.base.parameters import (
+    check_level_and_draws,
+    check_quantiles,
+    check_response,
+    refuse_arguments,
+    whole_number,
 )
-from honestbayes.models.shared.codes import check_missing
-from honestbayes.models.shared.estimator import SelectiveClassifier
-from honestbayes.models.shared.held_out import held_out_folds
-from honestbayes.models.shared.layer import Layer
-from honestbayes.models.shared.number import NumberChoice
-from honestbayes.models.shared.parameters import check_level_and_draws
-from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
+from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
+from honestbayes.base.persistence import SavedEstimator
+from honestbayes.base.recalibration import Layer, NumberChoice, held_out_folds
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import (
+    MOST_FEATURES,
+    Field,
+    Known,
+    Number,
+    Texts,
+    Whole,
+    check_column_names,
+)
+from honestbayes.files.records import Section
+from honestbayes.models.interactions.model import (
+    MOST_ORDER,
+    WHY_COMPLETE,
+    InteractionFit,
+    InteractionPart,
+    Interactions,
+    InteractionSettings,
+    InteractionTraining,
+    coefficients,
+    feature_table,
+    interaction_settings,
+    interactions_of,
+    run_chains,
+    sampling_of,
+    warn_of_problems,
+)
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.sources import check_as_many
+from honestbayes.sources.columns import as_table
 from honestbayes.sources.kinds import Kind
 from honestbayes.sources.levels import category_table
-from honestbayes.types import BoolArray, FloatArray
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 ORDERS = (1, 2, 3)
 """Orders that are tried where held-out cases shall choose."""
@@ -376,3 +403,487 @@ def _of_order(part: InteractionTraining, order: int) -> InteractionTraining:
     """Return the same part with patterns up to an order."""
     model = replace(part.settings.model, order=order)
     return replace(part, settings=replace(part.settings, model=model))
+
+
+# --------------------------------------------------------------------------------------------------
+# The next state of a discrete sequence, from states before it as far back as wanted
+# --------------------------------------------------------------------------------------------------
+
+
+def windows(sequence: Any, order: int) -> tuple[AnyArray, AnyArray]:
+    """Cut a sequence into windows: so many states, and the one that follows.
+
+    Parameters
+    ----------
+    sequence : str or sequence
+        A text, whose characters are the states, or states of any kind: texts or whole numbers.
+    order : int
+        States of each window.
+
+    Returns
+    -------
+    X : ndarray of shape (n - order, order)
+        Windows, that of the earliest states first.
+    y : ndarray of shape (n - order,)
+        The state after each.
+
+    Examples
+    --------
+    >>> from honestbayes import windows
+    >>> X, y = windows("banana", order=2)
+    >>> ["".join(row) for row in X], "".join(y)
+    (['ba', 'an', 'na', 'an'], 'nana')
+    """
+    states = _states(list(sequence) if isinstance(sequence, str) else sequence)
+    order = whole_number({"order": order}, "order", 0)
+    if states.size <= order:
+        msg = (
+            f"a sequence of {states.size} states is too short for windows of {order} and the state "
+            "that follows."
+        )
+        raise ValueError(msg)
+    view = np.lib.stride_tricks.sliding_window_view(states, order + 1)
+    return np.array(view[:, :order]), np.array(view[:, order])
+
+
+def _states(sequence: Any) -> AnyArray:
+    """Return states as an array of one dimension."""
+    states = np.asarray(sequence)
+    if states.ndim != 1:
+        msg = f"a sequence has one dimension, not {states.ndim}."
+        raise ValueError(msg)
+    return states
+
+
+class SequenceClassifier(InteractionClassifier):
+    """The next state of a discrete sequence: a Bayesian logistic model of the states before.
+
+    Every suffix of up to ``order`` states has a coefficient for each next state: the last state,
+    the last two, and so on. Suffixes that the same training windows have share a parameter, so that
+    long windows cost hardly more than short ones (thesis, section 3.4).
+
+    Parameters
+    ----------
+    order : int, default=10
+        How many states back the model looks, at most. Windows may be longer: their last states
+        count.
+    prior : {"cauchy", "gaussian"}, default="cauchy"
+        Of coefficients.
+    width_prior : tuple of float, default=(0.25, 0.1)
+        Shape of the inverse gamma prior of the width of order o, and its mode times o.
+    compress : bool, default=True
+        Whether suffixes that the same windows have share a parameter.
+    class_pseudocounts : float or array-like, default=1.0
+        Dirichlet prior of the frequencies of next states, for another prevalence at prediction.
+    class_prior : array-like of shape (n_classes,), optional
+        Prevalences where the model is used, in the order of ``classes_``.
+    recalibrate : {"layer", "slope"} or None, default=None
+        Whether a slope and lapses are learned from held-out windows.
+    n_chains, n_samples, n_warmup : int, default=4, 250, 100
+        Chains; draws that are kept of each, and draws before these.
+    n_doublings : int, default=2
+        How often chains may go on to twice their length where they do not agree.
+    thin : int, default=4
+        Sweeps for each draw.
+    n_jobs : int, optional
+        Chains at work at once.
+    checkpoint : path-like, optional
+        Where chains are written now and then, and from where `fit` goes on when it finds them.
+    verbose : bool, default=False
+        Whether to show how far the chains are.
+    random_state : int, RandomState or None, default=None
+        Seeds the chains, and what prediction draws.
+
+    Attributes
+    ----------
+    order_ : int
+        The order in use.
+    order_losses_ : None
+        The order is not chosen by held-out windows here.
+    n_groups_ : int
+        Parameters of each next state after compression.
+    n_patterns_ : float
+        Suffixes of the training windows: parameters of each next state without compression.
+    diagnostics_ : Diagnostics
+        R-hat, effective sample sizes and Monte Carlo errors of what the chains can be compared by.
+    draws_ : Draws
+        All draws.
+    selection_ : Selection
+        The states of a window, all of which are kept.
+    number_choice_ : None
+        The number of states is not chosen by held-out cases here.
+    slope_, lapse_ : float
+        Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
+        recalibration.
+    classes_ : ndarray of shape (n_classes,)
+        States that follow.
+    class_count_ : ndarray of shape (n_classes,)
+        Training windows with each.
+    n_features_in_ : int
+        Length of the windows seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of their places, where X has them.
+
+    References
+    ----------
+    Li, L. (2007), Bayesian classification and regression with high dimensional features, PhD
+    thesis, University of Toronto; section 3.4.
+
+    Examples
+    --------
+    >>> from honestbayes import SequenceClassifier, windows
+    >>> X, y = windows("abcabd" * 10, order=3)
+    >>> model = SequenceClassifier(order=3, random_state=0).fit(X, y)
+    >>> model.predict([list("cab"), list("dab")]).tolist()
+    ['d', 'c']
+    """
+
+    _kind: ClassVar[str] = "SequenceClassifier"
+    _suffixes: ClassVar[bool] = True
+
+    # Words of `InteractionClassifier` that sequences do without.
+    missing = "refuse"
+    n_features_to_select = "all"
+    threshold = None
+    always_keep = None
+
+    def __init__(
+        self,
+        *,
+        order: int = 10,
+        prior: Literal["cauchy", "gaussian"] = "cauchy",
+        width_prior: tuple[float, float] = (0.25, 0.1),
+        compress: bool = True,
+        class_pseudocounts: Any = 1.0,
+        class_prior: Any = None,
+        recalibrate: Literal["layer", "slope"] | None = None,
+        n_chains: int = 4,
+        n_samples: int = 250,
+        n_warmup: int = 100,
+        n_doublings: int = 2,
+        thin: int = 4,
+        n_jobs: int | None = None,
+        checkpoint: Any = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.order = order
+        self.prior = prior
+        self.width_prior = width_prior
+        self.compress = compress
+        self.class_pseudocounts = class_pseudocounts
+        self.class_prior = class_prior
+        self.recalibrate = recalibrate
+        self.n_chains = n_chains
+        self.n_samples = n_samples
+        self.n_warmup = n_warmup
+        self.n_doublings = n_doublings
+        self.thin = thin
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _settings(self, always_keep: BoolArray) -> InteractionSettings:
+        """Keep every state, in its place."""
+        settings = super()._settings(np.ones(always_keep.size, dtype=bool))
+        if settings.model.order > always_keep.size:
+            msg = (
+                f"order={settings.model.order} is longer than the sequences, which have "
+                f"{always_keep.size} states; lower it, or give longer ones."
+            )
+            raise ValueError(msg)
+        return settings
+
+
+# --------------------------------------------------------------------------------------------------
+# Bayesian regression of a real-valued response on categories with interactions of any order
+# --------------------------------------------------------------------------------------------------
+
+
+_NOISE_NODES = ndtri((np.arange(15) + 0.5) / 15)
+"""Quantiles of a standard normal, by which each draw's noise is spread."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResponseModel:
+    """A fitted response.
+
+    Attributes
+    ----------
+    codes : Codes
+        How columns become codes.
+    fit : InteractionFit
+        Of the response in standard units.
+    centre, scale : float
+        What the response's units are.
+    """
+
+    codes: Codes
+    fit: InteractionFit
+    centre: float
+    scale: float
+
+
+class InteractionRegressor(RegressorMixin, SavedEstimator):
+    """Bayesian regression on categorical features with their interactions, with normal noise.
+
+    The model of `InteractionClassifier` for a real-valued response (thesis, section 3.6): every
+    pattern of up to ``order`` cells has a coefficient, and patterns that the same training cases
+    have share a parameter.
+
+    Parameters
+    ----------
+    order : int, default=2
+        The most cells that a pattern fixes.
+    prior : {"cauchy", "gaussian"}, default="cauchy"
+        Of coefficients.
+    width_prior : tuple of float, default=(0.25, 0.1)
+        Shape of the inverse gamma prior of the width of order o, and its mode times o, in units of
+        the response's standard deviation.
+    compress : bool, default=True
+        Whether patterns that the same cases have share a parameter.
+    missing : {"refuse", "level"}, default="refuse"
+        Whether a missing training cell is an error, or a level of its own. At prediction a missing
+        cell that is no level is averaged over training rows, as in `InteractionClassifier`.
+    n_chains, n_samples, n_warmup : int, default=4, 250, 100
+        Chains; draws that are kept of each, and draws before these.
+    n_doublings : int, default=2
+        How often chains may go on to twice their length where they do not agree.
+    thin : int, default=4
+        Sweeps for each draw.
+    n_jobs : int, optional
+        Chains at work at once.
+    checkpoint : path-like, optional
+        Where chains are written now and then, and from where `fit` goes on when it finds them.
+    verbose : bool, default=False
+        Whether to show how far the chains are.
+    random_state : int, RandomState or None, default=None
+        Seeds the chains, and what prediction draws.
+
+    Attributes
+    ----------
+    n_groups_, n_patterns_ : int, float
+        Parameters with and without compression.
+    diagnostics_ : Diagnostics
+        R-hat, effective sample sizes and Monte Carlo errors.
+    draws_ : Draws
+        All draws, in units of the response's standard deviation.
+    n_features_in_, feature_names_in_ : int, ndarray
+        Columns seen in `fit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes import InteractionRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.choice(["a", "b"], size=(40, 2))
+    >>> y = 2.0 * (X[:, 0] == "a") + rng.normal(size=40) / 5
+    >>> model = InteractionRegressor(order=1, thin=10, random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict([["a", "b"]])[0] - 2) < 0.2)
+    True
+    """
+
+    _kind: ClassVar[str] = "InteractionRegressor"
+
+    def __init__(
+        self,
+        *,
+        order: int = 2,
+        prior: Literal["cauchy", "gaussian"] = "cauchy",
+        width_prior: tuple[float, float] = (0.25, 0.1),
+        compress: bool = True,
+        missing: Literal["refuse", "level"] = "refuse",
+        n_chains: int = 4,
+        n_samples: int = 250,
+        n_warmup: int = 100,
+        n_doublings: int = 2,
+        thin: int = 4,
+        n_jobs: int | None = None,
+        checkpoint: Any = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.order = order
+        self.prior = prior
+        self.width_prior = width_prior
+        self.compress = compress
+        self.missing = missing
+        self.n_chains = n_chains
+        self.n_samples = n_samples
+        self.n_warmup = n_warmup
+        self.n_doublings = n_doublings
+        self.thin = thin
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = self.missing == "level"
+        tags.input_tags.sparse = True
+        return tags
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+        """Group patterns and run chains.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Training rows of texts or whole numbers from 0 on.
+        y : array-like of shape (n,)
+            The response.
+        **refused
+            ``sample_weight`` is refused: cases are counted whole.
+        """
+        refuse_arguments(refused)
+        X = as_table(X)
+        response = check_response(y)
+        check_as_many(X.shape[0], response.size)
+        settings = interaction_settings(self.get_params(deep=False), np.zeros(0, dtype=bool))
+        validate_data(self, X, skip_check_array=True)
+        table = category_table(X)
+        check_missing(table, WHY_COMPLETE, missing_is_level=settings.missing == "level")
+        codes = Codes(table.levels, settings.missing == "level")
+        centre, scale = float(response.mean()), float(response.std()) or 1.0
+        sampling = sampling_of(self.get_params(deep=False), settings)
+        standard = (response - centre) / scale
+        fit = run_chains(
+            codes.of_training(table.codes), standard, 0, settings.model, sampling, suffixes=False
+        )
+        if fit.draws.n_draws == 0:  # interrupted before anything was kept
+            raise KeyboardInterrupt
+        self._hold(ResponseModel(codes, fit, centre, scale))
+        warn_of_problems(fit, stacklevel=2)
+        if fit.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def _hold(self, model: ResponseModel) -> Self:
+        """Hold what was fitted, and show it."""
+        self._model = model
+        self.draws_ = model.fit.draws
+        self.diagnostics_: Diagnostics = model.fit.draws.diagnostics()
+        self.n_groups_, self.n_patterns_ = model.fit.n_groups, model.fit.n_patterns
+        return self
+
+    # --------------------------------------------------------------- prediction
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the median of each row's response.
+
+        Not the mean: with Cauchy coefficients a pattern that no training case had has none.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows to predict.
+        """
+        cells = self._read(X)
+        result = np.empty(cells.shape[0])
+        for rows, f in self._model.fit.predictors(cells, self.draws_):
+            result[rows] = np.median(f[..., 0], axis=1)
+        return self._model.centre + self._model.scale * result
+
+    def predict_quantiles(self, X: Any, q: Any) -> FloatArray:
+        """Return quantiles of each row's response, its noise included.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows to predict.
+        q : float or array-like of shape (m,)
+            Probabilities, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, m)
+        """
+        levels = check_quantiles(q)
+        cells = self._read(X)
+        some = self.draws_.spread(1000)
+        noise = np.sqrt(some.pooled("noise"))[:, None] * _NOISE_NODES
+        result = np.empty((cells.shape[0], levels.size))
+        for rows, f in self._model.fit.predictors(cells, some):
+            values = (f[..., 0][:, :, None] + noise).reshape(f.shape[0], -1)
+            result[rows] = np.quantile(values, levels, axis=1).T
+        result = self._model.centre + self._model.scale * result
+        return np.asarray(result[:, 0] if np.ndim(q) == 0 else result)
+
+    def _read(self, X: Any) -> IntArray:
+        """Return the codes of a table; refuse another table."""
+        check_is_fitted(self)
+        X = as_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        codes, rows = self._model.codes, self._model.fit.rows
+        cells = codes.read(X, Described(self._names()), TAKEN_FOR_MISSING)
+        seen = [np.isin(np.arange(size), rows[:, j]) for j, size in enumerate(codes.n_levels)]
+        return codes.without_new_missing(cells, np.concatenate(seen))
+
+    def _names(self) -> Any:
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else names
+
+    def interactions(self, most: int = 20) -> Interactions:
+        """Return the patterns whose coefficients are the largest, by posterior median.
+
+        Parameters
+        ----------
+        most : int, default=20
+            How many.
+        """
+        check_is_fitted(self)
+        names = tuple(map(str, self._names()))
+        model = self._model
+        places = tuple(range(self.n_features_in_))
+        return coefficients(
+            model.fit, model.codes, names, places, ("response",), most, unit=model.scale
+        )
+
+    def to_arviz(self) -> Any:
+        """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x)."""
+        check_is_fitted(self)
+        return self.draws_.to_arviz(["log_sigma", "noise", "s"], ["log_likelihood"])
+
+    # -------------------------------------------------------------------- files
+
+    def _fitted_to_plain(self) -> Plain:
+        model = self._model
+        content = {
+            "n_features_in": int(self.n_features_in_),
+            "centre": model.centre,
+            "scale": model.scale,
+        }
+        names = Texts().write("feature_names", getattr(self, "feature_names_in_", None))
+        return joined((content, {}), names, codes=model.codes.to_plain(), fit=model.fit.to_plain())
+
+    @classmethod
+    def _fitted_from_plain(cls, entries: Entries) -> Known:
+        width = Whole(1, MOST_FEATURES).read(entries, "n_features_in", {})
+        names = Texts().read(entries, "feature_names", {})
+        check_column_names(entries, names, width)
+        codes = Section(kind=Codes).read(entries, "codes", {"n_columns": width})
+        of_fit = {"n_levels": codes.n_levels, "n_predictors": 0}
+        fit = Section(kind=InteractionFit).read(entries, "fit", of_fit)
+        centre = Number(-1e300, 1e300).read(entries, "centre", {})
+        scale = Number(1e-300, 1e300).read(entries, "scale", {})
+        model = ResponseModel(codes, fit, centre, scale)
+        return {"model": model, "feature_names": names, "n_features_in": width}
+
+    @classmethod
+    def _check_parameters(cls, parameters: Known, fitted: Known) -> None:
+        del fitted
+        interaction_settings(parameters, np.zeros(0, dtype=bool))
+
+    def _load_fitted(self, fitted: Known) -> Self:
+        self.n_features_in_ = fitted["n_features_in"]
+        if fitted["feature_names"] is not None:
+            self.feature_names_in_ = np.array(fitted["feature_names"], dtype=object)
+        return self._hold(fitted["model"])

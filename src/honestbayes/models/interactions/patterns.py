@@ -249,7 +249,7 @@ class SuffixGroups:
     def of(cls, rows: AnyArray, order: int) -> SuffixGroups:
         """Find the groups of different sequences in the order of `sorted_suffixes`."""
         del order  # the length of the sequences
-        from honestbayes.models.interactions.suffixes import suffix_tree
+        from honestbayes.models.interactions.grouping import suffix_tree
 
         length = rows.shape[1]
         shallow, deep, first, last, parent, leaf = suffix_tree(_common(rows[:-1], rows[1:]), length)
@@ -268,7 +268,7 @@ class SuffixGroups:
 
     def expressed(self, cells: AnyArray) -> Expressed:
         """Count what new cases have of each group: whole groups, and a part of the last one."""
-        from honestbayes.models.interactions.suffixes import longest_suffix
+        from honestbayes.models.interactions.grouping import longest_suffix
 
         n = cells.shape[0]
         near, length = longest_suffix(self.rows.astype(np.int64), cells.astype(np.int64))

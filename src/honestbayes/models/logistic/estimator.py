@@ -7,13 +7,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from honestbayes.base.estimator import SelectiveClassifier
+from honestbayes.base.numeric import NumericSettings, numeric_choices
+from honestbayes.base.part import FittedPart, TrainingLabels
 from honestbayes.files.fields import Field
-from honestbayes.models.logistic.explain import LogisticFeatureTable, feature_table
-from honestbayes.models.logistic.part import LogisticPart, LogisticTraining
-from honestbayes.models.logistic.scales import LogisticPosterior
-from honestbayes.models.shared.estimator import SelectiveClassifier
-from honestbayes.models.shared.numeric import NumericSettings, numeric_choices
-from honestbayes.models.shared.parts import FittedPart, TrainingLabels
+from honestbayes.models.logistic.model import (
+    LogisticFeatureTable,
+    LogisticPart,
+    LogisticPosterior,
+    LogisticTraining,
+    feature_table,
+)
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources import as_source
 from honestbayes.sources.kinds import Kind

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from honestbayes.base.estimator import SelectiveClassifier
+from honestbayes.base.explanation import KeptTable
+from honestbayes.base.parameters import is_number
+from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.files.entries import Entries, Plain
 from honestbayes.files.fields import MOST_FEATURES, Field, Known
 from honestbayes.files.records import Section
-from honestbayes.models.binary.explain import FeatureTable
-from honestbayes.models.binary.part import BernoulliPart, BernoulliTraining
-from honestbayes.models.binary.rows import TrainingRows
-from honestbayes.models.binary.settings import bernoulli_settings
-from honestbayes.models.categorical.part import CategoricalPart, CategoricalTraining
-from honestbayes.models.categorical.settings import categorical_settings
-from honestbayes.models.mixed.explain import MixedFeatureTable, part_table
-from honestbayes.models.real.part import GaussianPart, GaussianTraining, refuse_sparse
-from honestbayes.models.real.settings import gaussian_settings
-from honestbayes.models.shared.estimator import SelectiveClassifier
-from honestbayes.models.shared.parameters import is_number
-from honestbayes.models.shared.parts import FittedPart, TrainingLabels, TrainingPart
+from honestbayes.models.binary.model import (
+    BernoulliPart,
+    BernoulliTraining,
+    FeatureTable,
+    TrainingRows,
+    bernoulli_settings,
+)
+from honestbayes.models.binary.model import feature_table as binary_table
+from honestbayes.models.categorical.model import (
+    CategoricalPart,
+    CategoricalTraining,
+    categorical_settings,
+)
+from honestbayes.models.categorical.model import feature_table as categorical_table
+from honestbayes.models.gaussian.model import (
+    GaussianPart,
+    GaussianTraining,
+    gaussian_settings,
+    refuse_sparse,
+)
+from honestbayes.models.gaussian.model import feature_table as real_table
 from honestbayes.screening.kinds import kinds_of_source
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.binarization import Binarization
@@ -40,6 +53,64 @@ from honestbayes.sources.levels import category_table
 from honestbayes.sources.some_columns import ColumnsOf
 from honestbayes.sources.source import DescribeColumns, as_source, is_beyond_memory
 from honestbayes.types import BoolArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# What the kept features of a mixed model say, kind by kind
+# --------------------------------------------------------------------------------------------------
+
+
+_OF_PART: dict[type, Callable[..., KeptTable]] = {
+    BernoulliPart: binary_table,
+    CategoricalPart: categorical_table,
+    GaussianPart: real_table,
+}
+
+
+def part_table(
+    part: Any, names: tuple[str, ...], classes: tuple[str, ...], slope: float
+) -> KeptTable:
+    """Return the table of the features of one kind, as the estimator of that kind has it."""
+    return _OF_PART[type(part)](part, names, classes, slope)
+
+
+@dataclass(frozen=True, slots=True)
+class MixedFeatureTable:
+    """The kept features of each kind that kept any.
+
+    Attributes
+    ----------
+    parts : dict of str to table
+        "binary": `FeatureTable`; "categorical": `CategoricalFeatureTable`; "real":
+        `GaussianFeatureTable`. With more than two classes binary features are categorical ones of
+        two levels.
+    """
+
+    parts: dict[Kind, Any]
+
+    def to_dict(self) -> dict[Kind, dict[str, list[Any]]]:
+        """Return plain columns of each kind."""
+        return {kind: table.to_dict() for kind, table in self.parts.items()}
+
+    def to_pandas(self) -> Any:
+        """Return one pandas frame of all kinds; what a kind does not have is missing."""
+        import pandas as pd
+
+        frames = {kind: table.to_pandas() for kind, table in self.parts.items()}
+        return pd.concat(frames, names=["kind"]).reset_index("kind").reset_index(drop=True)
+
+    def _repr_html_(self) -> str:
+        """Return a table for each kind, as a notebook shows it."""
+        return "".join(
+            f"<p>{kind} features</p>{table._repr_html_()}" for kind, table in self.parts.items()
+        )
+
+    def __str__(self) -> str:
+        """Return an aligned table for each kind."""
+        return "\n\n".join(f"{kind} features\n{table}" for kind, table in self.parts.items())
+
+    def changed(self, change: Callable[[Any], Any]) -> Self:
+        """Return the tables of all kinds, each changed."""
+        return type(self)({kind: change(table) for kind, table in self.parts.items()})
 
 
 @dataclass(frozen=True, slots=True)

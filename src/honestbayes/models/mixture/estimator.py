@@ -10,17 +10,22 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from honestbayes.base.estimator import TwoClassNaiveBayes
+from honestbayes.base.intervals import ProbabilityDraws
+from honestbayes.base.parameters import check_checkpoint, check_level_and_draws
+from honestbayes.base.part import FittedPart, TrainingLabels
 from honestbayes.files.fields import Choice, Field
-from honestbayes.models.binary.explain import FeatureTable
-from honestbayes.models.binary.rows import TrainingRows
-from honestbayes.models.mixture.explain import Components, components, feature_table
-from honestbayes.models.mixture.fit import log_class_prior, log_joint_draws
-from honestbayes.models.mixture.part import MixturePart, MixtureTraining
-from honestbayes.models.mixture.settings import mixture_settings
-from honestbayes.models.shared.estimator import TwoClassNaiveBayes
-from honestbayes.models.shared.intervals import ProbabilityDraws
-from honestbayes.models.shared.parameters import check_checkpoint, check_level_and_draws
-from honestbayes.models.shared.parts import FittedPart, TrainingLabels
+from honestbayes.models.binary.model import FeatureTable, TrainingRows
+from honestbayes.models.mixture.model import (
+    Components,
+    MixturePart,
+    MixtureTraining,
+    components,
+    feature_table,
+    log_class_prior,
+    log_joint_draws,
+    mixture_settings,
+)
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import Selection, parse_always_keep

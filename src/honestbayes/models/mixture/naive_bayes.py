@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 
 from honestbayes.likelihood.quadrature import AlphaPrior
-from honestbayes.models.binary.rows import TrainingRows
-from honestbayes.models.mixture.part import MixturePart, MixtureTraining
-from honestbayes.models.mixture.settings import MixtureChoices, MixtureSettings
+from honestbayes.models.binary.model import TrainingRows
+from honestbayes.models.mixture.model import (
+    MixtureChoices,
+    MixturePart,
+    MixtureSettings,
+    MixtureTraining,
+)
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 from honestbayes.sources import as_source, encode_classes

@@ -8,16 +8,24 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from honestbayes.base.codes import check_missing
+from honestbayes.base.estimator import SelectiveClassifier
+from honestbayes.base.parameters import check_level_and_draws
+from honestbayes.base.part import FittedPart, TrainingLabels
+from honestbayes.base.recalibration import Layer
 from honestbayes.files.fields import Field
-from honestbayes.models.networks.explain import Edges, blankets_of, edges_of, feature_table
-from honestbayes.models.networks.part import NetworkPart, NetworkTraining
-from honestbayes.models.networks.priors import PriorField
-from honestbayes.models.networks.settings import NetworkSettings, network_settings, sampling_of
-from honestbayes.models.shared.codes import check_missing
-from honestbayes.models.shared.estimator import SelectiveClassifier
-from honestbayes.models.shared.layer import Layer
-from honestbayes.models.shared.parameters import check_level_and_draws
-from honestbayes.models.shared.parts import FittedPart, TrainingLabels
+from honestbayes.models.networks.model import (
+    Edges,
+    NetworkPart,
+    NetworkSettings,
+    NetworkTraining,
+    PriorField,
+    blankets_of,
+    edges_of,
+    feature_table,
+    network_settings,
+    sampling_of,
+)
 from honestbayes.sampling.draws import Diagnostics, Draws
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.sources.columns import as_columns

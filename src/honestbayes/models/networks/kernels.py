@@ -1,31 +1,682 @@
-"""Markov chains over graphs: Metropolis and Hastings with the actual proposal probabilities.
+"""Moves between graphs: the four kinds of equation 11, reversals, and exchanges of parents.
 
-A chain is a ladder of graphs. The likelihood of the graph on step t counts by its power h_t, with
-h_0 = 1, so that those on higher steps cross where those on lower ones do not. Now and then graphs
-on neighbouring steps change places, with probability
+A graph is the set of parents of each node, as bits of a whole number: bit j for feature j, bit k
+for the class, which is also the last node. In the space of graphs every arc enters the class or one
+of its children, so that a feature with parents has the class among them, the ancestors of the class
+are its parents, and its descendants are its children. In the larger space of all graphs without
+cycles (``general``) arcs are added, deleted, reversed and exchanged wherever that leaves none.
 
-    min(1, exp((h_t - h_u) (score of graph u - score of graph t))),
-
-which keeps the product of all their distributions. Only the graph on the first step is drawn.
+References
+----------
+Egmont-Petersen, M. Feature selection by Markov chain Monte Carlo sampling: a Bayesian approach,
+section 4.4, equations 9 to 11. The moves of equation 9 are not reversible; those here are.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from honestbayes.compiled import kernel
-from honestbayes.models.networks.moves import (
-    bit_count,
-    change,
-    draw_kind,
-    log_of_ratio,
-    options,
-    relate,
+from honestbayes.models.networks.problem import (
+    ADD_ARC,
+    ADD_FEATURE,
+    BACK,
+    BLANKET,
+    DELETE_ARC,
+    DELETE_FEATURE,
+    EXCHANGE,
+    INNER,
+    K2,
+    LONE,
+    REVERSE,
+    SOLE,
 )
-from honestbayes.models.networks.problem import BACK, REVERSE
-from honestbayes.models.networks.scores import remembered_score
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# Tables of families: what the training cases say of a node given its parents
+#
+# The probability of level x of r, given combination v of the parents' levels, is the posterior mean
+# (N_vx + a) / (N_v + a r). Counts stand in hash tables, because most combinations never occur. For
+# intervals the probabilities of a combination are drawn from their Dirichlet distribution instead;
+# a draw depends on nothing but the seed, its number, the family and the combination.
+# --------------------------------------------------------------------------------------------------
+
+
+class Families(NamedTuple):
+    """Tables of some families.
+
+    Attributes
+    ----------
+    node : ndarray of int of shape (F,)
+        Whose they are.
+    n_levels : ndarray of int of shape (F,)
+        Of that node.
+    weight : ndarray of shape (F,)
+        Dirichlet parameter of each cell.
+    start : ndarray of int of shape (F + 1,)
+        Where parents of each family begin in the next two.
+    parent, factor : ndarray of int
+        Parents, and what their levels are multiplied by in the number of a combination.
+    first : ndarray of int of shape (F + 1,)
+        Where the hash table of each family begins in the next two; sizes are powers of 2.
+    key, cases : ndarray of int
+        Cells, and their training cases. The number of a cell is v (r + 1) + x, and that of all
+        levels together v (r + 1) + r.
+    """
+
+    node: IntArray
+    n_levels: IntArray
+    weight: FloatArray
+    start: IntArray
+    parent: IntArray
+    factor: IntArray
+    first: IntArray
+    key: IntArray
+    cases: IntArray
+
+
+class Graphs(NamedTuple):
+    """Graphs and their tables.
+
+    Attributes
+    ----------
+    parents, table_of : ndarray of int of shape (S, k + 1)
+        Parents of each node, and which family it is.
+    alone : ndarray of int of shape (k,)
+        The family of each feature without parents.
+    n_levels : ndarray of int of shape (k + 1,)
+        Of all nodes.
+    families : Families
+        Tables.
+    """
+
+    parents: IntArray
+    table_of: IntArray
+    alone: IntArray
+    n_levels: IntArray
+    families: Families
+
+
+@kernel()
+def place_of(key, first, size, value):  # type: ignore[no-untyped-def]
+    """Return where a value stands in a hash table, or could be put."""
+    mixed = (value + 1) * 0x1E3779B97F4A7C15
+    place = (mixed ^ (mixed >> 31)) & (size - 1)
+    while key[first + place] != -1 and key[first + place] != value:
+        place = (place + 1) & (size - 1)
+    return first + place
+
+
+@kernel()
+def count_family(cells, node, r, parent, factor, key, count):  # type: ignore[no-untyped-def]
+    """Fill an empty hash table with the cases of each cell; return how many entries it has."""
+    used = 0
+    for t in range(cells.shape[1]):
+        v = 0
+        for i in range(parent.size):
+            v += factor[i] * cells[parent[i], t]
+        for value in (v * (r + 1) + cells[node, t], v * (r + 1) + r):
+            place = place_of(key, 0, key.size, value)
+            if key[place] == -1:
+                key[place] = value
+                used += 1
+            count[place] += 1
+    return used
+
+
+@kernel()
+def shrink(key, count, new_key, new_count):  # type: ignore[no-untyped-def]
+    """Copy a hash table into a smaller one."""
+    for old in range(key.size):
+        if key[old] != -1:
+            place = place_of(new_key, 0, new_key.size, key[old])
+            new_key[place] = key[old]
+            new_count[place] = count[old]
+
+
+def make_families(
+    cells: AnyArray, n_levels: IntArray, nodes: IntArray, parents: IntArray, size: float | None
+) -> Families:
+    """Count all families.
+
+    Parameters
+    ----------
+    cells : ndarray of int of shape (k + 1, n)
+        Training cases.
+    n_levels : ndarray of int of shape (k + 1,)
+        Levels of each node.
+    nodes, parents : ndarray of int of shape (F,)
+        The families.
+    size : float or None
+        Equivalent sample size of BDeu; None for K2.
+    """
+    n = cells.shape[1]
+    weight, start, first = np.ones(nodes.size), [0], [0]
+    all_parents, factors, keys, counts = [], [], [], []
+    for f, (node, mask) in enumerate(zip(nodes.tolist(), parents.tolist(), strict=True)):
+        own = np.array([i for i in range(n_levels.size) if mask >> i & 1], dtype=np.int64)
+        sizes = n_levels[own]
+        factor = np.concatenate([[1], np.cumprod(sizes[:-1])])[: own.size].astype(np.int64)
+        r = int(n_levels[node])
+        if size is not None:
+            weight[f] = size / (r * float(np.prod(sizes.astype(float))))
+        most = 1 << (4 * n + 4).bit_length()
+        key, count = np.full(most, -1, dtype=np.int64), np.zeros(most, dtype=np.int64)
+        used = count_family(cells, node, r, own, factor, key, count)
+        small = 1 << (2 * used + 1).bit_length()
+        new_key, new_count = np.full(small, -1, dtype=np.int64), np.zeros(small, dtype=np.int64)
+        shrink(key, count, new_key, new_count)
+        all_parents.append(own)
+        factors.append(factor)
+        keys.append(new_key)
+        counts.append(new_count)
+        start.append(start[-1] + own.size)
+        first.append(first[-1] + small)
+    return Families(
+        nodes.astype(np.int64),
+        n_levels[nodes],
+        weight,
+        np.array(start),
+        np.concatenate(all_parents),
+        np.concatenate(factors),
+        np.array(first),
+        np.concatenate(keys),
+        np.concatenate(counts),
+    )
+
+
+@kernel()
+def probability(families, f, values, seed, draw):  # type: ignore[no-untyped-def]
+    """Return P(level of the node | levels of its parents): the mean, or draw number ``draw``.
+
+    Parameters
+    ----------
+    families : Families
+        Tables.
+    f : int
+        Which.
+    values : ndarray of int of shape (k + 1,)
+        Levels of all nodes.
+    seed, draw : int
+        Of the draw; the mean where ``draw`` is -1.
+    """
+    r = families.n_levels[f]
+    x = values[families.node[f]]
+    v = 0
+    for i in range(families.start[f], families.start[f + 1]):
+        v += families.factor[i] * values[families.parent[i]]
+    first = families.first[f]
+    size = families.first[f + 1] - first
+    weight = families.weight[f]
+    if draw < 0:
+        place = place_of(families.key, first, size, v * (r + 1) + r)
+        # Combinations that never occur are most of them: both counts are 0.
+        whole = families.cases[place]
+        own = 0
+        if whole:
+            own = families.cases[place_of(families.key, first, size, v * (r + 1) + x)]
+        return (own + weight) / (whole + weight * r)
+    state = _mixed(_mixed(_mixed(np.uint64(seed)) ^ np.uint64(draw)) ^ np.uint64(f))
+    state = _mixed(state ^ np.uint64(v))
+    top, mine = -np.inf, 0.0
+    total = 0.0
+    for level in range(r):
+        own = families.cases[place_of(families.key, first, size, v * (r + 1) + level)]
+        value, state = _log_gamma_variate(own + weight, state)
+        if value > top:
+            total = total * math.exp(top - value) + 1.0
+            top = value
+        else:
+            total += math.exp(value - top)
+        if level == x:
+            mine = value
+    return max(math.exp(mine - top) / total, 1e-300)
+
+
+@kernel()
+def _mixed(state):  # type: ignore[no-untyped-def]
+    """Return the next number of SplitMix64 (Steele, Lea and Flood 2014), from its state."""
+    z = state + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel()
+def _uniform(state):  # type: ignore[no-untyped-def]
+    """Return a number between 0 and 1, and the next state."""
+    state = _mixed(state)
+    return (float(state >> np.uint64(11)) + 0.5) / 9007199254740992.0, state
+
+
+@kernel()
+def _log_gamma_variate(shape, state):  # type: ignore[no-untyped-def]
+    """Return the log of a gamma variate (Marsaglia and Tsang 2000), and the next state."""
+    more = 0.0
+    if shape < 1.0:
+        u, state = _uniform(state)
+        more = math.log(u) / shape
+        shape += 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        u, state = _uniform(state)
+        w, state = _uniform(state)
+        z = math.sqrt(-2.0 * math.log(u)) * math.cos(2.0 * math.pi * w)
+        cube = (1.0 + c * z) ** 3
+        if cube <= 0.0:
+            continue
+        u, state = _uniform(state)
+        if math.log(u) < 0.5 * z * z + d - d * cube + d * math.log(cube):
+            return math.log(d * cube) + more, state
+
+
+# --------------------------------------------------------------------------------------------------
+# Scores of families: a node and its parents, with the parameters integrated out
+#
+# Given its parents, a node has a table of probabilities with a Dirichlet prior of parameters a in
+# each of its cells. With N_ij cases of combination j of the parents' levels, N_ijk of which have
+# level k of r,
+#
+#     log P = sum_j [log G(a r) - log G(a r + N_ij) + sum_k (log G(a + N_ijk) - log G(a))]
+#
+# where G is the gamma function. K2 has a = 1; BDeu has a = s / (q r) for q combinations and the
+# equivalent sample size s. Combinations without cases add nothing.
+# --------------------------------------------------------------------------------------------------
+
+
+@kernel()
+def remembered_score(problem, memory, node, parents):  # type: ignore[no-untyped-def]
+    """Return the score of a family, computed only where it is not remembered."""
+    size = memory.node.size
+    mixed = (parents + 1) * 0x1E3779B97F4A7C15 + node * 0x3C6EF372FE94F82B
+    place = (mixed ^ (mixed >> 29)) & (size - 1)
+    if memory.node[place] == node and memory.parents[place] == parents:
+        return memory.value[place]
+    value = family_score(problem, memory, node, parents)
+    memory.node[place] = node
+    memory.parents[place] = parents
+    memory.value[place] = value
+    return value
+
+
+@kernel()
+def family_score(problem, memory, node, parents):  # type: ignore[no-untyped-def]
+    """Return the log marginal likelihood of a node given its parents."""
+    cells, code = problem.cells, memory.code
+    n, r = cells.shape[1], problem.n_levels[node]
+    limit = 2 * n + 64
+    q, combinations = 1, 1.0
+    for t in range(n):
+        code[t] = 0
+    for i in range(cells.shape[0]):
+        if (parents >> i) & 1 == 0:
+            continue
+        levels = problem.n_levels[i]
+        combinations *= levels
+        row = cells[i]
+        for t in range(n):
+            code[t] = code[t] * levels + row[t]
+        q *= levels
+        if q > limit:
+            q = _relabel(memory, n)
+    counts, own = memory.counts, cells[node]
+    for place in range(q * r):
+        counts[place] = 0
+    for t in range(n):
+        counts[code[t] * r + own[t]] += 1
+    if problem.score == K2:
+        return _k2(problem, counts, q, r)
+    return _bdeu(counts, q, r, problem.size / combinations)
+
+
+@kernel()
+def _relabel(memory, n):  # type: ignore[no-untyped-def]
+    """Give numbers to the combinations that occur, in the order of the cases; return how many."""
+    key, label, code = memory.slot_key, memory.slot_label, memory.code
+    last = key.size - 1
+    for place in range(key.size):
+        key[place] = -1
+    number = 0
+    for t in range(n):
+        value = code[t]
+        mixed = (value + 1) * 0x1E3779B97F4A7C15
+        place = (mixed ^ (mixed >> 31)) & last
+        while key[place] != -1 and key[place] != value:
+            place = (place + 1) & last
+        if key[place] == -1:
+            key[place] = value
+            label[place] = number
+            number += 1
+        code[t] = label[place]
+    return number
+
+
+@kernel()
+def _k2(problem, counts, q, r):  # type: ignore[no-untyped-def]
+    """Return the score with 1 in each cell, from a table of log factorials."""
+    log_gamma = problem.log_gamma
+    total = 0.0
+    for j in range(q):
+        cases = 0
+        for place in range(j * r, j * r + r):
+            found = counts[place]
+            cases += found
+            total += log_gamma[found + 1]
+        total += log_gamma[r] - log_gamma[cases + r]
+    return total
+
+
+@kernel()
+def _bdeu(counts, q, r, whole):  # type: ignore[no-untyped-def]
+    """Return the score with the sum ``whole`` of the parameters of each combination."""
+    each = whole / r
+    of_whole, of_each = math.lgamma(whole), math.lgamma(each)
+    total = 0.0
+    for j in range(q):
+        cases = 0
+        for place in range(j * r, j * r + r):
+            found = counts[place]
+            if found:
+                cases += found
+                total += math.lgamma(each + found) - of_each
+        if cases:
+            total += of_whole - math.lgamma(whole + cases)
+    return total
+
+
+@kernel()
+def bit_count(x):  # type: ignore[no-untyped-def]
+    """Return the number of bits that are set, of the lower 63."""
+    x = x - ((x >> 1) & 0x5555555555555555)
+    x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333)
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F
+    x = x + (x >> 8)
+    x = x + (x >> 16)
+    x = x + (x >> 32)
+    return x & 127
+
+
+@kernel()
+def nth_bit(x, n):  # type: ignore[no-untyped-def]
+    """Return the place of a bit that is set, counted from 0."""
+    for _ in range(n):
+        x &= x - 1
+    return bit_count((x & -x) - 1)
+
+
+@kernel()
+def relate(parents, children, below, sets, general):  # type: ignore[no-untyped-def]
+    """Find children and descendants of each node, and the sets that moves depend on.
+
+    Parameters
+    ----------
+    parents, children : ndarray of int of shape (k + 1,)
+        Of each node; children are written.
+    below : ndarray of int of shape (k + 1,)
+        Nodes that can be reached from each, written; of features alone, but in the general space.
+    sets : ndarray of int of shape (4,)
+        Written, as `problem.BLANKET` and the others say; not used in the general space.
+    general : bool
+        Whether the space is that of all graphs without cycles.
+    """
+    k = parents.size - 1
+    one = 1 + 0 * parents[0]
+    of_class, everyone = one << k, (one << k) - 1
+    reach = everyone | of_class if general else everyone
+    for i in range(k + 1):
+        children[i] = 0
+        below[i] = 0
+    inner, sole = 0 * one, 0 * one
+    for j in range(k + 1):
+        rest = parents[j]
+        while rest != 0:
+            children[bit_count((rest & -rest) - 1)] |= one << j
+            rest &= rest - 1
+        if j < k or general:
+            inner |= parents[j] & reach
+            if parents[j] == of_class:
+                sole |= one << j
+    # Parents whose children are all done come next; a graph without cycles leaves none over.
+    done = ~inner & reach
+    waiting = inner
+    while waiting != 0:
+        rest, found = waiting, 0 * one
+        while rest != 0:
+            i = bit_count((rest & -rest) - 1)
+            rest &= rest - 1
+            mine = children[i] & reach
+            if mine & ~done == 0:
+                reached = mine
+                while mine != 0:
+                    reached |= below[bit_count((mine & -mine) - 1)]
+                    mine &= mine - 1
+                below[i] = reached
+                found |= one << i
+        if found == 0:
+            break
+        done |= found
+        waiting &= ~found
+    if general:
+        return
+    lone, rest = 0 * one, inner & ~parents[k] & ~children[k]
+    while rest != 0:
+        i = bit_count((rest & -rest) - 1)
+        rest &= rest - 1
+        if bit_count(children[i] & everyone) == 1:
+            lone |= one << i
+    sets[BLANKET] = parents[k] | children[k] | inner
+    sets[INNER] = inner
+    sets[SOLE] = sole
+    sets[LONE] = lone
+
+
+@kernel()
+def options(parents, children, below, sets, most, general, kind, chosen):  # type: ignore[no-untyped-def]
+    """Count the moves of a kind, or find one of them.
+
+    Parameters
+    ----------
+    parents, children, below, sets : ndarray of int
+        From `relate`.
+    most : int
+        The most parents of a node.
+    general : bool
+        Whether the space is that of all graphs without cycles.
+    kind : int
+        As in `problem`.
+    chosen : int
+        Which move is asked for, counted from 0; -1 to count them.
+
+    Returns
+    -------
+    number, source, target, instead : int
+        How many there are (where they are counted), the arc of the move that is asked for, and the
+        node that an exchange puts in the place of its source, else -1.
+    """
+    if kind == EXCHANGE:
+        return _exchanges(parents, children, below, general, chosen)
+    if general:
+        return _anywhere(parents, children, below, most, kind, chosen)
+    k = parents.size - 1
+    one = 1 + 0 * parents[0]
+    everyone = (one << k) - 1
+    above, under = parents[k], children[k]
+    room = bit_count(above) < most
+    if kind in (ADD_FEATURE, ADD_ARC):
+        to_class = everyone & ~sets[BLANKET]
+        anyone = to_class
+        if kind == ADD_ARC:
+            to_class = sets[BLANKET] & ~above & ~under
+            anyone = sets[BLANKET]
+        # A parent of the class cannot become its child as well, and the other way round.
+        from_class = to_class
+    elif kind == REVERSE:
+        # A child with other parents would leave arcs behind that enter no child of the class.
+        to_class, from_class, anyone = above, sets[SOLE] if room else 0 * one, under
+    elif kind == DELETE_FEATURE:
+        to_class, from_class = above & ~sets[INNER], sets[SOLE] & ~sets[INNER]
+        anyone = sets[LONE]
+    else:
+        to_class, from_class = above & sets[INNER], sets[SOLE] & sets[INNER]
+        anyone = ~sets[LONE]
+    adds = kind in (ADD_FEATURE, ADD_ARC)
+    number = 0
+    if not adds or room:
+        found = bit_count(to_class)
+        if 0 <= chosen < number + found:
+            return number, nth_bit(to_class, chosen - number), k, -1
+        number += found
+    found = bit_count(from_class)
+    if 0 <= chosen < number + found:
+        return number, k, nth_bit(from_class, chosen - number), -1
+    number += found
+    rest = under
+    while rest != 0:
+        j = bit_count((rest & -rest) - 1)
+        rest &= rest - 1
+        if adds:
+            if bit_count(parents[j]) >= most:
+                continue
+            who = anyone & ~parents[j] & ~below[j] & ~(one << j)
+        else:
+            who = anyone & parents[j] & everyone
+            if kind == REVERSE:
+                who = _reversible(parents, children, below, most, j, who)
+        found = bit_count(who)
+        if 0 <= chosen < number + found:
+            return number, nth_bit(who, chosen - number), j, -1
+        number += found
+    return number, -1, -1, -1
+
+
+@kernel()
+def _anywhere(parents, children, below, most, kind, chosen):  # type: ignore[no-untyped-def]
+    """Count or find additions, deletions and reversals in the general space."""
+    nodes = parents.size
+    one = 1 + 0 * parents[0]
+    anyone = (one << nodes) - 1
+    number = 0
+    for j in range(nodes):
+        who = parents[j]
+        if kind == ADD_ARC:
+            room = bit_count(parents[j]) < most
+            who = anyone & ~parents[j] & ~below[j] & ~(one << j) if room else 0 * one
+        elif kind == REVERSE:
+            who = _reversible(parents, children, below, most, j, who)
+        found = bit_count(who)
+        if 0 <= chosen < number + found:
+            return number, nth_bit(who, chosen - number), j, -1
+        number += found
+    return number, -1, -1, -1
+
+
+@kernel()
+def _exchanges(parents, children, below, general, chosen):  # type: ignore[no-untyped-def]
+    """Count or find exchanges of one parent of a node for another.
+
+    In the smaller space the class stays a parent, and none of its children becomes its parent.
+    """
+    k = parents.size - 1
+    one = 1 + 0 * parents[0]
+    everyone = (one << k) - 1
+    anyone = everyone | (one << k) if general else everyone
+    number = 0
+    for j in range(k + 1):
+        leave = parents[j] & anyone
+        if leave == 0:
+            continue
+        # The arc that goes was none of those that lead away from j.
+        after = children[k] if j == k and not general else below[j] | (one << j)
+        enter = anyone & ~parents[j] & ~after
+        each = bit_count(enter)
+        found = bit_count(leave) * each
+        if 0 <= chosen < number + found:
+            a, b = (chosen - number) // each, (chosen - number) % each
+            return number, nth_bit(leave, a), j, nth_bit(enter, b)
+        number += found
+    return number, -1, -1, -1
+
+
+@kernel()
+def _reversible(parents, children, below, most, j, who):  # type: ignore[no-untyped-def]
+    """Return those parents of a feature whose arcs to it may be reversed, of some of them."""
+    one = 1 + 0 * parents[0]
+    result, rest = 0 * one, who
+    while rest != 0:
+        i = bit_count((rest & -rest) - 1)
+        rest &= rest - 1
+        good = bit_count(parents[i]) < most
+        others = children[i] & ~(one << j)
+        while good and others != 0:  # another way from i to j would become a cycle
+            good = (below[bit_count((others & -others) - 1)] >> j) & 1 == 0
+            others &= others - 1
+        if good:
+            result |= one << i
+    return result
+
+
+@kernel()
+def change(parents, kind, source, target, instead):  # type: ignore[no-untyped-def]
+    """Make a move that `options` found; return by how much the number of arcs changes."""
+    one = 1 + 0 * parents[0]
+    if kind in (ADD_FEATURE, ADD_ARC):
+        parents[target] |= one << source
+        return 1
+    parents[target] &= ~(one << source)
+    if kind == REVERSE:
+        parents[source] |= one << target
+        return 0
+    if kind == EXCHANGE:
+        parents[target] |= one << instead
+        return 0
+    return -1
+
+
+@kernel()
+def draw_kind(rng, reversal, exchange, general):  # type: ignore[no-untyped-def]
+    """Draw a kind of moves: equation 11, after the shares of reversals and exchanges.
+
+    In the general space, where an arc may bring several features, it is to add or to delete.
+    """
+    u = rng.random()
+    if u < reversal:
+        return REVERSE
+    if u < reversal + exchange:
+        return EXCHANGE
+    if general:
+        return (
+            ADD_ARC if 2.0 * (u - reversal - exchange) < 1.0 - reversal - exchange else DELETE_ARC
+        )
+    return min(3, int(4.0 * (u - reversal - exchange) / (1.0 - reversal - exchange)))
+
+
+@kernel()
+def log_of_ratio(here, there):  # type: ignore[no-untyped-def]
+    """Return the log of the chance of the way back over that of the way there.
+
+    Both kinds are drawn with the same probability, and each move with one over the number of moves
+    of its kind.
+    """
+    return math.log(here / there)
+
+
+# --------------------------------------------------------------------------------------------------
+# Markov chains over graphs: Metropolis and Hastings with the actual proposal probabilities
+#
+# A chain is a ladder of graphs. The likelihood of the graph on step t counts by its power h_t, with
+# h_0 = 1, so that those on higher steps cross where those on lower ones do not. Now and then graphs
+# on neighbouring steps change places, with probability
+#
+#     min(1, exp((h_t - h_u) (score of graph u - score of graph t))),
+#
+# which keeps the product of all their distributions. Only the graph on the first step is drawn.
+# --------------------------------------------------------------------------------------------------
+
 
 EACH_ROUND = 50
 """Proposals before neighbours on the ladder may change places."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from honestbayes.base.parameters import check_level_and_draws, check_prevalences, whole_number
+from honestbayes.base.persistence import Parameter
 from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Field, Known
+from honestbayes.files.fields import Field, Known, plain_scalar
 from honestbayes.files.records import Section
-from honestbayes.models.plain import (
+from honestbayes.models.discrete.estimator import (
     KindsInTable,
     KnowsTable,
     LevelCounts,
@@ -21,20 +24,37 @@ from honestbayes.models.plain import (
     WholeParameter,
     count_levels,
 )
-from honestbayes.models.shared.parameters import (
-    check_level_and_draws,
-    check_prevalences,
-    whole_number,
-)
-from honestbayes.models.subsets.chains import SubsetDraws, warn_of_problems
-from honestbayes.models.subsets.fields import NoFunction
-from honestbayes.models.subsets.scores import Score
-from honestbayes.models.subsets.settings import subset_settings
+from honestbayes.models.subsets.model import Score, SubsetDraws, subset_settings, warn_of_problems
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.sources import check_as_many, encode_labels
 from honestbayes.sources.coding import Coding, learn_coding
 from honestbayes.sources.columns import as_table
 from honestbayes.types import AnyArray, FloatArray
+
+# --------------------------------------------------------------------------------------------------
+# Words of subset sampling in files
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NoFunction(Parameter):
+    """A word, or a pair of a word and a number; a function cannot be stored."""
+
+    def write(self, name: str, value: Any) -> Plain:
+        """Return the word or the pair; refuse a function."""
+        if callable(value):
+            msg = f"{name} is a function, which a file of plain data cannot hold."
+            raise ValueError(msg)
+        pair = isinstance(value, tuple | list)
+        return {name: [plain_scalar(part) for part in value] if pair else value}, {}
+
+    def read(self, entries: Entries, name: str, known: Known) -> Any:
+        """Return the word or the pair; what it may be is checked with the other parameters."""
+        value = entries.value(name)
+        good = isinstance(value, str) or (isinstance(value, list) and len(value) == 2)
+        entries.check(good, name, "is neither a word nor a pair")
+        return tuple(value) if isinstance(value, list) else value
+
 
 MOST_AVERAGED = 1000
 """Draws over which predictions are averaged, evenly spread over all."""
@@ -247,7 +267,7 @@ class AveragedNB(ClassifierMixin, KnowsTable):
         class_prior : array-like of shape (n_classes,), optional
             Prevalences where the model is used.
         """
-        from honestbayes.models.subsets.average import add_averages
+        from honestbayes.models.subsets.kernels import add_averages
 
         coded, log_prior = self._read(X, class_prior)
         bits, count = np.unique(self._subsets, axis=0, return_counts=True)

@@ -1,0 +1,512 @@
+"""Which models suit a table, and with how many features each is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Known
+from honestbayes.files.records import Section, record_to_plain
+from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+from honestbayes.models.categorical.estimator import SelectiveCategoricalNB
+from honestbayes.models.discriminant.estimator import SelectiveDiscriminant
+from honestbayes.models.factors.estimator import SelectiveFactorClassifier
+from honestbayes.models.gaussian.estimator import SelectiveGaussianNB
+from honestbayes.models.interactions.estimator import InteractionClassifier
+from honestbayes.models.logistic.estimator import SelectiveLogistic
+from honestbayes.models.mixed.estimator import SelectiveMixedNB
+from honestbayes.models.mixture.estimator import SelectiveMixture
+from honestbayes.models.networks.estimator import AveragedNetworkClassifier
+from honestbayes.sources import as_source
+from honestbayes.sources.kinds import ALL_KINDS, Kind, TwoValues, columns_of
+from honestbayes.sources.levels import Levels, category_table, encode_columns
+from honestbayes.sources.some_columns import ColumnsOf
+from honestbayes.sources.source import dense_values
+from honestbayes.types import FloatArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# How the average reads a table: what varies, binary columns as 0/1, categories as numbers
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """How the columns of a table are read.
+
+    Constant columns are dropped before anything else: a table without them has the same bits.
+
+    Attributes
+    ----------
+    kinds : tuple of {"binary", "categorical", "real", "constant"}
+        The kind of each column.
+    two_values : TwoValues
+        Of the binary columns.
+    levels : Levels
+        Of the categorical columns, in their order.
+    """
+
+    kinds: tuple[Kind, ...]
+    two_values: TwoValues
+    levels: Levels
+
+    @classmethod
+    def learn(cls, X: Any, kinds: tuple[Kind, ...]) -> Numbers:
+        """Learn the values of a training table's columns; classes do not matter."""
+        two_values = TwoValues.learn(X, kinds)
+        columns = np.flatnonzero(np.array(kinds) == "categorical")
+        if not columns.size:
+            return cls(kinds, two_values, Levels(()))
+        return cls(kinds, two_values, category_table(columns_of(X, columns)).levels)
+
+    def varying(self) -> IntArray:
+        """Return the columns that are not constant."""
+        return np.flatnonzero(np.array(self.kinds) != "constant")
+
+    def varying_kinds(self) -> tuple[Kind, ...]:
+        """Return the kinds of these columns."""
+        return tuple(kind for kind in self.kinds if kind != "constant")
+
+    def sources(self) -> IntArray:
+        """Return from which of the varying columns each column of numbers comes."""
+        kinds = np.array(self.varying_kinds())
+        widths = np.ones(kinds.size, dtype=np.int64)
+        widths[kinds == "categorical"] = self.levels.n_levels
+        return np.repeat(np.arange(kinds.size), widths)
+
+    def take(self, columns: IntArray) -> tuple[Numbers, IntArray]:
+        """Return the same for some varying columns, in any order.
+
+        Also returns where each old column of numbers stands, or -1.
+        """
+        varying = self.varying()
+        kinds = np.array(self.kinds)
+        categorical = np.flatnonzero(kinds == "categorical")
+        levels = np.searchsorted(categorical, columns[np.isin(columns, categorical)])
+        kept = Numbers(
+            tuple(self.kinds[column] for column in columns),
+            self.two_values.take(columns),
+            self.levels.take(levels),
+        )
+        sources = varying[self.sources()] if varying.size else np.zeros(0, dtype=np.int64)
+        place = np.full(sources.size, -1)
+        old = [np.flatnonzero(sources == column) for column in columns]
+        if old:
+            place[np.concatenate(old)] = np.arange(sum(map(len, old)))
+        return kept, place
+
+    def plain(self, X: Any, describe: Callable[[int], str]) -> Any:
+        """Return the varying columns of a table, the binary ones as 0 and 1."""
+        varying = self.varying()
+        X = self.two_values.apply(X, describe)
+        if varying.size == len(self.kinds):
+            return X
+        return ColumnsOf(X, varying) if hasattr(X, "blocks") else columns_of(X, varying)
+
+    def numbers(self, plain: Any, describe: Callable[[int], str]) -> Any:
+        """Return the varying columns as numbers, with a 0/1 column for each category.
+
+        What is missing or unknown is NaN in all of these.
+
+        Parameters
+        ----------
+        plain : table
+            What `plain` returned.
+        describe : callable
+            Given a column of the whole table, how messages call it.
+        """
+        if not self.levels.values:
+            return plain
+        kinds, varying = np.array(self.varying_kinds()), self.varying()
+        categorical = np.flatnonzero(kinds == "categorical")
+        codes, _ = encode_columns(
+            columns_of(plain, categorical),
+            self.levels,
+            lambda place: describe(int(varying[categorical[place]])),
+        )
+        parts: dict[int, FloatArray] = {}
+        others = np.flatnonzero(kinds != "categorical")
+        if others.size:
+            values = np.asarray(dense_values(as_source(columns_of(plain, others))), dtype=float)
+            parts = {int(column): values[:, [j]] for j, column in enumerate(others)}
+        for j, column in enumerate(categorical.tolist()):
+            flags = (codes[:, [j]] == np.arange(self.levels.n_levels[j])).astype(float)
+            flags[codes[:, j] < 0] = np.nan
+            parts[column] = flags
+        return np.concatenate([parts[column] for column in range(kinds.size)], axis=1)
+
+    def to_plain(self) -> Plain:
+        """Return kinds, values and levels as plain data."""
+        codes = np.array([ALL_KINDS.index(kind) for kind in self.kinds], dtype=np.int64)
+        return joined(
+            ({}, {"kinds": codes}),
+            two_values=record_to_plain(self.two_values),
+            levels=self.levels.to_plain(),
+        )
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> Numbers:
+        """Return what `to_plain` described."""
+        codes = entries.counts("kinds", (known["n_features_in"],), len(ALL_KINDS) - 1)
+        kinds = tuple(ALL_KINDS[code] for code in codes.tolist())
+        two_values = Section(kind=TwoValues).read(entries, "two_values", dict(known))
+        coded = np.flatnonzero(~np.isnan(two_values.low))
+        good = all(kinds[column] == "binary" for column in coded.tolist())
+        entries.check(good, "two_values", "are not those of binary columns")
+        sizes = {"n_columns": kinds.count("categorical")}
+        return cls(kinds, two_values, Section(kind=Levels).read(entries, "levels", sizes))
+
+
+Effort = Literal["quick", "normal", "thorough"]
+EFFORTS: tuple[Effort, ...] = ("quick", "normal", "thorough")
+
+_FEW_COLUMNS = 12
+"""Up to so many columns interactions of three are modelled; of more, of pairs."""
+
+_MOST_INTERACTING = 60
+"""Columns up to which interactions of pairs are modelled."""
+
+_LARGE = 2000
+"""With more cases than this no candidate keeps more features than `_MOST_OF_MANY`, and columns
+are not cut at their medians."""
+
+_MOST_OF_MANY = 1000
+
+_MOST_CELLS = 5_000_000
+"""Cells of the kept columns beyond which no candidate keeps more than `_MOST_OF_MANY` features."""
+
+_MOST_KEPT_CELLS = 1 << 25
+"""Cells of the kept columns, of a table beyond memory: a quarter of a gigabyte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a training table.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        The kind of each column.
+    n_cases, n_classes : int
+        Rows and classes.
+    n_racing, n_racing_numbers, largest_race : int
+        Columns that are not kept by design: of the table, once each level of a categorical column
+        is a flag, and of the most frequent kind.
+    sparse, missing : bool
+        Whether it is a sparse matrix, and whether any cell is missing.
+    in_memory : bool
+        Whether it may be read as a whole.
+    """
+
+    kinds: tuple[Kind, ...]
+    n_cases: int
+    n_classes: int
+    n_racing: int
+    n_racing_numbers: int
+    largest_race: int
+    sparse: bool
+    missing: bool
+    in_memory: bool = True
+
+    @property
+    def has_measurements(self) -> bool:
+        """Whether normal scores would change anything: those of flags are flags."""
+        return "real" in self.kinds
+
+    def only(self, *kinds: Kind) -> bool:
+        """Whether all columns are of these kinds."""
+        return set(self.kinds) <= set(kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A model that is tried with one number of features or with several.
+
+    Attributes
+    ----------
+    name : str
+        What `HonestClassifier.model_table` calls it, and the word of ``candidates``.
+    estimator : estimator
+        Unfitted.
+    numbers : tuple of int, or None
+        Numbers of features; None: the estimator sees to that itself.
+    as_numbers : bool
+        Whether it takes the table as numbers, with a flag for each level.
+    """
+
+    name: str
+    estimator: Any
+    numbers: tuple[int, ...] | None = None
+    as_numbers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A model that may be a candidate.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    title : str
+        What it is, in words.
+    estimator : type
+        Its class.
+    suits : callable
+        Whether it takes a table of which these facts are known.
+    words : callable
+        The constructor's parameters for it.
+    quick, normal : tuple of int
+        Numbers of features that are tried; -1 is all. None: the estimator sees to that itself.
+    as_numbers : bool
+        As in `Candidate`.
+    by_kind : bool
+        Whether each kind of column has a race of its own.
+    sampled : bool
+        Whether it is fitted by Markov chains, and therefore tried with effort="thorough" only.
+    one_race : bool
+        Whether it ranks columns as numbers by r squared, so that all such candidates keep the
+        same ones.
+    """
+
+    name: str
+    title: str
+    estimator: type[Any]
+    suits: Callable[[Facts], bool]
+    words: Callable[[Facts], dict[str, Any]]
+    quick: tuple[int, ...] | None = None
+    normal: tuple[int, ...] | None = None
+    as_numbers: bool = False
+    by_kind: bool = False
+    sampled: bool = False
+    one_race: bool = False
+
+
+_SHORT_CHAINS = {"n_chains": 2, "n_samples": 300, "n_doublings": 0}
+
+OFFERS = (
+    _Offer(
+        "binary",
+        "naive Bayes on flags",
+        SelectiveBernoulliNB,
+        lambda facts: facts.only("binary") and facts.n_classes == 2,
+        lambda _: {"recalibrate": None},
+        (50,),
+        (10, 50, 200),
+        one_race=True,
+    ),
+    _Offer(
+        "categorical",
+        "naive Bayes on levels",
+        SelectiveCategoricalNB,
+        lambda facts: (
+            facts.only("binary", "categorical")
+            and facts.in_memory
+            and not facts.sparse
+            and not (facts.only("binary") and facts.n_classes == 2)
+        ),
+        lambda _: {"recalibrate": None},
+        (50,),
+        (10, 50, 200),
+    ),
+    _Offer(
+        "gaussian",
+        "naive Bayes on normal scores",
+        SelectiveGaussianNB,
+        lambda facts: facts.only("real") and not facts.sparse,
+        lambda _: {"recalibrate": None, "normal_scores": True},
+        (50,),
+        (10, 50),
+        one_race=True,
+    ),
+    _Offer(
+        "cut",
+        "naive Bayes on measurements cut at the median",
+        SelectiveBernoulliNB,
+        # Of many cases the margins of cut columns take long, and little is left to be robust to.
+        lambda facts: (
+            facts.only("real")
+            and facts.n_classes == 2
+            and not facts.sparse
+            and facts.n_cases <= _LARGE
+        ),
+        lambda _: {"recalibrate": None, "binarize": "median"},
+        (50,),
+        (10, 50, 200),
+    ),
+    _Offer(
+        "mixed",
+        "naive Bayes on columns of each kind",
+        SelectiveMixedNB,
+        lambda facts: (
+            len(set(facts.kinds)) > 1
+            and not facts.only("binary", "categorical")
+            and not facts.sparse
+            and (facts.in_memory or facts.n_classes == 2)
+        ),
+        lambda facts: {"recalibrate": None, "kinds": facts.kinds},
+        (50,),
+        (10, 50, 200),
+        by_kind=True,
+    ),
+    _Offer(
+        "discriminant",
+        "one covariance for all classes",
+        SelectiveDiscriminant,
+        lambda _: True,
+        lambda facts: {"recalibrate": None, "normal_scores": facts.has_measurements},
+        (50, 200),
+        (10, 50, 200, 1000, -1),
+        as_numbers=True,
+        one_race=True,
+    ),
+    _Offer(
+        "logistic",
+        "Bayesian logistic regression",
+        SelectiveLogistic,
+        lambda _: True,
+        lambda facts: {"recalibrate": None, "normal_scores": facts.has_measurements},
+        (10, 50),
+        (10, 50, 200, 1000),
+        as_numbers=True,
+        one_race=True,
+    ),
+    _Offer(
+        "mixture",
+        "two hidden groups of cases",
+        SelectiveMixture,
+        lambda facts: facts.only("binary") and facts.n_classes == 2,
+        lambda _: {"n_chains": 3, "n_samples": 200, "n_warmup": 100, "thin": 5},
+        sampled=True,
+    ),
+    _Offer(
+        "factors",
+        "latent factors",
+        SelectiveFactorClassifier,
+        lambda facts: facts.only("real") and facts.in_memory and not facts.sparse,
+        lambda _: {"recalibrate": None, "n_warmup": 300, **_SHORT_CHAINS},
+        sampled=True,
+    ),
+    _Offer(
+        "interactions",
+        "patterns of several columns",
+        InteractionClassifier,
+        lambda facts: (
+            facts.only("binary", "categorical")
+            and facts.in_memory
+            and not facts.sparse
+            and len(facts.kinds) <= _MOST_INTERACTING
+        ),
+        lambda facts: {
+            "order": min(3, len(facts.kinds)) if len(facts.kinds) <= _FEW_COLUMNS else 2,
+            "missing": "level" if facts.missing else "refuse",
+            "n_samples": 100,
+            "thin": 2,
+            "n_chains": 2,
+            "n_doublings": 0,
+        },
+        sampled=True,
+    ),
+    _Offer(
+        "networks",
+        "Bayesian networks",
+        AveragedNetworkClassifier,
+        lambda facts: facts.only("binary", "categorical") and facts.in_memory and not facts.sparse,
+        lambda facts: {
+            "missing": "level" if facts.missing else "refuse",
+            "n_warmup": 100,
+            **_SHORT_CHAINS,
+        },
+        sampled=True,
+    ),
+)
+"""All models that may be candidates; one that is added here is tried wherever it suits."""
+
+
+def candidates_for(facts: Facts, effort: Effort, most: int | None = None) -> list[Candidate]:
+    """Return the candidates that suit a table.
+
+    Parameters
+    ----------
+    facts : Facts
+        What is known of it.
+    effort : {"quick", "normal", "thorough"}
+        How many are tried.
+    most : int, optional
+        Where one set of so many columns is to be kept: only candidates that rank columns alike,
+        and no larger numbers.
+    """
+    found = []
+    for offer in OFFERS:
+        if not offer.suits(facts) or (offer.sampled and effort != "thorough"):
+            continue
+        if most is not None and not offer.one_race:
+            continue
+        tried = offer.quick if effort == "quick" else offer.normal
+        width = facts.n_racing_numbers if offer.as_numbers else facts.n_racing
+        width = facts.largest_race if offer.by_kind else width
+        numbers = None if tried is None else _numbers(tried, width, facts.n_cases, most)
+        if not facts.in_memory and numbers is not None and most is None:
+            numbers = _numbers_beyond_memory(numbers, width, facts.n_cases)
+        found.append(
+            Candidate(offer.name, offer.estimator(**offer.words(facts)), numbers, offer.as_numbers)
+        )
+    return found
+
+
+def _numbers(tried: Sequence[int], width: int, n_cases: int, most: int | None) -> tuple[int, ...]:
+    """Return different numbers of features that a table of some width has."""
+    bound = width if most is None else min(most, width)
+    if n_cases > _LARGE or n_cases * bound > _MOST_CELLS:
+        bound = min(bound, _MOST_OF_MANY)
+    wanted = [bound if number < 0 else min(number, bound) for number in tried]
+    return tuple(sorted({*wanted} if most is None else {*wanted, bound}))
+
+
+def _numbers_beyond_memory(numbers: tuple[int, ...], width: int, n_cases: int) -> tuple[int, ...]:
+    """Leave out all columns, and more than memory is to hold; the smallest number stays."""
+    return tuple(
+        number
+        for number in numbers
+        if number == numbers[0] or (number < width and n_cases * number <= _MOST_KEPT_CELLS)
+    )
+
+
+def left_out_beyond_memory(
+    facts: Facts, effort: Effort, wanted: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """Return the candidates that are left out because a table is beyond memory, in words.
+
+    Parameters
+    ----------
+    facts : Facts
+        What is known of it.
+    effort : {"quick", "normal", "thorough"}
+        How many are tried.
+    wanted : sequence of str, optional
+        Names of candidates that the user asked for.
+    """
+    tried = {candidate.name: candidate.numbers for candidate in candidates_for(facts, effort)}
+    words = []
+    for candidate in candidates_for(replace(facts, in_memory=True), effort):
+        if wanted is not None and candidate.name not in wanted:
+            continue
+        if candidate.name not in tried:
+            words.append(candidate.name)
+            continue
+        fewer = set(candidate.numbers or ()) - set(tried[candidate.name] or ())
+        if fewer:
+            numbers = " and ".join(f"{number:,}" for number in sorted(fewer))
+            words.append(f"{candidate.name} with {numbers} features")
+    return tuple(words)
+
+
+def name_of(classifier: Any, place: int) -> str:
+    """Return what the table calls a classifier of the user's."""
+    last = classifier
+    while hasattr(last, "steps"):
+        last = last.steps[-1][1]
+    return f"{place + 1}: {type(last).__name__}"

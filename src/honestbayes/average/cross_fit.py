@@ -1,0 +1,618 @@
+"""From a training table to the models of an average and their weights."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
+from typing import Annotated, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from honestbayes.average.candidates import Candidate
+from honestbayes.average.pool import family_shares, fit_pool, pooled
+from honestbayes.base.estimator import SelectiveClassifier
+from honestbayes.base.intervals import ProbabilityDraws, draw_probabilities
+from honestbayes.base.part import (
+    FittedPart,
+    FoldMemo,
+    TrainingLabels,
+    TrainingPart,
+    held_out_evidence,
+)
+from honestbayes.base.recalibration import (
+    EFFECTIVE_SHARE,
+    Layer,
+    fit_layer,
+    held_out_folds,
+    repeats_of_folds,
+)
+from honestbayes.files.fields import Array, Floats, Texts
+from honestbayes.files.records import Check
+from honestbayes.screening.leave_out import without_shared_rows
+from honestbayes.sources.kinds import columns_of
+from honestbayes.sources.source import RowsOf, is_beyond_memory
+from honestbayes.status_line import StatusLine
+from honestbayes.tabular import Tabular
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# How long the candidates of an average will take, and how far they are
+# --------------------------------------------------------------------------------------------------
+
+
+class FoldProgress:
+    """Says how many folds are done and what time the others need.
+
+    Parameters
+    ----------
+    n_folds : int
+        Folds.
+    n_first : int
+        Those in which models run chains, where any does; others take little beside these.
+    n_candidates : int
+        Models, each number of features counted.
+    """
+
+    def __init__(self, n_folds: int, n_first: int, n_candidates: int) -> None:
+        self._n_folds, self._n_first = n_folds, n_first
+        self._what = f"trying {n_candidates} candidate{'' if n_candidates == 1 else 's'}"
+        self._begin = time.monotonic()
+        self._line = StatusLine()
+
+    def __call__(self, done: int) -> None:
+        """Write so many folds, and the time to go."""
+        each = (time.monotonic() - self._begin) / done
+        left = max(self._n_first - done, 0) * each
+        if self._n_first == self._n_folds or done > self._n_first:
+            left = (self._n_folds - done) * each
+        text = f"{self._what}: fold {done} of {self._n_folds}"
+        text += f", about {left:.0f} s to go" if done < self._n_folds else ""
+        self._line.show(text, last=done == self._n_folds)
+
+
+# --------------------------------------------------------------------------------------------------
+# Warnings of many models in many folds, each said once
+# --------------------------------------------------------------------------------------------------
+
+
+Remark = tuple[str, type[Warning]]
+"""What a warning says, and of what kind it is."""
+
+_KNOWN = "X does not have valid feature names"
+"""How a warning begins that is about what the average does itself."""
+
+
+def with_remarks(work: Callable[..., Any], *given: Any) -> tuple[Any, list[Remark]]:
+    """Do some work, perhaps in another process; return its result, and what it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = work(*given)
+    return result, [(str(each.message), each.category) for each in caught]
+
+
+def say_once(remarks: Iterable[Remark], stacklevel: int) -> None:
+    """Warn of each different thing once."""
+    for text, kind in dict.fromkeys(remarks):
+        if not text.startswith(_KNOWN):
+            warnings.warn(text, kind, stacklevel=stacklevel + 1)
+
+
+@contextmanager
+def said_once() -> Iterator[None]:
+    """Let each warning of many models be said once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    say_once([(str(each.message), each.category) for each in caught], stacklevel=4)
+
+
+# --------------------------------------------------------------------------------------------------
+# What was tried: every candidate on the same held-out cases, and what came of it
+# --------------------------------------------------------------------------------------------------
+
+
+FREQUENCIES = "class frequencies"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ModelTable(Tabular):
+    """The candidates of an average, in the order in which they were tried.
+
+    Attributes
+    ----------
+    name : tuple of str
+        Candidates; the last is the class frequencies alone.
+    n_features : ndarray of shape (M,)
+        Number of features; NaN where the candidate sees to that itself.
+    weight : ndarray of shape (M,)
+        In the pool. They need not sum to 1: what the class frequencies have is what is left.
+    slope, lapse : ndarray of shape (M,)
+        Posterior means of each candidate's layer.
+    log_score, error : ndarray of shape (M,)
+        Average minus log probability of the actual class of held-out cases, after the layer, and
+        its standard error over cases.
+    """
+
+    name: Annotated[tuple[str, ...], Texts()]
+    n_features: Annotated[FloatArray, Array("tried")]
+    weight: Annotated[FloatArray, Floats("tried", low=0.0, high=100.0)]
+    slope: Annotated[FloatArray, Floats("tried", low=0.0, high=1e6)]
+    lapse: Annotated[FloatArray, Floats("tried", low=0.0, high=1.0)]
+    log_score: Annotated[FloatArray, Array("tried")]
+    error: Annotated[FloatArray, Array("tried")]
+
+    def check(self, check: Check) -> None:
+        """Refuse columns that are not of one length."""
+        check(len(self.name) == self.weight.size, "name", "has another length")
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns, for a frame or JSON."""
+        numbers = [None if np.isnan(k) else int(k) for k in self.n_features]
+        rest = ("weight", "slope", "lapse", "log_score", "error")
+        return {
+            "model": list(self.name),
+            "n_features": numbers,
+            **{name: getattr(self, name).tolist() for name in rest},
+        }
+
+    def __str__(self) -> str:
+        """Return an aligned table."""
+        rows = [("model", "features", "weight", "slope", "lapses", "log score", "error")]
+        for i, name in enumerate(self.name):
+            k = self.n_features[i]
+            rows.append(
+                (
+                    name,
+                    "" if np.isnan(k) else f"{k:.0f}",
+                    f"{self.weight[i]:.3f}",
+                    f"{self.slope[i]:.2f}",
+                    f"{self.lapse[i]:.3f}",
+                    f"{self.log_score[i]:.3f}",
+                    f"{self.error[i]:.3f}",
+                )
+            )
+        first, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
+        return "\n".join(
+            "  ".join(
+                (f"{name:<{first}}", *(f"{c:>{s}}" for c, s in zip(cells, sizes, strict=True)))
+            )
+            for name, *cells in rows
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# What every candidate says of the same held-out cases, selection and tuning repeated each time
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A candidate that is ready to predict held-out cases of a training table.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        The model.
+    table : table
+        As the model takes it.
+    labels : TrainingLabels
+        Classes of its rows.
+    parts, whole : list, or None
+        Of a model whose numbers of features share a screening: its parts, and these fitted to all
+        rows.
+    """
+
+    candidate: Candidate
+    table: Any
+    labels: TrainingLabels
+    parts: list[TrainingPart] | None
+    whole: list[FittedPart] | None
+
+    @classmethod
+    def of(cls, candidate: Candidate, table: Any, labels: TrainingLabels) -> Ready:
+        """Prepare a candidate."""
+        model = candidate.estimator
+        if candidate.numbers is None or not isinstance(model, SelectiveClassifier):
+            return cls(candidate, table, labels, None, None)
+        parts = list(model._training_parts(table, labels))
+        screened = cls(candidate, table, labels, parts, None)
+        screened.read_ahead([])
+        return replace(screened, whole=[part.fit() for part in parts])
+
+    @property
+    def runs_chains(self) -> bool:
+        """Whether a fit takes long, so that every case is held out only once."""
+        return "n_chains" in self.candidate.estimator.get_params()
+
+    def read_ahead(self, folds: Sequence[IntArray]) -> None:
+        """Read at once what is kept without each fold, or, without folds, of all rows."""
+        for part in self.parts or ():
+            part.read_ahead(folds, min(max(self.candidate.numbers or (0,)), part.n_racing))
+
+    def evidence(self, folds: Sequence[IntArray]) -> FloatArray:
+        """Return log P(x | class) of the cases of some folds, shape (g, m, C)."""
+        if self.parts is not None:
+            return held_out_evidence(self.parts, folds, self.whole, self.candidate.numbers)
+        said = []
+        for rows, others in self.labels.without(folds):
+            labels = self.labels.classes[self.labels.codes[others]]
+            fitted = clone(self.candidate.estimator).fit(rows_of(self.table, others), labels)
+            log_prior = self.labels.log_prior(others)
+            new = rows_of(self.table, rows)
+            said.append(model_evidence(fitted, new, log_prior, others.size))
+        return np.concatenate(said)[None]
+
+
+def evidence_of_run(ready: Sequence[Ready], folds: Sequence[IntArray], first: bool) -> list[Any]:
+    """Return what each candidate says of some folds; None where it was asked already."""
+    for each in ready:
+        each.read_ahead(folds)
+    return [each.evidence(folds) if first or not each.runs_chains else None for each in ready]
+
+
+def runs_of_folds(table: Any, folds: Sequence[IntArray], n_classes: int) -> list[list[IntArray]]:
+    """Return which folds are looked at together: of a table beyond memory, those of one pass."""
+    if not is_beyond_memory(table):
+        return [[fold] for fold in folds]
+    return list(without_shared_rows(list(folds), table.shape[1] * n_classes))
+
+
+def held_out_by_all(
+    ready: Sequence[Ready],
+    runs: Sequence[Sequence[IntArray]],
+    n_first: int,
+    n_jobs: int | None,
+    watch: Callable[[int], None] | None = None,
+) -> tuple[list[FloatArray], int]:
+    """Return log P(x | class) of held-out cases, each of shape (g, N, C), fold after fold.
+
+    Candidates go through the runs of folds together, so that they share what they find of the same
+    rows. Those that run chains do so only in the first ``n_first`` folds, which hold out every
+    case once; what they say of a case is then repeated. ``watch`` is told how many folds are done.
+
+    Also returns how many folds there are results of: fewer than all where the user stops it
+    (Ctrl-C) after the first ``n_first``.
+    """
+    ends = list(accumulate(map(len, runs)))
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(with_remarks)(evidence_of_run, ready, run, end <= n_first)
+        for run, end in zip(runs, ends, strict=True)
+    )
+    found: list[list[Any]] = []
+    remarks: list[Remark] = []
+    try:
+        for by_fold, more in results:
+            found.append(by_fold)
+            remarks += more
+            if watch is not None:
+                watch(ends[len(found) - 1])
+    except KeyboardInterrupt:
+        if not found or ends[len(found) - 1] < n_first:
+            raise
+    say_once(remarks, stacklevel=6)
+    folds = [fold for run in runs[: len(found)] for fold in run]
+    result = []
+    for place in range(len(ready)):
+        said = np.concatenate(
+            [by_fold[place] for by_fold in found if by_fold[place] is not None], 1
+        )
+        rows = np.concatenate(folds)
+        if said.shape[1] < rows.size:
+            where = np.empty(rows.max() + 1, dtype=np.int64)
+            where[np.concatenate(folds[:n_first])] = np.arange(said.shape[1])
+            said = said[:, where[rows]]
+        result.append(said)
+    return result, len(folds)
+
+
+def model_evidence(model: Any, table: Any, log_prior: FloatArray, n_cases: int) -> FloatArray:
+    """Return what a fitted classifier adds to the log class frequencies, shape (n, C).
+
+    Probabilities of classifiers that are not ours are kept away from 0 and 1 by half a case of
+    the training: what they never saw is not impossible. A decision function is evidence as it is;
+    its scale is for the layer to learn.
+    """
+    if isinstance(model, SelectiveClassifier):
+        # Its own class frequencies, whose pseudocounts need not be those of the average.
+        return np.asarray(model.predict_log_proba(table) - model._log_prior)
+    if hasattr(model, "predict_proba"):
+        least = 1 / (2 * max(n_cases, 1))
+        proba = np.clip(np.asarray(model.predict_proba(table), dtype=float), least, 1 - least)
+        return np.asarray(np.log(proba) - log_prior)
+    decision = np.asarray(model.decision_function(table), dtype=float)
+    if decision.ndim == 1:
+        return np.stack([np.zeros(decision.size), decision], axis=1)
+    return decision
+
+
+def rows_of(table: Any, rows: AnyArray | slice) -> Any:
+    """Return some rows of a table of any kind."""
+    if hasattr(table, "blocks"):
+        return RowsOf(table, np.arange(table.shape[0])[rows])
+    if hasattr(table, "iloc"):
+        return table.iloc[rows]
+    if hasattr(table, "tocsr") and table.format != "csr":
+        table = table.tocsr()
+    return table[rows]
+
+
+# --------------------------------------------------------------------------------------------------
+# The models of an average: each fitted, on its own columns, with its own layer
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A fitted model of the average.
+
+    Attributes
+    ----------
+    name : str
+        The candidate's.
+    model : estimator
+        Fitted without recalibration; one of ours takes its kept columns only.
+    columns : ndarray of int of shape (k,)
+        Where these stand in the table, or in the table as numbers.
+    as_numbers : bool
+        In which of the two.
+    layer : Layer
+        How its evidence becomes a probability.
+    weight : float
+        Of the log-linear pool.
+    """
+
+    name: str
+    model: Any
+    columns: IntArray
+    as_numbers: bool
+    layer: Layer
+    weight: float
+
+    def evidence(self, table: Any, log_prior: FloatArray, n_cases: int) -> FloatArray:
+        """Return log P(x | class) up to a constant of each row, shape (n, C)."""
+        return model_evidence(self.model, columns_of(table, self.columns), log_prior, n_cases)
+
+    def draws(
+        self, table: Any, class_weights: FloatArray, n_cases: int, n_draws: int
+    ) -> ProbabilityDraws:
+        """Draw P(class | x) over what the model, its slope and its lapses may be.
+
+        Of a model that cannot say how sure it is, over slope and lapses alone.
+        """
+        columns = columns_of(table, self.columns)
+        parts: list[Any]
+        if isinstance(self.model, SelectiveClassifier):
+            _, parts = self.model._read(columns)
+            drawn = all(hasattr(part, "draw_evidence") for part, _ in parts)
+        if not isinstance(self.model, SelectiveClassifier) or not drawn:
+            log_prior = np.log(class_weights / class_weights.sum())
+            parts = [(_Said(), model_evidence(self.model, columns, log_prior, n_cases))]
+        return draw_probabilities(parts, table.shape[0], class_weights, None, self.layer, n_draws)
+
+
+class _Said:
+    """Evidence that is taken as it is."""
+
+    def log_likelihood(self, evidence: FloatArray) -> FloatArray:
+        return evidence
+
+    def draw_evidence(
+        self, evidence: FloatArray, n_draws: int, _: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        n, n_classes = evidence.shape
+        shape = (n_classes, n, n_draws)
+        more = (evidence[:, 1:] - evidence[:, :1])[None, :, None]
+        return np.broadcast_to(more, (*shape, n_classes - 1)), np.zeros(shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """A table as it is, and as numbers."""
+
+    plain: Any
+    numbers: Any
+
+    def of(self, as_numbers: bool) -> Any:
+        """Return one of the two."""
+        return self.numbers if as_numbers else self.plain
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tried:
+    """All candidates on the same held-out cases.
+
+    Attributes
+    ----------
+    candidates : list of (Candidate, int or None)
+        Each with one number of features.
+    layers : list of Layer
+        What was learned for each.
+    weights : ndarray of shape (M,)
+        Of the pool.
+    table : ModelTable
+        What is shown of them.
+    log_score : float
+        Of the pool on the held-out cases.
+    interrupted : bool
+        Whether the user stopped it before all folds were done.
+    """
+
+    candidates: list[tuple[Candidate, int | None]]
+    layers: list[Layer]
+    weights: FloatArray
+    table: ModelTable
+    log_score: float
+    interrupted: bool = False
+
+
+def try_candidates(
+    candidates: Sequence[Candidate],
+    views: Views,
+    labels: TrainingLabels,
+    n_jobs: int | None,
+    *,
+    verbose: bool = False,
+) -> Tried:
+    """Hold cases out, and learn from them the layer of each candidate and the weights of all."""
+    repeats = repeats_of_folds(labels.codes.size)
+    folds = held_out_folds(labels.codes, labels.groups, repeats, labels.seed)
+    single = [(c, k) for c in candidates for k in (c.numbers or (None,))]
+    shares = family_shares([candidate.name for candidate, _ in single])
+    log_prior = labels.log_prior()
+    if not folds:
+        return _untried(single, shares)
+    first = len(folds) // repeats if labels.groups is None else len(folds)
+    plain = replace(labels, memo=FoldMemo())
+    numbers = plain if views.plain is views.numbers else replace(labels, memo=FoldMemo())
+    ready = [
+        Ready.of(c, views.of(c.as_numbers), numbers if c.as_numbers else plain) for c in candidates
+    ]
+    chains = any(each.runs_chains for each in ready)
+    progress = FoldProgress(len(folds), first if chains else len(folds), len(single))
+    if is_beyond_memory(views.plain):
+        n_jobs = None  # candidates share what is read
+    runs = runs_of_folds(views.plain, folds, labels.classes.size)
+    found, n_done = held_out_by_all(ready, runs, first, n_jobs, progress if verbose else None)
+    rows = np.concatenate(folds[:n_done])
+    codes = labels.codes[rows]
+    worth = EFFECTIVE_SHARE / repeats * (len(folds) / n_done)
+    evidence = [each for several in found for each in several]
+    layers = [fit_layer(each, codes, log_prior, worth) for each in evidence]
+    said = [layer.log_proba(e, log_prior) for layer, e in zip(layers, evidence, strict=True)]
+    everything = np.stack(said)
+    weights = fit_pool(everything, codes, log_prior, shares, worth)
+    losses = [_loss_by_case(log_proba, rows, codes, labels.codes.size) for log_proba in said]
+    frequencies = np.broadcast_to(log_prior, said[0].shape)
+    losses.append(_loss_by_case(frequencies, rows, codes, labels.codes.size))
+    whole = _loss_by_case(pooled(everything, weights, log_prior), rows, codes, labels.codes.size)
+    table = _table(single, weights, layers, losses)
+    score = float(np.nanmean(whole))
+    return Tried(single, layers, weights, table, score, interrupted=n_done < len(folds))
+
+
+def _untried(single: list[tuple[Candidate, int | None]], shares: FloatArray) -> Tried:
+    """Return the plain average: no case could be held out."""
+    warnings.warn(
+        "no case could be held out: models are averaged with equal weights and not recalibrated. "
+        "Each class needs cases in two groups or more.",
+        UserWarning,
+        stacklevel=4,
+    )
+    layers = [Layer.plugged_in(1.0) for _ in single]
+    unknown = [np.full(1, np.nan) for _ in range(len(single) + 1)]
+    return Tried(single, layers, shares, _table(single, shares, layers, unknown), np.nan)
+
+
+def class_frequencies_only(labels: TrainingLabels) -> tuple[ModelTable, float]:
+    """Return the table and the log score of an average without models: no column varies."""
+    warnings.warn(
+        "every column of X is constant: all rows are predicted by the class frequencies.",
+        UserWarning,
+        stacklevel=5,
+    )
+    loss = -labels.log_prior()[labels.codes]
+    return _table([], np.zeros(0), [], [loss]), float(loss.mean())
+
+
+def _loss_by_case(log_proba: FloatArray, rows: IntArray, codes: IntArray, n: int) -> FloatArray:
+    """Return minus the log probability of each case's class, averaged over repeats."""
+    loss = -log_proba[np.arange(rows.size), codes]
+    times = np.bincount(rows, minlength=n)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.bincount(rows, loss, n) / times)
+
+
+def _table(
+    single: list[tuple[Candidate, int | None]],
+    weights: FloatArray,
+    layers: list[Layer],
+    losses: list[FloatArray],
+) -> ModelTable:
+    seen = [loss[~np.isnan(loss)] for loss in losses]
+    spread = [loss.std(ddof=1) / np.sqrt(loss.size) if loss.size > 1 else np.nan for loss in seen]
+    return ModelTable(
+        name=(*(candidate.name for candidate, _ in single), FREQUENCIES),
+        n_features=np.array([np.nan if k is None else k for _, k in single] + [0.0]),
+        weight=np.append(weights, max(0.0, 1 - weights.sum())),
+        slope=np.array([layer.mean_slope() for layer in layers] + [1.0]),
+        lapse=np.array([layer.mean_lapse() for layer in layers] + [0.0]),
+        log_score=np.array([loss.mean() if loss.size else np.nan for loss in seen]),
+        error=np.array(spread),
+    )
+
+
+def fit_members(
+    tried: Tried, views: Views, labels: TrainingLabels, n_jobs: int | None
+) -> list[Member]:
+    """Fit the candidates that have any weight to all cases."""
+    used = np.flatnonzero(tried.weights > 0).tolist()
+    if is_beyond_memory(views.plain):
+        found, remarks = with_remarks(_members_beyond_memory, tried, used, views, labels)
+        say_once(remarks, stacklevel=4)
+        return list(found)
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(with_remarks)(
+            _fit_member,
+            *tried.candidates[i],
+            views,
+            labels,
+            tried.layers[i],
+            tried.weights[i],
+        )
+        for i in used
+    )
+    say_once([remark for _, remarks in found for remark in remarks], stacklevel=4)
+    return [member for member, _ in found]
+
+
+def _fit_member(
+    candidate: Candidate,
+    number: int | None,
+    views: Views,
+    labels: TrainingLabels,
+    layer: Layer,
+    weight: float,
+) -> Member:
+    table = views.of(candidate.as_numbers)
+    model = clone(candidate.estimator)
+    if number is not None:
+        model.set_params(n_features_to_select=number)
+    model.fit(table, labels.classes[labels.codes])
+    return _member(candidate, model, table.shape[1], layer, weight)
+
+
+def _members_beyond_memory(
+    tried: Tried, used: list[int], views: Views, labels: TrainingLabels
+) -> list[Member]:
+    """Do the same, the table screened once for all numbers of features of a candidate."""
+    members = []
+    for _, alike in groupby(used, lambda place: tried.candidates[place][0].name):
+        places = list(alike)
+        candidate = tried.candidates[places[0]][0]
+        table, classes = views.of(candidate.as_numbers), labels.classes[labels.codes]
+        numbers = [k for k in (tried.candidates[place][1] for place in places) if k is not None]
+        model = clone(candidate.estimator)
+        if numbers:
+            models = model._fit_numbers(table, classes, numbers)
+        else:
+            models = [model.fit(table, classes)]
+        members += [
+            _member(candidate, one, table.shape[1], tried.layers[place], tried.weights[place])
+            for place, one in zip(places, models, strict=True)
+        ]
+    return members
+
+
+def _member(
+    candidate: Candidate, model: Any, n_columns: int, layer: Layer, weight: float
+) -> Member:
+    columns = np.arange(n_columns)
+    if isinstance(model, SelectiveClassifier):
+        columns, model = model.kept_columns(), model.on_kept_columns()
+    return Member(candidate.name, model, columns, candidate.as_numbers, layer, float(weight))

@@ -1,0 +1,347 @@
+"""Tables of numbers, measurements and flags, for models that look at the kept columns together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Annotated, Any, Self
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from honestbayes.base.parameters import SelectionSettings, selection_rule, true_or_false
+from honestbayes.base.part import Describe, TrainingLabels, TrainingPart, tie_breaker
+from honestbayes.files.fields import Flag, Floats, Number
+from honestbayes.files.records import Check
+from honestbayes.screening.fold_moments import moments_without, scored_moments_without
+from honestbayes.screening.moments import Moments, screen_moments
+from honestbayes.selection import Selection
+from honestbayes.selection.correlation import race
+from honestbayes.sources import Source, as_source
+from honestbayes.sources.binarization import check_finite
+from honestbayes.sources.normal_scores import NormalScores, Scored
+from honestbayes.sources.some_rows import ReadAhead, Remembered
+from honestbayes.sources.source import (
+    DescribeColumns,
+    RowsOf,
+    SparseSource,
+    dense_values,
+    is_beyond_memory,
+)
+from honestbayes.types import BoolArray, FloatArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# A covariance matrix shrunk to the identity, and its inverse, however many columns it has
+#
+# With residuals R of shape (n, k), in columns of unit variance,
+#
+#     S = shrinkage I + (1 - shrinkage) R'R / n.
+#
+# Where k exceeds n nothing of the size k x k is ever formed: by Woodbury's identity
+#
+#     S^-1 v = (v - a R'(b I + a R R')^-1 R v) / b,    a = (1 - shrinkage) / n,  b = shrinkage.
+# --------------------------------------------------------------------------------------------------
+
+
+_SMALLEST = 1e-12
+"""Shrinkage that is always there, so that a column that repeats another has an inverse."""
+
+
+_LARGEST = 1e3
+"""Bound of the factor in files: columns are in units of their deviation within classes."""
+
+
+def ledoit_wolf(residual: FloatArray) -> float:
+    """Return the shrinkage of Ledoit and Wolf (2004) towards a multiple of the identity.
+
+    With G = RR' it needs the trace of G, the sum of all squares of G, and that of its diagonal;
+    R'R has the same sum of squares, and of the two the smaller one is formed. A factor on all
+    residuals does not matter.
+    """
+    n, k = residual.shape
+    if n == 0 or k == 0:
+        return 0.0
+    product = residual @ residual.T if n <= k else residual.T @ residual
+    of_rows = np.einsum("ij,ij->i", residual, residual)
+    squares = float(np.sum(product**2)) / n**2
+    mean = float(of_rows.sum()) / (n * k)
+    apart = (squares - k * mean**2) / k
+    noise = (float(np.sum(of_rows**2)) / n - squares) / (n * k)
+    if apart <= 0 or noise <= 0:
+        return 0.0
+    return float(min(noise, apart) / apart)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Covariance:
+    """The shrunken covariance of k columns.
+
+    Attributes
+    ----------
+    shrinkage : float
+        Share of the identity.
+    dual : bool
+        Whether there are more columns than residuals.
+    factor : ndarray of shape (m, k)
+        R / sqrt(n) where ``dual``, else R'R / n.
+    """
+
+    shrinkage: Annotated[float, Number(0.0, 1.0)]
+    dual: Annotated[bool, Flag()]
+    factor: Annotated[FloatArray, Floats("n_rows", "n_columns", low=-_LARGEST, high=_LARGEST)]
+
+    def check(self, check: Check) -> None:
+        """Refuse a matrix that is none of a covariance."""
+        if not self.dual:
+            rows, columns = self.factor.shape
+            good = rows == columns and np.allclose(self.factor, self.factor.T, atol=1e-9)
+            check(good, "factor", "is not symmetric")
+        try:
+            self.solve(np.zeros((self.factor.shape[1], 1)))
+        except LinAlgError:
+            check(False, "factor", "is not a covariance")
+
+    @classmethod
+    def of(cls, residual: FloatArray, shrinkage: float) -> Covariance:
+        """Return the covariance of residuals of shape (n, k), each divided by sqrt(n)."""
+        n, k = residual.shape
+        return cls(shrinkage, k > n, residual if k > n else residual.T @ residual)
+
+    def without(self, missing: BoolArray) -> Covariance:
+        """Return the covariance of the columns that are not missing."""
+        kept = np.flatnonzero(~missing)
+        rows = self.factor if self.dual else self.factor[kept]
+        return replace(self, factor=np.ascontiguousarray(rows[:, kept]))
+
+    def solve(self, columns: FloatArray) -> FloatArray:
+        """Return S^-1 times columns of shape (k, q)."""
+        share = max(self.shrinkage, _SMALLEST)
+        rest = 1 - self.shrinkage
+        product = self.factor @ self.factor.T if self.dual else self.factor
+        matrix = rest * product
+        matrix.flat[:: len(matrix) + 1] += share
+        root = cho_factor(matrix, lower=True, overwrite_a=True)
+        if not self.dual:
+            return np.asarray(cho_solve(root, columns))
+        inside = cho_solve(root, self.factor @ columns)
+        return np.asarray((columns - rest * (self.factor.T @ inside)) / share)
+
+    def condition(
+        self, missing: BoolArray, observed: FloatArray, coefficients: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what normal columns with this covariance and mean 0 are, given some of them.
+
+        Parameters
+        ----------
+        missing : ndarray of bool of shape (k,)
+            Columns that are not known, m of them.
+        observed : ndarray of shape (r, k - m)
+            Rows of the others.
+        coefficients : ndarray of shape (m, q)
+            Weights of sums of the missing columns.
+
+        Returns
+        -------
+        mean : ndarray of shape (r, m)
+            Means of the missing columns given each row.
+        variance : ndarray of shape (q,)
+            Variances of the sums, which are the same for every row.
+        """
+        share, rest = max(self.shrinkage, _SMALLEST), 1 - self.shrinkage
+        gone, there = np.flatnonzero(missing), np.flatnonzero(~missing)
+        rows = self.factor if self.dual else self.factor[gone]
+
+        def towards_missing(columns: FloatArray, which: IntArray) -> FloatArray:
+            """Return the covariances of the missing columns with some columns, times a matrix."""
+            part = rows[:, which] @ columns
+            return np.asarray(rest * (rows[:, gone].T @ part if self.dual else part))
+
+        own = towards_missing(coefficients, gone) + share * coefficients
+        variance = np.einsum("mq,mq->q", coefficients, own)
+        if not there.size:
+            return np.zeros((len(observed), gone.size)), variance
+        # Covariances of the observed columns with the sums.
+        back = self.factor[:, gone] @ coefficients if self.dual else coefficients
+        other = self.factor[:, there].T if self.dual else self.factor[np.ix_(there, gone)]
+        with_sums = rest * (other @ back)
+        solved = self.without(missing).solve(np.hstack([observed.T, with_sums]))
+        mean = towards_missing(solved[:, : len(observed)], there).T
+        explained = np.einsum("oq,oq->q", with_sums, solved[:, len(observed) :])
+        return mean, np.maximum(variance - explained, 0.0)
+
+
+def patterns_of(missing: BoolArray) -> list[tuple[Any, BoolArray]]:
+    """Return the rows that miss the same columns, with these; rows that miss all are left out."""
+    if not missing.any():
+        return [(np.arange(len(missing)), missing[0])] if missing.size else []
+    found, which = np.unique(missing, axis=0, return_inverse=True)
+    which = np.ravel(which)
+    rows = ((np.flatnonzero(which == place), pattern) for place, pattern in enumerate(found))
+    return [(own, pattern) for own, pattern in rows if not pattern.all()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericSettings(SelectionSettings):
+    """Which features are kept, and whether measurements become normal scores first."""
+
+    normal_scores: bool = False
+
+
+def numeric_choices(params: Mapping[str, Any], always_keep: BoolArray) -> dict[str, Any]:
+    """Return the fields of `NumericSettings`, or say what is wrong with the parameters."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    return {
+        "n_features": n_features,
+        "threshold": threshold,
+        "always_keep": always_keep,
+        "normal_scores": true_or_false(params, "normal_scores"),
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Screened:
+    """Some rows of a table, as they are or as normal scores, and the moments of all columns."""
+
+    source: Source
+    codes: IntArray
+    moments: Moments
+
+    def kept(self, selection: Selection) -> tuple[FloatArray, NormalScores | None]:
+        """Return the kept columns, shape (n, k), and what makes scores of new values."""
+        columns = np.array(selection.columns, dtype=np.int64)
+        if isinstance(self.source, Scored):
+            scores, own = self.source.learned(columns)
+            return own, scores
+        return np.array(self.source.take(columns), dtype=float), None
+
+
+def screen_rows(
+    source: Source, rows: IntArray, labels: TrainingLabels, normal_scores: bool
+) -> Screened:
+    """Screen some rows of a training table; who asks next for the same rows gets the same."""
+
+    def make() -> Screened:
+        chosen = source if rows.size == labels.codes.size else RowsOf(source, rows)
+        # Sparse tables hold flags or counts; as scores they would no longer be sparse.
+        if normal_scores and not isinstance(source, SparseSource):
+            chosen = Scored(chosen)
+        codes = labels.codes[rows]
+        return Screened(chosen, codes, screen_moments(chosen, codes, labels.classes))
+
+    return make() if labels.memo is None else labels.memo.get(rows, normal_scores, make)
+
+
+@dataclass(frozen=True, slots=True)
+class NumericTraining(TrainingPart):
+    """Columns of numbers of a training table; a subclass fits what was screened (`_fitted`)."""
+
+    settings: Any
+    source: Source
+    labels: TrainingLabels
+    random_state: Any
+
+    def _whole(self) -> Any:
+        return self._screened(np.arange(self.labels.codes.size))
+
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
+        if is_beyond_memory(self.source):
+            yield from self._without_in_one_pass(folds)
+            return
+        for rows, others in self.labels.without(folds):
+            yield rows, self._screened(others)
+
+    def _without_in_one_pass(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
+        labels, found = self.labels, self._moments_without(folds)
+        for (rows, others), moments in zip(labels.without(folds), found, strict=True):
+            chosen: Source = RowsOf(self.source, others)
+            chosen = Scored(chosen) if self.settings.normal_scores else chosen
+            yield rows, self._known(Screened(chosen, labels.codes[others], moments))
+
+    def _moments_without(self, folds: Sequence[IntArray]) -> Iterable[Moments]:
+        """Return the moments of all rows but those of each fold, found once for all who ask."""
+        labels, normal_scores = self.labels, self.settings.normal_scores
+        find = scored_moments_without if normal_scores else moments_without
+        found = find(self.source, labels.codes, labels.classes, list(folds))
+        if labels.memo is None:
+            return found
+        key = ("without folds", normal_scores)
+        remembered: list[Moments] = labels.memo.get(np.concatenate(folds), key, lambda: list(found))
+        return remembered
+
+    def read_ahead(self, folds: Sequence[IntArray], number: int) -> None:
+        """Read at once what fits of so many features to all rows, or without each fold, keep."""
+        if not isinstance(self.source, ReadAhead):
+            return
+        settings, everyone = self.keeping(number).settings, np.arange(self.labels.codes.size)
+        if folds:
+            found = self._moments_without(folds)
+        else:
+            normal_scores = settings.normal_scores
+            found = [screen_rows(self.source, everyone, self.labels, normal_scores).moments]
+        kept = [
+            select_by_r_squared(moments, settings, tie_breaker(self.random_state)).columns
+            for moments in found
+        ]
+        self.source.read_ahead(np.unique(np.concatenate(kept).astype(np.int64)))
+
+    @property
+    def _source(self) -> Source:
+        return self.source
+
+    def _reading_from(self, source: Remembered) -> Self:
+        return replace(self, source=source)
+
+    def _screened(self, rows: IntArray) -> Any:
+        normal_scores = self.settings.normal_scores
+        return self._known(screen_rows(self.source, rows, self.labels, normal_scores))
+
+    def _known(self, screened: Screened) -> Any:
+        """Return what is to be known of rows that were screened; by default no more."""
+        return screened
+
+    def _selected(self, screened: Screened) -> Selection:
+        """Keep the columns with the largest r squared."""
+        return select_by_r_squared(screened.moments, self.settings, tie_breaker(self.random_state))
+
+    def _values(self, part: Any, rows: IntArray) -> FloatArray:
+        columns = np.array(part.selection.columns, dtype=np.int64)
+        if not columns.size:
+            return np.zeros((rows.size, 0))
+        describe = DescribeColumns(self.source.feature_names)
+        return numeric_values(
+            RowsOf(self.source, rows).take(columns),
+            part.scores,
+            lambda place: describe(int(columns[place])),
+        )
+
+
+def numeric_values(X: Any, scores: NormalScores | None, describe: Describe) -> FloatArray:
+    """Return a table of kept columns as numbers or scores; NaN is missing, infinity refused."""
+    values = np.asarray(dense_values(as_source(X)), dtype=float)
+    check_finite(values, describe)
+    return values if scores is None else scores.apply(values)
+
+
+def select_by_r_squared(
+    moments: Moments,
+    settings: SelectionSettings,
+    random_state: np.random.RandomState | None = None,
+) -> Selection:
+    """Keep the features with the largest r squared, which is to say the largest F.
+
+    Constant columns are left out: they are neither kept nor discarded.
+    """
+    strength = moments.r_squared()
+    outcome = race(
+        strength,
+        lambda column: Fraction(float(strength[column])),
+        n_features=settings.n_features,
+        threshold=settings.threshold,
+        always_keep=settings.always_keep,
+        varies=moments.varies(),
+        random_state=random_state,
+    )
+    return outcome.selection(
+        moments.class_counts, moments.observed, moments.feature_names, n_levels=0
+    )

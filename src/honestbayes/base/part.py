@@ -1,0 +1,336 @@
+"""Features of one kind: what an estimator asks of them, whatever the kind.
+
+A training part knows its columns of a training table and can be fitted to all rows or to some. A
+fitted part knows which columns it kept, reads them from a table, and says how likely each row is in
+each class. An estimator adds up the log likelihoods of its parts, because naive Bayes takes them
+for independent given the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from honestbayes.base.recalibration import (
+    EFFECTIVE_SHARE,
+    Layer,
+    NumberChoice,
+    choose_by_loss,
+    enough_cases,
+    held_out_folds,
+    number_grid,
+    recalibration,
+    repeats_of_folds,
+    warn_of_too_few_groups,
+)
+from honestbayes.selection import Selection
+from honestbayes.sources.some_rows import Remembered
+from honestbayes.sources.source import is_beyond_memory
+from honestbayes.types import FloatArray, IntArray
+
+Describe = Callable[[int], str]
+"""Given a position among the columns that are read, how messages call it."""
+
+
+class FittedPart(Protocol):
+    """Fitted features of one kind."""
+
+    @property
+    def selection(self) -> Selection:
+        """What was kept and discarded, in numbers of the part's own columns."""
+
+    def read(self, X: Any, describe: Describe) -> Any:
+        """Return the values of a table of the kept columns, in the order of the selection."""
+
+    def log_likelihood(self, values: Any) -> FloatArray:
+        """Return log P(x | class), shape (n, C), of values that were read."""
+
+    def rows(self, values: Any, rows: slice) -> Any:
+        """Return some rows of values that were read."""
+
+
+class DrawnPart(FittedPart, Protocol):
+    """Fitted features of which evidence can be drawn, for intervals."""
+
+    def draw_evidence(
+        self, values: Any, n_draws: int, generator: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw log P(x | class, parameters) given the training data, x, and each y*.
+
+        Returns
+        -------
+        evidence : ndarray of shape (C, n, S, C - 1)
+            For each y*, row and draw: how much more each class has than the first one. No row's
+            draws may depend on the other rows.
+        log_weight : ndarray of shape (C, n, S)
+            Log weights of the draws.
+        """
+
+
+FittedToAll = FittedPart | list[FittedPart] | None
+"""A part fitted to all rows, or one for each number of features."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPart:
+    """Features of one kind in a training table: fitted to all rows, or to those outside a fold.
+
+    A subclass says what is known of all rows (`_whole`) and of those outside a fold (`_without`),
+    how such a statistic is fitted (`_fitted`), and what the model reads from the fold's own rows
+    (`_values`).
+    """
+
+    settings: Any
+
+    @property
+    def n_racing(self) -> int:
+        """How many features run in the race."""
+        return int(np.sum(~self.settings.always_keep))
+
+    def keeping(self, number: int) -> Self:
+        """Return the same part, of which so many features are kept."""
+        return replace(self, settings=replace(self.settings, n_features=number))
+
+    def fit(self) -> FittedPart:
+        """Fit all rows."""
+        return self._fitted(self._whole(), None)
+
+    def fit_numbers(self, numbers: Sequence[int]) -> list[FittedPart]:
+        """Fit all rows, once for each number of features that are kept."""
+        statistic = self._whole()
+        return [part._fitted(statistic, None) for part in self._with_numbers(numbers)]
+
+    def held_out(
+        self,
+        folds: Sequence[IntArray],
+        whole: FittedToAll = None,
+        numbers: Sequence[int] | None = None,
+        shown: Sequence[IntArray] | None = None,
+    ) -> Iterator[list[FloatArray]]:
+        """Yield for each fold the log likelihoods of its rows from models fitted to the others.
+
+        One model, or one for each of ``numbers`` of features that are kept. What ``whole``, the
+        model of all rows, or of each number, has learned of the distribution of features may be
+        used, because it hardly depends on one fold. Where only some rows of each fold are asked
+        for, they are ``shown``.
+        """
+        parts = self._with_numbers(numbers)
+        wholes = whole if isinstance(whole, list) else [whole] * len(parts)
+        fitted = (
+            [part._fitted(statistic, one) for part, one in zip(parts, wholes, strict=True)]
+            for _, statistic in self._without(folds)
+        )
+        rows = folds if shown is None else shown
+        for reader, (some, models) in self._reading(zip(rows, fitted, strict=True)):
+            yield [part.log_likelihood(reader._values(part, some)) for part in models]
+
+    def _reading(
+        self, fitted: Iterable[tuple[IntArray, list[FittedPart]]]
+    ) -> Iterator[tuple[Self, tuple[IntArray, list[FittedPart]]]]:
+        """Yield rows and models together with the part that reads what they kept.
+
+        Of a table beyond memory, all that any model kept is read at once, when all are fitted.
+        """
+        if not is_beyond_memory(self._source):
+            yield from ((self, each) for each in fitted)
+            return
+        known = list(fitted)
+        rows = np.unique(np.concatenate([some for some, _ in known]))
+        kept = [part.selection.columns for _, models in known for part in models]
+        columns = np.unique(np.concatenate([np.array(some, dtype=np.int64) for some in kept]))
+        reader = self._reading_from(Remembered.read(self._source, rows, columns))
+        yield from ((reader, each) for each in known)
+
+    @property
+    def _source(self) -> Any:
+        """The table; None where it is in memory in another form."""
+        return None
+
+    def _reading_from(self, source: Remembered) -> Self:
+        """Return the same part, reading from another source."""
+        raise NotImplementedError
+
+    def read_ahead(self, folds: Sequence[IntArray], number: int) -> None:
+        """Read at once what fits of so many features to all rows, or without each fold, keep.
+
+        Of a table that remembers what was read ahead; here nothing, where fits read nothing.
+        """
+
+    def _with_numbers(self, numbers: Sequence[int] | None) -> list[Self]:
+        """Return parts that keep each of some numbers of features; without numbers, itself."""
+        return [self] if numbers is None else [self.keeping(number) for number in numbers]
+
+    def _whole(self) -> Any:
+        """Return what is known of all rows."""
+        raise NotImplementedError
+
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
+        """Yield the rows of each fold, and what is known of the others."""
+        raise NotImplementedError
+
+    def _fitted(self, statistic: Any, whole: FittedPart | None) -> FittedPart:
+        """Fit what is known of some rows."""
+        raise NotImplementedError
+
+    def _values(self, part: Any, rows: IntArray) -> Any:
+        """Return what a fitted part reads from some rows of the training table."""
+        raise NotImplementedError
+
+
+def tie_breaker(random_state: Any) -> np.random.RandomState | None:
+    """Return a generator that breaks ties alike in every fit; one that was given goes on."""
+    if isinstance(random_state, int | np.integer):
+        return np.random.RandomState(random_state)
+    return None if random_state is None else check_random_state(random_state)
+
+
+class FoldMemo:
+    """What was found of the training rows outside a fold, for models that look at the same rows.
+
+    Only the last rows are remembered: models go through the folds together.
+    """
+
+    def __init__(self) -> None:
+        self._rows: IntArray | None = None
+        self._found: dict[Any, Any] = {}
+
+    def get(self, rows: IntArray, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what is remembered of these rows under a key; else make it."""
+        if self._rows is None or not np.array_equal(self._rows, rows):
+            self._rows, self._found = rows, {}
+        if key not in self._found:
+            self._found[key] = make()
+        return self._found[key]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingLabels:
+    """Classes of the training rows, and what else is known of them.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (C,)
+        Labels.
+    codes : ndarray of int of shape (n,)
+        Class of each row.
+    groups : ndarray of int of shape (n,), or None
+        Rows of one group are held out together.
+    pseudocounts : ndarray of shape (C,)
+        Dirichlet prior of the class frequencies.
+    seed : int
+        Of the folds in which rows are held out.
+    memo : FoldMemo or None
+        Shared by models of one table.
+    """
+
+    classes: Any
+    codes: IntArray
+    groups: IntArray | None
+    pseudocounts: FloatArray
+    seed: int = 0
+    memo: FoldMemo | None = None
+
+    def without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the rows of each fold, and all others."""
+        everyone = np.arange(self.codes.size)
+        for rows in folds:
+            yield rows, np.setdiff1d(everyone, rows)
+
+    def log_prior(self, rows: IntArray | None = None) -> FloatArray:
+        """Log class probabilities before features are seen (equation 17), from all rows or some."""
+        codes = self.codes if rows is None else self.codes[rows]
+        counts = np.bincount(codes, minlength=self.classes.size) + self.pseudocounts
+        return np.asarray(np.log(counts) - np.log(counts.sum()))
+
+
+def held_out_evidence(
+    parts: Sequence[TrainingPart],
+    folds: Sequence[IntArray],
+    fitted: Sequence[FittedToAll] | None = None,
+    numbers: Sequence[int] | None = None,
+    shown: Sequence[IntArray] | None = None,
+) -> FloatArray:
+    """Return log P(x | class) of held-out cases, shape (g, N, C), fold after fold.
+
+    For each of g numbers of features that every part keeps, or all where it has fewer; without
+    numbers for what the parts keep (g = 1). Other parameters are those of `TrainingPart.held_out`.
+    """
+    total: FloatArray | None = None
+    for place, part in enumerate(parts):
+        own = None if numbers is None else [min(number, part.n_racing) for number in numbers]
+        whole = None if fitted is None else fitted[place]
+        by_fold = [np.stack(values) for values in part.held_out(folds, whole, own, shown)]
+        evidence = np.concatenate(by_fold, axis=1)
+        total = evidence if total is None else total + evidence
+    assert total is not None
+    return total
+
+
+def learn_layers(
+    recalibrate: Any,
+    parts: Sequence[TrainingPart],
+    fitted: Sequence[FittedToAll],
+    labels: TrainingLabels,
+    numbers: Sequence[int] | None = None,
+) -> list[Layer]:
+    """Learn from predictions of held-out cases how evidence becomes a probability.
+
+    One layer for each number of features, or one for what the parts keep.
+
+    Held out by stratified five-fold cross-validation, repeated, with selection learned again each
+    time: leave-one-out was found to be twice as variable, because its n selections are all alike
+    (docs, "The slope"). Cases of one group are held out together.
+    """
+    n_layers = 1 if numbers is None else len(numbers)
+    if recalibrate is None:
+        return [Layer.plugged_in(1.0)] * n_layers
+    repeats = repeats_of_folds(labels.codes.size)
+    folds = held_out_folds(labels.codes, labels.groups, repeats, labels.seed)
+    if not folds:
+        warn_of_too_few_groups(labels.groups)
+        return [Layer.plugged_in(1.0)] * n_layers
+    n_cases = sum(fold.size for fold in folds)
+    some, share = enough_cases(n_cases, labels.classes.size, EFFECTIVE_SHARE / repeats)
+    shown = folds if some is None else _places_in(folds, some)
+    codes, log_prior = labels.codes[np.concatenate(shown)], labels.log_prior()
+    return [
+        recalibration(recalibrate, evidence, codes, log_prior, share)
+        for evidence in held_out_evidence(parts, folds, fitted, numbers, shown)
+    ]
+
+
+def _places_in(folds: Sequence[IntArray], places: IntArray) -> list[IntArray]:
+    """Return the rows at some places in ascending order, counted through all folds, by fold."""
+    ends = np.cumsum([0, *(fold.size for fold in folds)])
+    bounds = np.searchsorted(places, ends)
+    return [
+        fold[places[start:stop] - first]
+        for fold, first, start, stop in zip(folds, ends, bounds, bounds[1:], strict=False)
+    ]
+
+
+def choose_number(
+    recalibrate: Any, parts: Sequence[TrainingPart], labels: TrainingLabels
+) -> NumberChoice:
+    """Try numbers of features on held-out cases: five stratified folds.
+
+    Each part keeps as many, or all of its features where it has fewer. Where the model will be
+    recalibrated each number is judged so, with what is learned for it; otherwise dependence
+    between features would speak for few.
+    """
+    grid = number_grid(max(part.n_racing for part in parts))
+    folds = held_out_folds(labels.codes, labels.groups, repeats=1, seed=labels.seed)
+    if not folds:
+        chosen = min(10, int(grid[-1]))
+        return NumberChoice(np.array([chosen]), np.array([np.nan]), chosen)
+    rows = np.concatenate(folds)
+    codes, log_prior = labels.codes[rows], labels.log_prior()
+    loss = []
+    for evidence in held_out_evidence(parts, folds, None, grid.tolist()):
+        layer = recalibration(recalibrate, evidence, codes, log_prior, share=EFFECTIVE_SHARE)
+        loss.append(-layer.log_proba(evidence, log_prior)[np.arange(rows.size), codes])
+    return choose_by_loss(grid, np.stack(loss))

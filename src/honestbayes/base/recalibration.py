@@ -1,0 +1,438 @@
+"""From evidence to a probability: a slope and lapses, learned from held-out cases, averaged over.
+
+With log prior l0 and evidence l = log P(x | class),
+
+    P(class | x) = E of (1 - lapse) softmax(l0 + slope l) + lapse prior
+
+over the posterior of slope and lapse. The slope is what is left of the evidence after features that
+repeat each other were counted as many; a lapse is a case of which the features say nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
+
+from honestbayes.files.fields import CLOSE, Array, Counts, Floats, Whole
+from honestbayes.files.records import Check
+from honestbayes.types import AnyArray, FloatArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# Folds of training cases that are held out inside `fit`
+# --------------------------------------------------------------------------------------------------
+
+
+_ENOUGH_CASES = 2000
+"""With more cases than this one repetition of the folds is enough for the layer."""
+
+_MANY_CASES = 1_000_000
+"""With more cases than this folds are drawn in another way, for the sake of memory."""
+
+
+def warn_of_too_few_groups(groups: IntArray | None) -> None:
+    """Say that groups are why no slope was learned; without them a class has a single case."""
+    if groups is not None:
+        warnings.warn(
+            "a slope cannot be learnt: each class needs cases in two groups or more; "
+            "probabilities are not recalibrated.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def repeats_of_folds(n_cases: int) -> int:
+    """How often the folds are drawn from which a layer is learned."""
+    return 4 if n_cases <= _ENOUGH_CASES else 1
+
+
+def seed_of_folds(random_state: Any) -> int:
+    """Return the seed of the folds: a given whole number, else 0, so that `fit` repeats itself."""
+    return int(random_state) if isinstance(random_state, int | np.integer) else 0
+
+
+def held_out_folds(
+    labels: AnyArray, groups: IntArray | None, repeats: int, seed: int = 0
+) -> list[IntArray]:
+    """Five stratified folds, repeated; none where a class or the groups are too few to be split.
+
+    They follow the order of the rows and the seed, never the values.
+    """
+    if groups is None and labels.size > _MANY_CASES:
+        return _folds_of_many(labels, repeats, seed)
+    present, counts = np.unique(labels, return_counts=True)
+    smallest = int(counts.min())
+    if groups is None:
+        if smallest < 2:
+            return []
+        splitter = RepeatedStratifiedKFold(
+            n_splits=min(5, smallest), n_repeats=repeats, random_state=seed
+        )
+        return [test for _, test in splitter.split(labels, labels)]
+    by_class = [np.unique(groups[labels == label]).size for label in present]
+    if min(by_class) < 2:
+        return []
+    n_splits = min(5, smallest, *by_class)
+    splits = [
+        split
+        for repeat in range(repeats)
+        for split in StratifiedGroupKFold(n_splits, shuffle=True, random_state=seed + repeat).split(
+            labels, labels, groups
+        )
+    ]
+    # A large group may hold all that is left of a class; such a fold says nothing.
+    return [
+        test
+        for train, test in splits
+        if test.size and np.unique(labels[train]).size == present.size
+    ]
+
+
+def _folds_of_many(labels: AnyArray, repeats: int, seed: int) -> list[IntArray]:
+    """Do the same in little memory: each class is dealt out to the folds in random order."""
+    generator = np.random.default_rng(seed)
+    classes = np.unique(labels)
+    result = []
+    for _ in range(repeats):
+        fold_of = np.zeros(labels.size, dtype=np.uint8)
+        for label in classes:
+            rows = np.flatnonzero(labels == label)
+            if rows.size < 2:
+                return []
+            fold_of[rows] = generator.permutation(
+                np.resize(np.arange(5, dtype=np.uint8), rows.size)
+            )
+        # Half as large as NumPy's own numbers of rows.
+        small = np.uint32 if labels.size < 1 << 32 else np.int64
+        result += [cast(IntArray, np.flatnonzero(fold_of == f).astype(small)) for f in range(5)]
+    return result
+
+
+# --------------------------------------------------------------------------------------------------
+# How many features to keep, by cross-validation inside `fit`
+# --------------------------------------------------------------------------------------------------
+
+
+MOST = 1000
+"""No larger number is tried, unless the features in the race are fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberChoice:
+    """Numbers of features that were tried, and how well each did.
+
+    Attributes
+    ----------
+    n_features : ndarray of shape (g,)
+        Numbers tried.
+    log_score : ndarray of shape (g,)
+        Average minus log probability of the actual class of held-out cases.
+    chosen : int
+        The smallest number that is worse than the best one by no more than the standard error of
+        their difference over cases.
+    """
+
+    n_features: Annotated[IntArray, Counts("tried")]
+    log_score: Annotated[FloatArray, Array("tried")]
+    chosen: Annotated[int, Whole(what="is not one of the numbers that were tried")]
+
+    def check(self, check: Check) -> None:
+        """Refuse a number that was not tried."""
+        check(not np.isinf(self.log_score).any(), "log_score", "is infinite")
+        tried = self.chosen in self.n_features.tolist()
+        check(tried, "chosen", "is not one of the numbers that were tried")
+
+
+def number_grid(n_racing: int) -> IntArray:
+    """Return 1, 2, 5, 10, 20, 50, ... up to ``MOST``, or to all features where they are fewer.
+
+    >>> number_grid(300).tolist()
+    [1, 2, 5, 10, 20, 50, 100, 200, 300]
+    """
+    steps = np.outer(10 ** np.arange(7), [1, 2, 5]).ravel()
+    return np.unique(np.append(steps[steps <= min(n_racing, MOST)], min(n_racing, MOST)))
+
+
+def choose_by_loss(grid: IntArray, loss: FloatArray) -> NumberChoice:
+    """Choose from the losses of each number and held-out case, shape (g, n)."""
+    return NumberChoice(grid, loss.mean(axis=1), int(grid[_smallest_good(loss)]))
+
+
+def _smallest_good(loss: FloatArray) -> int:
+    """Position of the first row that is within one standard error of the best."""
+    excess = loss - loss[np.argmin(loss.mean(axis=1))]
+    error = excess.std(axis=1, ddof=1) / np.sqrt(loss.shape[1])
+    return int(np.argmax(excess.mean(axis=1) <= error))
+
+
+EFFECTIVE_SHARE = 0.4
+"""Held-out cases share their training sets: the variance of a slope learned from them was 2.4
+times that of independent cases (docs, "The slope")."""
+
+SLOPES = (1e-6, 1e6)
+"""Bounds of slopes in files, far beyond any that can be learned (exp(-8) to exp(4))."""
+
+_LOG_SLOPES = (-8.0, 4.0)
+
+_NODES = 41
+"""Nodes of log(slope), beside the one at 0."""
+
+_NEGLIGIBLE = 18.0
+"""Log slopes whose log posterior density is lower than the highest by more are left out."""
+
+LAPSES = np.concatenate([[0.0], np.geomspace(0.003, 0.3, 7)])
+"""Rates of lapses that are possible: none, or of any of these orders of magnitude."""
+
+_NO_LAPSES = 0.8
+"""Prior probability that there are none."""
+
+_MOST_MOVES = 8
+"""Moves of the nodes; each leaves them at most 0.7 of their range."""
+
+_NOTHING = 1e-9
+"""Evidence of a row below which it is shared out by the mean slope."""
+
+_FEW_CLASSES = 7
+"""Up to so many classes, NumPy adds them up one after another."""
+
+_CELLS = 1_000_000
+"""Held-out cases times classes from which a layer is learned; of more, some cases are left out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """A posterior of slope and lapse rate, on a grid; one node where they are plugged in.
+
+    Attributes
+    ----------
+    slope : ndarray of shape (S,)
+        Nodes of the slope.
+    lapse : ndarray of shape (E,)
+        Rates of lapses.
+    weight : ndarray of shape (S, E)
+        Posterior probabilities of the pairs.
+    """
+
+    slope: Annotated[FloatArray, Floats("slopes", low=SLOPES[0], high=SLOPES[1])]
+    lapse: Annotated[FloatArray, Floats("lapses", low=0.0, high=1.0)]
+    weight: Annotated[FloatArray, Floats("slopes", "lapses", low=0.0, high=1.0 + CLOSE)]
+
+    def check(self, check: Check) -> None:
+        """Refuse weights that are not those of a posterior."""
+        check(abs(self.weight.sum() - 1) <= CLOSE, "weight", "does not sum to 1")
+
+    @classmethod
+    def plugged_in(cls, slope: float) -> Layer:
+        """Return the layer of one known slope without lapses."""
+        return cls(np.array([slope]), np.zeros(1), np.ones((1, 1)))
+
+    @property
+    def is_plugged_in(self) -> bool:
+        """Whether there is one slope, and no lapses."""
+        return self.weight.size == 1 and self.lapse[0] == 0
+
+    def mean_slope(self) -> float:
+        """Return the posterior mean of the slope."""
+        return float(self.weight.sum(axis=1) @ self.slope)
+
+    def mean_lapse(self) -> float:
+        """Return the posterior mean of the rate of lapses."""
+        return float(self.weight.sum(axis=0) @ self.lapse)
+
+    def log_proba(
+        self, evidence: FloatArray, log_prior: FloatArray, given: FloatArray | None = None
+    ) -> FloatArray:
+        """Return log P(class | x), shape (n, C).
+
+        Parameters
+        ----------
+        evidence : ndarray of shape (n, C)
+            Log P(x | class).
+        log_prior : ndarray of shape (C,)
+            Log class probabilities before features are seen, of the training data.
+        given : ndarray of shape (C,), optional
+            Logs of the prevalences where the model is used. They change the odds of the classes
+            by the same factor for every x (Bayes' rule), so they act on the averaged
+            probabilities: inside the average, a lapse would be a case of other prevalences.
+        """
+        if self.is_plugged_in:
+            before = log_prior if given is None else given
+            return np.asarray(log_softmax(before + self.slope[0] * evidence, axis=1))
+        log_prior = log_softmax(log_prior)
+        with np.errstate(divide="ignore"):
+            result = np.full(evidence.shape, np.log(self.mean_lapse())) + log_prior
+            sound = np.log(self.weight @ (1 - self.lapse))
+        for slope, log_weight in zip(self.slope, sound, strict=True):
+            part = _log_softmax(log_prior + slope * evidence)
+            np.logaddexp(result, log_weight + part, out=result)
+        return np.asarray(log_softmax(result if given is None else result + given - log_prior, 1))
+
+    def share_out(self, evidence: FloatArray, log_prior: FloatArray) -> FloatArray:
+        """Return what each feature adds to the log-odds of two classes, shape (n, k).
+
+        In proportion to the evidence of each, of the same shape: rows add up to the log-odds less
+        those of the prior.
+        """
+        if self.is_plugged_in:
+            return np.asarray(self.slope[0] * evidence)
+        total = evidence.sum(axis=1)
+        both = np.stack([np.zeros(total.size), total], axis=1)
+        gained = np.diff(self.log_proba(both, log_prior) - log_prior, axis=1)[:, 0]
+        some = np.abs(total) > _NOTHING
+        factor = np.where(some, gained / np.where(some, total, 1.0), self.mean_slope())
+        return np.asarray(factor[:, None] * evidence)
+
+    def draw(self, n_draws: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Draw slopes and lapse rates, each of shape (S,)."""
+        chosen = generator.choice(self.weight.size, n_draws, p=self.weight.ravel())
+        return self.slope[chosen // self.lapse.size], self.lapse[chosen % self.lapse.size]
+
+
+def recalibration(
+    kind: Any, evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float
+) -> Layer:
+    """Learn from held-out cases what `recalibrate` asks for.
+
+    Parameters
+    ----------
+    kind : {"layer", "slope"} or None
+        Average over slope and lapses, plug one slope in, or take the evidence as it is.
+    evidence : ndarray of shape (n, C)
+        Log P(x | class) of held-out cases.
+    codes : ndarray of int of shape (n,)
+        Their classes.
+    log_prior : ndarray of shape (C,)
+        Log class probabilities before features are seen.
+    share : float
+        How much of an independent case each of these is worth.
+    """
+    if kind is None:
+        return Layer.plugged_in(1.0)
+    if kind == "slope":
+        return Layer.plugged_in(fit_slope(evidence, codes, log_prior, share))
+    return fit_layer(evidence, codes, log_prior, share)
+
+
+def fit_slope(
+    evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
+) -> float:
+    """Estimate b > 0 in log prior + b * evidence, as far as the data ask for one.
+
+    The factor is on the evidence, not on the prior: evidence that means nothing should lead back
+    to the prevalence, not to equal shares. The prior of log(b) is 0 with probability one half,
+    else standard normal; the estimate is the exponential of its posterior mean. Parameters are
+    those of `recalibration`.
+    """
+    more, before = _margins(evidence, codes, log_prior)
+
+    def loss(slope: float) -> float:
+        return float(np.sum(_log_sum(before + slope * more)))
+
+    step = 0.05
+    log_slope = np.arange(_LOG_SLOPES[0], _LOG_SLOPES[1] + step / 2, step)
+    losses = np.array([loss(slope) for slope in np.exp(log_slope)])
+    log_posterior = share * (loss(1.0) - losses) - log_slope**2 / 2 - np.log(2 * np.pi) / 2
+    slab = step * np.exp(log_posterior - max(log_posterior.max(), 0.0))
+    spike = np.exp(-max(log_posterior.max(), 0.0))
+    return float(np.exp(np.sum(slab * log_slope) / (np.sum(slab) + spike)))
+
+
+def fit_layer(
+    evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
+) -> Layer:
+    """Return the posterior of slope and lapse rate; parameters are those of `recalibration`."""
+    return layer_and_evidence(evidence, codes, log_prior, share)[0]
+
+
+def layer_and_evidence(
+    evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
+) -> tuple[Layer, float]:
+    """Return the posterior of slope and lapse rate, and how probable they make the cases.
+
+    The second is the log of the held-out cases' probability, averaged over the prior and raised
+    to the power ``share``: what a model is weighed by among others on the same cases.
+
+    The prior of log(slope) is that of `fit_slope`, the prior of the rate is on ``LAPSES``. The
+    trapezoidal rule over log(slope) is exact to rounding once its step is about half a standard
+    deviation of the posterior, so nodes move to where the posterior is until they stay.
+    Parameters are those of `recalibration`.
+    """
+    some, share = enough_cases(codes.size, log_prior.size, share)
+    if some is not None:
+        evidence, codes = evidence[some], codes[some]
+    more, before = _margins(evidence, codes, log_prior)
+    lapses = LAPSES[1:, None] * softmax(log_prior)[codes]
+    log_rate = np.log(np.append(_NO_LAPSES, np.full(lapses.shape[0], 1 - _NO_LAPSES)))
+    log_rate[1:] -= np.log(lapses.shape[0])
+
+    def log_posterior(slope: float) -> FloatArray:
+        """Return the log posterior of a slope and each rate, before the prior of the slope."""
+        log_proba = -_log_sum(before + slope * more)
+        with_lapses = np.log((1 - LAPSES[1:, None]) * np.exp(log_proba) + lapses).sum(axis=1)
+        return np.asarray(share * np.append(log_proba.sum(), with_lapses) + log_rate)
+
+    low, high = _LOG_SLOPES
+    for _ in range(_MOST_MOVES):
+        t = np.linspace(low, high, _NODES)
+        slab = np.stack([log_posterior(slope) for slope in np.exp(t)])
+        slab += (-(t**2) / 2 - np.log(2 * np.pi) / 2 + np.log(t[1] - t[0]))[:, None]
+        height = slab.max(axis=1)
+        used = np.flatnonzero(height > height.max() - _NEGLIGIBLE)
+        first, last = t[max(used[0] - 1, 0)], t[min(used[-1] + 1, _NODES - 1)]
+        if last - first > 0.7 * (high - low):
+            break
+        low, high = first, last
+    log_weight = np.vstack([log_posterior(1.0), slab])
+    top = log_weight.max()
+    weight = np.exp(log_weight - top)
+    total = weight.sum()
+    # The node at 1 and the others have half of the prior each.
+    log_evidence = float(top + np.log(total) - np.log(2))
+    return Layer(np.exp(np.append(0.0, t)), LAPSES, weight / total), log_evidence
+
+
+def enough_cases(n_cases: int, n_classes: int, share: float) -> tuple[IntArray | None, float]:
+    """Return which of many held-out cases a layer is learned from, and what each is worth.
+
+    None: all of them.
+    """
+    most = max(_CELLS // n_classes, 100)
+    if n_cases <= most:
+        return None, share
+    # Each case stands for several, but is not worth more than one that was held out once.
+    worth = min(share * n_cases / most, max(share, EFFECTIVE_SHARE))
+    return np.linspace(0, n_cases - 1, most).astype(np.int64), worth
+
+
+def _margins(
+    evidence: FloatArray, codes: IntArray, log_prior: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return how much more each class has than the actual one, in evidence and before it."""
+    more = evidence - evidence[np.arange(codes.size), codes][:, None]
+    return more, log_prior - log_prior[codes][:, None]
+
+
+def _log_softmax(values: FloatArray) -> FloatArray:
+    """Do what SciPy's does for rows, several times faster where these are few."""
+    left = values - _over_classes(np.maximum, values)[:, None]
+    return np.asarray(left - np.log(_over_classes(np.add, np.exp(left)))[:, None])
+
+
+def _log_sum(values: FloatArray) -> FloatArray:
+    """Return the logarithm of the sum of the exponentials of each row."""
+    top = _over_classes(np.maximum, values)
+    return np.asarray(top + np.log(_over_classes(np.add, np.exp(values - top[:, None]))))
+
+
+def _over_classes(function: np.ufunc, values: FloatArray) -> FloatArray:
+    """Reduce rows; a few classes column by column, in the same order and many times faster."""
+    if values.shape[1] > _FEW_CLASSES:
+        return np.asarray(function.reduce(values, axis=1))
+    result = values[:, 0]
+    for column in values.T[1:]:
+        result = function(result, column)
+    return result

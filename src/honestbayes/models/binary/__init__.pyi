@@ -1,3 +1,0 @@
-from .estimator import SelectiveBernoulliNB
-
-__all__ = ["SelectiveBernoulliNB"]

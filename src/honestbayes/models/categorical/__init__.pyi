@@ -1,4 +1,0 @@
-from .estimator import SelectiveCategoricalNB
-from .explain import CategoricalFeatureTable, level_word
-
-__all__ = ["CategoricalFeatureTable", "SelectiveCategoricalNB", "level_word"]

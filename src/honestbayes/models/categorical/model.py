@@ -1,0 +1,989 @@
+"""From the counts of categorical features to a fitted model."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from honestbayes.base.alpha_posterior import AlphaPosterior
+from honestbayes.base.explanation import KeptTable, by_design
+from honestbayes.base.intervals import systematic
+from honestbayes.base.parameters import (
+    Correction,
+    SelectionSettings,
+    criterion_of,
+    positive_pair,
+    prior_and_correction,
+    selection_rule,
+    tolerance_of,
+)
+from honestbayes.base.part import Describe, FittedPart, TrainingLabels, TrainingPart, tie_breaker
+from honestbayes.correction.discard import group_probabilities
+from honestbayes.correction.engine import SelectionProbability, selection_probability
+from honestbayes.correction.event import HyperNodes, event_of
+from honestbayes.correction.feature_models import CategoricalFeatures
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import CLOSE, Counts, Known, LogProbabilities, LogWeights
+from honestbayes.files.records import (
+    GIVEN,
+    Check,
+    MaybeSection,
+    Section,
+    record_from_plain,
+    record_to_plain,
+)
+from honestbayes.likelihood.dirichlet import TableLikelihood, draw_theta, log_marginal
+from honestbayes.likelihood.learned_categories import (
+    LearnedCategories,
+    distinct_tables,
+    is_binary,
+    learn_categories,
+)
+from honestbayes.likelihood.quadrature import (
+    AlphaPrior,
+    LineRule,
+    Nodes,
+    ThetaRule,
+    finite_alpha,
+    integrate_log_alpha,
+    theta_rule,
+)
+from honestbayes.models.binary.model import (
+    as_posterior,
+    draw_alpha_theta,
+    feature_block,
+    fit_learned,
+    scan_range,
+)
+from honestbayes.screening.categories import CategoryCounts, count_categories
+from honestbayes.selection import Selection
+from honestbayes.selection.association import equivalent_r_squared, strength_of
+from honestbayes.selection.correlation import Outcome, race, race_by_rank
+from honestbayes.selection.criteria import Criterion
+from honestbayes.sources.columns import number_text
+from honestbayes.sources.kinds import Kind
+from honestbayes.sources.levels import CategoryTable, Levels, encode_columns
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# What the user of the categorical model chose, checked
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoricalSettings(SelectionSettings):
+    """Validated choices of the user; without a criterion features are ranked by association."""
+
+    feature_prior: Literal["learned", "uniform"]
+    correction: Correction
+    alpha_prior: AlphaPrior
+    tolerance: float
+    criterion: Criterion | None = None
+
+
+def categorical_settings(
+    params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
+) -> CategoricalSettings:
+    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    prior, correction = prior_and_correction(params, "uniform")
+    return CategoricalSettings(
+        n_features=n_features,
+        threshold=threshold,
+        always_keep=always_keep,
+        feature_prior=prior,
+        correction=correction,
+        alpha_prior=AlphaPrior(*positive_pair(params, "alpha_prior")),
+        tolerance=tolerance_of(params),
+        criterion=criterion_of(params, "categorical", ("correlation",), classes),
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Fitted categorical features: their predictive probabilities, and how they stand in files
+# --------------------------------------------------------------------------------------------------
+
+
+_CHUNK_CELLS = 1 << 20
+_SUMS_TO_1 = 1e-6
+"""How far sums of many stored probabilities may be from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoricalBlock:
+    """Fitted features that share a distribution of alpha.
+
+    Attributes
+    ----------
+    posterior : AlphaPosterior
+        Of the common alpha; with the learned prior, its distribution over features.
+    tables : tuple of ndarray of shape (C, V)
+        Counts of each feature.
+    log_weight : ndarray of shape (T,)
+        Log posterior weights of the nodes: values of the common alpha, or the shapes of its
+        learned distribution.
+    log_prob : tuple of ndarray of shape (T, C, V)
+        Log P(level | class, node) of each feature.
+    prior : LearnedCategories or None
+        The learned distribution of features.
+    """
+
+    posterior: AlphaPosterior
+    tables: tuple[IntArray, ...]
+    log_weight: FloatArray
+    log_prob: tuple[FloatArray, ...]
+    prior: LearnedCategories | None
+
+    def to_plain(self) -> Plain:
+        """Return plain data: tables and probabilities of all features side by side."""
+        arrays: dict[str, AnyArray] = {"log_weight": self.log_weight}
+        if self.tables:
+            arrays["counts"] = np.concatenate(self.tables, axis=1)
+            arrays["log_prob"] = np.concatenate(self.log_prob, axis=2)
+        prior = MaybeSection().write("prior", self.prior)
+        return joined(({}, arrays), prior, posterior=record_to_plain(self.posterior))
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> CategoricalBlock:
+        """Return the block that `to_plain` described, of features with ``known["widths"]``."""
+        posterior = Section(kind=AlphaPosterior).read(entries, "posterior", {})
+        prior = MaybeSection(kind=LearnedCategories).read(entries, "prior", {})
+        learned = prior is not None
+        entries.check(learned == (posterior.edges is not None), "prior", "is of another posterior")
+        n_nodes = posterior.alpha.size
+        if prior is not None:
+            shape_weights = prior.learned.shape.shape_weights
+            n_nodes = shape_weights.size
+        log_weight = LogWeights(n_nodes).read(entries, "log_weight", {})
+        if prior is not None:
+            same = np.allclose(np.exp(log_weight), shape_weights, rtol=0, atol=CLOSE)
+            entries.check(same, "log_weight", "differs from the weights of the shapes")
+        tables, log_prob = [], []
+        widths, class_counts = known["widths"], known["selection"].class_counts
+        if widths.size:
+            shape = (len(class_counts), int(widths.sum()))
+            counts = Counts(*shape).read(entries, "counts", {})
+            logs = LogProbabilities(n_nodes, *shape).read(entries, "log_prob", {})
+            cuts = np.cumsum(widths)[:-1]
+            tables = [np.ascontiguousarray(table) for table in np.split(counts, cuts, axis=1)]
+            log_prob = [np.ascontiguousarray(part) for part in np.split(logs, cuts, axis=2)]
+        for table, part in zip(tables, log_prob, strict=True):
+            fits = np.all(table.sum(axis=1) <= np.array(class_counts))
+            entries.check(fits, "counts", "are more than the cases")
+            even = np.all(np.abs(np.exp(part).sum(axis=2) - 1) <= _SUMS_TO_1)
+            entries.check(even, "log_prob", "is no probability")
+        return cls(
+            posterior=posterior,
+            tables=tuple(tables),
+            log_weight=log_weight,
+            log_prob=tuple(log_prob),
+            prior=prior,
+        )
+
+
+def _of_race(known: Known) -> Known:
+    """Return the numbers of levels of the features that won the race."""
+    return {"widths": known["n_levels"][: len(known["selection"].kept)]}
+
+
+def _by_design(known: Known) -> Known:
+    """Return the numbers of levels of the features kept by design."""
+    return {"widths": known["n_levels"][len(known["selection"].kept) :]}
+
+
+@dataclass(frozen=True, slots=True)
+class CategoricalFit:
+    """A fitted model: the race's block and the block of features kept by design.
+
+    Attributes
+    ----------
+    selection : Selection
+        What was kept and discarded.
+    race : CategoricalBlock
+        The winners.
+    by_design : CategoricalBlock or None
+        Features kept by design.
+    """
+
+    selection: Annotated[Selection, GIVEN]
+    race: Annotated[
+        CategoricalBlock,
+        Section(kind=CategoricalBlock, sizes=_of_race),
+    ]
+    by_design: Annotated[
+        CategoricalBlock | None,
+        MaybeSection(kind=CategoricalBlock, sizes=_by_design),
+    ]
+
+    def check(self, check: Check) -> None:
+        """Refuse blocks that do not fit the selection."""
+        always = self.by_design
+        check(always is None or always.prior is None, "by_design", "has a learned prior")
+        fits = (always is None) == (not self.selection.always_kept)
+        check(fits, "by_design", "does not fit the selection")
+
+    @property
+    def blocks(self) -> list[CategoricalBlock]:
+        """The fitted blocks, in the order of ``selection.columns``."""
+        return [self.race] if self.by_design is None else [self.race, self.by_design]
+
+    def log_likelihood(self, codes: AnyArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C), of the kept columns' codes; -1: missing."""
+        n, k = codes.shape
+        n_classes = len(self.selection.class_counts)
+        result = np.zeros((n, n_classes))
+        nodes = max(block.log_weight.size for block in self.blocks)
+        step = max(1, _CHUNK_CELLS // max(1, k + nodes * n_classes))
+        for begin in range(0, n, step):
+            part = slice(begin, begin + step)
+            first = 0
+            for block in self.blocks:
+                if block.tables:
+                    columns = slice(first, first + len(block.tables))
+                    terms = node_log_likelihood(block.log_prob, codes[part, columns])
+                    terms += block.log_weight[:, None, None]
+                    result[part] += logsumexp(terms, axis=0).T
+                first += len(block.tables)
+        return result
+
+
+def node_log_likelihood(log_prob: tuple[FloatArray, ...], codes: AnyArray) -> FloatArray:
+    """Return log P(x | class, node), shape (T, C, n), of codes of shape (n, k); -1: missing."""
+    widths = [part.shape[2] for part in log_prob]
+    start = np.concatenate([[0], np.cumsum(widths)])
+    one_hot = np.zeros((codes.shape[0], int(start[-1])))
+    rows, features = np.nonzero(codes >= 0)
+    one_hot[rows, start[features] + codes[rows, features]] = 1.0
+    return np.asarray(np.tensordot(np.concatenate(log_prob, axis=2), one_hot, axes=(2, 1)))
+
+
+# --------------------------------------------------------------------------------------------------
+# P(the discarded categorical features were discarded), as a function of log(alpha)
+# --------------------------------------------------------------------------------------------------
+
+
+N_NODES = 41
+"""Values of log(alpha) for which columns are drawn; in between the estimate is as smooth."""
+
+MOST_LEVELS = 10
+"""Features of more levels are not simulated: five took 7 s at 300 cases, 20 more than a minute."""
+
+_SMALLEST, _LARGEST = -3.0, 5.0
+"""Ends of log10(alpha); beyond them P(S) hardly changes (the second is times the cases)."""
+
+
+class DiscardedCategories:
+    """Log P(S | alpha): exact for two levels and two classes, by the engine otherwise.
+
+    Parameters
+    ----------
+    selection : Selection
+        The event.
+    log_density : callable
+        Given log(alpha) of shape (A,), the log posterior density without P(S): it says where an
+        error matters.
+    criterion : Criterion, optional
+        What features were ranked by, where it is not the usual association.
+    """
+
+    def __init__(
+        self,
+        selection: Selection,
+        log_density: Callable[[FloatArray], FloatArray],
+        criterion: Criterion | None = None,
+    ) -> None:
+        self._selection = selection
+        self._engine: SelectionProbability | None = None
+        binary = all(len(g.observed) == 2 and g.n_levels == 2 for g in selection.groups)
+        if binary and criterion is None:
+            return
+        levels = max(group.n_levels for group in selection.groups)
+        if levels > MOST_LEVELS:
+            msg = (
+                f"correction='selection' would simulate features of {levels} levels, which takes "
+                f"too long above {MOST_LEVELS}; use correction='counts'."
+            )
+            raise ValueError(msg)
+        bound = selection.gamma if criterion is None else selection.strength_bound
+        assert bound is not None
+        cases = sum(selection.class_counts)
+        self._span = _SMALLEST * np.log(10), _LARGEST * np.log(10) + np.log(cases)
+        log_alpha = np.linspace(*self._span, N_NODES)
+        self._engine = selection_probability(
+            CategoricalFeatures(),
+            criterion or _EQUIVALENT,
+            event_of(selection, bound),
+            HyperNodes(np.exp(log_alpha), None, log_density(log_alpha)),
+        )
+
+    def log_prob(self, log_alpha: FloatArray) -> FloatArray:
+        """Return log P(S | alpha), shape (A,)."""
+        if self._engine is not None:
+            alpha = np.exp(np.clip(log_alpha, *self._span))
+            return self._engine.at(HyperNodes(alpha)).log_prob
+        groups = self._selection.groups
+        bounds = [self._selection.gamma_squared] * len(groups)
+        alphas = finite_alpha(log_alpha).tolist()
+        found = np.array([group_probabilities(a, groups, bounds, _theta_rule) for a in alphas])
+        event = event_of(self._selection, self._selection.gamma)
+        return event.log_prob(found[..., 0], found[..., 1])
+
+
+def _theta_rule(n_cases: int, alpha: float) -> ThetaRule:
+    return theta_rule(n_cases, alpha, (0.0, 1.0))
+
+
+def _equivalent_correlation(tables: IntArray) -> FloatArray:
+    return np.sqrt(equivalent_r_squared(tables))
+
+
+_EQUIVALENT = Criterion(
+    name="correlation", features=("categorical",), from_tables=_equivalent_correlation
+)
+"""What the race goes by: the absolute correlation that would be as surprising."""
+
+
+_Kept = list[tuple[IntArray, IntArray, TableLikelihood]]
+"""Positions of features with the same number of levels, their tables, and their likelihood."""
+
+_N_PROBES = 16
+_NEGLIGIBLE = 1e-10
+
+
+def fit_categories(
+    counts: CategoryCounts,
+    settings: CategoricalSettings,
+    random_state: np.random.RandomState | None,
+    learned: LearnedCategories | None = None,
+    strength: FloatArray | None = None,
+) -> CategoricalFit:
+    """Select, correct and fit from counts.
+
+    Parameters
+    ----------
+    counts : CategoryCounts
+        Of all features.
+    settings : CategoricalSettings
+        Choices of the user.
+    random_state : RandomState or None
+        Breaks ties.
+    learned : LearnedCategories, optional
+        Replaces learning the prior anew.
+    strength : ndarray of shape (p,), optional
+        Strengths of all features by a user's function, which counts cannot tell.
+    """
+    outcome = _race(counts, settings, random_state, strength)
+    selection = outcome.selection(
+        counts.class_counts, counts.observed(), counts.feature_names, counts.n_levels()
+    )
+    kept, always = outcome.kept, outcome.always_kept
+    if settings.feature_prior == "learned":
+        if learned is None:
+            source = kept if settings.correction is None else np.flatnonzero(~settings.always_keep)
+            learned = learn_categories(
+                [tables for _, tables in counts.tables_of(source)] or [_no_tables(counts)],
+                settings.alpha_prior,
+            )
+        winners = _fit_learned(counts, kept, learned)
+    else:
+        event = selection if settings.correction == "selection" else None
+        others = outcome.discarded if settings.correction == "counts" else None
+        winners = _fit_common(counts, kept, others, event, settings)
+    by_design = _fit_common(counts, always, None, None, settings) if always.size else None
+    return CategoricalFit(selection, winners, by_design)
+
+
+def _race(
+    counts: CategoryCounts,
+    settings: CategoricalSettings,
+    random_state: np.random.RandomState | None,
+    strength: FloatArray | None,
+) -> Outcome:
+    words: dict[str, Any] = {
+        "n_features": settings.n_features,
+        "always_keep": settings.always_keep,
+        "random_state": random_state,
+    }
+    criterion = settings.criterion
+    if criterion is None:
+        return race(*strength_of(counts), threshold=settings.threshold, **words)
+    if strength is None:
+        assert criterion.from_tables is not None
+        strength = np.empty(counts.n_features)
+        for group in counts.groups:
+            criterion.check("categorical", *group.tables.shape[1:])
+            strength[group.columns] = criterion.from_tables(group.tables)
+    return race_by_rank(strength, criterion.name, **words)
+
+
+def _no_tables(counts: CategoryCounts) -> IntArray:
+    return np.zeros((0, counts.classes.size, 2), dtype=np.int64)
+
+
+def _fit_learned(
+    counts: CategoryCounts, columns: IntArray, prior: LearnedCategories
+) -> CategoricalBlock:
+    """Shrink each kept feature by its own posterior, given the learned prior.
+
+    The nodes are the shapes of the distribution of alpha, as in the binary model (`fit_learned`).
+    """
+    log_prob: dict[int, FloatArray] = {}
+    by_feature: dict[int, IntArray] = {}
+    alpha, shape = prior.learned.alpha, prior.learned.shape
+    kept_log_likelihood = np.zeros(alpha.size)
+    for positions, tables in counts.tables_of(columns):
+        if is_binary(tables) and prior.binary is not None:
+            ones, observed = tables[:, :, 1].T, tables.sum(axis=2).T
+            block = feature_block(ones, observed, np.arange(positions.size))
+            fit = fit_learned(block, prior.binary)
+            kept_log_likelihood += prior.learned.log_likelihood - fit.posterior.log_prob_selection
+            predictive = np.stack([fit.table.log_zero, fit.table.log_one], axis=-1)
+            found = np.moveaxis(predictive, 2, 0).transpose(0, 2, 1, 3)
+        else:
+            likelihood = TableLikelihood(tables, prior.base)
+            log_marginal = likelihood.log_marginal(alpha)
+            kept_log_likelihood += log_marginal.sum(axis=1)
+            atoms = np.flatnonzero(shape.weights > _NEGLIGIBLE)
+            mean = likelihood.mean_theta(alpha[atoms])
+            each = np.exp(_log_predictive(alpha[atoms], mean, tables))
+            by_shape = []
+            for share in shape.shapes[:, atoms]:
+                own = np.flatnonzero(share > _NEGLIGIBLE)
+                log_weight = log_marginal[atoms[own]] + np.log(share[own])[:, None]
+                weight = np.exp(log_weight - logsumexp(log_weight, axis=0))
+                by_shape.append(np.log(np.einsum("ad,adcv->dcv", weight, each[own])))
+            found = np.stack(by_shape, axis=1)
+        for place, position in enumerate(positions.tolist()):
+            log_prob[position], by_feature[position] = found[place], tables[place]
+    if not shape.converged and prior.binary is None:
+        warnings.warn(
+            "EM for the learned prior stopped at its limit of steps; the distribution of features "
+            "may be less well adapted than it could be.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    order = range(columns.size)
+    return CategoricalBlock(
+        posterior=as_posterior(alpha, shape, prior.learned.log_likelihood, kept_log_likelihood),
+        tables=tuple(by_feature[position] for position in order),
+        log_weight=np.log(shape.shape_weights),
+        log_prob=tuple(log_prob[position] for position in order),
+        prior=prior,
+    )
+
+
+def _log_predictive(alpha: FloatArray, mean: FloatArray, tables: IntArray) -> FloatArray:
+    """Return log((alpha E[theta_v] + n_cv) / (alpha + n_c)), shape (A, D, C, V)."""
+    a = alpha[:, None, None, None]
+    total = tables.sum(axis=2)[:, :, None]
+    return np.asarray(np.log(a * mean[:, :, None, :] + tables) - np.log(a + total))
+
+
+def _fit_common(
+    counts: CategoryCounts,
+    columns: IntArray,
+    others: IntArray | None,
+    event: Selection | None,
+    settings: CategoricalSettings,
+) -> CategoricalBlock:
+    """Fit features that share one alpha, theta uniform on the simplex.
+
+    Parameters
+    ----------
+    counts : CategoryCounts
+        Of all features.
+    columns, others : ndarray of int
+        The block's features; discarded ones whose counts are conditioned on.
+    event : Selection or None
+        The event that the others were discarded, to be conditioned on.
+    settings : CategoricalSettings
+        Priors and tolerance.
+    """
+    kept = [
+        (positions, tables, TableLikelihood(tables))
+        for positions, tables in counts.tables_of(columns)
+    ]
+    known = []
+    if others is not None:
+        for _, tables in counts.tables_of(others):
+            distinct, times = distinct_tables(tables)
+            known.append((TableLikelihood(distinct), times))
+    probes = _probes(kept, columns.size)
+
+    def log_kept(alpha: FloatArray) -> FloatArray:
+        total = np.zeros(alpha.size)
+        for _, _, likelihood in kept:
+            total += likelihood.log_marginal(alpha).sum(axis=1)
+        return total
+
+    discarded = None
+    if event is not None and event.n_discarded:
+        discarded = DiscardedCategories(
+            event,
+            lambda t: settings.alpha_prior.log_density_of_log(t) + log_kept(finite_alpha(t)),
+            settings.criterion,
+        )
+
+    def evaluate(log_alpha: FloatArray) -> Nodes:
+        alpha = finite_alpha(log_alpha)
+        log_event = np.zeros(alpha.size)
+        for likelihood, times in known:
+            log_event += likelihood.log_marginal(alpha) @ times
+        if discarded is not None:
+            log_event += discarded.log_prob(log_alpha)
+        density = settings.alpha_prior.log_density_of_log(log_alpha) + log_kept(alpha) + log_event
+        tilt = np.zeros((alpha.size, counts.classes.size, _N_PROBES))
+        if columns.size:
+            tilt = node_log_likelihood(_predictive_at(alpha, kept, columns.size)[1], probes)
+        return Nodes(density, [(np.asarray(value),) for value in log_event], tilt)
+
+    rule = integrate_log_alpha(
+        evaluate, scan_range(settings.alpha_prior), tolerance=settings.tolerance
+    )
+    posterior = _posterior(rule, settings.tolerance)
+    by_feature, log_prob = _predictive_at(posterior.alpha, kept, columns.size)
+    return CategoricalBlock(
+        posterior=posterior,
+        tables=by_feature,
+        log_weight=rule.log_weight,
+        log_prob=log_prob,
+        prior=None,
+    )
+
+
+def _posterior(rule: LineRule, tolerance: float) -> AlphaPosterior:
+    """Return the posterior of alpha on the nodes of a rule; warn where these are too few."""
+    if rule.error > tolerance:
+        warnings.warn(
+            f"the integral over alpha reached an estimated error of {rule.error:.1e}, not the "
+            f"tolerance {tolerance:.1e}; probabilities may be off by that much in log-odds.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return AlphaPosterior(
+        alpha=finite_alpha(rule.log_alpha),
+        weights=rule.weight,
+        log_prob_selection=np.array([value[0] for value in rule.values]),
+        log_density=rule.log_density,
+        error=rule.error,
+        tolerance=tolerance,
+    )
+
+
+def _predictive_at(
+    alpha: FloatArray, kept: _Kept, n_columns: int
+) -> tuple[tuple[IntArray, ...], tuple[FloatArray, ...]]:
+    """Return the tables of each feature and log P(level | class, alpha), in the columns' order."""
+    log_prob: dict[int, FloatArray] = {}
+    by_feature: dict[int, IntArray] = {}
+    for positions, tables, likelihood in kept:
+        found = _log_predictive(alpha, likelihood.mean_theta(alpha), tables)
+        for place, position in enumerate(positions.tolist()):
+            log_prob[position], by_feature[position] = found[:, place], tables[place]
+    order = range(n_columns)
+    return tuple(by_feature[j] for j in order), tuple(log_prob[j] for j in order)
+
+
+def _probes(kept: _Kept, n_columns: int) -> IntArray:
+    """Make up cases whose log-odds decide when quadrature is fine enough, from counts."""
+    generator = np.random.default_rng(0)
+    probes = np.zeros((_N_PROBES, n_columns), dtype=np.int64)
+    for positions, tables, _ in kept:
+        n_classes = tables.shape[1]
+        share = (tables + 0.5) / (tables + 0.5).sum(axis=2, keepdims=True)
+        below = np.cumsum(share, axis=2)[:, np.arange(_N_PROBES) % n_classes, :-1]
+        uniform = generator.random((positions.size, _N_PROBES, 1))
+        probes[:, positions] = (uniform > below).sum(axis=2).T
+    return probes
+
+
+# --------------------------------------------------------------------------------------------------
+# Draws of the evidence of categorical features, for intervals
+# --------------------------------------------------------------------------------------------------
+
+
+def draw_categorical_evidence(
+    fit: CategoricalFit, codes: AnyArray, n_draws: int, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Draw log P(x | class, parameters) given the training data, x, and each y*.
+
+    With x_j as one more case of class y*, the table of a feature has one of C V forms; draws for
+    each are made once and serve every row. Each form has its own random numbers, because only
+    those that occur are drawn.
+
+    Returns
+    -------
+    evidence : ndarray of shape (C, n, S, C - 1)
+    log_weight : ndarray of shape (C, n, S)
+    """
+    n_classes = len(fit.selection.class_counts)
+    evidence = np.zeros((n_classes, codes.shape[0], n_draws, n_classes - 1))
+    log_weight = np.zeros((n_classes, codes.shape[0], n_draws))
+    seed = int(generator.integers(1 << 32))
+    first = 0
+    for block in fit.blocks:
+        if not block.tables:
+            continue
+        columns = codes[:, first : first + len(block.tables)]
+        # The common alpha, or the shape of its distribution over features.
+        node = np.zeros(n_draws, dtype=np.int64)
+        if block.prior is None or block.log_weight.size > 1:
+            node = systematic(generator, np.exp(block.log_weight), n_draws)
+            by_node = node_log_likelihood(block.log_prob, columns)
+            log_weight += np.moveaxis(by_node[node], 0, 2)
+        for j, table in enumerate(block.tables):
+            for level in np.unique(columns[columns[:, j] >= 0, j]).tolist():
+                rows = np.flatnonzero(columns[:, j] == level)
+                for label in range(n_classes):
+                    more = table.copy()
+                    more[label, level] += 1
+                    own = np.random.default_rng((seed, first + j, level, label))
+                    drawn = _draw_log_phi(block, table, more, level, node, own)
+                    evidence[label, rows] += drawn[:, 1:] - drawn[:, :1]
+        first += len(block.tables)
+    return evidence, log_weight
+
+
+def _draw_log_phi(
+    block: CategoricalBlock,
+    table: IntArray,
+    more: IntArray,
+    level: int,
+    node: IntArray,
+    generator: np.random.Generator,
+) -> FloatArray:
+    """Draw the log probability of a level in each class, shape (S, C), given counts ``more``.
+
+    ``node``, of shape (S,), is the common alpha of each draw, or the shape of its distribution.
+    """
+    prior = block.prior
+    if prior is not None and prior.binary is not None and is_binary(table[None]):
+        alpha, theta = _draw_binary(prior, table, more, node, generator)
+        theta = theta if level == 1 else 1 - theta
+    else:
+        base = 1.0 if prior is None else prior.base
+        if prior is None:
+            alpha = block.posterior.alpha[node]
+        else:
+            alpha = np.empty(node.size)
+            log_likelihood = log_marginal(more[None], prior.learned.alpha, base)[:, 0]
+            for index in np.unique(node).tolist():
+                draws = np.flatnonzero(node == index)
+                shape = prior.learned.shape.shapes[index]
+                own = log_likelihood - log_likelihood[shape > 0].max()
+                share = np.where(shape > 0, np.exp(np.minimum(own, 0.0)), 0.0) * shape
+                chosen = systematic(generator, share / share.sum(), draws.size)
+                alpha[draws] = prior.learned.alpha[chosen]
+        theta = draw_theta(more, level, alpha, base, generator)
+    a = alpha[:, None] * theta[:, None] + more[:, level]
+    b = alpha[:, None] * (1 - theta[:, None]) + more.sum(axis=1) - more[:, level]
+    phi = generator.beta(np.maximum(a, 1e-300), np.maximum(b, 1e-300))
+    return np.asarray(np.log(np.maximum(phi, 1e-300)))
+
+
+def _draw_binary(
+    prior: LearnedCategories,
+    table: IntArray,
+    more: IntArray,
+    node: IntArray,
+    generator: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Draw alpha and P(level 1) of a two-level feature in two classes, as the binary model does."""
+    assert prior.binary is not None
+    ones, cases = table[:, 1][:, None], table.sum(axis=1)[:, None]
+    fit = fit_learned(feature_block(ones, cases, np.arange(1)), prior.binary)
+    counts = more[:, 1][:, None], more.sum(axis=1)[:, None]
+    alpha, theta = draw_alpha_theta(generator, fit, node, slice(0, 1), *counts)
+    return alpha[0], theta[0]
+
+
+# --------------------------------------------------------------------------------------------------
+# Categorical features as a part of an estimator
+# --------------------------------------------------------------------------------------------------
+
+
+_Statistic = tuple[CategoryCounts, FloatArray | None]
+"""Counts, and strengths by a user's function, where there is one."""
+
+_MANY = 10
+"""Fewer values may well be different by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class CategoricalPart:
+    """Fitted categorical features.
+
+    Attributes
+    ----------
+    fit : CategoricalFit
+        The model.
+    levels : Levels
+        Levels of the kept columns, in the order of ``selection.columns``.
+    """
+
+    fit: CategoricalFit
+    levels: Levels
+
+    def to_plain(self) -> Plain:
+        """Return the fit and the levels as plain data."""
+        return joined(record_to_plain(self.fit), levels=self.levels.to_plain())
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> CategoricalPart:
+        """Return the part that `to_plain` described."""
+        levels = Section(kind=Levels).read(entries, "levels", known)
+        known = {**known, "n_levels": levels.n_levels}
+        return cls(record_from_plain(CategoricalFit, entries, known), levels)
+
+    @property
+    def selection(self) -> Selection:
+        """What was kept and discarded."""
+        return self.fit.selection
+
+    def read(self, X: Any, describe: Describe) -> IntArray:
+        """Return codes of the kept columns; unknown levels are missing, with a warning.
+
+        Of a column whose values are all different nothing else can be expected.
+        """
+        codes, unknown = encode_columns(X, self.levels, describe)
+        tables = [table for block in self.fit.blocks for table in block.tables]
+        unknown = [found for found in unknown if not _all_different(tables[found[0]])]
+        if unknown:
+            position, value, _ = unknown[0]
+            total = sum(number for _, _, number in unknown)
+            cells = "1 cell is" if total == 1 else f"{total} cells are"
+            shown = repr(value) if isinstance(value, str) else number_text(value)
+            warnings.warn(
+                f"{cells} taken for missing: levels not seen in fit, such as {shown} in "
+                f"{describe(position)}.",
+                UserWarning,
+                stacklevel=5,
+            )
+        return codes
+
+    def log_likelihood(self, values: IntArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C)."""
+        return self.fit.log_likelihood(values)
+
+    def rows(self, values: IntArray, rows: slice) -> IntArray:
+        """Return some rows of values that were read."""
+        return values[rows]
+
+    def draw_evidence(
+        self, values: IntArray, n_draws: int, generator: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw the evidence of each row, for intervals."""
+        return draw_categorical_evidence(self.fit, values, n_draws, generator)
+
+
+def _all_different(tables: IntArray) -> BoolArray:
+    """Whether features with these counts, shape (..., C, V), had no value twice in many rows."""
+    by_level = tables.sum(axis=-2)
+    return np.asarray((by_level.sum(axis=-1) >= _MANY) & (by_level.max(axis=-1) == 1))
+
+
+@dataclass(frozen=True, slots=True)
+class CategoricalTraining(TrainingPart):
+    """Categorical features of a training table; levels are those of all its rows."""
+
+    settings: CategoricalSettings
+    table: CategoryTable
+    labels: TrainingLabels
+    random_state: Any
+
+    def _whole(self) -> _Statistic:
+        counts = count_categories(self.table, self.labels.codes, self.labels.classes)
+        _warn_of_identifiers(counts)
+        return counts, self._strength(np.arange(self.labels.codes.size))
+
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
+        for rows, others in self.labels.without(folds):
+            counts = count_categories(self.table, self.labels.codes, self.labels.classes, others)
+            yield rows, (counts, self._strength(others))
+
+    def _fitted(self, statistic: _Statistic, whole: FittedPart | None) -> CategoricalPart:
+        counts, strength = statistic
+        learned = whole.fit.race.prior if isinstance(whole, CategoricalPart) else None
+        fit = fit_categories(
+            counts, self.settings, tie_breaker(self.random_state), learned, strength
+        )
+        columns = np.array(fit.selection.columns, dtype=np.int64)
+        return CategoricalPart(fit, self.table.levels.take(columns))
+
+    def _values(self, part: CategoricalPart, rows: IntArray) -> IntArray:
+        columns = np.array(part.selection.columns, dtype=np.int64)
+        return self.table.codes[np.ix_(rows, columns)]
+
+    def _strength(self, rows: IntArray) -> FloatArray | None:
+        """Return the strengths of all features by a user's function, where there is one."""
+        criterion = self.settings.criterion
+        if criterion is None or criterion.one_column is None:
+            return None
+        columns = np.asarray(self.table.codes[rows].T, dtype=np.int64)
+        return criterion.strengths(columns, self.labels.codes[rows])
+
+
+def _warn_of_identifiers(counts: CategoryCounts) -> None:
+    """Name a column of which no new row can be known."""
+    alike = [group.columns[_all_different(group.tables)] for group in counts.groups]
+    found = np.sort(np.concatenate(alike)).tolist()
+    if found:
+        first, names = found[0], counts.feature_names
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        warnings.warn(
+            f"column {first if names is None else repr(names[first])}{more} has another value in "
+            "each row, as an identifier has: it can tell nothing about new rows; leave it out.",
+            UserWarning,
+            stacklevel=6,
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# What the kept features of a categorical model say
+# --------------------------------------------------------------------------------------------------
+
+
+UNSEEN = "(never seen)"
+"""The second level of a column that had one only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoricalFeatureTable(KeptTable):
+    """The kept features, strongest first, then those kept by design.
+
+    Attributes
+    ----------
+    r : ndarray of shape (k,)
+        The correlation of a two-level feature that would be as surprising.
+    levels : tuple of tuple of str
+        The levels of each feature.
+    probability : tuple of ndarray of shape (C, V)
+        P(level) in each class, as prediction has it.
+    by_design : ndarray of bool of shape (k,)
+        Whether the feature was kept by design.
+    """
+
+    r: FloatArray
+    levels: tuple[tuple[str, ...], ...]
+    probability: tuple[FloatArray, ...]
+    by_design: BoolArray
+    _slope: float = field(repr=False)
+    """The factor on the evidence."""
+
+    kind: ClassVar[Kind] = "categorical"
+
+    def _columns(self) -> dict[str, Iterable[Any]]:
+        """Return what is known of the features; of two classes, evidence is for the second."""
+        return {
+            "by_design": self.by_design.tolist(),
+            "correlation": self.r.tolist(),
+            "levels": self.levels,
+            "probability": [tuple(map(tuple, p.tolist())) for p in self.probability],
+            "evidence": [tuple((self._slope * _evidence(p)).tolist()) for p in self.probability],
+        }
+
+    def with_levels(self, texts: Callable[[str, tuple[str, ...]], tuple[str, ...]]) -> Self:
+        """Return the table with other names of levels, given the feature's name and its levels."""
+        return replace(self, levels=tuple(map(texts, self.name, self.levels)))
+
+    def shortened(self, most: int) -> Self:
+        """Return the table with the levels that say most, in their order, and the others as one."""
+        pairs = [
+            _strongest(*pair, most) for pair in zip(self.levels, self.probability, strict=True)
+        ]
+        return replace(
+            self,
+            levels=tuple(levels for levels, _ in pairs),
+            probability=tuple(probability for _, probability in pairs),
+        )
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns, for a frame or JSON; one entry of each is a feature."""
+        return {
+            "name": list(self.name),
+            "r": self.r.tolist(),
+            "levels": [list(levels) for levels in self.levels],
+            **{
+                f"p_{label}": [probability[c].tolist() for probability in self.probability]
+                for c, label in enumerate(self.classes)
+            },
+            "by_design": self.by_design.tolist(),
+        }
+
+    def __str__(self) -> str:
+        """Return an aligned table, a line for each level."""
+        rows = [
+            (name, level, j, v)
+            for j, name in enumerate(self.name)
+            for v, level in enumerate(self.levels[j])
+        ]
+        width = max([len("feature"), *(len(name) for name in self.name)])
+        across = max([len("level"), *(len(level) for _, level, _, _ in rows)])
+        heads = [f"P({label})" for label in self.classes]
+        sizes = [max(8, len(head)) for head in heads]
+        titles = "  ".join(f"{head:>{size}}" for head, size in zip(heads, sizes, strict=True))
+        lines = [f"{'feature':<{width}}  {'level':<{across}}  {'r':>5}  {titles}"]
+        for name, level, j, v in rows:
+            cells = "  ".join(
+                f"{p:>{size}.3f}" for p, size in zip(self.probability[j][:, v], sizes, strict=True)
+            )
+            start = f"{name if v == 0 else '':<{width}}  {level:<{across}}"
+            strength = f"{self.r[j]:5.3f}" if v == 0 else " " * 5
+            end = "  by design" if v == 0 and self.by_design[j] else ""
+            lines.append(f"{start}  {strength}  {cells}{end}")
+        return "\n".join(lines)
+
+
+def _evidence(probability: FloatArray) -> FloatArray:
+    """Return what each level says: of two classes for the second, else between the extremes."""
+    logs = np.log(probability)
+    return np.asarray(logs[1] - logs[0] if len(logs) == 2 else np.ptp(logs, axis=0))
+
+
+def _strongest(
+    levels: tuple[str, ...], probability: FloatArray, most: int
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Return the levels that say most, and what is left of the probabilities as one level."""
+    if len(levels) <= most:
+        return levels, probability
+    says = np.ptp(np.log(probability), axis=0)
+    shown = np.sort(np.argsort(-says, kind="stable")[:most])
+    rest = np.delete(probability, shown, axis=1).sum(axis=1, keepdims=True)
+    others = f"({len(levels) - most:,} more)"
+    return (*(levels[v] for v in shown), others), np.hstack([probability[:, shown], rest])
+
+
+def feature_table(
+    part: CategoricalPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
+) -> CategoricalFeatureTable:
+    """Summarise each kept feature."""
+    blocks = part.fit.blocks
+    tables = [table for block in blocks for table in block.tables]
+    return CategoricalFeatureTable(
+        name=names,
+        classes=classes,
+        r=np.array([np.sqrt(equivalent_r_squared(table[None])[0]) for table in tables]),
+        levels=tuple(
+            tuple(level_word(value) for value in values.tolist()) for values in part.levels.values
+        ),
+        probability=tuple(
+            np.exp(logsumexp(block.log_weight[:, None, None] + log_prob, axis=0))
+            for block in blocks
+            for log_prob in block.log_prob
+        ),
+        by_design=by_design(part.selection),
+        _slope=slope,
+    )
+
+
+def level_word(value: Any) -> str:
+    """Return a level as text: a text, a number, or one that was never seen."""
+    if isinstance(value, str):
+        return value
+    return UNSEEN if value is None or value != value else number_text(value)

@@ -1,3 +1,0 @@
-from .estimator import SelectiveDiscriminant
-
-__all__ = ["SelectiveDiscriminant"]

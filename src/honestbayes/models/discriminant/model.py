@@ -1,0 +1,377 @@
+"""Gaussian classes with one shrunken covariance: fitted, and what they predict.
+
+A case of class c is normal with mean m_c and covariance D S D: D holds the standard deviations
+within classes, S is the correlation shrunk to the identity. Up to a term that all classes share,
+
+    log P(x | c) = m_c' S^-1 x - m_c' S^-1 m_c / 2        (x, m_c in units of D).
+
+The means are those of the naive Bayes model, shrunk by the distribution of signal that was learned
+from all columns of the table, so that the luck of selection is in the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from honestbayes.base.explanation import by_design
+from honestbayes.base.numeric import (
+    Covariance,
+    NumericSettings,
+    NumericTraining,
+    Screened,
+    ledoit_wolf,
+    numeric_choices,
+    numeric_values,
+    patterns_of,
+)
+from honestbayes.base.parameters import is_number
+from honestbayes.base.part import Describe, FittedPart
+from honestbayes.files.fields import Floats
+from honestbayes.files.records import GIVEN, INLINE, Check
+from honestbayes.models.gaussian.model import (
+    GaussianBlock,
+    GaussianFeatureTable,
+    GaussianSettings,
+    RatioPosterior,
+    correlation_with,
+    fit_kept,
+    in_users_units,
+    learned_from_all,
+)
+from honestbayes.screening.moments import Moments
+from honestbayes.selection import Selection
+from honestbayes.sources.normal_scores import NormalScores
+from honestbayes.threads import one_blas_thread
+from honestbayes.types import BoolArray, FloatArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# What the user of the discriminant chose, checked
+# --------------------------------------------------------------------------------------------------
+
+
+MeansPrior = Literal["learned", "flat"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscriminantSettings(NumericSettings):
+    """Validated choices of the user; without a shrinkage it is Ledoit and Wolf's."""
+
+    feature_prior: MeansPrior
+    shrinkage: float | None
+
+    def gaussian(self) -> GaussianSettings:
+        """Return the settings of the naive Bayes model whose class means are taken over."""
+        return GaussianSettings(
+            n_features=self.n_features,
+            threshold=self.threshold,
+            always_keep=self.always_keep,
+            feature_prior="learned",
+            correction="counts",
+        )
+
+
+def discriminant_settings(
+    params: Mapping[str, Any], always_keep: BoolArray
+) -> DiscriminantSettings:
+    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    prior, shrinkage = params["feature_prior"], params["shrinkage"]
+    if prior not in ("learned", "flat"):
+        msg = f"feature_prior={prior!r} is not one of 'learned', 'flat'."
+        raise ValueError(msg)
+    automatic = isinstance(shrinkage, str) and shrinkage == "auto"
+    if not automatic and not (is_number(shrinkage) and 0 <= shrinkage <= 1):
+        msg = f"shrinkage={shrinkage!r} is neither 'auto' nor a number between 0 and 1."
+        raise ValueError(msg)
+    return DiscriminantSettings(
+        **numeric_choices(params, always_keep),
+        feature_prior=prior,
+        shrinkage=None if automatic else float(shrinkage),
+    )
+
+
+_LEAST_WITHIN = 1e-4
+"""Smallest share of a column's variance that is taken to be within classes: a column that is
+constant in each class would otherwise say everything."""
+
+_CELLS = 1 << 16
+"""Cells that are standardised at a time, so that they stay in the processor's cache."""
+
+_FARTHEST = 1e100
+_LARGEST = 1e300
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DiscriminantFit:
+    """A fitted discriminant.
+
+    Attributes
+    ----------
+    selection : Selection
+        What was kept.
+    scores : NormalScores or None
+        What makes scores of the columns, where they are taken as such.
+    centre, unit : ndarray of shape (k,)
+        What columns are measured from and in: the standard deviation within classes.
+    mean : ndarray of shape (C, k)
+        Centres of the classes, in these units.
+    variance_of_mean : ndarray of shape (C,)
+        Posterior variance of a centre around ``mean``, averaged over columns, in units of S.
+    covariance : Covariance
+        S, of the columns within classes.
+    r : ndarray of shape (k,)
+        Correlation of each column with the class; for more than two classes its size.
+    idle : ndarray of shape (k,)
+        Posterior probability that a column tells nothing.
+    """
+
+    selection: Annotated[Selection, GIVEN]
+    scores: NormalScores | None
+    centre: Annotated[FloatArray, Floats("n_columns")]
+    unit: Annotated[FloatArray, Floats("n_columns", low=0.0, high=_LARGEST)]
+    mean: Annotated[FloatArray, Floats("n_classes", "n_columns", low=-1e8, high=1e8)]
+    variance_of_mean: Annotated[FloatArray, Floats("n_classes", low=0.0, high=_LARGEST)]
+    covariance: Covariance
+    r: Annotated[FloatArray, Floats("n_columns", low=-1.0 - 1e-9, high=1.0 + 1e-9)]
+    idle: Annotated[FloatArray, Floats("n_columns", low=0.0, high=1.0 + 1e-9)]
+
+    def check(self, check: Check) -> None:
+        """Refuse units that are not positive."""
+        check(np.all(self.unit > 0), "unit", "is not positive")
+
+    def standardised(self, values: FloatArray) -> FloatArray:
+        """Return kept columns in units of their own; NaN stays."""
+        with np.errstate(over="ignore"):
+            x = (values - self.centre) / self.unit
+        return np.asarray(np.clip(x, -_FARTHEST, _FARTHEST))
+
+    def log_likelihood(self, values: FloatArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C), up to a term that all classes share.
+
+        Missing cells are integrated out: their columns leave means and covariance.
+        """
+        x = self.standardised(values)
+        result = np.zeros((len(x), len(self.mean)))
+        for rows, missing in patterns_of(np.isnan(x)):
+            mean, covariance = self._without(missing)
+            direction = covariance.solve(mean.T)
+            offset = -np.einsum("ck,kc->c", mean, direction) / 2
+            result[rows] = x[np.ix_(rows, ~missing)] @ direction + offset
+        return result
+
+    def distances(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return (x - m_c)' S^-1 (x - m_c), shape (n, C), and how many columns each row has."""
+        x = self.standardised(values)
+        result = np.zeros((len(x), len(self.mean)))
+        for rows, missing in patterns_of(np.isnan(x)):
+            mean, covariance = self._without(missing)
+            apart = x[np.ix_(rows, ~missing)][:, None] - mean
+            flat = apart.reshape(-1, mean.shape[1])
+            squares = np.einsum("ij,ji->i", flat, covariance.solve(flat.T))
+            result[rows] = np.maximum(squares, 0.0).reshape(len(rows), -1)
+        return result, np.sum(~np.isnan(x), axis=1)
+
+    def _without(self, missing: BoolArray) -> tuple[FloatArray, Covariance]:
+        if not missing.any():
+            return self.mean, self.covariance
+        return self.mean[:, ~missing], self.covariance.without(missing)
+
+
+@one_blas_thread()
+def fit_discriminant(
+    screened: Screened,
+    selection: Selection,
+    settings: DiscriminantSettings,
+    learned: RatioPosterior | None,
+) -> DiscriminantFit:
+    """Fit the kept columns of screened rows.
+
+    Parameters
+    ----------
+    screened : Screened
+        Training rows, and the moments of all columns.
+    selection : Selection
+        Which are kept.
+    settings : DiscriminantSettings
+        Choices of the user.
+    learned : RatioPosterior or None
+        How signal is distributed over all columns; None where class means are plain.
+    """
+    columns = np.array(selection.columns, dtype=np.int64)
+    values, scores = screened.kept(selection)
+    moments = screened.moments.take(columns)
+    observed = np.broadcast_to(moments.observed, moments.mean.shape)
+    cases = np.maximum(observed.sum(axis=0), 1)
+    centre = (observed * moments.mean).sum(axis=0) / cases
+    between = (observed * (moments.mean - centre) ** 2).sum(axis=0)
+    variance = np.maximum(moments.within, _LEAST_WITHIN * (between + moments.within)) / cases
+    unit = np.where(variance > 0, np.sqrt(variance), 1.0)
+    residual = _residuals(values, screened.codes, moments.mean, unit * np.sqrt(cases))
+    shrinkage = settings.shrinkage
+    if shrinkage is None:
+        shrinkage = ledoit_wolf(residual)
+    mean, variance_of_mean, idle = moments.mean, 1 / np.maximum(observed, 1), np.zeros(columns.size)
+    if learned is not None:
+        mean, variance_of_mean, idle = _shrunken(screened.moments, settings, learned, selection)
+    return DiscriminantFit(
+        selection=selection,
+        scores=scores,
+        centre=centre,
+        unit=unit,
+        mean=np.where(observed > 0, mean - centre, 0.0) / unit,
+        variance_of_mean=variance_of_mean.sum(axis=1) / max(columns.size, 1),
+        covariance=Covariance.of(residual, shrinkage),
+        r=correlation_with(moments),
+        idle=idle,
+    )
+
+
+def _residuals(
+    values: FloatArray, codes: IntArray, mean: FloatArray, unit: FloatArray
+) -> FloatArray:
+    """Turn values into deviations from their class's mean, in place.
+
+    A missing cell is the mean of its class; units that know how many cells are observed let what
+    is left have the variance of these.
+    """
+    factor = 1 / unit
+    step = max(1, _CELLS // max(unit.size, 1))
+    for first in range(0, len(values), step):
+        block = values[first : first + step]
+        block -= mean[codes[first : first + step]]
+        block *= factor
+    values[np.isnan(values)] = 0.0
+    return values
+
+
+def _shrunken(
+    moments: Moments,
+    settings: DiscriminantSettings,
+    learned: RatioPosterior,
+    selection: Selection,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return posterior means of the kept columns in each class, their variances, and who is idle.
+
+    Variances are in units of the column's own variance within classes.
+    """
+    fit = fit_kept(moments, selection, settings.gaussian(), learned)
+    centre = np.concatenate([block.centre() for block in fit.blocks], axis=1)
+    variance = np.concatenate([_variance_of_centre(block) for block in fit.blocks], axis=1)
+    idle = np.concatenate([block.idle() for block in fit.blocks])
+    return fit.standard.centre + fit.standard.unit * centre, variance, idle
+
+
+def _variance_of_centre(block: GaussianBlock) -> FloatArray:
+    """Return the variance of class means around the common one, (C, k), in units of s2."""
+    observed = np.broadcast_to(block.moments.observed, block.moments.mean.shape)
+    w = block.ratio[:, None, None]
+    return np.asarray(np.einsum("ak,ack->ck", block.ratio_weights(), w / (1 + w * observed)))
+
+
+# --------------------------------------------------------------------------------------------------
+# The discriminant as a part of an estimator
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DiscriminantPart:
+    """Fitted columns of numbers; ``posterior`` is how signal is distributed over all of them."""
+
+    fit: Annotated[DiscriminantFit, INLINE]
+    posterior: RatioPosterior | None
+
+    @property
+    def selection(self) -> Selection:
+        """What was kept and discarded."""
+        return self.fit.selection
+
+    @property
+    def scores(self) -> NormalScores | None:
+        """What makes normal scores of the kept columns."""
+        return self.fit.scores
+
+    def read(self, X: Any, describe: Describe) -> FloatArray:
+        """Return the kept columns as numbers or scores; NaN is missing."""
+        return numeric_values(X, self.scores, describe)
+
+    def log_likelihood(self, values: FloatArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C)."""
+        return self.fit.log_likelihood(values)
+
+    def rows(self, values: FloatArray, rows: slice) -> FloatArray:
+        """Return some rows of values that were read."""
+        return values[rows]
+
+    def draw_evidence(
+        self, values: FloatArray, n_draws: int, generator: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw the evidence of each row given the data, x and each y*, for intervals.
+
+        The covariance is taken as known, and the error of a class mean as N(0, v S): then the
+        squared distance of x from a drawn mean is (d - sqrt(v) z)^2 + v chi2 with k - 1 degrees
+        of freedom, d being its distance from the posterior mean. That x is one more case of class
+        y* moves that mean towards x by the share v / (1 + v).
+        """
+        squares, width = self.fit.distances(values)
+        n_classes = squares.shape[1]
+        z = generator.normal(size=(n_classes, n_draws))
+        # Wilson and Hilferty's approximation, from common random numbers for rows of any width.
+        other = generator.normal(size=(n_classes, n_draws))
+        result = np.empty((n_classes, len(squares), n_draws, n_classes - 1))
+        degrees = np.maximum(width - 1, 1)[:, None]
+        for label in range(n_classes):
+            drawn = np.empty((n_classes, len(squares), n_draws))
+            for c in range(n_classes):
+                v, d = self.fit.variance_of_mean[c], np.sqrt(squares[:, c])[:, None]
+                if c == label:
+                    v, d = v / (1 + v), d / (1 + v)
+                third = 2 / (9 * degrees)
+                chi2 = degrees * np.maximum(1 - third + np.sqrt(third) * other[c], 0.0) ** 3
+                chi2 = np.where(width[:, None] > 1, chi2, 0.0)
+                drawn[c] = -((d - np.sqrt(v) * z[c]) ** 2 + v * chi2) / 2
+            result[label] = np.moveaxis(drawn[1:] - drawn[:1], 0, 2)
+        return result, np.zeros(result.shape[:3])
+
+
+@dataclass(frozen=True, slots=True)
+class DiscriminantTraining(NumericTraining):
+    """Columns of numbers of a training table."""
+
+    settings: DiscriminantSettings
+
+    def _fitted(self, statistic: Screened, whole: FittedPart | None) -> DiscriminantPart:
+        learned = None
+        if isinstance(whole, DiscriminantPart):
+            learned = whole.posterior
+        elif self.settings.feature_prior == "learned":
+            learned = learned_from_all(statistic.moments, self.settings.gaussian())
+        selection = self._selected(statistic)
+        return DiscriminantPart(
+            fit_discriminant(statistic, selection, self.settings, learned), learned
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# What the kept columns of a discriminant say
+# --------------------------------------------------------------------------------------------------
+
+
+def feature_table(
+    part: DiscriminantPart, names: tuple[str, ...], classes: tuple[str, ...], _slope: float
+) -> GaussianFeatureTable:
+    """Summarise each kept column, in the units of the data."""
+    fit = part.fit
+    centre, spread = in_users_units(fit.centre + fit.unit * fit.mean, fit.unit, fit.scores)
+    return GaussianFeatureTable(
+        name=names,
+        classes=classes,
+        r=np.abs(fit.r),
+        centre=centre,
+        spread=spread,
+        by_design=by_design(fit.selection),
+        _correlation=fit.r,
+        idle=fit.idle,
+    )

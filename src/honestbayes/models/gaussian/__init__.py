@@ -1,0 +1,1 @@
+"""Real-valued features, two classes or more."""

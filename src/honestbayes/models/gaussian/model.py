@@ -1,0 +1,948 @@
+"""A fitted model of real-valued features: what is learned of them, and what they predict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from honestbayes.base.explanation import KeptTable, by_design
+from honestbayes.base.intervals import systematic
+from honestbayes.base.numeric import NumericTraining, Screened, select_by_r_squared
+from honestbayes.base.parameters import (
+    Correction,
+    SelectionSettings,
+    criterion_of,
+    prior_and_correction,
+    selection_rule,
+    true_or_false,
+)
+from honestbayes.base.part import Describe, FittedPart, tie_breaker
+from honestbayes.correction.engine import log_prob_selection
+from honestbayes.correction.event import HyperNodes, event_of
+from honestbayes.correction.f_statistic import log_prob_all_discarded
+from honestbayes.correction.feature_models import RealFeatures
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import Floats, Known, Logs, Weights
+from honestbayes.files.records import (
+    INLINE,
+    Check,
+    MaybeSection,
+    record_from_plain,
+    record_to_plain,
+)
+from honestbayes.likelihood.normal import (
+    OWN_VARIANCE,
+    VariancePrior,
+    heavy_tailed,
+    learn_ratios,
+    log_marginal,
+    ratio_grid,
+    shrinkage,
+)
+from honestbayes.screening.moments import Moments
+from honestbayes.selection import Selection
+from honestbayes.selection.correlation import race_by_rank
+from honestbayes.selection.criteria import Criterion
+from honestbayes.sources import Source, as_source
+from honestbayes.sources.binarization import check_finite
+from honestbayes.sources.kinds import Kind
+from honestbayes.sources.normal_scores import NormalScores
+from honestbayes.sources.source import RowsOf, dense_values, whole_columns
+from honestbayes.threads import one_blas_thread
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# What the user of the model of real-valued features chose, checked
+# --------------------------------------------------------------------------------------------------
+
+
+RatioPriorName = Literal["learned", "heavy-tailed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianSettings(SelectionSettings):
+    """Validated choices of the user; without a criterion features are ranked by r squared."""
+
+    feature_prior: RatioPriorName
+    correction: Correction
+    criterion: Criterion | None = None
+    normal_scores: bool = False
+
+
+def gaussian_settings(
+    params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
+) -> GaussianSettings:
+    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    prior, correction = prior_and_correction(params, "heavy-tailed")
+    return GaussianSettings(
+        n_features=n_features,
+        threshold=threshold,
+        always_keep=always_keep,
+        feature_prior=prior,
+        correction=correction,
+        criterion=criterion_of(params, "real", ("correlation", "f", "t"), classes),
+        normal_scores=true_or_false(params, "normal_scores"),
+    )
+
+
+_FARTHEST = 1e100
+"""Deviations beyond this are all alike; their squares would overflow."""
+
+_NEGLIGIBLE = 1e-12
+"""Ratios that no kept feature believes in, at any scale, are left out of predictions."""
+
+_CHUNK_CELLS = 1 << 18
+
+_LARGEST = 1e300
+_ROUNDING = 1e-6
+"""Moments in files: their largest size, and how far r squared may be below its bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatioPosterior:
+    """The distribution of the signal ratio w over features.
+
+    Attributes
+    ----------
+    ratio : ndarray of shape (A,)
+        The grid; 0 is an idle feature.
+    scale_weights : ndarray of shape (T,)
+        Posterior weights of the nodes of the scale; one node where the distribution is learned.
+    weights : ndarray of shape (T, A)
+        Distribution of ratios over features at each node.
+    log_prob_selection : ndarray of shape (T,)
+        log P(the others were discarded) at each node; 0 where it was not conditioned on.
+    """
+
+    ratio: Annotated[FloatArray, Floats("ratios", low=0.0, high=1e6)]
+    scale_weights: Annotated[FloatArray, Weights("scales")]
+    weights: Annotated[FloatArray, Weights("scales", "ratios")]
+    log_prob_selection: Annotated[FloatArray, Logs("scales")]
+
+    def check(self, check: Check) -> None:
+        """Refuse a grid that does not increase from 0."""
+        ratio = self.ratio
+        good = ratio.size >= 2 and ratio[0] == 0 and np.all(np.diff(ratio) > 0)
+        check(good, "ratio", "does not increase from 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianBlock:
+    """Features whose ratios have one distribution; all in units of their own.
+
+    Attributes
+    ----------
+    posterior : RatioPosterior
+        How ratios are distributed.
+    variance_prior : VariancePrior
+        Of the features' variances.
+    moments : Moments
+        Of the features.
+    ratio : ndarray of shape (A,)
+        The ratios that matter to any of them.
+    log_scale_weight : ndarray of shape (T,)
+        Log posterior weights of the nodes.
+    log_mixing : ndarray of shape (T, A, k)
+        Log posterior weights of each feature's ratio at each node.
+    location, log_spread : ndarray of shape (A, C, k)
+        Predictive centre, and log of the spread, of each ratio and class.
+    degrees : ndarray of shape (k,)
+        Degrees of freedom of the predictive Student t.
+    """
+
+    posterior: RatioPosterior
+    variance_prior: VariancePrior
+    moments: Moments
+    ratio: FloatArray
+    log_scale_weight: FloatArray
+    log_mixing: FloatArray
+    location: FloatArray
+    log_spread: FloatArray
+    degrees: FloatArray
+
+    @classmethod
+    def of(cls, posterior: RatioPosterior, prior: VariancePrior, moments: Moments) -> GaussianBlock:
+        """Prepare predictions from what was learned and the moments of the features."""
+        table = log_marginal(posterior.ratio, moments.observed, moments.mean, moments.within, prior)
+        with np.errstate(divide="ignore"):
+            log_mixing = np.log(posterior.weights)[:, :, None] + table
+            log_scale_weight = np.log(posterior.scale_weights)
+        log_mixing -= logsumexp(log_mixing, axis=1, keepdims=True)
+        used = np.exp(log_mixing).max(axis=(0, 2), initial=0.0) > _NEGLIGIBLE
+        used[0] |= not used.any()
+        location, log_spread, degrees = _predictive(posterior.ratio[used], moments, prior)
+        return cls(
+            posterior=posterior,
+            variance_prior=prior,
+            moments=moments,
+            ratio=posterior.ratio[used],
+            log_scale_weight=log_scale_weight,
+            log_mixing=log_mixing[:, used],
+            location=location,
+            log_spread=log_spread,
+            degrees=degrees,
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.moments.n_features
+
+    def ratio_weights(self) -> FloatArray:
+        """Posterior weights of each feature's ratio, over all scales, shape (A, k)."""
+        result: FloatArray = np.einsum(
+            "t,tak->ak", np.exp(self.log_scale_weight), np.exp(self.log_mixing)
+        )
+        return result
+
+    def centre(self) -> FloatArray:
+        """Posterior mean of each feature in each class, shape (C, k)."""
+        return np.asarray(np.einsum("ak,ack->ck", self.ratio_weights(), self.location))
+
+    def idle(self) -> FloatArray:
+        """Posterior probability that a feature tells nothing at all, shape (k,)."""
+        return np.asarray(self.ratio_weights()[self.ratio == 0].sum(axis=0))
+
+    def log_density(self, x: FloatArray, j: int, label: int) -> FloatArray:
+        """Return the log predictive density of feature j in a class at each ratio, shape (n, A)."""
+        degrees = self.degrees[j]
+        z = (x[:, None] - self.location[:, label, j]) * np.exp(-self.log_spread[:, label, j])
+        z = np.clip(z, -_FARTHEST, _FARTHEST)
+        constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - 0.5 * np.log(np.pi * degrees)
+        tail = (degrees + 1) / 2 * np.log1p(z * z / degrees)
+        return np.asarray(constant - self.log_spread[:, label, j] - tail)
+
+    def log_likelihood(self, values: AnyArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C), of columns of shape (n, k); NaN: missing."""
+        n, k = values.shape
+        n_nodes, n_ratios = self.log_mixing.shape[:2]
+        n_classes = self.location.shape[1]
+        result = np.empty((n, n_classes))
+        step = max(1, _CHUNK_CELLS // max(1, n_ratios * k))
+        constant = (
+            gammaln((self.degrees + 1) / 2)
+            - gammaln(self.degrees / 2)
+            - 0.5 * np.log(np.pi * self.degrees)
+        )
+        mixing = np.exp(self.log_mixing)
+        for start in range(0, n, step):
+            x = np.asarray(values[start : start + step], dtype=float)
+            missing = np.isnan(x)
+            x = np.where(missing, 0.0, x)
+            terms = np.empty((n_nodes, x.shape[0], n_classes))
+            for label in range(n_classes):
+                z = (x[:, None, :] - self.location[:, label]) * np.exp(-self.log_spread[:, label])
+                z = np.clip(z, -_FARTHEST, _FARTHEST)
+                log_t = constant - self.log_spread[:, label]
+                log_t = log_t - (self.degrees + 1) / 2 * np.log1p(z * z / self.degrees)
+                top = log_t.max(axis=1, keepdims=True, initial=-np.inf)
+                density = np.exp(log_t - top)
+                for node in range(n_nodes):
+                    mixed = np.log(np.einsum("nak,ak->nk", density, mixing[node])) + top[:, 0]
+                    terms[node, :, label] = np.where(missing, 0.0, mixed).sum(axis=1)
+            terms += self.log_scale_weight[:, None, None]
+            result[start : start + step] = logsumexp(terms, axis=0)
+        return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standard:
+    """Columns in units of their own: values are (x - centre) / unit.
+
+    Attributes
+    ----------
+    centre, unit : ndarray of shape (k,)
+        Mean and standard deviation of the observed cells.
+    """
+
+    centre: Annotated[FloatArray, Floats("n_columns")]
+    unit: Annotated[FloatArray, Floats("n_columns", low=0.0)]
+
+    def check(self, check: Check) -> None:
+        """Refuse units that are not positive."""
+        check(np.all(self.unit > 0), "unit", "is not positive")
+
+    def apply(self, values: AnyArray) -> FloatArray:
+        """Return standardised values; NaN stays."""
+        with np.errstate(over="ignore"):
+            x = (np.asarray(values, dtype=float) - self.centre) / self.unit
+        return np.ascontiguousarray(np.clip(x, -_FARTHEST, _FARTHEST))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianFit:
+    """A fitted model: the race's block, and the block of features kept by design.
+
+    Attributes
+    ----------
+    selection : Selection
+        What was kept.
+    variance_prior : VariancePrior
+        Of the features' variances, in units of their own.
+    standard : Standard
+        What kept features are measured from, and in.
+    race : GaussianBlock
+        The winners.
+    by_design : GaussianBlock or None
+        Features kept by design, whose ratios have a distribution of their own. Files that were
+        written before there was one have all features in one block.
+    """
+
+    selection: Selection
+    variance_prior: VariancePrior
+    standard: Standard
+    race: GaussianBlock
+    by_design: GaussianBlock | None
+
+    @property
+    def posterior(self) -> RatioPosterior:
+        """How ratios are distributed over the features of the race."""
+        return self.race.posterior
+
+    @property
+    def blocks(self) -> list[GaussianBlock]:
+        """The blocks, in the order of ``selection.columns``."""
+        return [self.race] if self.by_design is None else [self.race, self.by_design]
+
+    @property
+    def moments(self) -> Moments:
+        """Of all kept features, in units of their own."""
+        first, *others = (block.moments for block in self.blocks)
+        return first.merge_columns(*others) if others else first
+
+    def in_own_units(self, values: AnyArray) -> list[FloatArray]:
+        """Return the kept columns of each block, standardised; NaN is missing."""
+        x = self.standard.apply(values)
+        ends = np.cumsum([block.n_features for block in self.blocks])[:-1]
+        return list(np.split(x, ends, axis=1))
+
+    def log_likelihood(self, values: AnyArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C), up to a term that all classes share.
+
+        Blocks have ratios of their own, so their likelihoods multiply.
+        """
+        parts = zip(self.blocks, self.in_own_units(values), strict=True)
+        return np.asarray(sum(block.log_likelihood(x) for block, x in parts))
+
+    def to_plain(self) -> Plain:
+        """Return what was learned and the moments; what predictions need follows from these."""
+        own, moments = self.by_design, self.moments
+        arrays = {name: getattr(moments, name) for name in ("observed", "mean", "within")}
+        sections = {} if own is None else {"by_design": record_to_plain(own.posterior)}
+        parts = (record_to_plain(self.variance_prior), record_to_plain(self.posterior))
+        also = ({"has_by_design": own is not None}, arrays)
+        return joined(*parts, record_to_plain(self.standard), also, **sections)
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> GaussianFit:
+        """Return the fit that `to_plain` described; refuse moments that cannot be."""
+        posterior = record_from_plain(RatioPosterior, entries, {})
+        prior = record_from_plain(VariancePrior, entries, {})
+        selection, n_classes = known["selection"], known["n_classes"]
+        k = len(selection.columns)
+        cases = np.array(selection.class_counts, dtype=np.int64)[:, None]
+        observed = entries.counts("observed", (n_classes, None), cases)
+        entries.check(observed.shape[1] in (1, k), "observed", "has another number of columns")
+        moments = Moments(
+            classes=known["classes"],
+            class_counts=selection.class_counts,
+            observed=observed,
+            mean=entries.finite("mean", (n_classes, k), -_LARGEST, _LARGEST),
+            within=entries.finite("within", (k,), 0.0, _LARGEST),
+        )
+        weakest = moments.r_squared()[: len(selection.kept)].min(initial=1.0)
+        strong = weakest >= float(selection.gamma_squared) - _ROUNDING
+        entries.check(strong, "mean", "is of a feature too weak for the bound of the selection")
+        standard, own = Standard(np.zeros(k), np.ones(k)), None
+        if entries.has("has_by_design"):  # else columns are as they were measured, in one block
+            standard = record_from_plain(Standard, entries, {"n_columns": k})
+            if entries.flag("has_by_design"):
+                own = record_from_plain(RatioPosterior, entries.section("by_design"), {})
+            fits = (own is None) == (not selection.always_kept)
+            entries.check(fits, "by_design", "does not fit the selection")
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            fit = assemble(selection, prior, moments, standard, posterior, own)
+        numbers = (getattr(b, n) for b in fit.blocks for n in ("location", "log_spread", "degrees"))
+        finite = all(np.isfinite(values).all() for values in numbers)
+        entries.check(finite, "mean", "is out of range")
+        return fit
+
+
+def assemble(
+    selection: Selection,
+    prior: VariancePrior,
+    moments: Moments,
+    standard: Standard,
+    posterior: RatioPosterior,
+    by_design: RatioPosterior | None,
+) -> GaussianFit:
+    """Prepare predictions from what was learned and the moments of the kept features.
+
+    Parameters
+    ----------
+    selection : Selection
+        What was kept.
+    prior : VariancePrior
+        Of the features' variances.
+    moments : Moments
+        Of the kept features, in units of their own.
+    standard : Standard
+        These units.
+    posterior : RatioPosterior
+        Of the race, or of all features where there is no other.
+    by_design : RatioPosterior or None
+        Of the features kept by design.
+    """
+    n_race = moments.n_features if by_design is None else len(selection.kept)
+    places = np.arange(moments.n_features)
+    own = None
+    if by_design is not None:
+        own = GaussianBlock.of(by_design, prior, moments.take(places[n_race:]))
+    return GaussianFit(
+        selection=selection,
+        variance_prior=prior,
+        standard=standard,
+        race=GaussianBlock.of(posterior, prior, moments.take(places[:n_race])),
+        by_design=own,
+    )
+
+
+def _predictive(
+    ratio: FloatArray, kept: Moments, prior: VariancePrior
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return centre and log spread, shape (A, C, k), and degrees of freedom, shape (k,)."""
+    n_classes, k = kept.mean.shape
+    observed = np.broadcast_to(kept.observed, (n_classes, k))
+    degrees = 2 * prior.shape + np.maximum(observed.sum(axis=0) - 1, 0)
+    location = np.empty((ratio.size, n_classes, k))
+    log_spread = np.empty_like(location)
+    for a, w in enumerate(ratio):
+        shrunk = shrinkage(float(w), observed, kept.mean)
+        own = w * observed / (1 + w * observed)
+        location[a] = shrunk.centre + own * (kept.mean - shrunk.centre)
+        # Variance of mu_c over s2: of what is its own, and of the centre that it shares.
+        variance = w / (1 + w * observed) + (1 - own) ** 2 / np.maximum(shrunk.precision, 1e-12)
+        typical = (prior.scale + (kept.within + shrunk.between) / 2) / (degrees / 2)
+        log_spread[a] = 0.5 * (np.log(typical) + np.log1p(variance))
+    return location, log_spread, degrees
+
+
+# --------------------------------------------------------------------------------------------------
+# From the moments of a screening to a fitted Gaussian model
+# --------------------------------------------------------------------------------------------------
+
+
+N_SCALES = 24
+"""Nodes of the scale of the heavy-tailed prior, whose prior is even in its logarithm."""
+
+SMALLEST_SCALE = 9.0
+"""How far the scale goes below the smallest ratio, in logarithms: no features at all need be
+strong."""
+
+
+def fit_moments(
+    moments: Moments,
+    settings: GaussianSettings,
+    strength: FloatArray | None = None,
+    random_state: np.random.RandomState | None = None,
+    posterior: RatioPosterior | None = None,
+) -> GaussianFit:
+    """Select, correct and fit from moments.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of all features.
+    settings : GaussianSettings
+        Choices of the user.
+    strength : ndarray of shape (p,), optional
+        Strengths of all features by the user's criterion.
+    random_state : RandomState, optional
+        Breaks ties.
+    posterior : RatioPosterior, optional
+        How ratios are distributed over the features of the race, where that is known already.
+    """
+    if settings.criterion is None or strength is None:
+        selection = select_by_r_squared(moments, settings, random_state)
+    else:
+        selection = race_by_rank(
+            strength,
+            settings.criterion.name,
+            n_features=settings.n_features,
+            always_keep=settings.always_keep,
+            varies=moments.varies(),
+            random_state=random_state,
+        ).selection(moments.class_counts, moments.observed, moments.feature_names, n_levels=0)
+    return fit_kept(moments, selection, settings, posterior)
+
+
+@one_blas_thread()
+def fit_kept(
+    moments: Moments,
+    selection: Selection,
+    settings: GaussianSettings,
+    posterior: RatioPosterior | None = None,
+) -> GaussianFit:
+    """Correct and fit what was selected; parameters are those of `fit_moments`."""
+    own, centre, unit = moments.standardised()
+    columns = np.array(selection.columns, dtype=np.int64)
+    kept = own.take(columns)
+    n_race = len(selection.kept)
+    posterior = posterior or learned_from_all(moments, settings)
+    if posterior is None:
+        ranked = _ranked_features(moments, settings)
+        posterior = _ratio_posterior(ranked, selection, settings, kept.take(np.arange(n_race)))
+    by_design = None
+    if selection.always_kept:
+        always = kept.take(np.arange(n_race, columns.size))
+        by_design = _heavy_tailed(always, posterior.ratio)
+    standard = Standard(centre[columns], unit[columns])
+    return assemble(selection, OWN_VARIANCE, kept, standard, posterior, by_design)
+
+
+def _log_marginal(ratio: FloatArray, moments: Moments) -> FloatArray:
+    return log_marginal(ratio, moments.observed, moments.mean, moments.within, OWN_VARIANCE)
+
+
+@one_blas_thread()
+def learned_from_all(moments: Moments, settings: GaussianSettings) -> RatioPosterior | None:
+    """Learn the distribution of ratios from all features of the race, however many are kept.
+
+    None where it depends on which are kept.
+    """
+    if settings.feature_prior != "learned" or settings.correction != "counts":
+        return None
+    ranked = _ranked_features(moments, settings)
+    ratio = ratio_grid(int(ranked.observed.sum(axis=0).max(initial=2)))
+    ratio, weights = learn_ratios(lambda w: _log_marginal(w, ranked), ratio)
+    return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))
+
+
+def _ranked_features(moments: Moments, settings: GaussianSettings) -> Moments:
+    """Return the standardised moments of all features that are ranked: those that vary."""
+    ranked = moments
+    if settings.always_keep.any():
+        ranked = moments.take(np.flatnonzero(~settings.always_keep))
+    return ranked.varying().standardised()[0]
+
+
+def _ratio_posterior(
+    moments: Moments, selection: Selection, settings: GaussianSettings, kept: Moments
+) -> RatioPosterior:
+    """Learn the distribution of ratios, or weigh the scales of the heavy-tailed one.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of all features that are ranked.
+    selection, settings
+        As in `fit_kept`.
+    kept : Moments
+        Of those that were kept.
+    """
+    ratio = ratio_grid(int(moments.observed.sum(axis=0).max(initial=2)))
+    used = kept
+    if settings.correction == "counts":
+        used = moments
+    if settings.feature_prior == "learned":
+        ratio, weights = learn_ratios(lambda w: _log_marginal(w, used), ratio)
+        return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))
+    if settings.correction == "selection":
+        return _heavy_tailed(used, ratio, selection, settings)
+    return _heavy_tailed(used, ratio)
+
+
+def _heavy_tailed(
+    used: Moments,
+    ratio: FloatArray,
+    selection: Selection | None = None,
+    settings: GaussianSettings | None = None,
+) -> RatioPosterior:
+    """Weigh the scales of heavy-tailed ratios by features, and by the event of their selection.
+
+    Parameters
+    ----------
+    used : Moments
+        Of the features that tell the scale.
+    ratio : ndarray of shape (A,)
+        The grid.
+    selection, settings : optional
+        Given where the event is conditioned on that others were discarded.
+    """
+    scales = np.exp(np.linspace(np.log(ratio[1]) - SMALLEST_SCALE, 0.0, N_SCALES))
+    weights = np.stack([heavy_tailed(ratio, float(scale)) for scale in scales])
+    table = _log_marginal(ratio, used)
+    log_weight = np.log(weights @ np.exp(table - table.max(axis=0))).sum(axis=1)
+    log_selection = np.zeros(N_SCALES)
+    if selection is not None and settings is not None and settings.criterion is not None:
+        assert selection.strength_bound is not None
+        log_selection = log_prob_selection(
+            RealFeatures(),
+            settings.criterion,
+            event_of(selection, selection.strength_bound),
+            HyperNodes(ratio, weights, log_weight),
+        ).log_prob
+    elif selection is not None:
+        gamma_squared = float(selection.gamma_squared)
+        log_selection = log_prob_all_discarded(
+            selection.groups, lambda _: gamma_squared, ratio, weights
+        )
+    log_weight = log_weight + log_selection
+    scale_weights = np.exp(log_weight - log_weight.max())
+    return RatioPosterior(ratio, scale_weights / scale_weights.sum(), weights, log_selection)
+
+
+# --------------------------------------------------------------------------------------------------
+# Draws of the evidence of real-valued features, for intervals
+# --------------------------------------------------------------------------------------------------
+
+
+def draw_gaussian_evidence(
+    fit: GaussianFit, values: AnyArray, n_draws: int, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Draw log P(x | class, parameters) given the training data, x, and each y*.
+
+    With x as one more case of class y*, each feature has a posterior in closed form: its ratio on
+    the grid, its variance inverse gamma, its centre and class means normal.
+
+    Returns
+    -------
+    evidence : ndarray of shape (C, n, S, C - 1)
+    log_weight : ndarray of shape (C, n, S)
+    """
+    n_classes = len(fit.race.moments.classes)
+    evidence = np.zeros((n_classes, len(values), n_draws, n_classes - 1))
+    log_weight = np.zeros((n_classes, len(values), n_draws))
+    for block, columns in zip(fit.blocks, fit.in_own_units(values), strict=True):
+        node = systematic(generator, np.exp(block.log_scale_weight), n_draws)
+        for label in range(n_classes):
+            for j, x in enumerate(columns.T):
+                known = np.flatnonzero(~np.isnan(x))
+                ratio, by_node = _draw_ratio(block, x[known], j, label, node, generator)
+                log_density = _draw_log_density(block, x[known], j, label, ratio, generator)
+                log_weight[label, known] += by_node[:, node]
+                evidence[label, known] += log_density[..., 1:] - log_density[..., :1]
+    return evidence, log_weight
+
+
+def _draw_ratio(
+    fit: GaussianBlock,
+    x: FloatArray,
+    j: int,
+    label: int,
+    node: IntArray,
+    generator: np.random.Generator,
+) -> tuple[IntArray, FloatArray]:
+    """Draw the position of the feature's ratio, shape (n, S); log P(x | y*, node), shape (n, T)."""
+    log_t = fit.log_density(x, j, label)
+    positions = np.empty((x.size, node.size), dtype=np.int64)
+    by_node = np.empty((x.size, fit.log_scale_weight.size))
+    for t in range(fit.log_scale_weight.size):
+        log_joint = log_t + fit.log_mixing[t, :, j]
+        top = log_joint.max(axis=1, keepdims=True)
+        below = np.cumsum(np.exp(log_joint - top), axis=1)
+        by_node[:, t] = np.log(below[:, -1]) + top[:, 0]
+        draws = generator.permutation(np.flatnonzero(node == t))
+        places = (np.arange(draws.size) + generator.random()) / max(draws.size, 1)
+        for row in range(x.size):
+            positions[row, draws] = np.searchsorted(below[row], places * below[row, -1])
+    return np.minimum(positions, fit.ratio.size - 1), by_node
+
+
+def _draw_log_density(
+    fit: GaussianBlock,
+    x: FloatArray,
+    j: int,
+    label: int,
+    position: IntArray,
+    generator: np.random.Generator,
+) -> FloatArray:
+    """Draw the feature's variance and means given x in class y*; log N(x) up to a constant."""
+    moments = fit.moments
+    n_classes = moments.mean.shape[0]
+    observed = np.broadcast_to(moments.observed, moments.mean.shape)[:, j].astype(float)
+    mean = np.repeat(moments.mean[:, j][None], x.size, axis=0)
+    # In units of the feature and around its centre, so that squares stay in range.
+    unit = np.sqrt(fit.variance_prior.scale + moments.within[j] + 1e-300)
+    centre = float(observed @ moments.mean[:, j] / max(observed.sum(), 1.0))
+    mean, new = (mean - centre) / unit, np.clip((x - centre) / unit, -_FARTHEST, _FARTHEST)
+    scale, within = fit.variance_prior.scale / unit**2, moments.within[j] / unit**2
+    size = observed[label]
+    within = within + size / (size + 1) * (new - mean[:, label]) ** 2
+    mean[:, label] = (size * mean[:, label] + new) / (size + 1)
+    observed[label] += 1
+    w = fit.ratio[position]
+    weight = observed / (1 + w[..., None] * observed)
+    precision = weight.sum(axis=2)
+    middle = np.einsum("nsc,nc->ns", weight, mean) / precision
+    between = np.einsum("nsc,nsc->ns", weight, (mean[:, None, :] - middle[..., None]) ** 2)
+    shape = fit.variance_prior.shape + (observed.sum() - 1) / 2
+    n_draws = w.shape[1]
+    variance = (scale + (within[:, None] + between) / 2) / generator.gamma(shape, size=n_draws)
+    nu = middle + np.sqrt(variance / precision) * generator.normal(size=n_draws)
+    result = np.empty((*w.shape, n_classes))
+    for c in range(n_classes):
+        own = w * observed[c] / (1 + w * observed[c])
+        spread = np.sqrt(variance * w / (1 + w * observed[c]))
+        mu = nu + own * (mean[:, None, c] - nu) + spread * generator.normal(size=n_draws)
+        result[..., c] = -((new[:, None] - mu) ** 2) / (2 * variance)
+    return result
+
+
+# --------------------------------------------------------------------------------------------------
+# Real-valued features as a part of an estimator
+# --------------------------------------------------------------------------------------------------
+
+
+_Statistic = tuple[Screened, FloatArray | None, RatioPosterior | None]
+"""Rows and their moments; strengths by the user's criterion, where there is one; the distribution
+of ratios, where it does not depend on how many are kept."""
+
+
+def _width(known: Known) -> Known:
+    return {"n_columns": len(known["selection"].columns)}
+
+
+SCORES = MaybeSection(kind=NormalScores, absent=None, sizes=_width)
+"""What makes normal scores of the kept columns, in files; older ones have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianPart:
+    """Fitted real-valued features; ``scores`` is what makes normal scores of them, if anything."""
+
+    fit: Annotated[GaussianFit, INLINE]
+    scores: Annotated[NormalScores | None, SCORES] = None
+
+    @property
+    def selection(self) -> Selection:
+        """What was kept and discarded."""
+        return self.fit.selection
+
+    def read(self, X: Any, describe: Describe) -> AnyArray:
+        """Return the kept columns as numbers or scores; NaN is missing."""
+        values = real_values(X, describe)
+        return values if self.scores is None else self.scores.apply(values)
+
+    def log_likelihood(self, values: AnyArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C)."""
+        return self.fit.log_likelihood(values)
+
+    def rows(self, values: AnyArray, rows: slice) -> AnyArray:
+        """Return some rows of values that were read."""
+        part: AnyArray = values[rows]
+        return part
+
+    def draw_evidence(
+        self, values: AnyArray, n_draws: int, generator: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw the evidence of each row, for intervals."""
+        return draw_gaussian_evidence(self.fit, values, n_draws, generator)
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianTraining(NumericTraining):
+    """Real-valued features of a training table."""
+
+    settings: GaussianSettings
+
+    def _fitted(
+        self,
+        statistic: _Statistic,
+        whole: FittedPart | None,  # noqa: ARG002 - all is learned again, which is quick
+    ) -> GaussianPart:
+        screened, strength, posterior = statistic
+        ties = tie_breaker(self.random_state)
+        fit = fit_moments(screened.moments, self.settings, strength, ties, posterior)
+        scores = screened.kept(fit.selection)[1] if self.settings.normal_scores else None
+        return GaussianPart(fit, scores)
+
+    def _values(self, part: GaussianPart, rows: IntArray) -> AnyArray:
+        columns = np.array(part.selection.columns, dtype=np.int64)
+        values = RowsOf(self.source, rows).take(columns)
+        return values if part.scores is None else part.scores.apply(values)
+
+    def _known(self, screened: Screened) -> _Statistic:
+        learned = learned_from_all(screened.moments, self.settings)
+        return screened, self._strength(screened.source, screened.codes), learned
+
+    def _strength(self, source: Source, codes: IntArray) -> FloatArray | None:
+        """Return the strengths of all features by the user's criterion, where there is one."""
+        criterion = self.settings.criterion
+        if criterion is None:
+            return None
+        result = np.empty(source.shape[1])
+        for block in whole_columns(source):
+            columns = np.asarray(block.dense(), dtype=float).T
+            result[block.columns] = criterion.strengths(columns, codes)
+        return result
+
+
+def real_source(X: Any, estimator: str) -> Source:
+    """Wrap a dense table of measurements; refuse a sparse one."""
+    refuse_sparse(X, estimator)
+    return as_source(X)
+
+
+def real_values(X: Any, describe: Describe) -> AnyArray:
+    """Return a table of kept columns as numbers; NaN is missing, infinity refused."""
+    values = dense_values(real_source(X, "this model"))
+    if values.dtype.kind == "f":
+        check_finite(values, describe)
+    return values
+
+
+def refuse_sparse(X: Any, estimator: str) -> None:
+    """Say that a sparse table is not one of measurements."""
+    if hasattr(X, "indptr") or hasattr(X, "tocsr"):
+        msg = (
+            f"Sparse input is not supported by {estimator}, whose tables hold measurements: pass a "
+            "dense table, or use SelectiveBernoulliNB for words and flags."
+        )
+        raise TypeError(msg)
+
+
+# --------------------------------------------------------------------------------------------------
+# What the kept features of a Gaussian model say
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurementTable(KeptTable):
+    """What tables of kept real-valued features have in common.
+
+    Attributes
+    ----------
+    r : ndarray of shape (k,)
+        Root of the share of the sum of squares between classes; for two classes the absolute
+        correlation.
+    centre : ndarray of shape (C, k)
+        Posterior mean of the feature in each class, in the units of the data.
+    spread : ndarray of shape (k,)
+        Typical deviation within a class, in the same units.
+    by_design : ndarray of bool of shape (k,)
+        Whether the feature was kept by design.
+    """
+
+    r: FloatArray
+    centre: FloatArray
+    spread: FloatArray
+    by_design: BoolArray
+    _correlation: FloatArray = field(repr=False)
+    """The same as r, with its sign where there are two classes."""
+
+    kind: ClassVar[Kind] = "real"
+    _share: ClassVar[str]
+    """The attribute of a subclass that is a share."""
+
+    def _columns(self) -> dict[str, Iterable[Any]]:
+        """Return what is known of the features; the share that another model has is None."""
+        nothing = [None] * len(self.name)
+        return {
+            "by_design": self.by_design.tolist(),
+            "correlation": self._correlation.tolist(),
+            "centre": zip(*self.centre.tolist(), strict=True),
+            "spread": self.spread.tolist(),
+            "idle": nothing,
+            "shared": nothing,
+            self._share: getattr(self, self._share).tolist(),
+        }
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns, for a frame or JSON."""
+        centres = {
+            f"centre_{label}": self.centre[c].tolist() for c, label in enumerate(self.classes)
+        }
+        return {
+            "name": list(self.name),
+            "r": self.r.tolist(),
+            **centres,
+            "spread": self.spread.tolist(),
+            self._share: getattr(self, self._share).tolist(),
+            "by_design": self.by_design.tolist(),
+        }
+
+    def __str__(self) -> str:
+        """Return an aligned table."""
+        rows = [["feature", "r", *self.classes, "spread", self._share]]
+        shares = getattr(self, self._share)
+        for j, name in enumerate(self.name):
+            centres = (f"{centre:.4g}" for centre in self.centre[:, j])
+            ends = (f"{self.spread[j]:.4g}", f"{shares[j]:.1%}")
+            rows.append([name, f"{self.r[j]:.3f}", *centres, *ends])
+        first, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines = []
+        for (name, *cells), designed in zip(rows, (False, *self.by_design), strict=True):
+            padded = (f"{cell:>{max(9, size)}}" for cell, size in zip(cells, sizes, strict=True))
+            remark = "  by design" if designed else ""
+            lines.append("  ".join((f"{name:<{first}}", *padded)) + remark)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianFeatureTable(MeasurementTable):
+    """The kept features, strongest first, then those kept by design; centres are shrunk.
+
+    Attributes
+    ----------
+    idle : ndarray of shape (k,)
+        Posterior probability that the feature tells nothing at all (ratio 0).
+    """
+
+    idle: FloatArray
+    _share: ClassVar[str] = "idle"
+
+
+def correlation_with(moments: Moments) -> FloatArray:
+    """Return the correlation of real-valued features with the class; its sign, of two classes."""
+    size = np.sqrt(moments.r_squared())
+    if moments.mean.shape[0] > 2:
+        return np.asarray(size)
+    return np.asarray(np.sign(moments.mean[1] - moments.mean[0]) * size)
+
+
+def in_users_units(
+    centre: FloatArray, spread: FloatArray, scores: NormalScores | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return centres, shape (C, k), and spreads, shape (k,), as the user measured them.
+
+    Where they are of normal scores: the values with these scores, and half of the distance between
+    those one spread below and above the middle.
+    """
+    if scores is None:
+        return centre, spread
+    middle = centre.mean(axis=0)
+    low, high = scores.invert(middle - spread), scores.invert(middle + spread)
+    return scores.invert(centre), (high - low) / 2
+
+
+def feature_table(
+    part: GaussianPart, names: tuple[str, ...], classes: tuple[str, ...], _slope: float
+) -> GaussianFeatureTable:
+    """Summarise each kept feature."""
+    fit = part.fit
+    moments = fit.moments
+    observed = np.broadcast_to(moments.observed, moments.mean.shape).sum(axis=0)
+    degrees = 2 * fit.variance_prior.shape + np.maximum(observed - len(classes), 0)
+    variance = (2 * fit.variance_prior.scale + moments.within) / degrees
+    centre = np.concatenate([block.centre() for block in fit.blocks], axis=1)
+    centre, spread = in_users_units(
+        fit.standard.centre + fit.standard.unit * centre,
+        fit.standard.unit * np.sqrt(variance),
+        part.scores,
+    )
+    return GaussianFeatureTable(
+        name=names,
+        classes=classes,
+        r=np.sqrt(moments.r_squared()),
+        centre=centre,
+        spread=spread,
+        by_design=by_design(fit.selection),
+        _correlation=correlation_with(moments),
+        idle=np.concatenate([block.idle() for block in fit.blocks]),
+    )

@@ -1,3 +1,0 @@
-from .estimator import SelectiveLogistic
-
-__all__ = ["SelectiveLogistic"]

@@ -1,3 +1,0 @@
-from .estimator import SelectiveMixedNB
-
-__all__ = ["SelectiveMixedNB"]

@@ -1,0 +1,695 @@
+"""A two-component mixture of binary features after selection: chains and predictions.
+
+Equations 2.56 to 2.76 of the thesis: the response is one more binary column, each component has its
+own probabilities of a one, and the event that other features were discarded multiplies the
+conditionals of the labels and of alpha.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from honestbayes.base.explanation import by_design
+from honestbayes.base.parameters import (
+    SelectionSettings,
+    positive_pair,
+    selection_rule,
+    theta_interval,
+    whole_number,
+)
+from honestbayes.base.part import Describe, FittedPart, TrainingPart, tie_breaker
+from honestbayes.correction.mixture_table import MixtureTable, mixture_table
+from honestbayes.files.entries import Entries, Plain, joined
+from honestbayes.files.fields import CLOSE, Bits, Counts, Field, Floats, Known, Weights
+from honestbayes.files.records import Check, record_from_plain, record_to_plain
+from honestbayes.likelihood.quadrature import AlphaPrior, paper_alpha_nodes
+from honestbayes.models.binary.estimator import renumbered
+from honestbayes.models.binary.model import FeatureTable, TrainingRows, ZeroOne
+from honestbayes.sampling.chains import Info, Schedule, State
+from honestbayes.sampling.draws import Draws, draws_from_plain
+from honestbayes.sampling.form import Form
+from honestbayes.sampling.runs import Sampling, sample
+from honestbayes.screening import Screening
+from honestbayes.selection import DiscardedGroup, Selection, select
+from honestbayes.sources import Binarization, as_source
+from honestbayes.sources.source import dense_values
+from honestbayes.tabular import Tabular
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from honestbayes.models.mixture.kernels import Problem
+
+
+# --------------------------------------------------------------------------------------------------
+# What the user of the mixture chose, checked
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixtureSettings:
+    """Priors, and what is conditioned on.
+
+    Attributes
+    ----------
+    correct : bool
+        Whether the event that features were discarded is conditioned on.
+    pseudocounts : tuple of float
+        Beta prior of the components' frequencies.
+    alpha_prior, response_prior : AlphaPrior
+        Of the features' alpha, and of the response's.
+    theta_range : tuple of float
+        Bounds of theta.
+    n_alpha : int or None
+        How many prior quantiles alphas may take; None: any value.
+    """
+
+    correct: bool
+    pseudocounts: tuple[float, float]
+    alpha_prior: AlphaPrior
+    response_prior: AlphaPrior
+    theta_range: tuple[float, float]
+    n_alpha: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixtureChoices(SelectionSettings):
+    """Validated choices of the user: selection, priors, chains."""
+
+    model: MixtureSettings
+    schedule: Schedule
+    n_chains: int
+    thin: int
+
+
+def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> MixtureChoices:
+    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    if params["correction"] not in ("auto", "selection", None):
+        msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
+        raise ValueError(msg)
+    model = MixtureSettings(
+        correct=params["correction"] is not None,
+        pseudocounts=positive_pair(params, "class_pseudocounts"),
+        alpha_prior=AlphaPrior(*positive_pair(params, "alpha_prior")),
+        response_prior=AlphaPrior(*positive_pair(params, "response_prior")),
+        theta_range=theta_interval(params),
+        n_alpha=None if params["n_alpha"] is None else whole_number(params, "n_alpha", 1),
+    )
+    return MixtureChoices(
+        n_features=n_features,
+        threshold=threshold,
+        always_keep=always_keep,
+        model=model,
+        schedule=Schedule(
+            whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1)
+        ),
+        n_chains=whole_number(params, "n_chains", 1),
+        thin=whole_number(params, "thin", 1),
+    )
+
+
+NUMBERS = ("log_alpha", "log_alpha_0", "log_posterior")
+"""Numbers that tell whether chains agree; swapping the components' names leaves them alone."""
+
+BY_DESIGN = "log_alpha_by_design"
+"""One more, where features are kept by design."""
+
+_CHUNK_CELLS = 1 << 22
+
+_THETAS = (1e-30, 1 - 1e-16)
+"""Thetas in checkpoints: products of several times alpha must not vanish, and no chain is nearer to
+0 or 1."""
+
+_LARGEST = 1e12
+"""Of logarithms in files: far beyond any that chains draw."""
+
+
+def make_problem(
+    cells: AnyArray,
+    selection: Selection,
+    settings: MixtureSettings,
+    table: MixtureTable | None = None,
+    *,
+    labels_are_fixed: bool = False,
+) -> Problem:
+    """Put data and priors into the form that kernels take.
+
+    Parameters
+    ----------
+    cells : ndarray of int8 of shape (n, 1 + k)
+        Response and kept features, in the order of ``selection.columns``; 2 is missing.
+    selection : Selection
+        What was kept and discarded.
+    settings : MixtureSettings
+        Choices of the user.
+    table : MixtureTable, optional
+        From `event_table`, where it is there already.
+    labels_are_fixed : bool, default=False
+        Whether labels stay what they are at the start.
+    """
+    from honestbayes.models.mixture import kernels
+
+    table = event_table(selection, settings) if table is None else table
+    n_race = len(selection.kept)
+    blocks = np.full(cells.shape[1], kernels.BY_DESIGN, dtype=np.int64)
+    blocks[0], blocks[1 : 1 + n_race] = kernels.RESPONSE, kernels.RACE
+    priors = [settings.response_prior, settings.alpha_prior]
+    if selection.always_kept:
+        priors.append(settings.alpha_prior)
+    quantiles = [paper_alpha_nodes(prior, settings.n_alpha or 0) for prior in priors]
+    return kernels.Problem(
+        np.ascontiguousarray(cells, dtype=np.int8),
+        blocks,
+        np.array(settings.pseudocounts),
+        np.array([(prior.shape, prior.rate) for prior in priors]),
+        np.log(np.stack(quantiles)),
+        np.array(settings.theta_range),
+        labels_are_fixed,
+        table.arrays,
+    )
+
+
+def event_table(selection: Selection, settings: MixtureSettings) -> MixtureTable:
+    """Return the table of log P(S); of nothing, where nothing is conditioned on.
+
+    A discarded feature with missing cells is taken for a complete one: which of its cells are
+    missing, and so the labels behind the others, would matter. One without any cell of a class
+    says nothing, and does not count.
+    """
+    selection = renumbered(selection)
+    groups = [group for group in selection.groups if min(group.observed) > 0]
+    n_discarded = sum(group.n_discarded for group in groups)
+    merged: tuple[DiscardedGroup, ...] = ()
+    if settings.correct and n_discarded:
+        # A complete feature cannot be tied where those with missing cells are; at 0 all are tied.
+        complete = [group for group in groups if group.observed == selection.class_counts]
+        n_tied = sum(group.n_tied for group in complete)
+        if selection.gamma_squared == 0:
+            n_tied = n_discarded
+        merged = (DiscardedGroup(selection.class_counts, n_discarded, n_tied),)
+    width = len(selection.columns) + sum(group.n_discarded for group in merged)
+    return mixture_table(
+        replace(selection, groups=merged, n_features_in=width), settings.theta_range
+    )
+
+
+def missing_share(selection: Selection) -> float:
+    """Return the share of missing cells among the discarded features that say something."""
+    groups = [group for group in selection.groups if min(group.observed) > 0]
+    cells = sum(group.n_discarded for group in groups) * sum(selection.class_counts)
+    there = sum(group.n_discarded * sum(group.observed) for group in groups)
+    return 1 - there / cells if cells else 0.0
+
+
+class MixtureKernel:
+    """Some sweeps over labels, thetas and alphas.
+
+    Parameters
+    ----------
+    problem : Problem
+        From `make_problem`.
+    n_sweeps : int, default=1
+        Sweeps of each step.
+    """
+
+    def __init__(self, problem: Problem, n_sweeps: int = 1) -> None:
+        self.problem = problem
+        self.n_sweeps = n_sweeps
+
+    def step(self, rng: np.random.Generator, state: State) -> tuple[State, Info]:
+        """Return the state after a step, and all that predictions and summaries need of it."""
+        from honestbayes.correction.mixture_kernels import chain_work
+        from honestbayes.models.mixture import kernels
+
+        labels, log_alpha, theta = (state[name].copy() for name in ("z", "log_alpha", "theta"))
+        work = chain_work(self.problem.table)
+        for _ in range(self.n_sweeps):
+            log_posterior = kernels.sweep(rng, labels, log_alpha, theta, self.problem, work)
+        psi, phi = np.empty(2), np.empty((2, theta.size))
+        kernels.predictive(labels, log_alpha, theta, self.problem, psi, phi)
+        info = {
+            "log_alpha": log_alpha[kernels.RACE],
+            "log_alpha_0": log_alpha[kernels.RESPONSE],
+            "log_posterior": log_posterior,
+            "psi": psi,
+            "phi": phi,
+            "z": labels.astype(np.uint8),
+        }
+        if log_alpha.size > kernels.BY_DESIGN:
+            info[BY_DESIGN] = log_alpha[kernels.BY_DESIGN]
+        return {"z": labels, "log_alpha": log_alpha, "theta": theta}, info
+
+    def form(self) -> Form:
+        """Return what states and draws can be."""
+        from honestbayes.models.mixture import kernels
+
+        problem = self.problem
+        n_cases, width = problem.cells.shape
+        n_blocks = problem.priors.shape[0]
+        low, high = kernels.LOG_ALPHAS
+        if problem.grid.size:
+            low, high = float(problem.grid.min()), float(problem.grid.max())
+        lowest, highest = np.clip(problem.theta_range, *_THETAS).tolist()
+        return Form(
+            state={
+                "z": Counts("n_chains", n_cases, high=1),
+                "log_alpha": Floats("n_chains", n_blocks, low=low, high=high),
+                "theta": Floats("n_chains", width, low=lowest, high=highest),
+            },
+            drawn=draw_fields(by_design=n_blocks > kernels.BY_DESIGN),
+            sizes={"n_cases": n_cases, "n_columns": width - 1},
+            check=self._check,
+        )
+
+    def _check(self, state: Known, drawn: Known, check: Check) -> None:
+        """Refuse labels that are not the classes where they have to be, and draws of a file."""
+        if self.problem.labels_are_fixed:
+            check(np.all(state["z"] == self.problem.cells[:, 0]), "z", "is not the classes")
+        if drawn:
+            check_draws(drawn, check)
+
+
+def draw_fields(*, by_design: bool) -> dict[str, Field]:
+    """Return how draws stand in files; what features kept by design add is there with them."""
+    numbers = (*NUMBERS, BY_DESIGN) if by_design else NUMBERS
+    shape = ("n_chains", "n_draws")
+    return {
+        "psi": Weights(*shape, 2),
+        "phi": Floats(*shape, 2, "n_columns+1", low=0.0, high=1.0),
+        "z": Bits(*shape, "n_cases"),
+        **{name: Floats(*shape, low=-_LARGEST, high=_LARGEST) for name in numbers},
+    }
+
+
+def check_draws(drawn: Mapping[str, AnyArray], check: Check) -> None:
+    """Refuse probabilities of 0 and 1, whose logarithms predictions take."""
+    phi = drawn["phi"]
+    check(np.all(drawn["psi"] > 0), "psi", "holds a component without cases")
+    check(np.all((phi > 0) & (phi < 1)), "phi", "is not strictly between 0 and 1")
+
+
+def starting_states(
+    problem: Problem, n_chains: int, rng: np.random.Generator
+) -> list[dict[str, AnyArray]]:
+    """Return states far from each other: labels that are the classes, random, or all the same."""
+    n, width = problem.cells.shape
+    states = []
+    for c in range(n_chains):
+        labels = (
+            problem.cells[:, 0].astype(np.int64),
+            rng.integers(0, 2, n),
+            np.zeros(n, dtype=np.int64),
+        )[0 if problem.labels_are_fixed else c % 3]
+        n_blocks = problem.priors.shape[0]
+        log_alpha = np.asarray(rng.uniform(1.0, 6.0, n_blocks))
+        if problem.grid.size:
+            log_alpha = problem.grid[
+                np.arange(n_blocks), rng.integers(0, problem.grid.shape[1], n_blocks)
+            ]
+        low, high = problem.theta_range.tolist()
+        theta = rng.uniform(low, high, width)
+        states.append({"z": labels, "log_alpha": log_alpha, "theta": theta})
+    return states
+
+
+def log_joint(draws: Draws, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
+    """Return log P(x, class | training data), shape (n, 2): equation 2.68, averaged over draws.
+
+    Parameters are those of `log_joint_draws`.
+    """
+    n_draws = draws.n_pooled
+    step = max(1, _CHUNK_CELLS // (4 * n_draws))
+    result = np.empty((ones.shape[0], 2))
+    for first in range(0, ones.shape[0], step):
+        rows = slice(first, first + step)
+        hidden = None if missing is None else missing[rows]
+        result[rows] = logsumexp(log_joint_draws(draws, ones[rows], hidden), axis=0)
+    return np.asarray(result - np.log(n_draws))
+
+
+def log_joint_draws(draws: Draws, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
+    """Return log P(x, class | draw), shape (D, n, 2).
+
+    Parameters
+    ----------
+    draws : Draws
+        With psi, shape (chains, draws, 2), and phi, shape (chains, draws, 2, 1 + k).
+    ones : ndarray of shape (n, k)
+        Kept features as 0/1.
+    missing : ndarray of bool of shape (n, k), or None
+        Cells that are not there.
+    """
+    psi, phi = draws.pooled("psi"), draws.pooled("phi")
+    there = np.ones(ones.shape) if missing is None else (~missing).astype(float)
+    x = ones * there
+    log_one, log_zero = np.log(phi[..., 1:]), np.log1p(-phi[..., 1:])
+    given_z = np.stack([log_one[:, z] @ x.T + log_zero[:, z] @ (there - x).T for z in (0, 1)])
+    given_z += np.log(psi).T[:, :, None]  # component, draw, case
+    log_class = np.log([1 - phi[..., 0], phi[..., 0]])  # class, draw, component
+    joint = [
+        np.logaddexp(given_z[0] + log_class[c, :, :1], given_z[1] + log_class[c, :, 1:])
+        for c in (0, 1)
+    ]
+    return np.stack(joint, axis=2)
+
+
+def log_class_prior(draws: Draws) -> FloatArray:
+    """Return log P(class | training data) of a case of which nothing is known, shape (2,)."""
+    psi, phi = draws.pooled("psi"), draws.pooled("phi")
+    positive = float((psi * phi[:, :, 0]).sum(axis=1).mean())
+    return np.asarray(np.log([1.0 - positive, positive]))
+
+
+def orientation(draws: Draws) -> IntArray:
+    """Return, for each draw, the component in which class 1 is the more frequent."""
+    of_class = draws.pooled("phi")[:, :, 0]
+    return np.asarray((of_class[:, 1] >= of_class[:, 0]).astype(np.int64))
+
+
+def component_draws(draws: Draws, names: Sequence[str] = ("psi", "phi")) -> dict[str, Any]:
+    """Return draws with components named alike in all of them: the second has more of class 1."""
+    second = orientation(draws)
+    rows = np.arange(second.size)
+    result: dict[str, Any] = {}
+    for name in names:
+        value = draws.pooled(name)
+        result[name] = np.stack([value[rows, 1 - second], value[rows, second]], axis=1)
+    labels = draws.pooled("z")
+    result["z"] = np.where(second[:, None] == 1, labels, 1 - labels)
+    return result
+
+
+# --------------------------------------------------------------------------------------------------
+# Binary features of a two-component mixture as a part of an estimator
+# --------------------------------------------------------------------------------------------------
+
+
+_Statistic = tuple[IntArray, Screening]
+"""Rows, and their counts."""
+
+MISSING = 2
+
+MANY_MISSING = 0.05
+"""Share of missing cells from which on the correction warns that it is too weak."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixturePart:
+    """Fitted binary features of a mixture, of a problem with two classes.
+
+    Attributes
+    ----------
+    selection : Selection
+        What was kept and discarded.
+    binarization : Binarization
+        How values of the kept columns become 0/1.
+    correlation : ndarray of shape (k,)
+        Training correlation of each kept column with the class.
+    draws : Draws
+        Of all chains.
+    interrupted : bool
+        Whether the user stopped the chains before their end.
+    """
+
+    selection: Selection
+    binarization: Binarization
+    correlation: FloatArray
+    draws: Draws
+    interrupted: bool = False
+
+    def to_plain(self) -> Plain:
+        """Return cuts, correlations and draws as plain data."""
+        fields = draw_fields(by_design=bool(self.selection.always_kept))
+        draws = {name: self.draws[name] for name in fields}
+        return joined(
+            record_to_plain(self.binarization), ({}, {**draws, "correlation": self.correlation})
+        )
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> MixturePart:
+        """Return the part that `to_plain` described; refuse draws that cannot be."""
+        entries.check(known["n_classes"] == 2, "selection", "is not one of two classes")
+        selection = known["selection"]
+        known = {**known, "n_cases": sum(selection.class_counts)}
+        binarization = record_from_plain(Binarization, entries, known)
+        fields = draw_fields(by_design=bool(selection.always_kept))
+        draws = draws_from_plain(fields, entries, known)
+        check_draws(draws.values, entries.check)
+        field = Floats("n_columns", low=-1 - CLOSE, high=1 + CLOSE)
+        correlation = field.read(entries, "correlation", known)
+        return cls(
+            selection=selection, binarization=binarization, correlation=correlation, draws=draws
+        )
+
+    def read(self, X: Any, describe: Describe) -> ZeroOne:
+        """Return the kept columns as 0/1."""
+        return self.binarization.apply(dense_values(as_source(X)), describe)
+
+    def log_likelihood(self, values: ZeroOne) -> FloatArray:
+        """Return log P(x | class), shape (n, 2)."""
+        return log_joint(self.draws, *values) - self.log_prior
+
+    def rows(self, values: ZeroOne, rows: slice) -> ZeroOne:
+        """Return some rows of values that were read."""
+        ones, missing = values
+        return ones[rows], None if missing is None else missing[rows]
+
+    @property
+    def log_prior(self) -> FloatArray:
+        """Log class probabilities before features are seen."""
+        return log_class_prior(self.draws)
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureTraining(TrainingPart):
+    """Binary features of a training table, for a mixture.
+
+    Attributes
+    ----------
+    settings : MixtureChoices
+        Selection, priors, and sweeps of each step.
+    rows : TrainingRows
+        The table.
+    sampling : Sampling
+        How chains are run.
+    labels_are_fixed : bool, default=False
+        Whether labels stay what the classes are: the naive Bayes model.
+    """
+
+    settings: MixtureChoices
+    rows: TrainingRows
+    sampling: Sampling
+    labels_are_fixed: bool = False
+
+    def fit(self) -> MixturePart:
+        """Fit all rows, and warn where chains are not to be trusted."""
+        part = self._run(np.arange(self.rows.is_class_1.size), self.rows.whole, self.sampling)
+        missing = missing_share(part.selection)
+        if self.settings.model.correct and missing > MANY_MISSING:
+            warnings.warn(
+                f"{missing:.0%} of the cells of discarded features are missing; the correction "
+                "takes these features for complete ones, and is weaker than it should be.",
+                UserWarning,
+                stacklevel=4,
+            )
+        problems = part.draws.diagnostics().problems() if part.draws.n_draws else []
+        if problems and not part.interrupted:
+            warnings.warn(
+                f"{'; '.join(problems)}. Probabilities may be off: raise n_warmup or n_samples.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return part
+
+    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
+        everyone = np.arange(self.rows.is_class_1.size)
+        for rows, screening in self.rows.without(list(folds)):
+            yield rows, (np.setdiff1d(everyone, rows), screening)
+
+    def _fitted(self, statistic: _Statistic, whole: FittedPart | None) -> MixturePart:
+        """Run chains for some rows, unless the user has interrupted those of all."""
+        if isinstance(whole, MixturePart) and whole.interrupted:
+            raise KeyboardInterrupt
+        part = self._run(*statistic, replace(self.sampling, checkpoint=None, verbose=False))
+        if part.interrupted:
+            raise KeyboardInterrupt
+        return part
+
+    def _values(self, part: MixturePart, rows: IntArray) -> ZeroOne:
+        return self.rows.zero_one(part.selection, part.binarization, rows)
+
+    def _run(self, rows: IntArray, screening: Screening, sampling: Sampling) -> MixturePart:
+        """Select, and run chains, given the counts of some rows."""
+        settings = self.settings
+        selection = select(
+            screening,
+            n_features=settings.n_features,
+            threshold=settings.threshold,
+            always_keep=settings.always_keep,
+            random_state=tie_breaker(self.rows.random_state),
+        )
+        columns = np.array(selection.columns, dtype=np.int64)
+        binarization = screening.binarization.take(columns)
+        cells = as_cells(
+            self.rows.is_class_1[rows], *self.rows.zero_one(selection, binarization, rows)
+        )
+        draws, interrupted = run_mixture(
+            cells,
+            selection,
+            settings.model,
+            sampling,
+            settings.thin,
+            labels_are_fixed=self.labels_are_fixed,
+        )
+        correlation = screening.correlation()[columns]
+        return MixturePart(
+            selection=selection,
+            binarization=binarization,
+            correlation=correlation,
+            draws=draws,
+            interrupted=interrupted,
+        )
+
+
+def as_cells(is_class_1: BoolArray, ones: AnyArray, missing: BoolArray | None) -> AnyArray:
+    """Join the response and the kept features into one table of cells."""
+    features = np.asarray(ones, dtype=np.int8)
+    if missing is not None:
+        features = np.where(missing, np.int8(MISSING), features)
+    return np.column_stack([is_class_1.astype(np.int8), features])
+
+
+def run_mixture(
+    cells: AnyArray,
+    selection: Selection,
+    settings: MixtureSettings,
+    sampling: Sampling,
+    thin: int,
+    *,
+    labels_are_fixed: bool = False,
+) -> tuple[Draws, bool]:
+    """Run chains, each step of which is ``thin`` sweeps; return draws and whether interrupted."""
+    table = event_table(selection, settings)
+    problem = make_problem(cells, selection, settings, table, labels_are_fixed=labels_are_fixed)
+    draws, interrupted = sample(
+        MixtureKernel(problem, thin),
+        lambda seed: starting_states(problem, sampling.n_chains, np.random.default_rng(seed)),
+        sampling,
+        cells,
+        selection.to_dict(),
+        settings,
+        thin,
+        labels_are_fixed,
+    )
+    if draws.n_draws:
+        table.warn_if_visited(np.exp(draws.pooled("log_alpha")))
+    return draws, interrupted
+
+
+# --------------------------------------------------------------------------------------------------
+# What the two components of a fitted mixture are
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Components(Tabular):
+    """The components, named alike in all draws: class 1 is more frequent in the second.
+
+    Attributes
+    ----------
+    name : tuple of str
+        The kept features, strongest first.
+    classes : tuple of str
+        Class labels.
+    share : ndarray of shape (2,)
+        Share of cases in each component.
+    class_1 : ndarray of shape (2,)
+        P(class 1) in each component.
+    probability, sd : ndarray of shape (2, k)
+        P(feature = 1) in each component, and how much it differs between draws.
+    separates : ndarray of shape (k,)
+        Mean absolute difference of the log-odds of the feature between the components: how much
+        one cell tells of the component.
+    in_second : ndarray of shape (n,)
+        Posterior probability that a training case is of the second component.
+    """
+
+    name: tuple[str, ...]
+    classes: tuple[str, ...]
+    share: FloatArray
+    class_1: FloatArray
+    probability: FloatArray
+    sd: FloatArray
+    separates: FloatArray
+    in_second: FloatArray
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns of the features, for a frame or JSON."""
+        return {
+            "name": list(self.name),
+            "p_first": self.probability[0].tolist(),
+            "p_second": self.probability[1].tolist(),
+            "sd_first": self.sd[0].tolist(),
+            "sd_second": self.sd[1].tolist(),
+            "separates": self.separates.tolist(),
+        }
+
+    def __str__(self) -> str:
+        """Return an aligned table, a line for each feature."""
+        width = max([len("feature"), *(len(name) for name in self.name)])
+        label = self.classes[1]
+        of_each = [
+            f"{self.share[c]:.0%} of cases, P({label}) {self.class_1[c]:.2f}" for c in (0, 1)
+        ]
+        lines = [f"first component: {of_each[0]}", f"second component: {of_each[1]}"]
+        lines.append(f"{'feature':<{width}}  P(1) first     P(1) second    separates")
+        for j, name in enumerate(self.name):
+            cells = (f"{self.probability[c, j]:.3f} ± {self.sd[c, j]:.3f}" for c in (0, 1))
+            lines.append(f"{name:<{width}}  {'  '.join(cells)}  {self.separates[j]:9.2f}")
+        return "\n".join(lines)
+
+
+def components(draws: Draws, names: tuple[str, ...], classes: tuple[str, ...]) -> Components:
+    """Summarise the components over all draws."""
+    named = component_draws(draws)
+    phi = named["phi"]
+    log_odds = np.log(phi[:, :, 1:]) - np.log1p(-phi[:, :, 1:])
+    return Components(
+        name=names,
+        classes=classes,
+        share=named["psi"].mean(axis=0),
+        class_1=phi[:, :, 0].mean(axis=0),
+        probability=phi[:, :, 1:].mean(axis=0),
+        sd=phi[:, :, 1:].std(axis=0),
+        separates=np.abs(log_odds[:, 1] - log_odds[:, 0]).mean(axis=0),
+        in_second=named["z"].mean(axis=0),
+    )
+
+
+def feature_table(
+    part: MixturePart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
+) -> FeatureTable:
+    """Summarise each kept feature by class: over the components, as often as a class has them."""
+    psi, phi = part.draws.pooled("psi"), part.draws.pooled("phi")
+    of_class = np.stack([psi * (1 - phi[..., 0]), psi * phi[..., 0]])  # class, draw, component
+    of_class /= of_class.sum(axis=2, keepdims=True)
+    share = np.einsum("cdz,dzk->cdk", of_class, phi[..., 1:])
+    mean = share.mean(axis=1)
+    return FeatureTable(
+        name=names,
+        classes=classes,
+        correlation=part.correlation,
+        probability=mean,
+        sd=share.std(axis=1),
+        evidence_if_one=slope * (np.log(mean[1]) - np.log(mean[0])),
+        evidence_if_zero=slope * (np.log1p(-mean[1]) - np.log1p(-mean[0])),
+        by_design=by_design(part.selection),
+        _cuts=part.binarization,
+    )

@@ -1,4 +1,0 @@
-from .estimator import AveragedNetworkClassifier
-from .explain import Edges
-
-__all__ = ["AveragedNetworkClassifier", "Edges"]

@@ -1,0 +1,32 @@
+"""The card of network classifiers."""
+
+from __future__ import annotations
+
+from honestbayes.base.spec import Card
+
+CARDS = (
+    Card(
+        path="networks.estimator.AveragedNetworkClassifier",
+        name="networks",
+        title="average over networks",
+        place=5,
+        summary="columns that depend on each other, averaged over Bayesian networks; measurements "
+        "are cut into bins; of more than 30 columns those that tell most of the class; slower",
+        page="columns that depend on each other, measurements in bins, averaged over Bayesian "
+        "networks",
+        cuts=True,
+        sampled=True,
+        drawn_once=True,
+        # A slope would need the chains of twenty more fits inside each.
+        has_slope=False,
+        beyond="arcs between features",
+        uncorrected=None,
+        keeps_all=True,
+        complete=True,
+        words=("missing",),
+        # In folds the cases that are held out tell less than chains do; the final chains are those
+        # of the estimator's own defaults.
+        in_folds={"n_chains": 2, "n_samples": 300, "n_warmup": 100, "n_doublings": 0},
+        final={"n_chains": 4, "n_samples": 500, "n_warmup": 200, "n_doublings": 2},
+    ),
+)

@@ -1,7 +1,0 @@
-"""The card of plain naive Bayes."""
-
-from __future__ import annotations
-
-from honestbayes.models.shared.card import Card
-
-CARDS = (Card(path="plain.estimator.DiscreteNB"),)

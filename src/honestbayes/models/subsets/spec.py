@@ -1,0 +1,13 @@
+"""The card of naive Bayes averaged over subsets."""
+
+from __future__ import annotations
+
+from honestbayes.base.spec import Card
+
+CARDS = (
+    Card(
+        path="subsets.estimator.AveragedNB",
+        title="naive Bayes averaged over subsets of features",
+        sampled=True,
+    ),
+)
