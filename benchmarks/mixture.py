@@ -109,8 +109,8 @@ def prepared(k):
     """Return the problem that kernels take, of the first data set, and its classes."""
     from honestbayes.likelihood.quadrature import AlphaPrior
     from honestbayes.models.mixture.model import MixtureSettings, as_cells, make_problem
-    from honestbayes.screening import screen
     from honestbayes.selection import select
+    from honestbayes.selection.counts import screen
 
     data = simulate_mixture(random_state=0)
     selection = select(

@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from honestbayes.data.categories import learn_coding
 from honestbayes.models.discrete.estimator import count_levels
 from honestbayes.models.networks.model import (
     EXCHANGE,
@@ -33,7 +34,6 @@ from honestbayes.models.subsets.model import (
     rows_of,
 )
 from honestbayes.models.subsets.problem import LIKELIHOOD, LOG, TWO_STEP, Moves
-from honestbayes.sources.coding import learn_coding
 
 
 def seconds(make, state, times=3):

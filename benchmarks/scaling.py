@@ -31,8 +31,8 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from honestbayes import SelectiveBernoulliNB, pack_store, screen
-from honestbayes.screening.moments import screen_moments
-from honestbayes.sources.source import as_source
+from honestbayes.data.source import as_source
+from honestbayes.selection.moments import screen_moments
 
 RESULTS = Path(__file__).parent / "results"
 CLASSES = np.array([0, 1])

@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.naive_bayes import BernoulliNB
 
 from honestbayes import BoostedProbabilitySelector, ForwardProbabilitySelector
+from honestbayes.data.categories import learn_coding
 from honestbayes.datasets import load_kdd98_categorical
-from honestbayes.sources.coding import learn_coding
 
 ROWS, COLUMNS, STEPS = 95_412, 478, 20
 

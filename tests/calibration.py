@@ -8,9 +8,9 @@ from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.base.recalibration import fit_slope
+from honestbayes.data import Binarization
 from honestbayes.models.binary.model import bernoulli_settings, fit_screening
-from honestbayes.screening import Screening
-from honestbayes.sources import Binarization
+from honestbayes.selection.counts import Screening
 
 
 def draw_features(generator, p, alpha, theta=None):

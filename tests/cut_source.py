@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
 
-from honestbayes.sources.source import Block
+from honestbayes.data.source import Block
 
 CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
 

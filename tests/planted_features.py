@@ -8,12 +8,12 @@ import math
 import numpy as np
 from scipy import special
 
+from honestbayes.data import Binarization
 from honestbayes.likelihood.counts import distinct_counts
 from honestbayes.likelihood.learned_prior import learn_prior
 from honestbayes.likelihood.quadrature import AlphaPrior
 from honestbayes.models.binary.model import BernoulliSettings, ModelSettings, fit_screening
-from honestbayes.screening import Screening
-from honestbayes.sources import Binarization
+from honestbayes.selection.counts import Screening
 
 PRIOR = AlphaPrior(0.5, 5.0)
 

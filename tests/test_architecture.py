@@ -152,7 +152,7 @@ def test_the_table_of_allowed_imports_has_no_cycle() -> None:
         ("models/nb.py", "from ..datasets.golub import load_leukemia", "imports datasets"),
         ("models/nb.py", "def f():\n    from .. import plots", "imports plots"),
         ("models/nb.py", "from honestbayes import SelectiveBernoulliNB", "imports honestbayes"),
-        ("screening/counts.py", "from ..selection import Selection", "imports selection"),
+        ("selection/counts.py", "from ..selection import Selection", "imports selection"),
         ("correction/binary.py", "from ..models import nb", "imports models"),
         ("metrics.py", "from .demo import main", "imports demo"),
         ("datasets/golub.py", "from ..models import nb", "imports models"),
@@ -173,7 +173,7 @@ def test_a_planted_wrong_import_is_found(
     ("place", "line"),
     [
         ("models/nb.py", "from ..correction import binary\nfrom . import other\nimport numpy"),
-        ("models/nb.py", "from honestbayes.screening.counts import screen"),
+        ("models/nb.py", "from honestbayes.selection.counts import screen"),
         ("selection/rule.py", "from ..screening import Screening"),
         ("demo.py", "from honestbayes import SelectiveBernoulliNB\nfrom .datasets import golub"),
         ("evaluation.py", "from .metrics import log_score"),

@@ -15,11 +15,11 @@ from .models.discrete.estimator import DiscreteNB
 from .models.gaussian.estimator import SelectiveGaussianNB
 from .models.subsets.estimator import AveragedNB
 from .report.notebook import make_report
-from .screening import Screening, screen
+from .selection.counts import Screening, screen
 from .search import BoostedProbabilitySelector, ForwardProbabilitySelector, SubsetSampler
 from .selection import Selection
-from .sources.packed_store import open_store
-from .sources.packing import pack_store
+from .data.packed_store import open_store
+from .data.packing import pack_store
 
 __version__: str
 

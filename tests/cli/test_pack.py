@@ -14,7 +14,7 @@ from cli_tables import strict_json
 from scipy import sparse
 
 from honestbayes import SelectiveBernoulliNB, open_store
-from honestbayes.sources import packing
+from honestbayes.data import packing
 from honestbayes.tables import open_table
 from honestbayes.tables.packing import file_to_pack
 

@@ -19,8 +19,8 @@ from honestbayes.correction import discard
 from honestbayes.likelihood import beta_binomial
 from honestbayes.likelihood.counts import class_tables
 from honestbayes.likelihood.quadrature import ThetaRule, theta_rule
-from honestbayes.screening.counts import correlation
 from honestbayes.selection import DiscardedGroup, squared_correlation
+from honestbayes.selection.counts import correlation
 
 ALPHAS = [1e-3, 0.5, 10.0, 300.0, 1e5, 1e9]
 INTERVALS = [(0.0, 1.0), (0.1, 0.9), (0.2, 1.0)]

@@ -5,6 +5,7 @@ import pytest
 from oracles_gaussian import log_column
 from scipy.special import digamma, polygamma
 
+from honestbayes.data import as_source
 from honestbayes.likelihood.normal import (
     VariancePrior,
     _inverse_trigamma,
@@ -13,8 +14,7 @@ from honestbayes.likelihood.normal import (
     log_marginal,
     ratio_grid,
 )
-from honestbayes.screening.moments import screen_moments
-from honestbayes.sources import as_source
+from honestbayes.selection.moments import screen_moments
 
 
 def moments_of(X, y):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from cut_source import CutSource, grid
 
-from honestbayes.screening.accumulation import accumulate
-from honestbayes.sources.source import Block
+from honestbayes.data.source import Block
+from honestbayes.selection.counts import accumulate
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from oracles_screening import level_counts
 
-from honestbayes.screening.categories import count_categories
-from honestbayes.sources.levels import category_table
+from honestbayes.data.categories import category_table
+from honestbayes.selection.categories import count_categories
 
 CLASSES = np.array([0, 1, 2])
 

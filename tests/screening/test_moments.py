@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles_screening import class_moments
 
-from honestbayes.screening.moments import Moments, moments_of_values, screen_moments
-from honestbayes.sources import as_source
-from honestbayes.sources.packed import PackedColumns
-from honestbayes.sources.source import DescribeColumns
+from honestbayes.data import as_source
+from honestbayes.data.source import DescribeColumns, PackedColumns
+from honestbayes.selection.moments import Moments, moments_of_values, screen_moments
 
 CLASSES = np.array([0, 1, 2])
 

@@ -8,15 +8,13 @@ from cut_source import CUTS, CutSource
 
 from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB
 from honestbayes.base import recalibration
-from honestbayes.screening import leave_out as module
-from honestbayes.screening.counting import screen_source
-from honestbayes.screening.fold_moments import moments_without, scored_moments_without
-from honestbayes.screening.leave_out import leave_out
-from honestbayes.screening.moments import screen_moments
-from honestbayes.sources import as_source
-from honestbayes.sources.normal_scores import Scored
-from honestbayes.sources.packed import PackedColumns
-from honestbayes.sources.source import Block
+from honestbayes.data import as_source
+from honestbayes.data.normal_scores import Scored
+from honestbayes.data.source import Block, PackedColumns
+from honestbayes.selection import leave_out as module
+from honestbayes.selection.counts import screen_source
+from honestbayes.selection.leave_out import leave_out
+from honestbayes.selection.moments import moments_without, scored_moments_without, screen_moments
 
 CLASSES = np.array(["a", "b"])
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles_screening import response_moments
 
-from honestbayes.screening.response import screen_response
-from honestbayes.sources import as_source
+from honestbayes.data import as_source
+from honestbayes.selection.moments import screen_response
 
 
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)

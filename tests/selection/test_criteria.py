@@ -8,8 +8,7 @@ from scipy import stats
 from sklearn.feature_selection import f_classif
 from sklearn.metrics import mutual_info_score
 
-from honestbayes.selection.criteria import CRITERIA, Criterion, as_criterion, compare
-from honestbayes.selection.measures import level_tables
+from honestbayes.selection.criteria import CRITERIA, Criterion, as_criterion, compare, level_tables
 
 MISSING = {"categorical": -1, "real": np.nan}
 

@@ -20,7 +20,7 @@ from honestbayes.models.factors.model import FactorSettings, class_kernel, run_c
 from honestbayes.models.gaussian.model import RatioPosterior, Standard, assemble, real_source
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
-from honestbayes.screening.moments import screen_moments
+from honestbayes.selection.moments import screen_moments
 
 CODES = np.repeat([0, 1], [9, 11])
 P, K, N_NODES = 100, 4, 5

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from honestbayes import screen
-from honestbayes.sources import Binarization
+from honestbayes.data import Binarization
 
 NAN = math.nan
 LABELS = [0, 1, 0, 1, 1, 0, 1]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from honestbayes.sources.coding import learn_coding
+from honestbayes.data.categories import learn_coding
 
 
 def code(X, **words):

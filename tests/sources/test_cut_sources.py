@@ -8,9 +8,9 @@ from cut_source import CONTAINERS, CutSource, cuts, grid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestbayes.sources import source as module
-from honestbayes.sources.binarization import learn_binarization
-from honestbayes.sources.source import RowsOf, as_source, whole_columns
+from honestbayes.data import source as module
+from honestbayes.data.binarization import learn_binarization
+from honestbayes.data.source import RowsOf, as_source, whole_columns
 
 NAN = math.nan
 

@@ -10,9 +10,9 @@ import dask  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB, screen  # noqa: E402
-from honestbayes.screening.moments import screen_moments  # noqa: E402
-from honestbayes.sources import as_source  # noqa: E402
-from honestbayes.sources import some_rows as module  # noqa: E402
+from honestbayes.data import as_source  # noqa: E402
+from honestbayes.data import source as module  # noqa: E402
+from honestbayes.selection.moments import screen_moments  # noqa: E402
 
 CHUNKS = {"columns": (60, 7), "rows": (13, 40), "both": (17, 11), "one": (60, 40)}
 

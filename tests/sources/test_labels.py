@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import honestbayes as hb
-from honestbayes.sources import encode_labels
-from honestbayes.sources.labels import missing_labels, spellings
+from honestbayes.data import encode_labels
+from honestbayes.data.labels import missing_labels, spellings
 
 SPELLED = np.array(["yes", "no", "Yes ", "NO"] * 10, dtype=object)
 UNKNOWN = np.array(["yes", "no"] * 18 + ["unknown", "unknown", "not done", "not done"])

@@ -11,8 +11,8 @@ from honestbayes import (
     SelectiveMixedNB,
     screen,
 )
-from honestbayes.screening import counting
-from honestbayes.sources import as_source, lazy_frames
+from honestbayes.data import as_source, lazy_frames
+from honestbayes.selection import counts
 
 N = 500
 
@@ -20,7 +20,7 @@ N = 500
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     monkeypatch.setattr(lazy_frames, "BLOCK_CELLS", 12 * 37)
-    monkeypatch.setattr(counting, "_MANY_ROWS", 20)
+    monkeypatch.setattr(counts, "_MANY_ROWS", 20)
 
 
 def frame(seed=0):

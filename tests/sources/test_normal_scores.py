@@ -6,8 +6,8 @@ from scipy.stats import norm
 
 import honestbayes
 from honestbayes import SelectiveGaussianNB
-from honestbayes.sources.normal_scores import NormalScores, Scored, scores_of
-from honestbayes.sources.source import DenseSource
+from honestbayes.data.normal_scores import NormalScores, Scored, scores_of
+from honestbayes.data.source import DenseSource
 
 
 def slow_scores(column):

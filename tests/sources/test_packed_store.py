@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB, open_store, pack_store, screen
-from honestbayes.sources import part_filling, thread_work
-from honestbayes.sources.packed_store import PackedStore
-from honestbayes.sources.source import RowsOf
-from honestbayes.sources.store_header import StoreError
+from honestbayes.data import packed_store, packing
+from honestbayes.data.packed_store import PackedStore, StoreError
+from honestbayes.data.source import RowsOf
 
 
 def flags(n=60, p=40, seed=0):
@@ -85,7 +84,7 @@ def test_the_bits_are_those_of_the_table_however_it_comes(
 def test_little_room_takes_more_passes_and_gives_the_same_store(tmp_path, monkeypatch):
     X, _ = flags(100, 50)
     whole = pack_store(X, tmp_path / "whole", columns_per_file=3)
-    monkeypatch.setattr(part_filling, "ROOM", 100)  # of the 48 bytes of a part
+    monkeypatch.setattr(packing, "ROOM", 100)  # of the 48 bytes of a part
     by_rows = grid(X, list(range(7, 100, 7)), [20], seed=1)
     passes = []
     blocks = by_rows.blocks
@@ -131,7 +130,7 @@ def test_the_number_of_threads_changes_nothing(store, monkeypatch, n_threads):
         return read(self, part)
 
     monkeypatch.setattr(PackedStore, "read_part", reading)
-    monkeypatch.setattr(thread_work, "cpu_count", lambda: n_threads)
+    monkeypatch.setattr(packed_store, "cpu_count", lambda: n_threads)
     found = screen(store, y)
     np.testing.assert_array_equal(found.ones, [X[y == c].sum(axis=0) for c in (0, 1)])
     assert (threading.get_ident() in used) == (n_threads == 1)

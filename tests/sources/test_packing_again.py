@@ -14,7 +14,7 @@ import pytest
 from killed_packer import WIDTH, SlowSource, pack
 
 from honestbayes import open_store, pack_store
-from honestbayes.sources import packing
+from honestbayes.data import packing
 
 PACKER = Path(killed_packer.__file__)
 

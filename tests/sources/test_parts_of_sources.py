@@ -5,12 +5,16 @@ import pytest
 from cut_source import CUTS, CutSource
 from scipy import sparse
 
-from honestbayes.screening.moments import screen_moments
-from honestbayes.sources import as_source
-from honestbayes.sources.packed import PackedColumns
-from honestbayes.sources.some_columns import ColumnsOf
-from honestbayes.sources.some_rows import ReadAhead
-from honestbayes.sources.source import Block, RowsOf, is_beyond_memory
+from honestbayes.data import as_source
+from honestbayes.data.source import (
+    Block,
+    ColumnsOf,
+    PackedColumns,
+    ReadAhead,
+    RowsOf,
+    is_beyond_memory,
+)
+from honestbayes.selection.moments import screen_moments
 
 
 def values(p=6):

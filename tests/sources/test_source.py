@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from honestbayes import screen
-from honestbayes.sources.source import Block
+from honestbayes.data.source import Block
 
 NAN = math.nan
 

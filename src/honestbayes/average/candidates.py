@@ -8,6 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from honestbayes.data import as_source
+from honestbayes.data.categories import Levels, category_table, encode_columns
+from honestbayes.data.kinds import ALL_KINDS, Kind, TwoValues, columns_of
+from honestbayes.data.source import ColumnsOf, dense_values
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Known
 from honestbayes.files.records import Section, record_to_plain
@@ -21,11 +25,6 @@ from honestbayes.models.logistic.estimator import SelectiveLogistic
 from honestbayes.models.mixed.estimator import SelectiveMixedNB
 from honestbayes.models.mixture.estimator import SelectiveMixture
 from honestbayes.models.networks.estimator import AveragedNetworkClassifier
-from honestbayes.sources import as_source
-from honestbayes.sources.kinds import ALL_KINDS, Kind, TwoValues, columns_of
-from honestbayes.sources.levels import Levels, category_table, encode_columns
-from honestbayes.sources.some_columns import ColumnsOf
-from honestbayes.sources.source import dense_values
 from honestbayes.types import FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

@@ -32,11 +32,11 @@ from honestbayes.base.recalibration import (
     held_out_folds,
     repeats_of_folds,
 )
+from honestbayes.data.kinds import columns_of
+from honestbayes.data.source import RowsOf, is_beyond_memory
 from honestbayes.files.fields import Array, Floats, Texts
 from honestbayes.files.records import Check
-from honestbayes.screening.leave_out import without_shared_rows
-from honestbayes.sources.kinds import columns_of
-from honestbayes.sources.source import RowsOf, is_beyond_memory
+from honestbayes.selection.leave_out import without_shared_rows
 from honestbayes.status_line import StatusLine
 from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, FloatArray, IntArray

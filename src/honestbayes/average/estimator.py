@@ -45,13 +45,11 @@ from honestbayes.base.parameters import (
 )
 from honestbayes.base.part import TrainingLabels
 from honestbayes.base.recalibration import seed_of_folds
-from honestbayes.screening.kinds import kinds_and_missing
+from honestbayes.data import check_as_many, encode_labels
+from honestbayes.data.kinds import KINDS, Kind, as_table
+from honestbayes.data.source import ReadAhead, is_beyond_memory
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.sources import check_as_many, encode_labels
-from honestbayes.sources.columns import as_table
-from honestbayes.sources.kinds import KINDS, Kind
-from honestbayes.sources.some_rows import ReadAhead
-from honestbayes.sources.source import is_beyond_memory
+from honestbayes.selection.kinds import kinds_and_missing
 from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray
 

@@ -20,13 +20,11 @@ from honestbayes.base.intervals import draws_per_class, intervals_of_mixture
 from honestbayes.base.parameters import check_level_and_draws, check_prevalences, pseudocounts
 from honestbayes.base.persistence import Parameter, SavedEstimator
 from honestbayes.base.recalibration import Layer
+from honestbayes.data.kinds import as_table, columns_of
+from honestbayes.data.source import ReadAhead, as_source, dense_values, row_batches
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import ClassLabels, Field, Known, Texts, check_column_names
 from honestbayes.files.records import Section, record_to_plain
-from honestbayes.sources.columns import as_table
-from honestbayes.sources.kinds import columns_of
-from honestbayes.sources.some_rows import ReadAhead, row_batches
-from honestbayes.sources.source import as_source, dense_values
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from honestbayes.base.part import Describe
+from honestbayes.data.categories import MISSING, CategoryTable, Levels, encode_columns
+from honestbayes.data.kinds import as_columns, column_cells, number_text
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Flag, Known
 from honestbayes.files.records import Section
-from honestbayes.sources.columns import as_columns, column_cells, number_text
-from honestbayes.sources.levels import MISSING, CategoryTable, Levels, encode_columns
 from honestbayes.types import AnyArray, BoolArray, IntArray
 
 Verbs = tuple[str, str]

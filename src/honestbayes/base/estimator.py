@@ -30,14 +30,13 @@ from honestbayes.base.part import (
 )
 from honestbayes.base.persistence import SavedParts
 from honestbayes.base.recalibration import Layer, NumberChoice, seed_of_folds
+from honestbayes.data import check_as_many, encode_classes, encode_labels
+from honestbayes.data.kinds import as_table, columns_of
+from honestbayes.data.labels import VERY_MANY
+from honestbayes.data.source import row_batches
 from honestbayes.files.fields import (
     Known,
 )
-from honestbayes.sources import check_as_many, encode_classes, encode_labels
-from honestbayes.sources.columns import as_table
-from honestbayes.sources.kinds import columns_of
-from honestbayes.sources.labels import VERY_MANY
-from honestbayes.sources.some_rows import row_batches
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

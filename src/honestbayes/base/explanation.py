@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.base.part import FittedPart
+from honestbayes.data.kinds import Kind
 from honestbayes.selection import Selection
-from honestbayes.sources.kinds import Kind
 from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 

@@ -12,22 +12,27 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from honestbayes.base.parameters import SelectionSettings, selection_rule, true_or_false
 from honestbayes.base.part import Describe, TrainingLabels, TrainingPart, tie_breaker
-from honestbayes.files.fields import Flag, Floats, Number
-from honestbayes.files.records import Check
-from honestbayes.screening.fold_moments import moments_without, scored_moments_without
-from honestbayes.screening.moments import Moments, screen_moments
-from honestbayes.selection import Selection
-from honestbayes.selection.correlation import race
-from honestbayes.sources import Source, as_source
-from honestbayes.sources.binarization import check_finite
-from honestbayes.sources.normal_scores import NormalScores, Scored
-from honestbayes.sources.some_rows import ReadAhead, Remembered
-from honestbayes.sources.source import (
+from honestbayes.data import Source, as_source
+from honestbayes.data.binarization import check_finite
+from honestbayes.data.normal_scores import NormalScores, Scored
+from honestbayes.data.source import (
     DescribeColumns,
+    ReadAhead,
+    Remembered,
     RowsOf,
     SparseSource,
     dense_values,
     is_beyond_memory,
+)
+from honestbayes.files.fields import Flag, Floats, Number
+from honestbayes.files.records import Check
+from honestbayes.selection import Selection
+from honestbayes.selection.correlation import race
+from honestbayes.selection.moments import (
+    Moments,
+    moments_without,
+    scored_moments_without,
+    screen_moments,
 )
 from honestbayes.types import BoolArray, FloatArray, IntArray
 

@@ -27,9 +27,8 @@ from honestbayes.base.recalibration import (
     repeats_of_folds,
     warn_of_too_few_groups,
 )
+from honestbayes.data.source import Remembered, is_beyond_memory
 from honestbayes.selection import Selection
-from honestbayes.sources.some_rows import Remembered
-from honestbayes.sources.source import is_beyond_memory
 from honestbayes.types import FloatArray, IntArray
 
 Describe = Callable[[int], str]

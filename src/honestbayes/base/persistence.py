@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from honestbayes.base.parameters import check_prevalences, check_recalibrate, pseudocounts
 from honestbayes.base.part import FittedPart
 from honestbayes.base.recalibration import SLOPES, Layer, NumberChoice
+from honestbayes.data.kinds import KINDS
 from honestbayes.files.entries import Entries, Plain, joined, quoted, texts_as_arrays
 from honestbayes.files.errors import ModelFileError
 from honestbayes.files.fields import (
@@ -42,7 +43,6 @@ from honestbayes.files.records import (
     write_readable,
 )
 from honestbayes.selection import Selection
-from honestbayes.sources.kinds import KINDS
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

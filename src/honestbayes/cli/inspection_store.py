@@ -9,7 +9,7 @@ import typer
 
 from honestbayes.cli import options as given
 from honestbayes.cli.messages import bad_input, say, word
-from honestbayes.sources.packed_store import PackedStore, open_store
+from honestbayes.data.packed_store import PackedStore, open_store
 
 
 def show_store(path: Path, *, as_json: bool) -> None:

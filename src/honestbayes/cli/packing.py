@@ -15,8 +15,8 @@ from honestbayes.report.places import check_parent
 from honestbayes.tables.errors import InputError
 
 if TYPE_CHECKING:
-    from honestbayes.sources.binarization import BinarizeOption
-    from honestbayes.sources.packed_store import PackedStore
+    from honestbayes.data.binarization import BinarizeOption
+    from honestbayes.data.packed_store import PackedStore
     from honestbayes.tables.packing import ToPack
 
 
@@ -61,7 +61,7 @@ def pack(
     binarize = _cut_of(cut)
     check_parent(store)
     if table.is_file():  # else it is said before what takes long to import
-        from honestbayes.sources.packing import check_place
+        from honestbayes.data.packing import check_place
 
         with bad_input():
             check_place(store)
@@ -125,8 +125,7 @@ def _packed(
     bars: Callable[[str, int], Callable[[], None]],
 ) -> PackedStore:
     """Pack, with a bar that shows the parts; name the place of a cell that is no bit."""
-    from honestbayes.sources.packing import pack_store
-    from honestbayes.sources.part_filling import CellError
+    from honestbayes.data.packing import CellError, pack_store
 
     step: Callable[[], None] | None = None
 

@@ -14,7 +14,7 @@ from honestbayes.tables.errors import InputError, shown
 from honestbayes.tables.formats import recognise
 
 if TYPE_CHECKING:
-    from honestbayes.sources.kinds import Kind
+    from honestbayes.data.kinds import Kind
     from honestbayes.tables import TableFile
 
 GIGABYTE = 1 << 30

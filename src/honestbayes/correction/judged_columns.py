@@ -10,8 +10,7 @@ import numpy as np
 from honestbayes.correction.exact_selection import table_strengths
 from honestbayes.correction.feature_models import FeatureModel, Likelihood, RealFeatures
 from honestbayes.selection import DiscardedGroup
-from honestbayes.selection.criteria import Criterion, compare
-from honestbayes.selection.measures import class_moments
+from honestbayes.selection.criteria import Criterion, class_moments, compare
 from honestbayes.types import FloatArray, IntArray
 
 _BLOCK_CELLS = 1 << 22

@@ -16,13 +16,13 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from honestbayes.average.estimator import HonestClassifier
+from honestbayes.data.kinds import Kind
 from honestbayes.evaluation.peers import FURTHER_PEERS, PEERS, Task, peers_for
 from honestbayes.experiments.real_tables import Table
 from honestbayes.metrics import actual_error, brier_score, expected_error, log_score
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.models.categorical.estimator import SelectiveCategoricalNB
 from honestbayes.models.gaussian.estimator import SelectiveGaussianNB
-from honestbayes.sources.kinds import Kind
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 HONEST = "HonestClassifier"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from honestbayes.data.kinds import Kind
 from honestbayes.experiments.comparison import FOLDS, evaluate, methods_for
 from honestbayes.experiments.comparison_account import account
 from honestbayes.experiments.experiment import Account, Experiment, Run, Settings, Size
 from honestbayes.experiments.real_tables import real_table
-from honestbayes.sources.kinds import Kind
 
 TABLES: dict[str, Kind] = {
     "leukaemia": "real",

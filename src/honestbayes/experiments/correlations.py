@@ -17,7 +17,7 @@ from honestbayes.experiments.experiment import (
     Table,
 )
 from honestbayes.plots.drawing import subplots
-from honestbayes.screening.counts import correlation
+from honestbayes.selection.counts import correlation
 from honestbayes.types import FloatArray
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from honestbayes.data.kinds import Kind
 from honestbayes.datasets.folder import data_folder
-from honestbayes.sources.kinds import Kind
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 LEAST_MESSAGES = 3

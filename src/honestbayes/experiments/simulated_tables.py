@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from honestbayes.data.kinds import Kind
 from honestbayes.datasets import simulate_naive_bayes
 from honestbayes.experiments.real_tables import Table
-from honestbayes.sources.kinds import Kind
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 Drawn = tuple[AnyArray, IntArray, FloatArray]

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from honestbayes.base.spec import Card
+from honestbayes.data.kinds import KindsInOrder
 from honestbayes.evaluation.peers import FREQUENCIES, Task, peers_for
 from honestbayes.models.cards import table_cards
 from honestbayes.report.level_flags import LevelsAsFlags
-from honestbayes.sources.kinds import KindsInOrder
 
 UNCORRECTED = "uncorrected"
 UNCORRECTED_SLOPE = "uncorrected, recalibrated"

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from honestbayes.base.spec import Card
+from honestbayes.data import as_source
+from honestbayes.data.categories import category_table, learn_cuts, measured_columns
+from honestbayes.data.kinds import Kind, as_columns
 from honestbayes.models.cards import card_of
 from honestbayes.models.gaussian.model import correlation_with
 from honestbayes.report.record import DataSummary, LeftOut, Race, ReadColumn
-from honestbayes.screening import screen
-from honestbayes.screening.categories import count_categories
-from honestbayes.screening.moments import screen_moments
-from honestbayes.selection.association import strength_of
-from honestbayes.sources import as_source
-from honestbayes.sources.columns import as_columns
-from honestbayes.sources.cuts import learn_cuts, measured_columns
-from honestbayes.sources.kinds import Kind
-from honestbayes.sources.levels import category_table
+from honestbayes.selection.categories import count_categories
+from honestbayes.selection.correlation import strength_of
+from honestbayes.selection.counts import screen
+from honestbayes.selection.moments import screen_moments
 from honestbayes.tables import TrainingTable
 from honestbayes.tables.columns import ColumnKind
 from honestbayes.tables.model import Estimator

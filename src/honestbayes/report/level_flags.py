@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.sources.kinds import KindsInOrder
+from honestbayes.data.kinds import KindsInOrder
 from honestbayes.types import AnyArray, FloatArray
 
 

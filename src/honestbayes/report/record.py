@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from honestbayes.data.kinds import Kind
 from honestbayes.metrics import (
     CalibrationTable,
     Claims,
@@ -23,7 +24,6 @@ from honestbayes.models.networks.model import Edges
 from honestbayes.report.contenders import UNCORRECTED, UNCORRECTED_NAIVE
 from honestbayes.report.kept import AnyFeature, Average
 from honestbayes.report.verdict import Verdict
-from honestbayes.sources.kinds import Kind
 from honestbayes.types import FloatArray, IntArray
 
 

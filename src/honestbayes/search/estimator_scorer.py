@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from honestbayes.data.kinds import columns_of
 from honestbayes.search.scorers import NO_ROWS, Scorer, Scoring, user_loss
-from honestbayes.sources.kinds import columns_of
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _SMALLEST = np.finfo(float).tiny

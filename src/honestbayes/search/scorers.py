@@ -11,8 +11,8 @@ from joblib import effective_n_jobs
 from scipy.special import log_softmax
 from sklearn.utils.parallel import Parallel, delayed
 
+from honestbayes.data.categories import Coded
 from honestbayes.models.discrete.estimator import LevelCounts, count_levels
-from honestbayes.sources.coding import Coded
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 Scoring = Literal["squared_error", "log_loss"] | Callable[..., float]

@@ -20,6 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.base.parameters import check_weights, positive_number, whole_number
 from honestbayes.base.persistence import Parameter
+from honestbayes.data import check_as_many, encode_labels
+from honestbayes.data.categories import learn_coding
+from honestbayes.data.frames import as_frame
+from honestbayes.data.kinds import as_table, columns_of
 from honestbayes.files.entries import Entries, Plain, nested
 from honestbayes.files.fields import Field, Known, plain_scalar
 from honestbayes.files.records import Section, record_to_plain
@@ -31,11 +35,6 @@ from honestbayes.models.discrete.estimator import (
 )
 from honestbayes.search.path import SelectionPath, feature_names
 from honestbayes.search.scorers import CodedCases
-from honestbayes.sources import check_as_many, encode_labels
-from honestbayes.sources.coding import learn_coding
-from honestbayes.sources.columns import as_table
-from honestbayes.sources.frames import as_frame
-from honestbayes.sources.kinds import columns_of
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _MOST_FOLDS = 10**9

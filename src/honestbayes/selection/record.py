@@ -46,7 +46,7 @@ class Selection:
     """What a selection by absolute correlation kept and what it discarded.
 
     For several classes or levels the squared correlation is r squared of real-valued features and
-    its equivalent of categorical ones (`honestbayes.selection.association`).
+    its equivalent of categorical ones (`honestbayes.selection.correlation`).
 
     Attributes
     ----------

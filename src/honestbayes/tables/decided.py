@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 import pyarrow as pa
 
-from honestbayes.sources.kinds import KINDS, Kind
+from honestbayes.data.kinds import KINDS, Kind
 from honestbayes.tables.columns import MAX_LEVELS, Column
 from honestbayes.tables.conversion import floats, is_number, levels_and_codes, to_numbers, to_text
 from honestbayes.tables.errors import InputError, shown

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from honestbayes.sources.source import check_structure
+from honestbayes.data.source import check_structure
 from honestbayes.tables.byte_stream import too_large
 from honestbayes.tables.csv_header import checked_names
 from honestbayes.tables.errors import InputError

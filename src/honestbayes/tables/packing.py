@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from honestbayes.sources.source import BLOCK_CELLS, Block, DenseSource, Source, as_source
+from honestbayes.data.source import BLOCK_CELLS, Block, DenseSource, Source, as_source
 from honestbayes.tables.byte_stream import too_large
 from honestbayes.tables.conversion import is_number
 from honestbayes.tables.csv_reader import BLOCK_BYTES, CsvReader

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from honestbayes.sources.labels import label_key, missing_labels, spellings
+from honestbayes.data.labels import label_key, missing_labels, spellings
 from honestbayes.tables.checks.finding import Finding, Way
 from honestbayes.tables.conversion import (
     floats,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from honestbayes.sources.kinds import Kind
+from honestbayes.data.kinds import Kind
 from honestbayes.tables.checks import (
     OF_CELLS,
     Finding,

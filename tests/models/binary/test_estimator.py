@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from honestbayes import SelectiveBernoulliNB
-from honestbayes.sources.source import DenseSource
+from honestbayes.data.source import DenseSource
 
 PLAIN = {"recalibrate": None}
 """The layer is the same whatever lies below it, so that not every model has to learn one."""

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut, cross_val_predict
 
 from honestbayes import SelectiveBernoulliNB, screen
-from honestbayes.screening.leave_out import leave_out
-from honestbayes.sources import as_source
+from honestbayes.data import as_source
+from honestbayes.selection.leave_out import leave_out
 
 NAN = np.nan
 

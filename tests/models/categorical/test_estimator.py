@@ -12,9 +12,9 @@ from scipy import integrate, stats
 from scipy.special import logsumexp, softmax
 
 from honestbayes import SelectiveBernoulliNB, SelectiveCategoricalNB
+from honestbayes.data.categories import CategoryTable, Levels, category_table
 from honestbayes.models.categorical.model import categorical_settings, fit_categories
-from honestbayes.screening.categories import count_categories
-from honestbayes.sources.levels import CategoryTable, Levels, category_table
+from honestbayes.selection.categories import count_categories
 
 PLAIN = {"recalibrate": None}
 

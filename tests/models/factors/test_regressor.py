@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal, norm
 from honestbayes.models.factors import model as factor_estimator
 from honestbayes.models.factors.estimator import Predictive, SelectiveFactorRegressor
 from honestbayes.models.factors.prediction import response_given_columns
-from honestbayes.screening.response import screen_response
+from honestbayes.selection.moments import screen_response
 
 SHORT = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "n_doublings": 0, "random_state": 0}
 
@@ -114,7 +114,7 @@ def test_screening_finds_the_correlations_of_observed_cells():
     X, y = table(missing=0.2)
     X[:, 5], X[:, 6] = 3.0, np.nan
     centred = (y - y.mean()) / y.std()
-    from honestbayes.sources import as_source
+    from honestbayes.data import as_source
 
     found = screen_response(as_source(X), centred)
     for j in range(20):

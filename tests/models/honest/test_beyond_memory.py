@@ -14,10 +14,8 @@ import honestbayes
 from honestbayes import HonestClassifier, SelectiveMixedNB, pack_store
 from honestbayes.average.candidates import Facts, candidates_for, left_out_beyond_memory
 from honestbayes.base import recalibration
-from honestbayes.screening.kinds import kinds_and_missing_cells, kinds_of_source
-from honestbayes.sources import some_rows
-from honestbayes.sources.packed import PackedColumns
-from honestbayes.sources.source import Block
+from honestbayes.data.source import Block, PackedColumns
+from honestbayes.selection.kinds import kinds_and_missing_cells, kinds_of_source
 
 QUICK = {"effort": "quick", "random_state": 0}
 SHAPE = (60, 400)
@@ -163,7 +161,7 @@ def test_each_prediction_reads_once(monkeypatch):
     assert source.reads == 1
     np.testing.assert_array_equal(model.predict_proba_interval(source), expected[1])
     assert source.reads == 2
-    monkeypatch.setattr(some_rows, "BATCH_ROWS", 25)
+    monkeypatch.setattr(source, "BATCH_ROWS", 25)
     # Matrices of other sizes are multiplied with other rounding.
     np.testing.assert_allclose(model.predict_proba(source), expected[0], rtol=0, atol=1e-12)
     found = model.predict_proba_interval(source)

@@ -27,8 +27,8 @@ from honestbayes.models.mixture.model import (
     starting_states,
 )
 from honestbayes.sampling.chains import Schedule, advance, start
-from honestbayes.screening import screen
 from honestbayes.selection import select
+from honestbayes.selection.counts import screen
 
 
 @pytest.mark.parametrize("x", [1e-3, 0.5, 3.0, 59.0, 61.0, 1e3, 1e6, 1e9])

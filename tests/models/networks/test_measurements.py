@@ -6,8 +6,8 @@ import pytest
 
 from honestbayes import AveragedNetworkClassifier, DiscreteNB, ModelFileError, load
 from honestbayes.base.part import TrainingLabels
-from honestbayes.sources.columns import as_columns
-from honestbayes.sources.cuts import learn_cuts
+from honestbayes.data.categories import learn_cuts
+from honestbayes.data.kinds import as_columns
 
 SHORT = {"n_chains": 2, "n_samples": 60, "n_warmup": 30, "n_doublings": 0, "thin": 50}
 

@@ -10,7 +10,7 @@ from honestbayes import SelectiveCategoricalNB, SelectiveGaussianNB
 from honestbayes.likelihood.dirichlet import log_marginal
 from honestbayes.models.categorical.model import DiscardedCategories
 from honestbayes.selection import DiscardedGroup, Selection
-from honestbayes.selection.association import equivalent_r_squared
+from honestbayes.selection.correlation import equivalent_r_squared
 
 EVENT = {"correction": "selection", "recalibrate": None}
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from honestbayes.base import recalibration
-from honestbayes.sources import labels
-from honestbayes.sources.labels import encode_labels
+from honestbayes.data import labels
+from honestbayes.data.labels import encode_labels
 
 
 @pytest.mark.parametrize("values", [[3, 7], [-1.0, 0.0, 2.0], [False, True], range(30)])

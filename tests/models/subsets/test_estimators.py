@@ -9,10 +9,10 @@ import pytest
 from oracles_subsets import log_marginal, posterior, target
 
 import honestbayes as hb
+from honestbayes.data.categories import learn_coding
 from honestbayes.models.discrete.estimator import count_levels
 from honestbayes.models.subsets.model import bhattacharyya, log_bayes_factors, subset_settings
 from honestbayes.sampling import chunks
-from honestbayes.sources.coding import learn_coding
 
 SHORT = {"n_chains": 2, "n_samples": 400, "n_warmup": 50, "random_state": 0}
 

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.neighbors import NearestCentroid
 
+from honestbayes.data.kinds import KindsInOrder
 from honestbayes.evaluation.peers.columns import standardised
 from honestbayes.evaluation.peers.inner_folds import InnerFolds
 from honestbayes.evaluation.peers.task import Task
 from honestbayes.evaluation.peers.temperature import best_temperature
-from honestbayes.sources.kinds import KindsInOrder
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 SHARES = np.linspace(0.0, 0.9, 8)

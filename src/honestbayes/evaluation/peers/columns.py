@@ -11,7 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from honestbayes.sources.kinds import KindsInOrder
+from honestbayes.data.kinds import KindsInOrder
 
 
 def standardised(X: Any, kinds: KindsInOrder | None) -> Any:

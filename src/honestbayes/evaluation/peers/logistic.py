@@ -14,6 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.svm import l1_min_c
 from sklearn.utils.fixes import parse_version
 
+from honestbayes.data.kinds import KindsInOrder
 from honestbayes.evaluation.peers.columns import standardised
 from honestbayes.evaluation.peers.inner_folds import InnerFolds
 from honestbayes.evaluation.peers.multinomial import (
@@ -23,7 +24,6 @@ from honestbayes.evaluation.peers.multinomial import (
     strongest_penalty,
 )
 from honestbayes.evaluation.peers.task import Task
-from honestbayes.sources.kinds import KindsInOrder
 from honestbayes.types import AnyArray, FloatArray
 
 WEAKER_PENALTIES = np.logspace(0.1, 3, 10)

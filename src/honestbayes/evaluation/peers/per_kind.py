@@ -20,12 +20,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.screening.categories import count_categories
-from honestbayes.selection.association import strength_of
-from honestbayes.sources import Binarization, Source, as_source
-from honestbayes.sources.binarization import learn_binarization
-from honestbayes.sources.kinds import Kind, KindsInOrder
-from honestbayes.sources.levels import category_table
+from honestbayes.data import Binarization, Source, as_source
+from honestbayes.data.binarization import learn_binarization
+from honestbayes.data.categories import category_table
+from honestbayes.data.kinds import Kind, KindsInOrder
+from honestbayes.selection.categories import count_categories
+from honestbayes.selection.correlation import strength_of
 from honestbayes.types import AnyArray, BoolArray, FloatArray
 
 Score = Callable[[AnyArray, AnyArray], tuple[FloatArray, FloatArray]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from honestbayes.sources.kinds import KindsInOrder
+from honestbayes.data.kinds import KindsInOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

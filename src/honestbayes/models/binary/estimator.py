@@ -15,6 +15,9 @@ from honestbayes.base.estimator import TwoClassNaiveBayes
 from honestbayes.base.parameters import check_prevalences, check_recalibrate, group_codes
 from honestbayes.base.part import FittedPart, TrainingLabels, tie_breaker
 from honestbayes.base.persistence import SavedParts
+from honestbayes.data import as_source, encode_classes
+from honestbayes.data.binarization import Binarization, BinarizeOption
+from honestbayes.data.kinds import Kind
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Choice, ClassLabels, Field, Known
 from honestbayes.files.records import (
@@ -39,11 +42,8 @@ from honestbayes.models.binary.model import (
     fit_selection,
     leave_out_fits,
 )
-from honestbayes.screening import Screening, screen
 from honestbayes.selection import Selection, parse_always_keep, squared_correlation
-from honestbayes.sources import as_source, encode_classes
-from honestbayes.sources.binarization import Binarization, BinarizeOption
-from honestbayes.sources.kinds import Kind
+from honestbayes.selection.counts import Screening, screen
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

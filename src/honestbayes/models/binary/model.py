@@ -31,6 +31,10 @@ from honestbayes.base.parameters import (
 from honestbayes.base.part import Describe, FittedPart, TrainingPart, tie_breaker
 from honestbayes.correction.discard import Ties, group_probabilities
 from honestbayes.correction.event import event_of
+from honestbayes.data import Binarization, Source, as_source
+from honestbayes.data.binarization import BinarizeOption
+from honestbayes.data.kinds import Kind
+from honestbayes.data.source import Remembered, RowsOf, dense_values
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import (
     CLOSE,
@@ -73,16 +77,9 @@ from honestbayes.likelihood.quadrature import (
     simpson_rule,
     theta_rule,
 )
-from honestbayes.screening import Screening
-from honestbayes.screening.counting import screen_source
-from honestbayes.screening.counts import correlation
-from honestbayes.screening.leave_out import leave_out
 from honestbayes.selection import Selection, select
-from honestbayes.sources import Binarization, Source, as_source
-from honestbayes.sources.binarization import BinarizeOption
-from honestbayes.sources.kinds import Kind
-from honestbayes.sources.some_rows import Remembered
-from honestbayes.sources.source import RowsOf, dense_values
+from honestbayes.selection.counts import Screening, correlation, screen_source
+from honestbayes.selection.leave_out import leave_out
 from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 

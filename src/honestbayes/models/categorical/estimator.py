@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Literal
 from honestbayes.base.alpha_posterior import AlphaPosterior
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.part import FittedPart, TrainingLabels
+from honestbayes.data.categories import category_table
+from honestbayes.data.kinds import Kind
 from honestbayes.files.fields import Choice, Field
 from honestbayes.models.categorical.model import (
     CategoricalFeatureTable,
@@ -17,8 +19,6 @@ from honestbayes.models.categorical.model import (
     feature_table,
 )
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.sources.kinds import Kind
-from honestbayes.sources.levels import category_table
 from honestbayes.types import BoolArray
 
 

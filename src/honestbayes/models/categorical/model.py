@@ -28,6 +28,8 @@ from honestbayes.correction.discard import group_probabilities
 from honestbayes.correction.engine import SelectionProbability, selection_probability
 from honestbayes.correction.event import HyperNodes, event_of
 from honestbayes.correction.feature_models import CategoricalFeatures
+from honestbayes.data.categories import CategoryTable, Levels, encode_columns
+from honestbayes.data.kinds import Kind, number_text
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import CLOSE, Counts, Known, LogProbabilities, LogWeights
 from honestbayes.files.records import (
@@ -61,14 +63,16 @@ from honestbayes.models.binary.model import (
     fit_learned,
     scan_range,
 )
-from honestbayes.screening.categories import CategoryCounts, count_categories
 from honestbayes.selection import Selection
-from honestbayes.selection.association import equivalent_r_squared, strength_of
-from honestbayes.selection.correlation import Outcome, race, race_by_rank
+from honestbayes.selection.categories import CategoryCounts, count_categories
+from honestbayes.selection.correlation import (
+    Outcome,
+    equivalent_r_squared,
+    race,
+    race_by_rank,
+    strength_of,
+)
 from honestbayes.selection.criteria import Criterion
-from honestbayes.sources.columns import number_text
-from honestbayes.sources.kinds import Kind
-from honestbayes.sources.levels import CategoryTable, Levels, encode_columns
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

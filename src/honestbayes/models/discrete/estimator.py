@@ -21,6 +21,9 @@ from honestbayes.base.parameters import (
     whole_number,
 )
 from honestbayes.base.persistence import Numbers, Parameter, SavedEstimator
+from honestbayes.data import check_as_many, encode_labels
+from honestbayes.data.categories import Coded, Coding, learn_coding
+from honestbayes.data.kinds import KINDS, as_table
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import (
     MOST_CLASSES,
@@ -35,10 +38,6 @@ from honestbayes.files.fields import (
     plain_scalar,
 )
 from honestbayes.files.records import Section
-from honestbayes.sources import check_as_many, encode_labels
-from honestbayes.sources.coding import Coded, Coding, learn_coding
-from honestbayes.sources.columns import as_table
-from honestbayes.sources.kinds import KINDS
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.part import FittedPart, TrainingLabels
+from honestbayes.data import as_source
+from honestbayes.data.kinds import Kind
 from honestbayes.files.fields import Field
 from honestbayes.models.discriminant.model import (
     DiscriminantPart,
@@ -16,8 +18,6 @@ from honestbayes.models.discriminant.model import (
 )
 from honestbayes.models.gaussian.model import GaussianFeatureTable, RatioPosterior
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.sources import as_source
-from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray
 
 

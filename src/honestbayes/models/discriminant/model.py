@@ -30,6 +30,7 @@ from honestbayes.base.numeric import (
 )
 from honestbayes.base.parameters import is_number
 from honestbayes.base.part import Describe, FittedPart
+from honestbayes.data.normal_scores import NormalScores
 from honestbayes.files.fields import Floats
 from honestbayes.files.records import GIVEN, INLINE, Check
 from honestbayes.models.gaussian.model import (
@@ -42,9 +43,8 @@ from honestbayes.models.gaussian.model import (
     in_users_units,
     learned_from_all,
 )
-from honestbayes.screening.moments import Moments
 from honestbayes.selection import Selection
-from honestbayes.sources.normal_scores import NormalScores
+from honestbayes.selection.moments import Moments
 from honestbayes.threads import one_blas_thread
 from honestbayes.types import BoolArray, FloatArray, IntArray
 

@@ -16,6 +16,8 @@ from honestbayes.base.parameters import check_quantiles, check_response, refuse_
 from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.base.persistence import SavedEstimator, check_number
 from honestbayes.base.recalibration import Layer, held_out_folds, warn_of_too_few_groups
+from honestbayes.data import check_as_many
+from honestbayes.data.kinds import Kind, as_table, columns_of
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Choice, Field, Known, Texts, check_column_names
 from honestbayes.files.records import record_from_plain, record_to_plain
@@ -39,10 +41,7 @@ from honestbayes.models.factors.model import (
 )
 from honestbayes.models.gaussian.model import RatioPosterior, real_source, real_values
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.selection.response import ResponseSelection
-from honestbayes.sources import check_as_many
-from honestbayes.sources.columns import as_table
-from honestbayes.sources.kinds import Kind, columns_of
+from honestbayes.selection.correlation import ResponseSelection
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 

@@ -31,6 +31,10 @@ from honestbayes.base.parameters import (
 )
 from honestbayes.base.part import Describe, FittedToAll, TrainingLabels, TrainingPart
 from honestbayes.base.recalibration import EFFECTIVE_SHARE, Layer, recalibration
+from honestbayes.data import Source
+from honestbayes.data.binarization import check_spread
+from honestbayes.data.normal_scores import NormalScores, Scored
+from honestbayes.data.source import DescribeColumns, RowsOf
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Choice, Counts, Field, Floats, Known, Whole
 from honestbayes.files.records import (
@@ -57,14 +61,9 @@ from honestbayes.models.gaussian.model import (
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.draws import Diagnostics, Draws, draws_from_plain
 from honestbayes.sampling.runs import Sampling, sample
-from honestbayes.screening.moments import screen_moments
-from honestbayes.screening.response import screen_response
 from honestbayes.selection import Selection
-from honestbayes.selection.response import ResponseSelection, select_by_response
-from honestbayes.sources import Source
-from honestbayes.sources.binarization import check_spread
-from honestbayes.sources.normal_scores import NormalScores, Scored
-from honestbayes.sources.source import DescribeColumns, RowsOf
+from honestbayes.selection.correlation import ResponseSelection, select_by_response
+from honestbayes.selection.moments import screen_moments, screen_response
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.part import FittedPart, TrainingLabels
+from honestbayes.data.kinds import Kind
 from honestbayes.files.fields import Choice, Field
 from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.gaussian.model import (
@@ -19,7 +20,6 @@ from honestbayes.models.gaussian.model import (
     real_source,
 )
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray
 
 

@@ -25,6 +25,11 @@ from honestbayes.correction.engine import log_prob_selection
 from honestbayes.correction.event import HyperNodes, event_of
 from honestbayes.correction.f_statistic import log_prob_all_discarded
 from honestbayes.correction.feature_models import RealFeatures
+from honestbayes.data import Source, as_source
+from honestbayes.data.binarization import check_finite
+from honestbayes.data.kinds import Kind
+from honestbayes.data.normal_scores import NormalScores
+from honestbayes.data.source import RowsOf, dense_values, whole_columns
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Floats, Known, Logs, Weights
 from honestbayes.files.records import (
@@ -43,15 +48,10 @@ from honestbayes.likelihood.normal import (
     ratio_grid,
     shrinkage,
 )
-from honestbayes.screening.moments import Moments
 from honestbayes.selection import Selection
 from honestbayes.selection.correlation import race_by_rank
 from honestbayes.selection.criteria import Criterion
-from honestbayes.sources import Source, as_source
-from honestbayes.sources.binarization import check_finite
-from honestbayes.sources.kinds import Kind
-from honestbayes.sources.normal_scores import NormalScores
-from honestbayes.sources.source import RowsOf, dense_values, whole_columns
+from honestbayes.selection.moments import Moments
 from honestbayes.threads import one_blas_thread
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 

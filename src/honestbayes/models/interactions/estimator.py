@@ -24,6 +24,9 @@ from honestbayes.base.parameters import (
 from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.base.persistence import SavedEstimator
 from honestbayes.base.recalibration import Layer, NumberChoice, held_out_folds
+from honestbayes.data import check_as_many
+from honestbayes.data.categories import category_table
+from honestbayes.data.kinds import Kind, as_table
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import (
     MOST_FEATURES,
@@ -53,10 +56,6 @@ from honestbayes.models.interactions.model import (
 )
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.sources import check_as_many
-from honestbayes.sources.columns import as_table
-from honestbayes.sources.kinds import Kind
-from honestbayes.sources.levels import category_table
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 ORDERS = (1, 2, 3)

@@ -23,6 +23,7 @@ from honestbayes.base.parameters import (
     whole_number,
 )
 from honestbayes.base.part import Describe, FittedPart, TrainingLabels, TrainingPart, tie_breaker
+from honestbayes.data.categories import CategoryTable
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import MOST_CASES, Counts, Field, Flag, Floats, Known, Number, Whole
 from honestbayes.files.records import Section
@@ -42,11 +43,9 @@ from honestbayes.sampling.chains import Info, Schedule, State
 from honestbayes.sampling.draws import Diagnostics, Draws, draws_from_plain
 from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
-from honestbayes.screening.categories import CategoryCounts, count_categories
 from honestbayes.selection import Selection
-from honestbayes.selection.association import equivalent_r_squared, strength_of
-from honestbayes.selection.correlation import race
-from honestbayes.sources.levels import CategoryTable
+from honestbayes.selection.categories import CategoryCounts, count_categories
+from honestbayes.selection.correlation import equivalent_r_squared, race, strength_of
 from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 

@@ -10,6 +10,8 @@ import numpy as np
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.numeric import NumericSettings, numeric_choices
 from honestbayes.base.part import FittedPart, TrainingLabels
+from honestbayes.data import as_source
+from honestbayes.data.kinds import Kind
 from honestbayes.files.fields import Field
 from honestbayes.models.logistic.model import (
     LogisticFeatureTable,
@@ -19,8 +21,6 @@ from honestbayes.models.logistic.model import (
     feature_table,
 )
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.sources import as_source
-from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray, FloatArray
 
 _KNOWN = 1e12

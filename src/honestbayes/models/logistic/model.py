@@ -24,6 +24,8 @@ from honestbayes.base.numeric import (
     patterns_of,
 )
 from honestbayes.base.part import Describe, FittedPart
+from honestbayes.data.kinds import Kind
+from honestbayes.data.normal_scores import NormalScores
 from honestbayes.files.fields import CLOSE, Flag, Floats, Known, LogProbabilities, Maybe, Weights
 from honestbayes.files.records import GIVEN, Check
 from honestbayes.models.logistic.propagation import (
@@ -33,10 +35,8 @@ from honestbayes.models.logistic.propagation import (
     no_sites,
     propagate,
 )
-from honestbayes.screening.moments import Moments
 from honestbayes.selection import Selection
-from honestbayes.sources.kinds import Kind
-from honestbayes.sources.normal_scores import NormalScores
+from honestbayes.selection.moments import Moments
 from honestbayes.threads import one_blas_thread
 from honestbayes.types import BoolArray, FloatArray, IntArray
 

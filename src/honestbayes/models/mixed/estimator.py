@@ -12,6 +12,19 @@ from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.explanation import KeptTable
 from honestbayes.base.parameters import is_number
 from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
+from honestbayes.data.binarization import Binarization
+from honestbayes.data.categories import category_table
+from honestbayes.data.kinds import (
+    ALL_KINDS,
+    KINDS,
+    Kind,
+    TwoValues,
+    as_columns,
+    columns_of,
+    find_kinds,
+    kinds_of_columns,
+)
+from honestbayes.data.source import ColumnsOf, DescribeColumns, as_source, is_beyond_memory
 from honestbayes.files.entries import Entries, Plain
 from honestbayes.files.fields import MOST_FEATURES, Field, Known
 from honestbayes.files.records import Section
@@ -36,22 +49,8 @@ from honestbayes.models.gaussian.model import (
     refuse_sparse,
 )
 from honestbayes.models.gaussian.model import feature_table as real_table
-from honestbayes.screening.kinds import kinds_of_source
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.sources.binarization import Binarization
-from honestbayes.sources.columns import as_columns
-from honestbayes.sources.kinds import (
-    ALL_KINDS,
-    KINDS,
-    Kind,
-    TwoValues,
-    columns_of,
-    find_kinds,
-    kinds_of_columns,
-)
-from honestbayes.sources.levels import category_table
-from honestbayes.sources.some_columns import ColumnsOf
-from honestbayes.sources.source import DescribeColumns, as_source, is_beyond_memory
+from honestbayes.selection.kinds import kinds_of_source
 from honestbayes.types import BoolArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

@@ -14,6 +14,9 @@ from honestbayes.base.estimator import TwoClassNaiveBayes
 from honestbayes.base.intervals import ProbabilityDraws
 from honestbayes.base.parameters import check_checkpoint, check_level_and_draws
 from honestbayes.base.part import FittedPart, TrainingLabels
+from honestbayes.data import Binarization, as_source
+from honestbayes.data.binarization import BinarizeOption
+from honestbayes.data.kinds import Kind
 from honestbayes.files.fields import Choice, Field
 from honestbayes.models.binary.model import FeatureTable, TrainingRows
 from honestbayes.models.mixture.model import (
@@ -29,9 +32,6 @@ from honestbayes.models.mixture.model import (
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.sources import Binarization, as_source
-from honestbayes.sources.binarization import BinarizeOption
-from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray, FloatArray
 
 _DRAWN_CELLS = 1 << 21

@@ -26,6 +26,8 @@ from honestbayes.base.parameters import (
 )
 from honestbayes.base.part import Describe, FittedPart, TrainingPart, tie_breaker
 from honestbayes.correction.mixture_table import MixtureTable, mixture_table
+from honestbayes.data import Binarization, as_source
+from honestbayes.data.source import dense_values
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import CLOSE, Bits, Counts, Field, Floats, Known, Weights
 from honestbayes.files.records import Check, record_from_plain, record_to_plain
@@ -36,10 +38,8 @@ from honestbayes.sampling.chains import Info, Schedule, State
 from honestbayes.sampling.draws import Draws, draws_from_plain
 from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
-from honestbayes.screening import Screening
 from honestbayes.selection import DiscardedGroup, Selection, select
-from honestbayes.sources import Binarization, as_source
-from honestbayes.sources.source import dense_values
+from honestbayes.selection.counts import Screening
 from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.data import as_source, encode_classes
 from honestbayes.likelihood.quadrature import AlphaPrior
 from honestbayes.models.binary.model import TrainingRows
 from honestbayes.models.mixture.model import (
@@ -20,7 +21,6 @@ from honestbayes.models.mixture.model import (
 )
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
-from honestbayes.sources import as_source, encode_classes
 
 
 def sample_naive_bayes(

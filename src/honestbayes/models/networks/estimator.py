@@ -13,6 +13,7 @@ from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.parameters import check_level_and_draws
 from honestbayes.base.part import FittedPart, TrainingLabels
 from honestbayes.base.recalibration import Layer
+from honestbayes.data.kinds import Kind, as_columns
 from honestbayes.files.fields import Field
 from honestbayes.models.networks.model import (
     Edges,
@@ -28,8 +29,6 @@ from honestbayes.models.networks.model import (
 )
 from honestbayes.sampling.draws import Diagnostics, Draws
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.sources.columns import as_columns
-from honestbayes.sources.kinds import Kind
 from honestbayes.types import BoolArray, FloatArray
 
 _CLASS = "(class)"

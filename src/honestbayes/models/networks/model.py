@@ -25,6 +25,16 @@ from honestbayes.base.parameters import (
 )
 from honestbayes.base.part import Describe, FittedPart, TrainingLabels, TrainingPart, tie_breaker
 from honestbayes.base.persistence import Parameter
+from honestbayes.data.categories import (
+    MISSING,
+    CategoryTable,
+    Cuts,
+    category_table,
+    learn_cuts,
+    measured_columns,
+    measurements,
+)
+from honestbayes.data.kinds import Columns, as_columns
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import (
     LARGEST_SEED,
@@ -55,14 +65,16 @@ from honestbayes.sampling.chains import Info, Schedule, State
 from honestbayes.sampling.draws import Diagnostics, Draws, diagnose, draws_from_plain
 from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
-from honestbayes.screening.categories import CategoryCounts, count_categories
 from honestbayes.selection import Selection
-from honestbayes.selection.association import equivalent_r_squared, strength_of
-from honestbayes.selection.correlation import Outcome, race, race_by_rank
-from honestbayes.selection.measures import mutual_information
-from honestbayes.sources.columns import Columns, as_columns
-from honestbayes.sources.cuts import Cuts, learn_cuts, measured_columns, measurements
-from honestbayes.sources.levels import MISSING, CategoryTable, category_table
+from honestbayes.selection.categories import CategoryCounts, count_categories
+from honestbayes.selection.correlation import (
+    Outcome,
+    equivalent_r_squared,
+    race,
+    race_by_rank,
+    strength_of,
+)
+from honestbayes.selection.criteria import mutual_information
 from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 

@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.base.parameters import check_level_and_draws, check_prevalences, whole_number
 from honestbayes.base.persistence import Parameter
+from honestbayes.data import check_as_many, encode_labels
+from honestbayes.data.categories import Coding, learn_coding
+from honestbayes.data.kinds import as_table
 from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import Field, Known, plain_scalar
 from honestbayes.files.records import Section
@@ -26,9 +29,6 @@ from honestbayes.models.discrete.estimator import (
 )
 from honestbayes.models.subsets.model import Score, SubsetDraws, subset_settings, warn_of_problems
 from honestbayes.sampling.draws import Diagnostics
-from honestbayes.sources import check_as_many, encode_labels
-from honestbayes.sources.coding import Coding, learn_coding
-from honestbayes.sources.columns import as_table
 from honestbayes.types import AnyArray, FloatArray
 
 # --------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from honestbayes.base.parameters import check_checkpoint, positive_number, whole_number
+from honestbayes.data.categories import Coded
 from honestbayes.files.entries import Entries, Plain
 from honestbayes.files.fields import Counts, Field, Floats, Known, Packed
 from honestbayes.files.records import Check
@@ -35,7 +36,6 @@ from honestbayes.sampling.chains import Info, Schedule, State
 from honestbayes.sampling.draws import Diagnostics, Draws, diagnose, draws_from_plain
 from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
-from honestbayes.sources.coding import Coded
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from honestbayes.data.source import Block, Source, is_beyond_memory, whole_columns
 from honestbayes.files.fields import Floats
 from honestbayes.files.records import Check
-from honestbayes.sources.source import Block, Source, is_beyond_memory, whole_columns
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 _MOST_KNOTS = 1024

@@ -13,15 +13,8 @@ from operator import itemgetter
 
 import numpy as np
 
-from honestbayes.screening import Screening
-from honestbayes.screening.counting import count_source, screen_source, sum_by_group
-from honestbayes.sources.binarization import (
-    Binarization,
-    BinarizeOption,
-    above,
-    learn_binarization,
-)
-from honestbayes.sources.source import (
+from honestbayes.data.binarization import Binarization, BinarizeOption, above, learn_binarization
+from honestbayes.data.source import (
     DenseSource,
     RowsOf,
     Source,
@@ -29,6 +22,7 @@ from honestbayes.sources.source import (
     is_beyond_memory,
     whole_columns,
 )
+from honestbayes.selection.counts import Screening, count_source, screen_source, sum_by_group
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _MOST_FOLDS = 100

@@ -9,10 +9,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from scipy import sparse
 
+from honestbayes.data.source import PackedColumns, Source, dense, whole_columns
 from honestbayes.files.fields import Array, Floats
 from honestbayes.files.records import Check
-from honestbayes.sources.packed import PackedColumns
-from honestbayes.sources.source import Source, dense, whole_columns
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 BinarizeOption = Literal["auto", "median"] | float | None

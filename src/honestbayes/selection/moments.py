@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from functools import partial, reduce
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from honestbayes.screening.accumulation import accumulate
-from honestbayes.screening.counting import count_packed, sum_by_group
-from honestbayes.screening.joining import (
+from honestbayes.data.binarization import SMALLEST_SPREAD, check_finite, check_spread, is_zero_one
+from honestbayes.data.normal_scores import scores_of
+from honestbayes.data.source import DescribeColumns, PackedColumns, Source, dense, whole_columns
+from honestbayes.selection.counts import (
+    accumulate,
     add_class_counts,
     check_columns,
     check_rows,
+    count_packed,
     join_names,
     join_observed,
+    sum_by_group,
 )
-from honestbayes.sources.binarization import (
-    SMALLEST_SPREAD,
-    check_finite,
-    check_spread,
-    is_zero_one,
-)
-from honestbayes.sources.packed import PackedColumns
-from honestbayes.sources.source import DescribeColumns, Source, dense
+from honestbayes.selection.leave_out import without_shared_rows
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 MOST_CODES = 256
@@ -412,3 +410,272 @@ def _moments_of_rows(
             ):  # a constant, and the rounding of its mean
                 squares[j] = 0.0
         return cases, mean, squares, rows.sum(axis=0) / np.maximum(cases, 1)
+
+
+# --------------------------------------------------------------------------------------------------
+# Moments of all rows but those of each fold, for a table that is not to be read for every fold
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldMoments:
+    """Moments of the rows of each fold, and of those in none."""
+
+    parts: tuple[Moments, ...]
+
+    def merge_rows(self, other: FoldMoments) -> FoldMoments:
+        """Return the moments of both sets of rows, which share none."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        return FoldMoments(tuple(one.merge_rows(two) for one, two in pairs))
+
+    def merge_columns(self, *others: FoldMoments) -> FoldMoments:
+        """Return the moments of all sets of columns, in this order."""
+        by_fold = zip(*(each.parts for each in (self, *others)), strict=True)
+        return FoldMoments(tuple(first.merge_columns(*more) for first, *more in by_fold))
+
+    def without(self, fold: int) -> Moments:
+        """Return the moments of all rows but those of a fold."""
+        others = [part for number, part in enumerate(self.parts) if number != fold]
+        return reduce(Moments.merge_rows, others)
+
+
+def moments_without(
+    source: Source, codes: IntArray, classes: AnyArray, folds: list[IntArray]
+) -> Iterator[Moments]:
+    """Yield the moments of all rows but those of each fold.
+
+    Folds that have no row in common are found in one pass. Parameters are those of
+    `honestbayes.selection.moments.screen_moments`, and the folds.
+    """
+    describe = DescribeColumns(source.feature_names)
+    for together in without_shared_rows(folds, source.shape[1] * classes.size):
+        fold_of = np.full(codes.size, len(together), dtype=np.uint8)
+        for number, rows in enumerate(together):
+            fold_of[rows] = number
+
+        def of_block(
+            rows: slice, columns: slice, fold_of: AnyArray = fold_of, n: int = len(together)
+        ) -> Callable[[Any], FoldMoments]:
+            return partial(
+                _moments_of_folds,
+                fold_of=fold_of[rows],
+                n_folds=n,
+                labels=codes[rows],
+                classes=classes,
+                first_row=rows.start,
+                describe=describe.at(columns),
+            )
+
+        found = accumulate(source, of_block)
+        for number in range(len(together)):
+            moments = found.without(number)
+            check_squares(moments.within, describe)
+            yield replace(moments, feature_names=source.feature_names)
+
+
+def _moments_of_folds(
+    values: Any,
+    *,
+    fold_of: AnyArray,
+    n_folds: int,
+    labels: IntArray,
+    classes: AnyArray,
+    **more: Any,
+) -> FoldMoments:
+    """Return the moments of a block, by fold; the last one is of the rows that are in none."""
+    n_groups = (n_folds + 1) * len(classes)
+    if n_groups <= MOST_CODES and not hasattr(values, "indptr") and are_flags(values):
+        groups = (fold_of * np.int64(len(classes)) + labels).astype(np.uint8)
+        counts = np.bincount(groups, minlength=n_groups).reshape(n_folds + 1, -1).tolist()
+        ones = ones_by_group(values, groups, n_groups).reshape(n_folds + 1, len(classes), -1)
+        pairs = zip(counts, ones, strict=True)
+        return FoldMoments(tuple(Moments.of_ones(classes, tuple(n), some) for n, some in pairs))
+    parts = []
+    for number in range(n_folds + 1):
+        rows = np.flatnonzero(fold_of == number)
+        some = moments_of_values(values[rows], labels=labels[rows], classes=classes, **more)
+        parts.append(some)
+    return FoldMoments(tuple(parts))
+
+
+def scored_moments_without(
+    source: Source, codes: IntArray, classes: AnyArray, folds: list[IntArray]
+) -> Iterator[Moments]:
+    """Do the same for normal scores, which are learned anew without each fold.
+
+    A slice of columns is read with all its rows, and every fold is left out of it, as many folds
+    at a time as `moments_without` takes.
+    """
+    everyone = np.arange(codes.size)
+    for together in without_shared_rows(folds, source.shape[1] * classes.size):
+        parts = []
+        for block in whole_columns(source):
+            values = block.dense()
+            by_fold = []
+            for rows in together:
+                others = np.setdiff1d(everyone, rows)
+                found = moments_of_values(
+                    scores_of(values[others]),
+                    labels=codes[others],
+                    classes=classes,
+                    first_row=0,
+                    describe=DescribeColumns(source.feature_names).at(block.columns),
+                )
+                by_fold.append(found)
+            parts.append((block.columns.start, by_fold))
+        in_order = [by_fold for _, by_fold in sorted(parts, key=itemgetter(0))]
+        for first, *more in zip(*in_order, strict=True):
+            moments = first.merge_columns(*more)
+            yield replace(moments, feature_names=source.feature_names)
+
+
+# --------------------------------------------------------------------------------------------------
+# Moments of every feature with a real response, in one pass over a table
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ResponseMoments:
+    """Moments of each feature and of the response over the cases in which it was observed.
+
+    Features are in units of their own, so that squares neither overflow nor vanish. All arrays
+    have the shape (p,).
+
+    Attributes
+    ----------
+    n_observed : ndarray of int
+        Observed cells.
+    largest : ndarray
+        The largest absolute value, which is the unit; 0 where all are 0, and the unit is 1.
+    mean : ndarray
+        Means, in these units; 0 where no cell was observed.
+    squares : ndarray
+        Sums of squares around the means, in these units.
+    response_mean, response_squares : ndarray
+        The same of the response.
+    products : ndarray
+        Sums of products of both, around their means.
+    """
+
+    n_observed: IntArray
+    largest: FloatArray
+    mean: FloatArray
+    squares: FloatArray
+    response_mean: FloatArray
+    response_squares: FloatArray
+    products: FloatArray
+
+    def r_squared(self) -> FloatArray:
+        """Squared correlation of each feature with the response; 0 where it has none."""
+        number, of_x, of_y = self.n_observed, self.squares, self.response_squares
+        real = self.varies() & (of_y > 1e-12) & (number > 2)
+        found = self.products**2 / np.where(real, of_x * of_y, 1.0)
+        return np.where(real, np.minimum(found, 1.0), 0.0)
+
+    def varies(self) -> BoolArray:
+        """Return which features have two different values, as `Moments.varies`."""
+        return np.asarray(self.squares > ROUNDING * self.n_observed)
+
+    def square(self) -> FloatArray:
+        """Sum of squares of each feature around its mean; infinite where it is too large."""
+        with np.errstate(over="ignore"):
+            return np.asarray((np.sqrt(self.squares) * _unit(self.largest)) ** 2)
+
+    def merge_rows(self, other: ResponseMoments) -> ResponseMoments:
+        """Return the moments of both sets of rows, which must not share any.
+
+        As in `honestbayes.selection.moments.Moments.merge_rows`, and the same for products. Values
+        are rounded when they are brought to their unit, so means far from 0 beside the spread cost
+        digits, in one block as in many.
+        """
+        largest = np.maximum(self.largest, other.largest)
+        scale, other_scale = (part.largest / _unit(largest) for part in (self, other))
+        number = self.n_observed + other.n_observed
+        share = other.n_observed / np.maximum(number, 1)
+        mean = scale * self.mean
+        apart = other_scale * other.mean - mean
+        response_apart = other.response_mean - self.response_mean
+        weight = self.n_observed * share
+        squares = scale**2 * self.squares + other_scale**2 * other.squares
+        products = scale * self.products + other_scale * other.products
+        return ResponseMoments(
+            n_observed=number,
+            largest=largest,
+            mean=mean + share * apart,
+            squares=squares + weight * apart**2,
+            response_mean=self.response_mean + share * response_apart,
+            response_squares=self.response_squares
+            + other.response_squares
+            + weight * response_apart**2,
+            products=products + weight * apart * response_apart,
+        )
+
+    def merge_columns(self, *others: ResponseMoments) -> ResponseMoments:
+        """Return the moments of all sets of columns, in this order."""
+        parts = (self, *others)
+        names = [field.name for field in fields(self)]
+        return ResponseMoments(
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        )
+
+
+def _unit(largest: FloatArray) -> FloatArray:
+    return np.where(largest > 0, largest, 1.0)
+
+
+def screen_response(source: Source, y: FloatArray) -> ResponseMoments:
+    """Find the moments of every column with the response, in one pass.
+
+    Parameters
+    ----------
+    source : Source of shape (n, p)
+        The table; NaN is missing.
+    y : ndarray of shape (n,)
+        The response, around 0 and in units of its own.
+    """
+    describe = DescribeColumns(source.feature_names)
+
+    def of_block(rows: slice, columns: slice) -> Callable[[Any], ResponseMoments]:
+        return partial(
+            response_of_values, y=y[rows], first_row=rows.start, describe=describe.at(columns)
+        )
+
+    found = accumulate(source, of_block)
+    check_squares(found.square(), describe)
+    return found
+
+
+def response_of_values(
+    values: Any, *, y: FloatArray, first_row: int, describe: DescribeColumns
+) -> ResponseMoments:
+    """Return the moments of a block.
+
+    Parameters
+    ----------
+    values : ndarray or sparse matrix of shape (m, c)
+        Its cells.
+    y : ndarray of shape (m,)
+        The response of each row.
+    first_row : int
+        Where it begins in the table.
+    describe : DescribeColumns
+        Names its columns in error messages.
+    """
+    values = np.asarray(dense(values), dtype=float)
+    check_finite(values, describe, first_row, describe.first)
+    seen = ~np.isnan(values)
+    number = seen.sum(axis=0)
+    largest = np.abs(np.where(seen, values, 0.0)).max(axis=0, initial=0.0)
+    x = np.where(seen, values / _unit(largest), 0.0)
+    mean = x.sum(axis=0) / np.maximum(number, 1)
+    x = np.where(seen, x - mean, 0.0)
+    response_mean = (y @ seen) / np.maximum(number, 1)
+    return ResponseMoments(
+        n_observed=number,
+        largest=largest,
+        mean=mean,
+        squares=np.einsum("ij,ij->j", x, x),
+        response_mean=response_mean,
+        response_squares=(y**2) @ seen - number * response_mean**2,
+        products=y @ x,
+    )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from honestbayes.screening.joining import add_class_counts, check_columns, check_rows, join_names
-from honestbayes.sources.levels import CategoryTable
+from honestbayes.data.categories import CategoryTable
+from honestbayes.selection.counts import add_class_counts, check_columns, check_rows, join_names
 from honestbayes.types import AnyArray, IntArray
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from honestbayes.sources.binarization import Binarization
-from honestbayes.sources.labels import check_as_many, encode_classes, encode_labels
-from honestbayes.sources.source import Source, as_source
+from honestbayes.data.binarization import Binarization
+from honestbayes.data.labels import check_as_many, encode_classes, encode_labels
+from honestbayes.data.source import Source, as_source
 
 __all__ = [
     "Binarization",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from honestbayes.sources.source import Block, DenseSource, Source, column_slices
+from honestbayes.data.source import Block, DenseSource, Source, column_slices
 from honestbayes.types import AnyArray, IntArray
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from honestbayes.sources.columns import is_missing
+from honestbayes.data.kinds import is_missing
 from honestbayes.types import AnyArray, BoolArray, IntArray
 
 _MANY, _FEW = 10_000, 10

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from honestbayes.sources.frames import check_names
-from honestbayes.sources.source import BLOCK_CELLS, Block
+from honestbayes.data.frames import check_names
+from honestbayes.data.source import BLOCK_CELLS, Block
 from honestbayes.types import AnyArray, IntArray
 
 

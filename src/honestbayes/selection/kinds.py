@@ -7,20 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from honestbayes.screening.accumulation import accumulate
-from honestbayes.screening.counting import count_packed
-from honestbayes.sources.binarization import check_finite, check_range
-from honestbayes.sources.columns import as_columns
-from honestbayes.sources.kinds import Kind, kinds_of_columns, named_kinds
-from honestbayes.sources.packed import PackedColumns
-from honestbayes.sources.source import DenseSource, DescribeColumns, Source, dense
+from honestbayes.data.binarization import check_finite, check_range
+from honestbayes.data.kinds import Kind, as_columns, kinds_of_columns, named_kinds
+from honestbayes.data.source import DenseSource, DescribeColumns, PackedColumns, Source, dense
+from honestbayes.selection.counts import accumulate, count_packed
 from honestbayes.types import AnyArray, BoolArray
 
 
 def kinds_and_missing(X: Any, given: Any = None) -> tuple[tuple[Kind, ...], bool]:
     """Return the kind of each column, and whether any cell is missing.
 
-    As `honestbayes.sources.kinds.find_kinds`, for every sort of table: arrays of numbers are looked
+    As `honestbayes.data.kinds.find_kinds`, for every sort of table: arrays of numbers are looked
     at as a whole, sources block by block in one pass. The columns of a sparse matrix are binary
     where all of its cells are 0 or 1, else real.
     """
@@ -48,7 +45,7 @@ def kinds_of_source(source: Source, given: Any = None) -> tuple[Kind, ...]:
     source : Source of shape (n, p)
         The table.
     given : mapping or sequence, optional
-        Kinds that the user has named, as in `honestbayes.sources.kinds.find_kinds`.
+        Kinds that the user has named, as in `honestbayes.data.kinds.find_kinds`.
     """
     named = named_kinds(given, source.feature_names, source.shape[1])
     if len(named) == source.shape[1]:

@@ -3,7 +3,7 @@
 A source hands out blocks of rows, of columns or of both for counting, and dense copies of a few
 named columns for prediction. The blocks hold every cell once, in any order; two blocks have the
 same columns or none in common. Nobody may rely on more: statistics of blocks are merged by
-`honestbayes.screening.accumulation`, and what needs all rows of a column asks
+`honestbayes.selection.counts`, and what needs all rows of a column asks
 :func:`whole_columns`. To add a kind of table, write a class with these members and name it in
 :func:`as_source`.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from operator import getitem
 from typing import Any, NoReturn, Protocol
@@ -21,6 +22,61 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from honestbayes.types import AnyArray, BoolArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# Binary columns as bits: eight cases to a byte, column after column
+# --------------------------------------------------------------------------------------------------
+
+
+WORD = 64
+"""Cases in one word of bits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedColumns:
+    """Some columns of zeros and ones, none of them missing, as bits.
+
+    Attributes
+    ----------
+    bits : ndarray of uint64 of shape (c, w)
+        The words of each column: case i is bit i % 64, from the lowest, of word i // 64. Bits
+        beyond the last case are 0.
+    n_rows : int
+        How many cases there are.
+    """
+
+    bits: AnyArray
+    n_rows: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.n_rows, self.bits.shape[0]
+
+    @classmethod
+    def pack(cls, ones: AnyArray) -> PackedColumns:
+        """Pack an array of zeros and ones of shape (n, c)."""
+        n, c = ones.shape
+        by_column = np.packbits(np.ascontiguousarray(ones.T), axis=1, bitorder="little")
+        padded = np.zeros((c, 8 * n_words(n)), dtype=np.uint8)
+        padded[:, : by_column.shape[1]] = by_column
+        return cls(padded.view("<u8"), n)
+
+    def toarray(self) -> AnyArray:
+        """Return zeros and ones of shape (n, c), one byte each."""
+        as_bytes = np.ascontiguousarray(self.bits).view(np.uint8)
+        by_column = np.unpackbits(as_bytes, axis=1, count=self.n_rows, bitorder="little")
+        return np.ascontiguousarray(by_column.T)
+
+    def __getitem__(self, rows: Any) -> AnyArray:
+        """Return some rows as zeros and ones, one byte each."""
+        return np.ascontiguousarray(self.toarray()[rows])
+
+
+def n_words(n_rows: int) -> int:
+    """Return how many words hold the bits of so many cases."""
+    return -(-n_rows // WORD)
+
 
 BLOCK_CELLS = 1 << 23
 """Cells in one dense block: large enough for speed, small enough not to be noticed in memory."""
@@ -307,11 +363,11 @@ def as_source(X: Any) -> Source:
         return X
     module = type(X).__module__.partition(".")[0]
     if module == "dask":
-        from honestbayes.sources.dask_tables import dask_source
+        from honestbayes.data.dask_tables import dask_source
 
         return dask_source(X)
     if type(X).__name__ == "LazyFrame":
-        from honestbayes.sources.lazy_frames import lazy_source
+        from honestbayes.data.lazy_frames import lazy_source
 
         return lazy_source(X)
     if all(hasattr(X, member) for member in ("blocks", "take", "shape", "feature_names")):
@@ -320,7 +376,7 @@ def as_source(X: Any) -> Source:
     if sparse.issparse(X):
         return _sparse_source(X)
     if module in ("pandas", "polars", "pyarrow"):
-        from honestbayes.sources.frames import as_frame, frame_source
+        from honestbayes.data.frames import as_frame, frame_source
 
         return frame_source(as_frame(X), "polars" if module == "polars" else "pandas")
     X = as_array(X)
@@ -450,3 +506,209 @@ def _sparse_source(X: Any) -> SparseSource:
         X = X.copy()
         X.sum_duplicates()
     return SparseSource(X)
+
+
+# --------------------------------------------------------------------------------------------------
+# Some columns of a source, as a source
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnsOf:
+    """Some columns of a source of any kind, for a model of these alone.
+
+    Attributes
+    ----------
+    source : Source of shape (n, p)
+        The table.
+    columns : ndarray of int of shape (k,)
+        Which of its columns, in ascending order.
+    """
+
+    source: Source
+    columns: IntArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.source.shape[0], int(self.columns.size)
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the table has them."""
+        names = self.source.feature_names
+        return None if names is None else tuple(names[column] for column in self.columns)
+
+    @property
+    def work(self) -> Work:
+        """How functions are applied to blocks."""
+        return work_of(self.source)
+
+    @property
+    def beyond_memory(self) -> bool:
+        """Whether reading it again is dear."""
+        return is_beyond_memory(self.source)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the columns of each of the source's blocks that has any."""
+        for block in self.source.blocks():
+            first, end = block.columns.start, block.columns.stop
+            start, stop = np.searchsorted(self.columns, (first, end)).tolist()
+            if stop > start:
+                inside = self.columns[start:stop] - first
+                values = self.work.call(_columns_of_block, block.values, inside)
+                yield Block(block.rows, slice(start, stop), values)
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the named columns as a dense array."""
+        return self.source.take(self.columns[columns])
+
+    def take_rows(self, rows: IntArray, columns: IntArray) -> AnyArray:
+        """Return some rows of the named columns."""
+        return RowsOf(self.source, rows).take(self.columns[columns])
+
+
+def _columns_of_block(values: Any, columns: IntArray) -> Any:
+    if isinstance(values, PackedColumns):
+        return PackedColumns(values.bits[columns], values.n_rows)
+    return values[:, columns]
+
+
+# --------------------------------------------------------------------------------------------------
+# Tables beyond memory: cells that were read and are remembered, or some rows at a time
+# --------------------------------------------------------------------------------------------------
+
+
+BATCH_ROWS = 1 << 18
+"""Rows of a table beyond memory that are predicted at a time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Remembered:
+    """Some columns of a source that was read, at some of its rows.
+
+    Attributes
+    ----------
+    source : Source of shape (n, p)
+        The table.
+    rows : ndarray of int of shape (m,)
+        Rows that are remembered, in ascending order.
+    columns : ndarray of int of shape (u,)
+        Columns that are remembered, in ascending order.
+    values : ndarray of shape (m, u)
+        Their cells.
+    """
+
+    source: Source
+    rows: IntArray
+    columns: IntArray
+    values: AnyArray
+
+    @classmethod
+    def read(cls, source: Source, rows: IntArray, columns: IntArray) -> Remembered:
+        """Read some columns of some rows, in one pass."""
+        return cls(source, rows, columns, RowsOf(source, rows).take(columns))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns of the table."""
+        return self.source.shape
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the table has them."""
+        return self.source.feature_names
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks of the table."""
+        return self.source.blocks()
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the named columns of all rows."""
+        return self.source.take(columns)
+
+    def take_rows(self, rows: IntArray, columns: IntArray) -> AnyArray:
+        """Return some of the remembered rows of some of the remembered columns."""
+        places = np.searchsorted(self.rows, rows), np.searchsorted(self.columns, columns)
+        part: AnyArray = self.values[np.ix_(*places)]
+        return part
+
+
+class ReadAhead:
+    """A source beyond memory of which some columns are read ahead, for several who will ask.
+
+    Parameters
+    ----------
+    source : Source of shape (n, p)
+        The table.
+    """
+
+    beyond_memory = True
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._columns: IntArray = np.zeros(0, dtype=np.int64)
+        self._values: AnyArray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.source.shape
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the table has them."""
+        return self.source.feature_names
+
+    @property
+    def work(self) -> Work:
+        """How functions are applied to blocks."""
+        return work_of(self.source)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks of the table."""
+        return self.source.blocks()
+
+    def read_ahead(self, columns: IntArray) -> None:
+        """Read those of some columns that are not remembered yet, at once, and remember them."""
+        new = np.setdiff1d(columns, self._columns)
+        if new.size:
+            more = np.asfortranarray(self.source.take(new))
+            known = [] if self._values is None else [self._values.T]
+            self._values = np.concatenate([*known, more.T]).T
+            self._columns = np.concatenate([self._columns, new])
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the named columns of all rows."""
+        return self._taken(columns, slice(None), self.source.take)
+
+    def take_rows(self, rows: IntArray, columns: IntArray) -> AnyArray:
+        """Return some rows of the named columns."""
+        return self._taken(columns, rows, RowsOf(self.source, rows).take)
+
+    def _taken(
+        self, columns: IntArray, rows: IntArray | slice, read: Callable[[IntArray], AnyArray]
+    ) -> AnyArray:
+        """Return what is remembered, and read the rest without remembering it."""
+        columns = np.asarray(columns, dtype=np.int64)
+        known = np.isin(columns, self._columns)
+        if self._values is None or not known.any():
+            return read(columns)
+        order = np.argsort(self._columns)
+        places = order[np.searchsorted(self._columns, columns[known], sorter=order)]
+        part = self._values.T[places][:, rows].T
+        if not known.all():
+            part = np.concatenate([part, read(columns[~known])], axis=1)
+            part = part[:, np.argsort(np.argsort(~known, kind="stable"))]
+        return np.ascontiguousarray(part)
+
+
+def row_batches(X: Any) -> Iterator[Any]:
+    """Yield a table as it is, or rows of a source beyond memory, some at a time."""
+    source = as_source(X) if is_lazy(X) else X
+    if not is_beyond_memory(source) or source.shape[0] <= BATCH_ROWS:
+        yield source
+        return
+    n = source.shape[0]
+    for start in range(0, n, BATCH_ROWS):
+        yield RowsOf(source, np.arange(start, min(start + BATCH_ROWS, n)))

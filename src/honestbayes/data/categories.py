@@ -1,0 +1,630 @@
+"""Categorical tables: the levels of each column, and codes of their cells.
+
+A level is a text or a whole number from 0 on, or any number where a frame calls the column a
+category or the column has two values or fewer. The levels of a column are those that occur in
+training, or those that a frame declares. A column with one value has a second level that was never
+seen, so every feature has two levels or more, as a constant 0/1 column has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from honestbayes.data.kinds import (
+    KINDS,
+    Columns,
+    Kind,
+    as_columns,
+    as_texts,
+    column_cells,
+    distinct,
+    is_missing,
+    kinds_of_columns,
+    named_kinds,
+)
+from honestbayes.data.source import SparseSource, as_source
+from honestbayes.files.entries import Entries, Plain, texts_as_arrays
+from honestbayes.files.fields import Known
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+_MOST_LEVELS = 10**9
+
+LARGEST_CODE = 255
+"""Whole numbers up to this one are coded by a table, without sorting."""
+
+MISSING = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """The levels of some columns.
+
+    Attributes
+    ----------
+    values : tuple of ndarray
+        The levels of each column in order: floats, or an object array of texts. One that was
+        never seen is NaN or None.
+    """
+
+    values: tuple[AnyArray, ...]
+
+    @property
+    def n_levels(self) -> IntArray:
+        """Number of levels of each column, two or more."""
+        return np.array([values.size for values in self.values], dtype=np.int64)
+
+    def seen(self) -> list[list[Any]]:
+        """Return the levels of each column that occurred, whole numbers as such."""
+        return [
+            [
+                v if isinstance(v, str) or v != int(v) else int(v)
+                for v in values.tolist()
+                if v is not None and v == v
+            ]
+            for values in self.values
+        ]
+
+    def take(self, columns: IntArray) -> Levels:
+        """Return the levels of some of the columns."""
+        return Levels(tuple(self.values[column] for column in columns))
+
+    def to_plain(self) -> Plain:
+        """Return levels column after column: numbers, or texts; a level never seen has neither."""
+        values = [value for column in self.values for value in column.tolist()]
+        number = [np.nan if value is None or isinstance(value, str) else value for value in values]
+        arrays: dict[str, AnyArray] = {
+            "n_levels": self.n_levels,
+            "text": np.array([column.dtype.kind == "O" for column in self.values], dtype=bool),
+            "seen": np.array([not is_missing(value) for value in values], dtype=bool),
+            "number": np.array(number, dtype=float),
+        }
+        texts = [value if isinstance(value, str) else "" for value in values]
+        return {}, arrays | texts_as_arrays("word", texts)
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> Levels:
+        """Return the levels of ``known["n_columns"]`` columns; refuse what cannot be levels."""
+        n_columns = known["n_columns"]
+        n_levels = entries.counts("n_levels", (n_columns,), _MOST_LEVELS)
+        entries.check(np.all(n_levels >= 2), "n_levels", "is less than two")
+        total = sum(n_levels.tolist())
+        entries.check(total <= _MOST_LEVELS, "n_levels", "is too large")
+        text, seen = entries.mask("text", (n_columns,)), entries.mask("seen", (total,))
+        number, words = entries.floats("number", (total,)), entries.texts("word")
+        entries.check(len(words) == total, "word", "does not name every level")
+        entries.check(
+            np.all(np.isfinite(number[seen & ~np.repeat(text, n_levels)])),
+            "number",
+            "is not finite",
+        )
+        values: list[AnyArray] = []
+        for start, stop, is_text in zip(
+            np.cumsum(n_levels) - n_levels, np.cumsum(n_levels), text, strict=True
+        ):
+            there = seen[start:stop]
+            if is_text:
+                found = np.array(words[start:stop], dtype=object)
+                found[~there] = None
+            else:
+                found = np.where(there, number[start:stop], np.nan)
+            once = len(set(found[there].tolist())) == np.sum(there)
+            entries.check(once, "word", "or number names a level twice")
+            values.append(found)
+        return cls(tuple(values))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CategoryTable:
+    """A table of codes: the position of each cell among its column's levels, -1 for missing.
+
+    Attributes
+    ----------
+    codes : ndarray of int of shape (n, p)
+        The cells.
+    levels : Levels
+        What they stand for.
+    feature_names : tuple of str or None
+        Names, where the table had them.
+    """
+
+    codes: AnyArray
+    levels: Levels
+    feature_names: tuple[str, ...] | None
+
+
+def category_table(X: Any) -> CategoryTable:
+    """Find the levels of every column, and code its cells."""
+    columns = as_columns(X)
+    if columns.numbers is not None:
+        coded = _code_small_numbers(columns)
+        if coded is not None:
+            return coded
+    codes = np.empty((columns.n_rows, columns.n_columns), dtype=np.int32)
+    levels = []
+    for j in range(columns.n_columns):
+        values, missing = column_cells(columns.get(j), columns.name(j), any_number=True)
+        found = distinct(values[~missing])
+        if found.size > 2 and not columns.is_category(j):
+            column_cells(columns.get(j), columns.name(j), any_number=False)
+        declared = columns.declared(j)
+        if declared is not None and np.isin(found, declared).all():
+            found = declared
+        codes[:, j] = positions(values, missing, found)
+        if found.size < 2:
+            found, shift = _with_a_second(found)
+            codes[~missing, j] += shift
+        levels.append(found)
+    return CategoryTable(codes, Levels(tuple(levels)), columns.feature_names)
+
+
+def encode_columns(
+    X: Any, levels: Levels, describe: Callable[[int], str]
+) -> tuple[IntArray, list[tuple[int, Any, int]]]:
+    """Code the columns of a table by known levels; what is unknown is missing.
+
+    Parameters
+    ----------
+    X : table
+        Of any kind.
+    levels : Levels
+        Of its columns.
+    describe : callable
+        Given a column, how messages call it.
+
+    Returns
+    -------
+    codes : ndarray of shape (n, k)
+        -1 for missing and unknown.
+    unknown : list of (place, value, number of cells)
+        An unknown value of each column that has any, and how many cells are unknown there.
+    """
+    columns = as_columns(X)
+    codes = np.full((columns.n_rows, columns.n_columns), MISSING, dtype=np.int64)
+    unknown = []
+    for place, known in enumerate(levels.values):
+        any_number = columns.is_category(place) or not _are_whole(known)
+        values, missing = column_cells(columns.get(place), describe(place), any_number)
+        if (values.dtype.kind == "O") != (known.dtype.kind == "O"):
+            values, known = as_texts(values), as_texts(known)
+        codes[:, place] = positions(values, missing, known)
+        strange = ~missing & (codes[:, place] == MISSING)
+        if strange.any():
+            unknown.append((place, values[strange][0], int(strange.sum())))
+    return codes, unknown
+
+
+def _are_whole(levels: AnyArray) -> bool:
+    """Whether no level is a negative number or a fraction."""
+    seen = levels[levels == levels] if levels.dtype.kind == "f" else levels[:0]
+    return bool(np.all((seen >= 0) & (seen == np.rint(seen))))
+
+
+def positions(values: AnyArray, missing: BoolArray, known: AnyArray) -> IntArray:
+    """Place of each value among sorted levels; -1 for missing and unknown."""
+    codes = np.full(values.size, MISSING, dtype=np.int64)
+    place = {level: index for index, level in enumerate(known.tolist()) if level is not None}
+    present = np.flatnonzero(~missing)
+    codes[present] = [place.get(value, MISSING) for value in values[present].tolist()]
+    return codes
+
+
+def _with_a_second(found: AnyArray) -> tuple[AnyArray, int]:
+    """Return two levels where one or none was seen, and how far that shifts the codes.
+
+    A column of ones is a 0/1 column that happens to be constant, so 0 comes first.
+    """
+    text = found.dtype.kind == "O"
+    unseen: Any = None if text else np.nan
+    dtype = object if text else float
+    if found.size == 0:
+        return np.array([unseen, unseen], dtype=dtype), 0
+    if not text and found[0] == 1:
+        return np.array([0.0, 1.0]), 1
+    return np.array([found[0], unseen], dtype=dtype), 0
+
+
+def _code_small_numbers(columns: Columns) -> CategoryTable | None:
+    """Code a table of small whole numbers all at once; None where it is not one."""
+    numbers = columns.numbers
+    assert numbers is not None
+    if numbers.dtype.kind == "b":
+        numbers = numbers.astype(np.uint8)
+    missing = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros((1, 1), dtype=bool)
+    any_missing = bool(missing.any())
+    filled = np.where(missing, 0, numbers) if any_missing else numbers
+    with np.errstate(invalid="ignore"):
+        good = filled.min(initial=0) >= 0 and filled.max(initial=0) <= LARGEST_CODE
+        if numbers.dtype.kind == "f":
+            good = good and bool((filled == np.rint(filled)).all())
+    if not good:
+        return None
+    cells = filled.astype(np.uint8)
+    n, p = cells.shape
+    width = int(cells.max(initial=0)) + 1
+    seen = np.zeros((p, width), dtype=bool)
+    column = np.arange(p)
+    for row in range(n):
+        if any_missing:
+            present = ~missing[row]
+            seen[column[present], cells[row, present]] = True
+        else:
+            seen[column, cells[row]] = True
+    code_of = np.cumsum(seen, axis=1) - 1
+    place, value = np.nonzero(seen)
+    ends = np.searchsorted(place, np.arange(1, p))
+    levels = np.split(value.astype(float), ends)
+    for j in np.flatnonzero(seen.sum(axis=1) < 2).tolist():
+        levels[j], shift = _with_a_second(levels[j])
+        code_of[j] += shift
+    kind = np.int16
+    codes = code_of.astype(kind)[column, cells]
+    if any_missing:
+        codes[missing] = MISSING
+    return CategoryTable(codes, Levels(tuple(levels)), columns.feature_names)
+
+
+# --------------------------------------------------------------------------------------------------
+# A table of any kind as codes: real-valued columns in bins, all others by their levels
+#
+# The bins of a real-valued column are learned from its training rows, without their classes. There
+# are at most ``n_bins``, at least two, and no more than one for every 20 rows. A column with no
+# more values than that has a bin for each; otherwise bins hold about as many rows each. A row of
+# weight 2 counts as two. A value belongs to the first bin whose upper bound it does not exceed, so
+# one beyond all that training has seen belongs to the first or the last bin. Texts and categories
+# that training has not seen are missing.
+# --------------------------------------------------------------------------------------------------
+
+
+ROWS_PER_BIN = 20
+"""A bin of a real-valued column should have this many training rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """A table of codes.
+
+    Attributes
+    ----------
+    cells : ndarray of int of shape (n, p)
+        The place of each cell among its column's levels, -1 for missing.
+    n_levels : ndarray of int of shape (p,)
+        Levels of each column, two or more.
+    is_open : ndarray of bool of shape (p,)
+        Columns whose levels are texts or categories: those that training has not seen say nothing.
+    """
+
+    cells: AnyArray
+    n_levels: IntArray
+    is_open: BoolArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coding:
+    """How the cells of each column become codes.
+
+    Attributes
+    ----------
+    rules : tuple of ndarray
+        Of a column in bins the upper bounds of all bins but the last, floats in ascending order;
+        of another its levels, sorted.
+    kinds : tuple of {"binary", "categorical", "real"}
+        What each column is; only a categorical one has levels.
+    """
+
+    rules: tuple[AnyArray, ...]
+    kinds: tuple[Kind, ...]
+
+    def to_plain(self) -> Plain:
+        """Return rules column after column: those of numbers in one array, texts in another."""
+        is_text = np.array([rule.dtype.kind == "O" for rule in self.rules], dtype=bool)
+        numbers = [rule for rule in self.rules if rule.dtype.kind != "O"]
+        words = [word for rule in self.rules if rule.dtype.kind == "O" for word in rule.tolist()]
+        arrays: dict[str, AnyArray] = {
+            "kinds": np.array([KINDS.index(kind) for kind in self.kinds], dtype=np.int64),
+            "size": np.array([rule.size for rule in self.rules], dtype=np.int64),
+            "is_text": is_text,
+            "number": np.concatenate([np.zeros(0), *numbers]),
+        }
+        return {}, arrays | texts_as_arrays("word", words)
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> Coding:
+        """Return the coding of ``known["n_features_in"]`` columns; refuse what cannot be one."""
+        n_columns = known["n_features_in"]
+        codes = entries.counts("kinds", (n_columns,), len(KINDS) - 1)
+        size = entries.counts("size", (n_columns,), _MOST_LEVELS)
+        is_text = entries.mask("is_text", (n_columns,))
+        good = not np.any(is_text & (codes != KINDS.index("categorical")))
+        entries.check(good, "is_text", "is said of columns of numbers")
+        numbers = entries.finite("number", (int(size[~is_text].sum()),))
+        words = np.array(entries.texts("word"), dtype=object)
+        entries.check(len(words) == int(size[is_text].sum()), "word", "does not name every level")
+        rules: list[AnyArray] = []
+        used = {False: 0, True: 0}
+        for text, length in zip(is_text.tolist(), size.tolist(), strict=True):
+            part = (words if text else numbers)[used[text] : used[text] + length]
+            used[text] += length
+            ordered = all(a < b for a, b in pairwise(part.tolist()))
+            entries.check(ordered, "word" if text else "number", "is not in ascending order")
+            rules.append(part.copy())
+        return cls(tuple(rules), tuple(KINDS[code] for code in codes.tolist()))
+
+    @property
+    def n_levels(self) -> IntArray:
+        """Number of codes of each column; a column with one value has a second, never seen."""
+        more = [kind != "categorical" for kind in self.kinds]
+        sizes = [rule.size + add for rule, add in zip(self.rules, more, strict=True)]
+        return np.maximum(np.array(sizes, dtype=np.int64), 2)
+
+    @property
+    def is_open(self) -> BoolArray:
+        """Which columns have levels rather than bins."""
+        return np.array([kind == "categorical" for kind in self.kinds], dtype=bool)
+
+    def take(self, columns: IntArray) -> Coding:
+        """Return the coding of some of the columns."""
+        chosen = [int(column) for column in columns]
+        return Coding(
+            tuple(self.rules[column] for column in chosen),
+            tuple(self.kinds[column] for column in chosen),
+        )
+
+    def encode(self, X: Any) -> Coded:
+        """Code a table that has these columns; 0/1 bytes are taken as they are."""
+        n_levels = self.n_levels
+        if all(_is_zero_one(rule) for rule in self.rules) and _are_zero_one_bytes(X):
+            return Coded(X.view(np.int8), n_levels, self.is_open)
+        columns = _columns(X)
+        dtype = np.min_scalar_type(-int(n_levels.max(initial=2)))
+        cells = np.empty((columns.n_rows, columns.n_columns), dtype=dtype, order="F")
+        for j, (rule, kind) in enumerate(zip(self.rules, self.kinds, strict=True)):
+            cells[:, j] = _codes(columns, j, rule, kind)
+        return Coded(cells, n_levels, self.is_open)
+
+
+def learn_coding(X: Any, weight: FloatArray, *, kinds: Any = None, n_bins: int = 10) -> Coding:
+    """Learn bins and levels.
+
+    Parameters
+    ----------
+    X : table of shape (n, p)
+        Array, sparse matrix, pandas or polars frame; NaN and None are missing.
+    weight : ndarray of shape (n,)
+        How often each row counts; rows of weight 0 do not train.
+    kinds : mapping or sequence, optional
+        Kinds that the user has named, as in `find_kinds`.
+    n_bins : int, default=10
+        Bins of a real-valued column, at most.
+    """
+    if kinds is None and _are_zero_one_bytes(X):
+        p = X.shape[1]
+        return Coding((np.zeros(1),) * p, ("binary",) * p)
+    columns = _columns(X)
+    learnt = [
+        _learn(columns, j, kind, n_bins, weight)
+        for j, kind in enumerate(kinds_of_columns(columns, kinds, constant=False))
+    ]
+    return Coding(tuple(rule for rule, _ in learnt), tuple(kind for _, kind in learnt))
+
+
+def _columns(X: Any) -> Columns:
+    """Read a table by columns; one column of a sparse matrix is made dense at a time."""
+    if not sparse.issparse(X):
+        return as_columns(X)
+    source = as_source(X)
+    assert isinstance(source, SparseSource)
+    matrix = source.values.tocsc()
+
+    def column(j: int) -> AnyArray:
+        cells = np.zeros(matrix.shape[0], dtype=matrix.dtype)
+        stored = slice(matrix.indptr[j], matrix.indptr[j + 1])
+        cells[matrix.indices[stored]] = matrix.data[stored]
+        return cells
+
+    n, p = matrix.shape
+    return Columns(n, p, None, column)
+
+
+def _is_zero_one(rule: AnyArray) -> bool:
+    """Whether 0 and 1 are their own codes."""
+    return rule.size == 1 and rule.dtype.kind == "f" and rule[0] == 0
+
+
+def _are_zero_one_bytes(X: Any) -> bool:
+    """Whether a table is an array of bytes that are its codes already."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "biu":
+        return False
+    if X.dtype.itemsize > 1:
+        return False
+    return X.dtype.kind == "b" or bool(X.min(initial=0) >= 0 and X.max(initial=1) <= 1)
+
+
+def _learn(
+    columns: Columns, j: int, kind: Kind, n_bins: int, weight: FloatArray
+) -> tuple[AnyArray, Kind]:
+    """Return the bounds or the levels of one column; one without any cell has no levels."""
+    values, missing = _cells(columns, j, kind)
+    present = ~missing & (weight > 0)
+    if not present.any():
+        return np.zeros(0), "categorical"
+    if kind == "categorical":
+        return distinct(values[present]), kind
+    if kind == "binary" and np.all((values[present] == 0) | (values[present] == 1)):
+        return np.zeros(1), kind
+    return bin_bounds(values[present], weight[present], n_bins), kind
+
+
+def _cells(columns: Columns, j: int, kind: Kind) -> tuple[AnyArray, BoolArray]:
+    """Return a column's cells, numbers unless it is categorical, and which are missing."""
+    values, missing = column_cells(columns.get(j), columns.name(j), any_number=True)
+    if missing.all():
+        return np.full(missing.size, np.nan), missing
+    if kind != "categorical" and values.dtype.kind == "O":
+        msg = f"{columns.name(j)} holds texts, but is called {kind}."
+        raise ValueError(msg)
+    return values, missing
+
+
+def bin_bounds(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:
+    """Return the upper bounds of all bins but the last."""
+    distinct = np.unique(values)
+    number = int(np.clip(weight.sum() // ROWS_PER_BIN, 2, n_bins))
+    if distinct.size <= number:
+        return distinct[:-1]
+    shares = np.arange(1, number) / number
+    bounds = np.unique(np.quantile(values, shares, method="inverted_cdf", weights=weight))
+    below: FloatArray = bounds[bounds < distinct[-1]]
+    return below
+
+
+def _codes(columns: Columns, j: int, rule: AnyArray, kind: Kind) -> IntArray:
+    """Code one column."""
+    values, missing = _cells(columns, j, kind)
+    if kind == "categorical":
+        if (values.dtype.kind == "O") != (rule.dtype.kind == "O"):
+            values, rule = as_texts(values), as_texts(rule)
+        return positions(values, missing, rule)
+    codes = np.searchsorted(rule, values, side="left")
+    codes[missing] = MISSING
+    return codes
+
+
+# --------------------------------------------------------------------------------------------------
+# Measurements among columns of levels: cut into bins, whose numbers are their levels
+#
+# Bounds are those of `sources.coding`, as `DiscreteNB` has them: learned from training rows without
+# their classes. A column is a measurement where the user says so, or where it holds numbers that no
+# level can be, negative ones or fractions.
+# --------------------------------------------------------------------------------------------------
+
+
+_MOST_BOUNDS = 10**6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cuts:
+    """How some columns are cut.
+
+    Attributes
+    ----------
+    bounds : tuple of ndarray or None
+        Of each column the upper bounds of all bins but the last, ascending; None where cells are
+        levels as they are.
+    """
+
+    bounds: tuple[FloatArray | None, ...]
+
+    def take(self, columns: IntArray) -> Cuts:
+        """Return the cuts of some of the columns."""
+        return Cuts(tuple(self.bounds[column] for column in columns))
+
+    def of(self, X: Any) -> Any:
+        """Return a table with these columns, measurements as the numbers of their bins from 0."""
+        if all(bounds is None for bounds in self.bounds):
+            return X
+        columns = as_columns(X)
+
+        def get(place: int) -> AnyArray:
+            bounds = self.bounds[place]
+            if bounds is None:
+                return columns.get(place)
+            values = measurements(columns, place)
+            numbers = np.searchsorted(bounds, values, side="left").astype(float)
+            numbers[np.isnan(values)] = np.nan
+            return numbers
+
+        return replace(columns, get=get, numbers=None)
+
+    def words(self, place: int) -> tuple[str, ...] | None:
+        """Return what the bins of a column are called; None where it has none."""
+        bounds = self.bounds[place]
+        if bounds is None:
+            return None
+        if bounds.size == 0:
+            return ("any value",)
+        inner = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(bounds.tolist())]
+        return (f"up to {bounds[0]:.4g}", *inner, f"above {bounds[-1]:.4g}")
+
+    def to_plain(self) -> Plain:
+        """Return which columns are cut, and the bounds of all of them one after the other."""
+        cut = [bounds for bounds in self.bounds if bounds is not None]
+        return {}, {
+            "is_cut": np.array([bounds is not None for bounds in self.bounds], dtype=bool),
+            "size": np.array([bounds.size for bounds in cut], dtype=np.int64),
+            "bound": np.concatenate([np.zeros(0), *cut]),
+        }
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> Cuts:
+        """Return the cuts of ``known["n_columns"]`` columns; refuse what cannot be cuts."""
+        is_cut = entries.mask("is_cut", (known["n_columns"],))
+        size = entries.counts("size", (int(is_cut.sum()),), _MOST_BOUNDS)
+        bound = entries.finite("bound", (int(size.sum()),))
+        parts = iter(np.split(bound, np.cumsum(size)[:-1]) if size.size else [])
+        bounds = tuple(next(parts).copy() if cut else None for cut in is_cut.tolist())
+        good = all(np.all(np.diff(part) > 0) for part in bounds if part is not None)
+        entries.check(good, "bound", "is not in ascending order")
+        return cls(bounds)
+
+
+def measured_columns(columns: Columns, kinds: Any = None) -> IntArray:
+    """Return which columns are measurements.
+
+    Parameters
+    ----------
+    columns : Columns
+        A training table.
+    kinds : mapping or sequence, optional
+        Kinds that the user has named, as in `find_kinds`: what is "real" is cut, and what is
+        "categorical" is not.
+    """
+    named = named_kinds(kinds, columns.feature_names, columns.n_columns)
+    found = [
+        place
+        for place in range(columns.n_columns)
+        if named.get(place) == "real"
+        or (named.get(place) != "categorical" and _holds_no_levels(columns, place))
+    ]
+    return np.array(found, dtype=np.int64)
+
+
+def learn_cuts(columns: Columns, measured: IntArray, rows: IntArray, n_bins: int) -> Cuts:
+    """Learn the bounds of measurements from some rows; there are at most ``n_bins`` bins."""
+    bounds: list[FloatArray | None] = [None] * columns.n_columns
+    for place in measured.tolist():
+        values = measurements(columns, place)[rows]
+        present = values[~np.isnan(values)]
+        some = bin_bounds(present, np.ones(present.size), n_bins) if present.size else present
+        bounds[place] = some
+    return Cuts(tuple(bounds))
+
+
+def measurements(columns: Columns, place: int) -> FloatArray:
+    """Return the numbers of a column, NaN where they are missing; refuse texts."""
+    values, missing = column_cells(columns.get(place), columns.name(place), any_number=True)
+    if missing.all():
+        return np.full(missing.size, np.nan)
+    if values.dtype.kind == "O":
+        msg = f"{columns.name(place)} holds texts, but is a measurement."
+        raise ValueError(msg)
+    return values
+
+
+def _holds_no_levels(columns: Columns, place: int) -> bool:
+    """Whether a column holds finite numbers that no level can be, and no frame calls it levels."""
+    values = columns.get(place)
+    if columns.is_category(place) or values.dtype.kind in "bUS":
+        return False
+    if values.dtype.kind == "O":
+        values, _ = column_cells(values, columns.name(place), any_number=True)
+        if values.dtype.kind == "O":
+            return False
+    with np.errstate(invalid="ignore"):
+        odd = (values < 0) | (values != np.rint(values))
+    return bool(np.any(odd & np.isfinite(values)))
