@@ -15,8 +15,7 @@ from numba import njit
 
 from honestbayes.correction import mixture_kernels
 from honestbayes.correction.event import Event
-from honestbayes.correction.mixture_factor import MixtureFactor
-from honestbayes.correction.mixture_table import MATTERS, build_table
+from honestbayes.correction.mixture_table import MATTERS, MixtureFactor, build_table
 from honestbayes.selection import DiscardedGroup
 
 N_DISCARDED = 9990

@@ -6,8 +6,7 @@ import time
 import numpy as np
 
 from honestbayes.files.fields import Floats
-from honestbayes.sampling.chains import Schedule
-from honestbayes.sampling.form import Form
+from honestbayes.sampling.chains import Form, Schedule
 from honestbayes.sampling.runs import Sampling, sample
 
 SCHEDULE = Schedule(5, 1_000_000)

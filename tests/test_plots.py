@@ -36,7 +36,7 @@ from honestbayes.plots import (
     TraceDisplay,
 )
 from honestbayes.sampling.draws import Draws
-from honestbayes.search.path import SelectionPath
+from honestbayes.search.selector import SelectionPath
 
 
 @pytest.fixture(autouse=True)

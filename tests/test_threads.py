@@ -6,8 +6,7 @@ import pytest
 from mixture_problem import selection_of
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from honestbayes.correction.mixture_factor import MixtureFactor
-from honestbayes.correction.mixture_table import mixture_table
+from honestbayes.correction.mixture_table import MixtureFactor, mixture_table
 from honestbayes.threads import one_blas_thread
 
 OUTSIDE = 3

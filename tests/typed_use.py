@@ -10,7 +10,7 @@ from honestbayes.datasets import load_leukemia
 from honestbayes.evaluation import Evaluation, cross_validate
 from honestbayes.metrics import Summary, brier_score, summarise
 from honestbayes.report.record import Report
-from honestbayes.search.path import SelectionPath
+from honestbayes.search.selector import SelectionPath
 
 Floats = NDArray[np.float64]
 

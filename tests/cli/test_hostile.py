@@ -8,7 +8,7 @@ import pytest
 from cli_tables import SHORT, report_json, rows_of, strict_json, write
 from hostile_table import HOSTILE, hostile_frame
 
-from honestbayes.harmless import harmless
+from honestbayes.text import harmless
 
 RED = "\x1b[31mred\x07\nReport: elsewhere\u202eoga\u2028\u2066"
 CLASSES = ("-1+1\x1b[2J\u202e", "=1+1</script>")

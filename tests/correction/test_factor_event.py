@@ -5,10 +5,10 @@ import oracles_factor as oracle
 import pytest
 
 from honestbayes.correction import f_statistic
-from honestbayes.correction.factor_contour import prob_kept
 from honestbayes.correction.factor_event import (
     class_contrasts,
     log_prob_discarded,
+    prob_kept,
     project,
     response_contrast,
 )

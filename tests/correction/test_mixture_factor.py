@@ -9,7 +9,7 @@ import pytest
 
 from honestbayes.correction import discard
 from honestbayes.correction.event import Event
-from honestbayes.correction.mixture_factor import MixtureFactor
+from honestbayes.correction.mixture_table import MixtureFactor
 from honestbayes.likelihood.quadrature import theta_rule
 from honestbayes.selection import DiscardedGroup
 
@@ -192,7 +192,7 @@ def test_many_states_at_once_are_those_one_by_one(monkeypatch):
     states = np.array([(a, b) for a in range(13) for b in range(10)])
     alphas = np.array([0.4, 3.0, 60.0])
     together = factor.probabilities(states, alphas)[0]
-    monkeypatch.setattr("honestbayes.correction.mixture_factor._STACKED", 1)
+    monkeypatch.setattr("honestbayes.correction.mixture_table._STACKED", 1)
     np.testing.assert_allclose(factor.probabilities(states, alphas)[0], together, rtol=1e-13)
 
 

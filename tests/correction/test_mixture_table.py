@@ -9,7 +9,7 @@ from numba import njit
 
 from honestbayes.correction import mixture_kernels, mixture_table
 from honestbayes.correction.event import Event
-from honestbayes.correction.mixture_factor import MixtureFactor
+from honestbayes.correction.mixture_table import MixtureFactor
 from honestbayes.selection import DiscardedGroup, Selection, squared_correlation
 
 MATTERS = 50.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from honestbayes.correction.quadratic_form import log_prob_positive
+from honestbayes.correction.factor_event import log_prob_positive
 
 
 def imhof(eigenvalues, degrees):

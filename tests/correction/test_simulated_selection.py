@@ -23,7 +23,7 @@ from engine_cases import (
 from grids import each_once, few
 from sklearn.exceptions import ConvergenceWarning
 
-from honestbayes.correction import discard, simulation
+from honestbayes.correction import discard, simulated_selection
 from honestbayes.correction.engine import log_prob_selection, selection_probability
 from honestbayes.correction.event import Event, HyperNodes
 from honestbayes.correction.feature_models import (
@@ -31,8 +31,11 @@ from honestbayes.correction.feature_models import (
     CategoricalFeatures,
     RealFeatures,
 )
-from honestbayes.correction.judged_columns import JudgedColumns
-from honestbayes.correction.simulation import GroupSimulation, proposal_atoms
+from honestbayes.correction.simulated_selection import (
+    GroupSimulation,
+    JudgedColumns,
+    proposal_atoms,
+)
 from honestbayes.selection import DiscardedGroup
 from honestbayes.selection.criteria import as_criterion
 
@@ -211,7 +214,7 @@ def test_standard_errors_are_those_of_independent_repetitions(case):
 
 def planted(mistake):
     """The mixture of the balance heuristic with a deliberate mistake."""
-    right = simulation.logsumexp
+    right = simulated_selection.logsumexp
 
     def wrong(a, axis, b):
         if mistake == "a proposal forgotten":
@@ -232,7 +235,7 @@ def planted(mistake):
     ["none"],
 )
 def test_a_planted_mistake_in_the_mixture_is_noticed(monkeypatch, mistake):
-    monkeypatch.setattr(simulation, "logsumexp", planted(mistake))
+    monkeypatch.setattr(simulated_selection, "logsumexp", planted(mistake))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         z = repeated_z(*REPEATED["real"], repetitions=40)

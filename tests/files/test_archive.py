@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from model_files import header_of, npy, put_together, taken_apart, with_header
 
 from honestbayes.files import ModelFileError, read_archive, write_archive
-from honestbayes.files.entries import Entries, texts_as_arrays
+from honestbayes.files.fields import Entries, texts_as_arrays
 
 CONTENT = {"a": [1, 2.5, None, True, "é\x00"], "b": {"c": 10**300}}
 ARRAYS = {

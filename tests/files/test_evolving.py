@@ -13,9 +13,15 @@ from model_files import changed, taken_apart
 
 import honestbayes
 from honestbayes import ModelFileError, SelectiveGaussianNB
-from honestbayes.files.entries import Entries
-from honestbayes.files.fields import Floats, Number, Texts, Whole
-from honestbayes.files.records import record_from_plain, record_to_plain
+from honestbayes.files.fields import (
+    Entries,
+    Floats,
+    Number,
+    Texts,
+    Whole,
+    record_from_plain,
+    record_to_plain,
+)
 
 
 @pytest.fixture(scope="session")

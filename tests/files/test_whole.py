@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from honestbayes.files import whole, whole_file, whole_folder
+from honestbayes.files import atomic, whole_file, whole_folder
 
 
 def hidden(folder):
@@ -118,7 +118,7 @@ def test_what_cannot_be_a_target_is_refused(tmp_path):
 def way(request, monkeypatch):
     """Both ways of replacing a folder."""
     if request.param == "two renames":
-        monkeypatch.setattr(whole, "_exchange", lambda *_: False)
+        monkeypatch.setattr(atomic, "_exchange", lambda *_: False)
     return request.param
 
 
@@ -164,7 +164,7 @@ def test_the_old_folder_comes_back_where_the_second_rename_fails(tmp_path, monke
     target = tmp_path / "report"
     target.mkdir()
     fill(target, "old")
-    monkeypatch.setattr(whole, "_exchange", lambda *_: False)
+    monkeypatch.setattr(atomic, "_exchange", lambda *_: False)
     right = Path.rename
     calls = []
 
@@ -187,12 +187,12 @@ def test_two_folders_change_places_in_one_call(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         fill(tmp_path / name, name)
-    if not whole._exchange(tmp_path / "a", tmp_path / "b"):
+    if not atomic._exchange(tmp_path / "a", tmp_path / "b"):
         pytest.skip("this file system cannot exchange names")
     assert set(texts(tmp_path / "a").values()) == {"b"}
     assert set(texts(tmp_path / "b").values()) == {"a"}
     with pytest.raises(FileNotFoundError):
-        whole._exchange(tmp_path / "a", tmp_path / "absent")
+        atomic._exchange(tmp_path / "a", tmp_path / "absent")
 
 
 # -------------------------------------------------------------------------------- left-overs
@@ -251,7 +251,7 @@ while True:
 
 
 def writer(kind, target):
-    return [sys.executable, "-c", _WRITER, whole.__file__, kind, str(target)]
+    return [sys.executable, "-c", _WRITER, atomic.__file__, kind, str(target)]
 
 
 def versions(kind, target):

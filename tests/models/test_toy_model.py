@@ -32,7 +32,7 @@ ESTIMATOR = dedent(
     import numpy as np
 
     from honestbayes.files.fields import Floats
-    from honestbayes.files.records import GIVEN
+    from honestbayes.files.fields import GIVEN
     from honestbayes.models.gaussian.model import GaussianFeatureTable
     from honestbayes.base.estimator import SelectiveClassifier
     from honestbayes.base.explanation import by_design

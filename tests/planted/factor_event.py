@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from honestbayes.correction import f_statistic, quadratic_form
+from honestbayes.correction import f_statistic, factor_event
 from honestbayes.likelihood.normal import ratio_grid
 
 
@@ -24,14 +24,14 @@ def event_check(modules):
     scores = contrasts.basis[:, :1].copy()
     along = modules.event.log_prob_discarded(contrasts, scores, np.zeros(1), 5.0, 0.3)
     values = np.array([[6 * 0.7, 0.7, -0.3]])
-    known = -np.expm1(quadratic_form.log_prob_positive(values, np.array([1.0, 1.0, 16.0])))
+    known = -np.expm1(factor_event.log_prob_positive(values, np.array([1.0, 1.0, 16.0])))
     # And one beside them adds to the variance that is not between classes.
     left = rng.normal(size=19)
     left -= left.mean() + contrasts.basis @ (contrasts.basis.T @ (left - left.mean()))
     left /= np.linalg.norm(left)
     beside = modules.event.log_prob_discarded(contrasts, left[:, None], np.zeros(1), 5.0, 0.3)
     values = np.array([[0.7, -0.3 * 6, -0.3]])
-    other = -np.expm1(quadratic_form.log_prob_positive(values, np.array([2.0, 1.0, 15.0])))
+    other = -np.expm1(factor_event.log_prob_positive(values, np.array([2.0, 1.0, 15.0])))
     return (
         np.allclose(got, expected, atol=1e-9)
         and np.allclose(np.exp(along), known, atol=1e-9)
@@ -55,7 +55,7 @@ def contour_check(modules):
     for a, w in enumerate(ratio):
         root = np.linalg.cholesky(np.eye(12) + w * E @ E.T + 0.8 * scores @ scores.T)
         eigenvalues = np.linalg.eigvalsh(root.T @ form @ root)
-        expected = np.exp(quadratic_form.log_prob_positive(eigenvalues[None], np.ones(12)))[0]
+        expected = np.exp(factor_event.log_prob_positive(eigenvalues[None], np.ones(12)))[0]
         if abs(got[a] - expected) > 1e-8:
             return False
     return True

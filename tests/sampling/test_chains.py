@@ -14,10 +14,9 @@ import terminated_run
 from honestbayes.files import ModelFileError
 from honestbayes.files.fields import Counts, Floats
 from honestbayes.sampling import chains
-from honestbayes.sampling.chains import Schedule, advance, start
+from honestbayes.sampling.chains import Form, Schedule, advance, start
 from honestbayes.sampling.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from honestbayes.sampling.draws import Draws, _without_rounding, diagnose
-from honestbayes.sampling.form import Form
 
 SCHEDULE = Schedule(n_warmup=7, n_samples=20, thin=3)
 

@@ -8,9 +8,8 @@ from model_files import changed
 
 from honestbayes.files import ModelFileError
 from honestbayes.files.fields import Floats
-from honestbayes.sampling import chains, checkpoint, chunks
-from honestbayes.sampling.chains import Schedule
-from honestbayes.sampling.form import Form
+from honestbayes.sampling import chains, checkpoint
+from honestbayes.sampling.chains import Form, Schedule
 from honestbayes.sampling.runs import Sampling, sample
 
 EACH = 5
@@ -50,7 +49,7 @@ def run(path, n_samples, kernel=None, n_doublings=0):
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", EACH * 2 * 3 * 8)
+    monkeypatch.setattr(checkpoint, "CHUNK_BYTES", EACH * 2 * 3 * 8)
     monkeypatch.setattr(chains, "SAVE_EVERY", -1.0)
 
 
@@ -68,7 +67,7 @@ def test_draws_go_on_to_be_the_same_and_chunks_are_written_once(tmp_path, monkey
         write(path, kind, content, arrays)
 
     monkeypatch.setattr(checkpoint, "write_archive", counted)
-    monkeypatch.setattr(chunks, "write_archive", counted)
+    monkeypatch.setattr(checkpoint, "write_archive", counted)
     path = tmp_path / "c"
     part, _ = run(path, 13)
     assert names(tmp_path) == ["c", "c.draws-0-1", "c.draws-0-2"]
@@ -166,7 +165,7 @@ def test_a_checkpoint_that_names_no_chunks_is_refused(other, tmp_path):
 
 
 def test_a_checkpoint_from_before_chunks_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 24)
+    monkeypatch.setattr(checkpoint, "CHUNK_BYTES", 1 << 24)
     run(tmp_path / "c", 12)
     changed(tmp_path / "c", tmp_path / "old", lambda document, _: document["content"].pop("chunks"))
     on, _ = run(tmp_path / "old", 20)

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from honestbayes.files.fields import Counts, Floats
-from honestbayes.sampling.chains import Schedule, start
+from honestbayes.sampling.chains import Form, Schedule, start
 from honestbayes.sampling.draws import Draws, diagnose
-from honestbayes.sampling.form import Form
-from honestbayes.sampling.runs import Sampling, sample
-from honestbayes.sampling.stages import at_stage, kept_on, stage_of
+from honestbayes.sampling.runs import Sampling, at_stage, kept_on, sample, stage_of
 
 
 class Count:

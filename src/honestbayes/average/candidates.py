@@ -12,9 +12,7 @@ from honestbayes.data import as_source
 from honestbayes.data.categories import Levels, category_table, encode_columns
 from honestbayes.data.kinds import ALL_KINDS, Kind, TwoValues, columns_of
 from honestbayes.data.source import ColumnsOf, dense_values
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Known
-from honestbayes.files.records import Section, record_to_plain
+from honestbayes.files.fields import Entries, Known, Plain, Section, joined, record_to_plain
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.models.categorical.estimator import SelectiveCategoricalNB
 from honestbayes.models.discriminant.estimator import SelectiveDiscriminant

@@ -34,8 +34,7 @@ from honestbayes.base.recalibration import (
 )
 from honestbayes.data.kinds import columns_of
 from honestbayes.data.source import RowsOf, is_beyond_memory
-from honestbayes.files.fields import Array, Floats, Texts
-from honestbayes.files.records import Check
+from honestbayes.files.fields import Array, Check, Floats, Texts
 from honestbayes.selection.leave_out import without_shared_rows
 from honestbayes.status_line import StatusLine
 from honestbayes.tabular import Tabular

@@ -22,9 +22,18 @@ from honestbayes.base.persistence import Parameter, SavedEstimator
 from honestbayes.base.recalibration import Layer
 from honestbayes.data.kinds import as_table, columns_of
 from honestbayes.data.source import ReadAhead, as_source, dense_values, row_batches
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import ClassLabels, Field, Known, Texts, check_column_names
-from honestbayes.files.records import Section, record_to_plain
+from honestbayes.files.fields import (
+    ClassLabels,
+    Entries,
+    Field,
+    Known,
+    Plain,
+    Section,
+    Texts,
+    check_column_names,
+    joined,
+    record_to_plain,
+)
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid
 from scipy.interpolate import CubicSpline
 
-from honestbayes.files.fields import Floats, Logs, Maybe, Number, NumberOrNaN, Weights
-from honestbayes.files.records import Check
+from honestbayes.files.fields import Check, Floats, Logs, Maybe, Number, NumberOrNaN, Weights
 from honestbayes.likelihood.learned_alpha import LARGEST_ALPHA, check_alpha
 from honestbayes.types import FloatArray
 

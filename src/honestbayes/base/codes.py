@@ -11,9 +11,7 @@ import numpy as np
 from honestbayes.base.part import Describe
 from honestbayes.data.categories import MISSING, CategoryTable, Levels, encode_columns
 from honestbayes.data.kinds import as_columns, column_cells, number_text
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Flag, Known
-from honestbayes.files.records import Section
+from honestbayes.files.fields import Entries, Flag, Known, Plain, Section, joined
 from honestbayes.types import AnyArray, BoolArray, IntArray
 
 Verbs = tuple[str, str]

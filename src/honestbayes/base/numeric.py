@@ -24,8 +24,7 @@ from honestbayes.data.source import (
     dense_values,
     is_beyond_memory,
 )
-from honestbayes.files.fields import Flag, Floats, Number
-from honestbayes.files.records import Check
+from honestbayes.files.fields import Check, Flag, Floats, Number
 from honestbayes.selection import Selection
 from honestbayes.selection.correlation import race
 from honestbayes.selection.moments import (

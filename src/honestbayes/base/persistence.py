@@ -17,27 +17,29 @@ from honestbayes.base.parameters import check_prevalences, check_recalibrate, ps
 from honestbayes.base.part import FittedPart
 from honestbayes.base.recalibration import SLOPES, Layer, NumberChoice
 from honestbayes.data.kinds import KINDS
-from honestbayes.files.entries import Entries, Plain, joined, quoted, texts_as_arrays
 from honestbayes.files.errors import ModelFileError
 from honestbayes.files.fields import (
     CLOSE,
     MOST_CLASSES,
     MOST_FEATURES,
     ClassLabels,
+    Entries,
     Field,
     Flag,
     Known,
+    MaybeSection,
     Number,
+    Plain,
+    Section,
     Seed,
     Texts,
     check_column_names,
+    joined,
     plain_scalar,
-)
-from honestbayes.files.records import (
-    MaybeSection,
-    Section,
+    quoted,
     record_from_plain,
     record_to_plain,
+    texts_as_arrays,
     values_from_plain,
     values_to_plain,
     write_readable,

@@ -18,8 +18,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
 
-from honestbayes.files.fields import CLOSE, Array, Counts, Floats, Whole
-from honestbayes.files.records import Check
+from honestbayes.files.fields import CLOSE, Array, Check, Counts, Floats, Whole
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 from honestbayes.cli.messages import bad_input, say, tell, word
 from honestbayes.files import whole_file
 from honestbayes.metrics import Summary
-from honestbayes.metrics.per_case import top_class
+from honestbayes.metrics.cases import top_class
 from honestbayes.report.certainty import as_shown, shown_bounds
 from honestbayes.report.folder import safe_cell
 from honestbayes.tables import InputError, TableFile

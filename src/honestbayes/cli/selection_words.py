@@ -16,9 +16,13 @@ from honestbayes.cli.selection_inclusion import (
     table_of_inclusion,
     words_of_inclusion,
 )
-from honestbayes.search.path import SelectionPath, loss_in_words
 from honestbayes.search.sampled import SubsetSampler
-from honestbayes.search.selector import ProbabilitySelector, TableSelector
+from honestbayes.search.selector import (
+    ProbabilitySelector,
+    SelectionPath,
+    TableSelector,
+    loss_in_words,
+)
 from honestbayes.tables import TrainingTable
 
 MOST_LINES = 40

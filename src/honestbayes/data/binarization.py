@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from honestbayes.data.source import PackedColumns, Source, dense, whole_columns
-from honestbayes.files.fields import Array, Floats
-from honestbayes.files.records import Check
+from honestbayes.files.fields import Array, Check, Floats
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 BinarizeOption = Literal["auto", "median"] | float | None

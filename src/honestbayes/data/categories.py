@@ -29,8 +29,7 @@ from honestbayes.data.kinds import (
     named_kinds,
 )
 from honestbayes.data.source import SparseSource, as_source
-from honestbayes.files.entries import Entries, Plain, texts_as_arrays
-from honestbayes.files.fields import Known
+from honestbayes.files.fields import Entries, Known, Plain, texts_as_arrays
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _MOST_LEVELS = 10**9

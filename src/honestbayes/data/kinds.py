@@ -20,8 +20,7 @@ from honestbayes.data.source import (
     dense_values,
     is_lazy,
 )
-from honestbayes.files.fields import Array
-from honestbayes.files.records import Check
+from honestbayes.files.fields import Array, Check
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

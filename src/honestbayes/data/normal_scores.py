@@ -17,8 +17,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from honestbayes.data.source import Block, Source, is_beyond_memory, whole_columns
-from honestbayes.files.fields import Floats
-from honestbayes.files.records import Check
+from honestbayes.files.fields import Check, Floats
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 _MOST_KNOTS = 1024

@@ -56,7 +56,7 @@ from honestbayes.data.source import (
     dense,
     work_of,
 )
-from honestbayes.files.whole import move_folder, whole_file
+from honestbayes.files.atomic import move_folder, whole_file
 from honestbayes.types import AnyArray, FloatArray
 
 # --------------------------------------------------------------------------------------------------

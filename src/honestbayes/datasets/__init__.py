@@ -14,8 +14,12 @@ from honestbayes.datasets.kdd98 import (
     load_kdd98_categorical,
     load_kdd98_sample,
 )
-from honestbayes.datasets.mixture import MixtureData, simulate_mixture
-from honestbayes.datasets.simulation import SimulatedData, simulate_naive_bayes
+from honestbayes.datasets.simulation import (
+    MixtureData,
+    SimulatedData,
+    simulate_mixture,
+    simulate_naive_bayes,
+)
 
 __all__ = [
     "Dataset",

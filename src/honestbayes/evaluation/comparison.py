@@ -10,14 +10,13 @@ import numpy as np
 
 from honestbayes.evaluation.cross_validation import Evaluation
 from honestbayes.metrics import Estimate
-from honestbayes.metrics.cases import as_predictions
+from honestbayes.metrics.cases import as_predictions, log_loss_per_case, squared_error_per_case
 from honestbayes.metrics.estimate import (
     OUT_OF_FOLD,
     check_level,
     group_codes,
     mean_estimate,
 )
-from honestbayes.metrics.per_case import log_loss_per_case, squared_error_per_case
 from honestbayes.types import FloatArray
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from honestbayes.datasets.mixture import MixtureData
+from honestbayes.datasets.simulation import MixtureData
 from honestbayes.experiments.claims import judged
 from honestbayes.likelihood.quadrature import AlphaPrior
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB

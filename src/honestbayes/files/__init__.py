@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from honestbayes.files.archive import Archive, read_archive, write_archive
+from honestbayes.files.atomic import whole_file, whole_folder
 from honestbayes.files.errors import ModelFileError
-from honestbayes.files.whole import whole_file, whole_folder
 
 __all__ = [
     "Archive",

@@ -23,9 +23,17 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
-from honestbayes.files.entries import Entries
-from honestbayes.files.fields import CLOSE, Floats, Known, Logs, Number, Weights
-from honestbayes.files.records import INLINE, Check
+from honestbayes.files.fields import (
+    CLOSE,
+    INLINE,
+    Check,
+    Entries,
+    Floats,
+    Known,
+    Logs,
+    Number,
+    Weights,
+)
 from honestbayes.likelihood.quadrature import AlphaPrior
 from honestbayes.types import AnyArray, FloatArray, IntArray
 

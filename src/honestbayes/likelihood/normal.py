@@ -16,8 +16,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import digamma, polygamma
 
-from honestbayes.files.fields import Number
-from honestbayes.files.records import Check
+from honestbayes.files.fields import Check, Number
 from honestbayes.likelihood.learned_alpha import learn_distribution
 from honestbayes.types import FloatArray, IntArray
 

@@ -7,7 +7,6 @@ defines the scores.
 """
 
 from honestbayes.metrics.calibration import CalibrationFit, calibration_slope
-from honestbayes.metrics.claims import Claims, claims
 from honestbayes.metrics.estimate import Estimate
 from honestbayes.metrics.reliability import (
     CalibrationTable,
@@ -23,7 +22,7 @@ from honestbayes.metrics.scores import (
     log_score,
     optimism,
 )
-from honestbayes.metrics.summary import Summary, summarise
+from honestbayes.metrics.summary import Claims, Summary, claims, summarise
 from honestbayes.metrics.thresholds import ThresholdTable, threshold_table
 
 __all__ = [

@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from honestbayes.metrics.cases import as_predictions
+from honestbayes.metrics.cases import ClassArray, as_predictions, top_class
 from honestbayes.metrics.estimate import check_level, exact_interval, wilson_interval
-from honestbayes.metrics.per_case import ClassArray, top_class
 from honestbayes.types import FloatArray
 
 CountArray = NDArray[np.int64]

@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from honestbayes.metrics.cases import as_predictions, as_probabilities
+from honestbayes.metrics.cases import (
+    ClassArray,
+    as_predictions,
+    as_probabilities,
+    claimed_error_per_case,
+    error_per_case,
+    log_loss_per_case,
+    squared_error_per_case,
+)
 from honestbayes.metrics.estimate import (
     Estimate,
     check_level,
@@ -19,13 +27,6 @@ from honestbayes.metrics.estimate import (
     fraction_estimate,
     group_codes,
     mean_estimate,
-)
-from honestbayes.metrics.per_case import (
-    ClassArray,
-    claimed_error_per_case,
-    error_per_case,
-    log_loss_per_case,
-    squared_error_per_case,
 )
 from honestbayes.types import FloatArray
 

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
-from honestbayes.metrics.cases import as_predictions
+from honestbayes.metrics.cases import as_predictions, log_odds_against_first
 from honestbayes.metrics.estimate import check_level, wilson_interval
-from honestbayes.metrics.per_case import log_odds_against_first
 from honestbayes.types import FloatArray
 
 DEFAULT_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)

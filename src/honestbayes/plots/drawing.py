@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from honestbayes.harmless import harmless
+from honestbayes.text import harmless
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from honestbayes.plots.drawing import GREY, look, new_axes, plain, tidy
-from honestbayes.search.path import feature_names
+from honestbayes.search.selector import feature_names
 from honestbayes.types import FloatArray
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from honestbayes.plots.drawing import GREY, look, new_axes, plain, short, tidy
-from honestbayes.search.path import SQUARED_ERROR, SelectionPath, loss_in_words
+from honestbayes.search.selector import SQUARED_ERROR, SelectionPath, loss_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

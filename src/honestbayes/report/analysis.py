@@ -22,7 +22,7 @@ from honestbayes.metrics import (
     reliability,
     threshold_table,
 )
-from honestbayes.metrics.per_case import top_class
+from honestbayes.metrics.cases import top_class
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.models.cards import card_of
 from honestbayes.report.contenders import CORRECTED, UNCORRECTED, own_names, uncorrected_name

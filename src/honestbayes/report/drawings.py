@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from honestbayes.evaluation.peers import FREQUENCIES
-from honestbayes.metrics.per_case import top_class
+from honestbayes.metrics.cases import top_class
 from honestbayes.plots import (
     AlphaPosteriorDisplay,
     FeaturePathDisplay,

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from honestbayes.files import whole_folder
-from honestbayes.harmless import harmless
 from honestbayes.report.certainty import as_shown, bounds_of_report
 from honestbayes.report.html import render
 from honestbayes.report.places import JSON, MODEL, PAGE, PREDICTIONS, check_folder
 from honestbayes.report.record import Report
 from honestbayes.tables.model import TableModel
+from honestbayes.text import harmless
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 """First characters at which a spreadsheet may take a cell for a formula."""

@@ -14,7 +14,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from honestbayes.evaluation.peers import FREQUENCIES
-from honestbayes.harmless import harmless
 from honestbayes.metrics import Estimate
 from honestbayes.models.cards import table_cards
 from honestbayes.models.factors.model import Factors
@@ -28,6 +27,7 @@ from honestbayes.report.limits import limits, prevalence_in_words
 from honestbayes.report.next_steps import new_table, next_steps
 from honestbayes.report.pictures import pictures
 from honestbayes.report.record import Report
+from honestbayes.text import harmless
 from honestbayes.types import FloatArray
 
 MOST_CASES = 20_000

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from honestbayes.files.entries import Entries
-from honestbayes.files.fields import Field, Known
-from honestbayes.files.records import values_from_plain
+from honestbayes.files.fields import Entries, Field, Known, values_from_plain
 from honestbayes.types import AnyArray, FloatArray
 
 RHAT_LIMIT = 1.05

@@ -9,9 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.base.parameters import selection_rule, whole_number
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Field, Known
-from honestbayes.files.records import Section
+from honestbayes.files.fields import Entries, Field, Known, Plain, Section, joined
 from honestbayes.models.subsets.estimator import NoFunction
 from honestbayes.models.subsets.model import Score, SubsetDraws, subset_settings, warn_of_problems
 from honestbayes.sampling.draws import Diagnostics

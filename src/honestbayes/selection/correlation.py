@@ -10,8 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from honestbayes.files.entries import Entries, Plain
-from honestbayes.files.fields import MOST_CASES, MOST_FEATURES, Known, Whole
+from honestbayes.files.fields import MOST_CASES, MOST_FEATURES, Entries, Known, Plain, Whole
 from honestbayes.selection.categories import CategoryCounts
 from honestbayes.selection.counts import Screening
 from honestbayes.selection.moments import ResponseMoments

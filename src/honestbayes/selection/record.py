@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.errors import ModelFileError
-from honestbayes.files.fields import MOST_CASES, MOST_FEATURES, Known, Texts
+from honestbayes.files.fields import MOST_CASES, MOST_FEATURES, Entries, Known, Plain, Texts, joined
 from honestbayes.types import AnyArray, BoolArray
 
 Rule = Literal["top", "threshold", "all"]

@@ -17,7 +17,7 @@ import pyarrow as pa
 from honestbayes.average.estimator import HonestClassifier
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.files import ModelFileError, write_archive
-from honestbayes.files.entries import Entries, Plain, nested
+from honestbayes.files.fields import Entries, Plain, nested
 from honestbayes.models.cards import card_of, table_cards
 from honestbayes.tables.checks.groups import row_digests
 from honestbayes.tables.conversion import without

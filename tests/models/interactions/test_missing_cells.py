@@ -14,7 +14,7 @@ from honestbayes import (
     SequenceClassifier,
     windows,
 )
-from honestbayes.files.entries import Entries
+from honestbayes.files.fields import Entries
 from honestbayes.models.interactions import missing_cells
 from honestbayes.models.interactions.model import InteractionFit
 

@@ -11,7 +11,7 @@ import pytest
 from honestbayes import AveragedNetworkClassifier, ModelFileError, load
 from honestbayes.models.networks import prediction
 from honestbayes.models.networks.model import arcs_of, are_valid, members, tree_graph
-from honestbayes.sampling import chunks
+from honestbayes.sampling import checkpoint
 
 SHORT = {"n_chains": 2, "n_samples": 100, "n_warmup": 50, "n_doublings": 0, "thin": 100}
 
@@ -289,7 +289,7 @@ def test_the_tree_start_joins_features_that_depend_on_each_other():
 
 
 def test_a_checkpoint_goes_on_with_the_same_draws(tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(checkpoint, "CHUNK_BYTES", 1)
     X, y = small_table(100)
     place = tmp_path / "chains.hb"
     short = AveragedNetworkClassifier(random_state=0, checkpoint=place, **SHORT)

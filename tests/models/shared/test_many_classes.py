@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from honestbayes import SelectiveCategoricalNB, SelectiveGaussianNB
-from honestbayes.likelihood.learned_categories import distinct_tables
+from honestbayes.likelihood.learned_prior import distinct_tables
 
 N_CLASSES = 700
 

@@ -12,7 +12,7 @@ import honestbayes as hb
 from honestbayes.data.categories import learn_coding
 from honestbayes.models.discrete.estimator import count_levels
 from honestbayes.models.subsets.model import bhattacharyya, log_bayes_factors, subset_settings
-from honestbayes.sampling import chunks
+from honestbayes.sampling import checkpoint
 
 SHORT = {"n_chains": 2, "n_samples": 400, "n_warmup": 50, "random_state": 0}
 
@@ -281,7 +281,7 @@ def test_files_give_the_same_back(kind, tmp_path):
 
 @pytest.mark.parametrize("chunk", [1, 50_000, 1 << 24])
 def test_a_run_that_was_stopped_goes_on_to_the_same_draws(chunk, tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", chunk)
+    monkeypatch.setattr(checkpoint, "CHUNK_BYTES", chunk)
     X, y = planted(100, 20, 0)
     words = {**SHORT, "n_samples": 3000, "thin": 5}
     whole = hb.SubsetSampler(**words).fit(X, y)

@@ -18,10 +18,15 @@ from honestbayes.base.persistence import SavedParts
 from honestbayes.data import as_source, encode_classes
 from honestbayes.data.binarization import Binarization, BinarizeOption
 from honestbayes.data.kinds import Kind
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Choice, ClassLabels, Field, Known
-from honestbayes.files.records import (
+from honestbayes.files.fields import (
+    Choice,
+    ClassLabels,
+    Entries,
+    Field,
+    Known,
+    Plain,
     Section,
+    joined,
     record_from_plain,
     record_to_plain,
     values_from_plain,

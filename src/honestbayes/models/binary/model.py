@@ -35,24 +35,24 @@ from honestbayes.data import Binarization, Source, as_source
 from honestbayes.data.binarization import BinarizeOption
 from honestbayes.data.kinds import Kind
 from honestbayes.data.source import Remembered, RowsOf, dense_values
-from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import (
     CLOSE,
+    GIVEN,
+    INLINE,
+    Check,
+    Entries,
     Floats,
     Interval,
     Known,
     LogProbabilities,
     Logs,
     LogWeights,
-    Number,
-)
-from honestbayes.files.records import (
-    GIVEN,
-    INLINE,
-    Check,
     MaybeSection,
+    Number,
     OneOf,
+    Plain,
     Section,
+    joined,
     record_from_plain,
     record_to_plain,
 )

@@ -30,18 +30,24 @@ from honestbayes.correction.event import HyperNodes, event_of
 from honestbayes.correction.feature_models import CategoricalFeatures
 from honestbayes.data.categories import CategoryTable, Levels, encode_columns
 from honestbayes.data.kinds import Kind, number_text
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import CLOSE, Counts, Known, LogProbabilities, LogWeights
-from honestbayes.files.records import (
+from honestbayes.files.fields import (
+    CLOSE,
     GIVEN,
     Check,
+    Counts,
+    Entries,
+    Known,
+    LogProbabilities,
+    LogWeights,
     MaybeSection,
+    Plain,
     Section,
+    joined,
     record_from_plain,
     record_to_plain,
 )
 from honestbayes.likelihood.dirichlet import TableLikelihood, draw_theta, log_marginal
-from honestbayes.likelihood.learned_categories import (
+from honestbayes.likelihood.learned_prior import (
     LearnedCategories,
     distinct_tables,
     is_binary,

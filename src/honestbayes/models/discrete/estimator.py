@@ -24,20 +24,22 @@ from honestbayes.base.persistence import Numbers, Parameter, SavedEstimator
 from honestbayes.data import check_as_many, encode_labels
 from honestbayes.data.categories import Coded, Coding, learn_coding
 from honestbayes.data.kinds import KINDS, as_table
-from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import (
     MOST_CLASSES,
     MOST_FEATURES,
     ClassLabels,
+    Entries,
     Field,
     Known,
+    Plain,
+    Section,
     Seed,
     Texts,
     Whole,
     check_column_names,
+    joined,
     plain_scalar,
 )
-from honestbayes.files.records import Section
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

@@ -31,8 +31,7 @@ from honestbayes.base.numeric import (
 from honestbayes.base.parameters import is_number
 from honestbayes.base.part import Describe, FittedPart
 from honestbayes.data.normal_scores import NormalScores
-from honestbayes.files.fields import Floats
-from honestbayes.files.records import GIVEN, INLINE, Check
+from honestbayes.files.fields import GIVEN, INLINE, Check, Floats
 from honestbayes.models.gaussian.model import (
     GaussianBlock,
     GaussianFeatureTable,

@@ -18,9 +18,18 @@ from honestbayes.base.persistence import SavedEstimator, check_number
 from honestbayes.base.recalibration import Layer, held_out_folds, warn_of_too_few_groups
 from honestbayes.data import check_as_many
 from honestbayes.data.kinds import Kind, as_table, columns_of
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Choice, Field, Known, Texts, check_column_names
-from honestbayes.files.records import record_from_plain, record_to_plain
+from honestbayes.files.fields import (
+    Choice,
+    Entries,
+    Field,
+    Known,
+    Plain,
+    Texts,
+    check_column_names,
+    joined,
+    record_from_plain,
+    record_to_plain,
+)
 from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.factors.model import (
     MOST_FACTORS,

@@ -35,13 +35,20 @@ from honestbayes.data import Source
 from honestbayes.data.binarization import check_spread
 from honestbayes.data.normal_scores import NormalScores, Scored
 from honestbayes.data.source import DescribeColumns, RowsOf
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Choice, Counts, Field, Floats, Known, Whole
-from honestbayes.files.records import (
+from honestbayes.files.fields import (
     INLINE,
     Check,
+    Choice,
+    Counts,
+    Entries,
+    Field,
+    Floats,
+    Known,
     MaybeSection,
+    Plain,
     Section,
+    Whole,
+    joined,
     record_from_plain,
     record_to_plain,
 )

@@ -35,13 +35,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from honestbayes.compiled import kernel
-from honestbayes.correction.factor_contour import prob_kept
-from honestbayes.correction.factor_event import log_discarded, project
-from honestbayes.files.fields import Counts, Floats, Known
-from honestbayes.files.records import Check
+from honestbayes.correction.factor_event import log_discarded, prob_kept, project
+from honestbayes.files.fields import Check, Counts, Floats, Known
 from honestbayes.models.factors.model import check_draws, draw_fields
-from honestbayes.sampling.chains import Info, State
-from honestbayes.sampling.form import Form
+from honestbayes.sampling.chains import Form, Info, State
 from honestbayes.sampling.slicing import (
     DONE,
     LEVEL,

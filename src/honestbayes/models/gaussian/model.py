@@ -30,12 +30,17 @@ from honestbayes.data.binarization import check_finite
 from honestbayes.data.kinds import Kind
 from honestbayes.data.normal_scores import NormalScores
 from honestbayes.data.source import RowsOf, dense_values, whole_columns
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Floats, Known, Logs, Weights
-from honestbayes.files.records import (
+from honestbayes.files.fields import (
     INLINE,
     Check,
+    Entries,
+    Floats,
+    Known,
+    Logs,
     MaybeSection,
+    Plain,
+    Weights,
+    joined,
     record_from_plain,
     record_to_plain,
 )

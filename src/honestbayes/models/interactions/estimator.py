@@ -27,17 +27,19 @@ from honestbayes.base.recalibration import Layer, NumberChoice, held_out_folds
 from honestbayes.data import check_as_many
 from honestbayes.data.categories import category_table
 from honestbayes.data.kinds import Kind, as_table
-from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import (
     MOST_FEATURES,
+    Entries,
     Field,
     Known,
     Number,
+    Plain,
+    Section,
     Texts,
     Whole,
     check_column_names,
+    joined,
 )
-from honestbayes.files.records import Section
 from honestbayes.models.interactions.model import (
     MOST_ORDER,
     WHY_COMPLETE,

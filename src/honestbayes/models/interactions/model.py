@@ -24,9 +24,20 @@ from honestbayes.base.parameters import (
 )
 from honestbayes.base.part import Describe, FittedPart, TrainingLabels, TrainingPart, tie_breaker
 from honestbayes.data.categories import CategoryTable
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import MOST_CASES, Counts, Field, Flag, Floats, Known, Number, Whole
-from honestbayes.files.records import Section
+from honestbayes.files.fields import (
+    MOST_CASES,
+    Counts,
+    Entries,
+    Field,
+    Flag,
+    Floats,
+    Known,
+    Number,
+    Plain,
+    Section,
+    Whole,
+    joined,
+)
 from honestbayes.models.categorical.model import CategoricalFeatureTable, level_word
 from honestbayes.models.interactions.missing_cells import completions, learn_mismatch
 from honestbayes.models.interactions.patterns import (
@@ -39,9 +50,8 @@ from honestbayes.models.interactions.patterns import (
     different_rows,
     sorted_suffixes,
 )
-from honestbayes.sampling.chains import Info, Schedule, State
+from honestbayes.sampling.chains import Form, Info, Schedule, State
 from honestbayes.sampling.draws import Diagnostics, Draws, draws_from_plain
-from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.selection import Selection
 from honestbayes.selection.categories import CategoryCounts, count_categories

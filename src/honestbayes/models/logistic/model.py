@@ -26,8 +26,17 @@ from honestbayes.base.numeric import (
 from honestbayes.base.part import Describe, FittedPart
 from honestbayes.data.kinds import Kind
 from honestbayes.data.normal_scores import NormalScores
-from honestbayes.files.fields import CLOSE, Flag, Floats, Known, LogProbabilities, Maybe, Weights
-from honestbayes.files.records import GIVEN, Check
+from honestbayes.files.fields import (
+    CLOSE,
+    GIVEN,
+    Check,
+    Flag,
+    Floats,
+    Known,
+    LogProbabilities,
+    Maybe,
+    Weights,
+)
 from honestbayes.models.logistic.propagation import (
     SETTLED,
     Approximation,

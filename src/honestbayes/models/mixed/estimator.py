@@ -25,9 +25,7 @@ from honestbayes.data.kinds import (
     kinds_of_columns,
 )
 from honestbayes.data.source import ColumnsOf, DescribeColumns, as_source, is_beyond_memory
-from honestbayes.files.entries import Entries, Plain
-from honestbayes.files.fields import MOST_FEATURES, Field, Known
-from honestbayes.files.records import Section
+from honestbayes.files.fields import MOST_FEATURES, Entries, Field, Known, Plain, Section
 from honestbayes.models.binary.model import (
     BernoulliPart,
     BernoulliTraining,

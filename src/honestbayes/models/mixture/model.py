@@ -28,15 +28,26 @@ from honestbayes.base.part import Describe, FittedPart, TrainingPart, tie_breake
 from honestbayes.correction.mixture_table import MixtureTable, mixture_table
 from honestbayes.data import Binarization, as_source
 from honestbayes.data.source import dense_values
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import CLOSE, Bits, Counts, Field, Floats, Known, Weights
-from honestbayes.files.records import Check, record_from_plain, record_to_plain
+from honestbayes.files.fields import (
+    CLOSE,
+    Bits,
+    Check,
+    Counts,
+    Entries,
+    Field,
+    Floats,
+    Known,
+    Plain,
+    Weights,
+    joined,
+    record_from_plain,
+    record_to_plain,
+)
 from honestbayes.likelihood.quadrature import AlphaPrior, paper_alpha_nodes
 from honestbayes.models.binary.estimator import renumbered
 from honestbayes.models.binary.model import FeatureTable, TrainingRows, ZeroOne
-from honestbayes.sampling.chains import Info, Schedule, State
+from honestbayes.sampling.chains import Form, Info, Schedule, State
 from honestbayes.sampling.draws import Draws, draws_from_plain
-from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.selection import DiscardedGroup, Selection, select
 from honestbayes.selection.counts import Screening

@@ -35,22 +35,25 @@ from honestbayes.data.categories import (
     measurements,
 )
 from honestbayes.data.kinds import Columns, as_columns
-from honestbayes.files.entries import Entries, Plain, joined
 from honestbayes.files.fields import (
     LARGEST_SEED,
     Array,
+    Check,
     Counts,
+    Entries,
     Flag,
     Floats,
     Known,
     Number,
     Packed,
+    Plain,
+    Section,
     Texts,
     Weights,
     Whole,
+    joined,
     plain_scalar,
 )
-from honestbayes.files.records import Check, Section
 from honestbayes.models.categorical.model import CategoricalFeatureTable, level_word
 from honestbayes.models.networks.problem import (
     BDEU,
@@ -61,9 +64,8 @@ from honestbayes.models.networks.problem import (
     make_memory,
     make_problem,
 )
-from honestbayes.sampling.chains import Info, Schedule, State
+from honestbayes.sampling.chains import Form, Info, Schedule, State
 from honestbayes.sampling.draws import Diagnostics, Draws, diagnose, draws_from_plain
-from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.selection import Selection
 from honestbayes.selection.categories import CategoryCounts, count_categories

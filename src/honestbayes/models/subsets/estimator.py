@@ -15,9 +15,7 @@ from honestbayes.base.persistence import Parameter
 from honestbayes.data import check_as_many, encode_labels
 from honestbayes.data.categories import Coding, learn_coding
 from honestbayes.data.kinds import as_table
-from honestbayes.files.entries import Entries, Plain, joined
-from honestbayes.files.fields import Field, Known, plain_scalar
-from honestbayes.files.records import Section
+from honestbayes.files.fields import Entries, Field, Known, Plain, Section, joined, plain_scalar
 from honestbayes.models.discrete.estimator import (
     KindsInTable,
     KnowsTable,

@@ -16,9 +16,7 @@ from sklearn.utils import check_random_state
 
 from honestbayes.base.parameters import check_checkpoint, positive_number, whole_number
 from honestbayes.data.categories import Coded
-from honestbayes.files.entries import Entries, Plain
-from honestbayes.files.fields import Counts, Field, Floats, Known, Packed
-from honestbayes.files.records import Check
+from honestbayes.files.fields import Check, Counts, Entries, Field, Floats, Known, Packed, Plain
 from honestbayes.models.discrete.estimator import LevelCounts
 from honestbayes.models.subsets.problem import (
     ACCURACY,
@@ -32,9 +30,8 @@ from honestbayes.models.subsets.problem import (
     Moves,
     Rows,
 )
-from honestbayes.sampling.chains import Info, Schedule, State
+from honestbayes.sampling.chains import Form, Info, Schedule, State
 from honestbayes.sampling.draws import Diagnostics, Draws, diagnose, draws_from_plain
-from honestbayes.sampling.form import Form
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
