@@ -18,7 +18,7 @@ from scipy import sparse
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.datasets import load_colon, load_leukemia, simulate_naive_bayes
 from honestbayes.evaluation import cross_validate
-from honestbayes.evaluation.peers import FREQUENCIES, Task, peers_for
+from honestbayes.evaluation.baselines import FREQUENCIES, Task, peers_for
 
 FOLDS, REPEATS = 5, 2
 NUMBERS = (10, 50)

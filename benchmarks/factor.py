@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes.datasets import load_colon, load_leukemia
 from honestbayes.evaluation import Evaluation, compare, cross_validate
-from honestbayes.experiments.real_tables import Table, prostate
+from honestbayes.experiments.real_tables import ComparisonTable, prostate
 from honestbayes.models.factors.estimator import SelectiveFactorClassifier
 
 NUMBERS = (10, 50)
@@ -43,13 +43,17 @@ FACTORS: dict[str, dict[str, Any]] = {
 def colon(folder):
     """Read Alon et al. (1999): log10 of intensities, each array standardised."""
     data = load_colon(folder)
-    return Table("colon", "real", np.asarray(data.X, dtype=float), data.y, "log10, standardised")
+    return ComparisonTable(
+        "colon", "real", np.asarray(data.X, dtype=float), data.y, "log10, standardised"
+    )
 
 
 def leukaemia(_folder):
     """Read Golub et al. (1999), 38 training samples."""
     data = load_leukemia()
-    return Table("leukaemia", "real", np.asarray(data.X, dtype=float), data.y, "training samples")
+    return ComparisonTable(
+        "leukaemia", "real", np.asarray(data.X, dtype=float), data.y, "training samples"
+    )
 
 
 TABLES = {reader.__name__: reader for reader in (colon, prostate, leukaemia)}

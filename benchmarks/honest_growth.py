@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from honestbayes import HonestClassifier
-from honestbayes.evaluation.peers import Task, peers_for
+from honestbayes.evaluation.baselines import Task, peers_for
 
 HERE = Path(__file__).parent / "results"
 CASES = (30, 100, 300, 1000, 3000)

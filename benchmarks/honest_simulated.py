@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from honestbayes import HonestClassifier
-from honestbayes.evaluation.peers import Task, peers_for
+from honestbayes.evaluation.baselines import Task, peers_for
 
 HERE = Path(__file__).parent / "results"
 FRESH = 1000

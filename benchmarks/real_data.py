@@ -216,7 +216,7 @@ recalibrated" with the same number of kept features: above 0, ours is better.
 * GaussianNB, BernoulliNB and CategoricalNB are scikit-learn's, after selection by the same
   criterion (F value; for categorical features the p-value of chi-square).
 * The others are the peers of reports (docs/report.rst), from the one list in
-  `honestbayes.evaluation.peers`. A sparse table of flags is not standardised.
+  `honestbayes.evaluation.baselines`. A sparse table of flags is not standardised.
 * A missing cell is integrated out by ours, and so is a level that the training cases do not have;
   for the others missing is a level of its own, and they know the levels of the whole table.
 """

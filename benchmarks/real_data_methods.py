@@ -11,7 +11,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 
 import honestbayes
-from honestbayes.evaluation.peers import FREQUENCIES, PEERS, Task, peers_for
+from honestbayes.evaluation.baselines import FREQUENCIES, PEERS, Task, peers_for
 
 SEED = 0
 REFERENCE = "ours: corrected, recalibrated"

@@ -40,7 +40,7 @@ from honestbayes import (
 )
 from honestbayes.models.factors import model as factor_estimator
 from honestbayes.tables import read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 from honestbayes.tables.training import TrainingTable
 

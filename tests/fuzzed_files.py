@@ -19,7 +19,7 @@ from model_files import mutated
 
 import honestbayes
 from honestbayes import ModelFileError
-from honestbayes.tables import InputError
+from honestbayes.tables.errors import InputError
 from honestbayes.tables.model import TableModel
 
 TOO_LONG = 5.0

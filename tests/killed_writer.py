@@ -54,11 +54,11 @@ def model_state(path):
 
 def alternate(folder):
     """Write the folder and the model again and again, of one run and of another in turn."""
-    import honestbayes.report.folder as folders
+    import honestbayes.report.render as folders
     from honestbayes.report.analysis import analyse
     from honestbayes.report.options import Options
     from honestbayes.tables import read_training
-    from honestbayes.tables.memory import frame_table
+    from honestbayes.tables.files import frame_table
     from honestbayes.tables.model import TableModel
 
     table = read_training(frame_table(patients(12, 4), "t"), target="status")

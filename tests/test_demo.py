@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from honestbayes import demo
-from honestbayes.evaluation.peers import FREQUENCIES, Task, peers_for
-from honestbayes.report import contenders
+from honestbayes.evaluation.baselines import FREQUENCIES, Task, peers_for
+from honestbayes.report import methods
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -41,7 +41,7 @@ def printed(folder: Path) -> str:
         patch.setattr(demo, "load_leukemia", lambda: some)
         few = {"n_features": 3000}
         patch.setattr(demo, "simulate_naive_bayes", lambda *n, **w: simulate(*n, **w | few))
-        patch.setattr(contenders, "peers_for", without_peers)
+        patch.setattr(methods, "peers_for", without_peers)
         demo.main(Path("honestbayes-demo"))
     return shown.getvalue()
 

@@ -18,16 +18,18 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.preprocessing import StandardScaler
 
 from honestbayes.evaluation import cross_validate
-from honestbayes.evaluation.peers import FREQUENCIES, PEERS, Task, logistic, peers_for
-from honestbayes.evaluation.peers.centroids import shrunken_scores
-from honestbayes.evaluation.peers.logistic import L1Logistic, L2Logistic, principal_axes
-from honestbayes.evaluation.peers.multinomial import (
+from honestbayes.evaluation.baselines import FREQUENCIES, PEERS, Task, logistic, peers_for
+from honestbayes.evaluation.baselines.centroids import shrunken_scores
+from honestbayes.evaluation.baselines.logistic import (
+    L1Logistic,
+    L2Logistic,
     Linear,
     indicators,
     l1_path,
+    principal_axes,
     strongest_penalty,
 )
-from honestbayes.evaluation.peers.temperature import Tempered, best_temperature
+from honestbayes.evaluation.baselines.temperature import Tempered, best_temperature
 
 ROOT = Path(__file__).resolve().parents[1]
 L1, L2, _, TEMPERATURE, CENTROIDS, _ = (peer.name for peer in PEERS)
@@ -209,7 +211,7 @@ def test_five_cases_are_no_reason_for_a_peer_to_fail():
 
 
 def test_reports_and_docs_share_the_list_of_peers():
-    from honestbayes.report.contenders import contenders, naive_bayes
+    from honestbayes.report.methods import contenders, naive_bayes
 
     words = {"n_features": 2, "threshold": None, "always_keep": None, "n_racing": 3, "seed": 0}
     found = contenders(naive_bayes(("real",) * 3), kinds=("real",) * 3, **words)

@@ -7,8 +7,8 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
-from honestbayes.evaluation.peers import FURTHER_PEERS, Task
-from honestbayes.evaluation.peers.venn_abers import CrossVennAbers, brackets
+from honestbayes.evaluation.baselines import FURTHER_PEERS, Task
+from honestbayes.evaluation.baselines.venn_abers import CrossVennAbers, brackets
 from honestbayes.types import FloatArray
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from honestbayes.evaluation.peers import PEERS
+from honestbayes.evaluation.baselines import PEERS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "report.rst"
-BEGIN = ".. The peers: made by tools/peers.py from honestbayes.evaluation.peers.\n"
+BEGIN = ".. The peers: made by tools/peers.py from honestbayes.evaluation.baselines.\n"
 END = ".. End of the peers.\n"
 
 

@@ -16,7 +16,8 @@ from .models.gaussian.estimator import SelectiveGaussianNB
 from .models.subsets.estimator import AveragedNB
 from .report.notebook import make_report
 from .selection.counts import Screening, screen
-from .search import BoostedProbabilitySelector, ForwardProbabilitySelector, SubsetSampler
+from .search import BoostedProbabilitySelector, ForwardProbabilitySelector
+from .search.sampled import SubsetSampler
 from .selection import Selection
 from .data.packed_store import open_store
 from .data.packing import pack_store

@@ -18,14 +18,13 @@ from honestbayes.datasets import load_leukemia, simulate_naive_bayes
 from honestbayes.metrics import summarise
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.report.analysis import Progress, analyse, no_progress
-from honestbayes.report.contenders import UNCORRECTED_NAIVE
-from honestbayes.report.folder import write_folder
-from honestbayes.report.options import Options
-from honestbayes.report.places import PAGE, check_folder
+from honestbayes.report.methods import UNCORRECTED_NAIVE
+from honestbayes.report.options import PAGE, Options, check_folder
 from honestbayes.report.record import Method
+from honestbayes.report.render import write_folder
 from honestbayes.report.wording import percent, percent_with_interval, with_interval
 from honestbayes.tables import read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
 N_KEPT = 10

@@ -63,7 +63,7 @@ def test_usage_version_and_help(run, tmp_path):
 def test_a_mistake_of_ours_ends_with_1_and_its_traceback(tmp_path):
     write(patients(8, 3), tmp_path / "t.csv")
     broken = (
-        "import honestbayes.report.fitting as fitting\n"
+        "import honestbayes.report.methods as fitting\n"
         "def broken(*_, **__): raise RuntimeError('ours')\n"
         "fitting.fit_model = broken\n"
     )
@@ -167,9 +167,9 @@ def test_no_option_looks_at_a_file_before_the_command_does():
 OTHER_USER = 65534
 USED = [
     *{f"honestbayes.cli.{module}" for module, _ in COMMANDS.values()},
-    "honestbayes.cli.inspection_words",
-    "honestbayes.cli.prediction_steps",
-    "honestbayes.cli.report_words",
+    "honestbayes.cli.inspect",
+    "honestbayes.cli.predict",
+    "honestbayes.cli.report",
     "honestbayes.loading",
     "honestbayes.tables.files",
 ]
@@ -275,7 +275,7 @@ def test_a_command_ends_in_order_while_pyarrow_reads_ahead_in_a_thread(run, tmp_
     (tmp_path / "long.csv").write_text(header + first.rsplit(",", 1)[0] + ",low\n" + many)
     slow_reads = (
         "import runpy, threading, time\n"
-        "from honestbayes.tables.byte_stream import ByteStream\n"
+        "from honestbayes.tables.csv_reader import ByteStream\n"
         "read = ByteStream.read\n"
         "def slowly(self, size=-1):\n"
         "    if threading.current_thread() is not threading.main_thread(): time.sleep(0.3)\n"

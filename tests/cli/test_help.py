@@ -5,8 +5,7 @@ import re
 import pytest
 from cli_tables import MIXED
 
-from honestbayes.cli import COMMANDS, Commands
-from honestbayes.cli.headings import FEW, HEADINGS, REST
+from honestbayes.cli import COMMANDS, FEW, HEADINGS, REST, Commands
 
 MANY = ("report", "fit", "predict", "evaluate", "select", "pack", "sequence")
 WRITING = ("report", "fit", "predict", "select", "sequence", "reproduce", "demo")

@@ -22,8 +22,8 @@ from cli_tables import (
 from scipy.special import logit
 
 from honestbayes.cli.options import check_file_place
-from honestbayes.report.places import check_folder
-from honestbayes.tables import InputError
+from honestbayes.report.options import check_folder
+from honestbayes.tables.errors import InputError
 
 FILES = {"report.html", "report.json", "predictions.csv", "model.honestbayes"}
 TARGET = ("--target", "status", "--model", "mixed")

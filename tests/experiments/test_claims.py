@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from honestbayes.experiments import colon, mixture, slides, slides_colon
-from honestbayes.experiments.claims import decimal_rows, errors_of, judged, of
+from honestbayes.experiments.experiment import decimal_rows, errors_of, judged, of
 
 
 def test_errors_of_a_table_are_those_of_its_cases() -> None:

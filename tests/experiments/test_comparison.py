@@ -9,14 +9,14 @@ from honestbayes.experiments import comparison
 from honestbayes.experiments.comparison import (
     HONEST,
     OURS,
+    account,
     calibration_error,
     evaluate,
     methods_for,
     scores,
 )
-from honestbayes.experiments.comparison_account import account
+from honestbayes.experiments.comparison_simulated import TRUTHS, simulated_table
 from honestbayes.experiments.experiment import Run
-from honestbayes.experiments.simulated_tables import TRUTHS, simulated_table
 
 
 def of_noise(method: str, n_tables: int = 3) -> tuple[float, float]:

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from honestbayes.datasets.interactions import simulate_hidden_markov
-from honestbayes.experiments import (
-    compressed_models,
-    compressed_sizes,
-    compressed_text,
-    networks,
-    subsets,
-)
+from honestbayes.experiments import compressed, compressed_sizes, compressed_text, networks, subsets
 from honestbayes.experiments.experiment import Run
 
 
@@ -55,10 +49,10 @@ def test_groups_of_suffixes_are_found_by_their_text():
 
 def test_sizes_level_off_at_two_for_each_sequence():
     X = simulate_hidden_markov(50, 80, random_state=0)
-    found = compressed_models.sizes(X, (1, 5, 40, 60, 80), suffixes=True)
+    found = compressed.sizes(X, (1, 5, 40, 60, 80), suffixes=True)
     assert found["groups"][-1] == found["groups"][-2] <= 99
     assert found["patterns"][-1] - found["patterns"][-2] == 50 * 20
-    assert compressed_models.level_from(found) <= 60
+    assert compressed.level_from(found) <= 60
 
 
 def test_listed_patterns_are_those_of_the_search():
@@ -74,6 +68,6 @@ def test_models_of_other_data_are_not_averaged():
         return Run(settings, {"log_score": float(seed + order)}, 0.0)
 
     models = [model(0, True), model(0, False), model(1, True), model(0, True, order=9)]
-    assert compressed_models.complete(models) == [models[0], models[1], models[3]]
+    assert compressed.complete(models) == [models[0], models[1], models[3]]
     # Order 9 ran on one data set, order 3 on two.
-    assert compressed_models.best(models, "cauchy") == (3, 3.5)
+    assert compressed.best(models, "cauchy") == (3, 3.5)

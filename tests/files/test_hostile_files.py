@@ -18,7 +18,7 @@ from model_files import changed, mutated, taken_apart
 import honestbayes
 from honestbayes import ModelFileError
 from honestbayes.loading import loadable_kinds
-from honestbayes.tables import InputError
+from honestbayes.tables.errors import InputError
 from honestbayes.tables.model import TableModel
 
 HOSTILE = [name for name, fit in FITS.items() if fit.mutations]

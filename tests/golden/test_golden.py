@@ -16,7 +16,7 @@ import pytest
 from golden import cases, compare, figures, record
 
 import honestbayes
-from honestbayes.evaluation.peers import PEERS
+from honestbayes.evaluation.baselines import PEERS
 
 CLOSE = 1e-9
 

@@ -14,9 +14,9 @@ from commands import BLAS_THREADS
 
 import honestbayes
 from honestbayes import models
-from honestbayes.evaluation.peers import FREQUENCIES, Task, peers_for
+from honestbayes.evaluation.baselines import FREQUENCIES, Task, peers_for
 from honestbayes.models.cards import card_of, cards, table_cards
-from honestbayes.report import contenders
+from honestbayes.report import methods
 from honestbayes.report.notebook import make_report
 
 ESTIMATOR = dedent(
@@ -176,7 +176,7 @@ import json, sys
 from honestbayes import models
 models.__path__.append(sys.argv[1])
 from honestbayes.__main__ import main
-from honestbayes.evaluation.peers import FREQUENCIES, peers_for
+from honestbayes.evaluation.baselines import FREQUENCIES, peers_for
 from honestbayes.report import contenders
 # Other models than ours are tuned for long, and are not what is looked at.
 contenders.peers_for = lambda task: {FREQUENCIES: peers_for(task)[FREQUENCIES]}
@@ -258,7 +258,7 @@ def test_the_toy_is_fitted_saved_and_loaded(toy, tmp_path):
 @pytest.mark.usefixtures("toy")
 def test_a_report_in_a_notebook_is_about_the_toy(monkeypatch):
     few = {FREQUENCIES: peers_for(Task(n_racing=12))[FREQUENCIES]}
-    monkeypatch.setattr(contenders, "peers_for", lambda _: few)
+    monkeypatch.setattr(methods, "peers_for", lambda _: few)
     report = make_report(table(), "state", model="toy", n_features=4, n_folds=3, n_repeats=1)
     assert report.settings["model"] == "toy"
     assert [feature.kind for feature in report.features] == 4 * ["real"]

@@ -9,10 +9,10 @@ from mixed_table import mixed_frame
 
 from honestbayes.models.cards import table_cards
 from honestbayes.report.analysis import analyse
-from honestbayes.report.folder import write_folder
 from honestbayes.report.options import Options
+from honestbayes.report.render import write_folder
 from honestbayes.tables import read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
 FLAGS = (

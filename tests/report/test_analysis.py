@@ -15,14 +15,13 @@ import honestbayes
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.evaluation import cross_validate
 from honestbayes.report.analysis import analyse
-from honestbayes.report.contenders import CORRECTED, CORRECTED_SLOPE, UNCORRECTED
-from honestbayes.report.fitting import fit_model
-from honestbayes.report.folder import write_folder
+from honestbayes.report.methods import CORRECTED, CORRECTED_SLOPE, UNCORRECTED, fit_model
 from honestbayes.report.notebook import make_report
-from honestbayes.report.options import Options
-from honestbayes.report.places import check_folder
-from honestbayes.tables import InputError, read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.report.options import Options, check_folder
+from honestbayes.report.render import write_folder
+from honestbayes.tables import read_training
+from honestbayes.tables.errors import InputError
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
 MODELS = ("mixed", "binary")

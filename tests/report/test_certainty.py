@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import honestbayes
-from honestbayes.report.certainty import in_words, shown_bounds
+from honestbayes.report.render import in_words, shown_bounds
 
 N = 40
 

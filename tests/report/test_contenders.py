@@ -15,11 +15,16 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from honestbayes.evaluation.peers import FREQUENCIES, PEERS, InnerFolds, Task
-from honestbayes.evaluation.peers.naive_bayes import sigmoid_naive_bayes
-from honestbayes.evaluation.peers.per_kind import CutAtMedian, PerKindNB, SelectAbove, f_values
-from honestbayes.report import contenders as module
-from honestbayes.report.contenders import contenders, naive_bayes
+from honestbayes.evaluation.baselines import FREQUENCIES, PEERS, InnerFolds, Task
+from honestbayes.evaluation.baselines.naive_bayes import (
+    CutAtMedian,
+    PerKindNB,
+    SelectAbove,
+    f_values,
+    sigmoid_naive_bayes,
+)
+from honestbayes.report import methods as module
+from honestbayes.report.methods import contenders, naive_bayes
 
 SCIKIT_NB = "scikit-learn NB, calibrated"
 

@@ -14,15 +14,20 @@ from honestbayes import SelectiveFactorClassifier
 from honestbayes.evaluation import cross_validate
 from honestbayes.metrics import claims, summarise
 from honestbayes.report.analysis import analyse
-from honestbayes.report.contenders import CORRECTED, CORRECTED_SLOPE, NAIVE_BAYES, UNCORRECTED
-from honestbayes.report.fitting import fit_model, has_only_measurements
-from honestbayes.report.folder import write_folder
-from honestbayes.report.html import render
-from honestbayes.report.limits import limits
+from honestbayes.report.methods import (
+    CORRECTED,
+    CORRECTED_SLOPE,
+    NAIVE_BAYES,
+    UNCORRECTED,
+    fit_model,
+    has_only_measurements,
+)
 from honestbayes.report.options import Options
+from honestbayes.report.render import limits, render, write_folder
 from honestbayes.report.verdict import Judged, external_verdict, verdict
-from honestbayes.tables import InputError, read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables import read_training
+from honestbayes.tables.errors import InputError
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

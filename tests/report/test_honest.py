@@ -12,18 +12,14 @@ from mixed_table import SPECIES, clinic, mixed_frame, species
 import honestbayes
 from honestbayes import HonestClassifier
 from honestbayes.evaluation import cross_validate
-from honestbayes.evaluation.peers import FREQUENCIES
+from honestbayes.evaluation.baselines import FREQUENCIES
 from honestbayes.report.analysis import analyse
-from honestbayes.report.contenders import CORRECTED_NAIVE, UNCORRECTED_NAIVE
-from honestbayes.report.fitting import fit_model
-from honestbayes.report.folder import write_folder
-from honestbayes.report.html import render, settings_in_words
-from honestbayes.report.limits import limits
-from honestbayes.report.next_steps import next_steps
+from honestbayes.report.methods import CORRECTED_NAIVE, UNCORRECTED_NAIVE, fit_model
 from honestbayes.report.notebook import make_report
 from honestbayes.report.options import Options
+from honestbayes.report.render import limits, next_steps, render, settings_in_words, write_folder
 from honestbayes.tables import read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
 TARGET = "<svg onload=alert(3)>"

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from honestbayes.evaluation.peers import FREQUENCIES
-from honestbayes.report import advice
-from honestbayes.report.html import render
-from honestbayes.report.in_short import in_short
-from honestbayes.report.judging import others_of
+from honestbayes.evaluation.baselines import FREQUENCIES
+from honestbayes.report import verdict
+from honestbayes.report.analysis import others_of
+from honestbayes.report.render import in_short, render
 
 
 def judged(report, remaining, **changes):
@@ -121,7 +120,7 @@ def test_the_advice_asks_for_the_same_care(analysis, remaining, both, gap):
         for m in report.methods
     )
     others = others_of(methods, report.settings["model"])
-    told = advice.no_better(len(others), advice.care_of(remaining, others, used))
+    told = verdict.no_better(len(others), verdict.care_of(remaining, others, used))
     short = in_short(replace(report, methods=methods))[-1]
     for words in both:
         assert words in told

@@ -13,16 +13,14 @@ from honestbayes.evaluation import cross_validate
 from honestbayes.metrics import claims, summarise
 from honestbayes.models.cards import table_cards
 from honestbayes.report.analysis import analyse
-from honestbayes.report.contenders import NAIVE_BAYES, UNCORRECTED, contenders, own_names
-from honestbayes.report.fitting import fit_model
-from honestbayes.report.folder import write_folder
-from honestbayes.report.html import render, settings_in_words
-from honestbayes.report.kept import interactions_in_words
-from honestbayes.report.limits import limits
+from honestbayes.report.methods import NAIVE_BAYES, UNCORRECTED, contenders, fit_model, own_names
 from honestbayes.report.options import Options
+from honestbayes.report.record import interactions_in_words
+from honestbayes.report.render import limits, render, settings_in_words, write_folder
 from honestbayes.report.verdict import external_verdict, verdict
-from honestbayes.tables import InputError, read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables import read_training
+from honestbayes.tables.errors import InputError
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

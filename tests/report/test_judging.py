@@ -6,11 +6,10 @@ import pytest
 
 from honestbayes import SelectiveMixedNB
 from honestbayes.evaluation import compare, cross_validate
-from honestbayes.report.analysis import analyse
-from honestbayes.report.judging import other_numbers
+from honestbayes.report.analysis import analyse, other_numbers
 from honestbayes.report.options import Options
 from honestbayes.tables import read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables.files import frame_table
 
 
 @pytest.fixture(scope="module")

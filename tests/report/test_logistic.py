@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from honestbayes.report.html import render
 from honestbayes.report.notebook import make_report
-from honestbayes.tables import InputError
+from honestbayes.report.render import render
+from honestbayes.tables.errors import InputError
 
 
 def table(classes=2, flags=False, n=60):

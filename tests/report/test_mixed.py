@@ -13,15 +13,19 @@ import honestbayes
 from honestbayes import SelectiveMixedNB
 from honestbayes.evaluation import cross_validate
 from honestbayes.report.analysis import analyse
-from honestbayes.report.contenders import CORRECTED_SLOPE, UNCORRECTED, contenders, naive_bayes
-from honestbayes.report.fitting import fit_model
-from honestbayes.report.html import render
-from honestbayes.report.kept import kept_features
-from honestbayes.report.limits import limits
+from honestbayes.report.methods import (
+    CORRECTED_SLOPE,
+    UNCORRECTED,
+    contenders,
+    fit_model,
+    naive_bayes,
+)
 from honestbayes.report.notebook import make_report
 from honestbayes.report.options import Options
+from honestbayes.report.record import kept_features
+from honestbayes.report.render import limits, render
 from honestbayes.tables import read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
 

@@ -12,17 +12,21 @@ from honestbayes import SelectiveMixture
 from honestbayes.datasets import simulate_mixture
 from honestbayes.evaluation import cross_validate
 from honestbayes.metrics import claims, summarise
-from honestbayes.report.advice import Other
 from honestbayes.report.analysis import analyse
-from honestbayes.report.contenders import CORRECTED, MIXTURE, NAIVE_BAYES, UNCORRECTED, mixture_of
-from honestbayes.report.fitting import estimators_of
-from honestbayes.report.folder import write_folder
-from honestbayes.report.html import render
-from honestbayes.report.level_flags import LevelsAsFlags
+from honestbayes.report.methods import (
+    CORRECTED,
+    MIXTURE,
+    NAIVE_BAYES,
+    UNCORRECTED,
+    LevelsAsFlags,
+    estimators_of,
+    mixture_of,
+)
 from honestbayes.report.options import Options
-from honestbayes.report.verdict import Judged, verdict
+from honestbayes.report.render import render, write_folder
+from honestbayes.report.verdict import Judged, Other, verdict
 from honestbayes.tables import read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

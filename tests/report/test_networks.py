@@ -9,12 +9,12 @@ import pytest
 import honestbayes
 from honestbayes.models.networks.spec import CARDS
 from honestbayes.report.analysis import analyse
-from honestbayes.report.fitting import fit_model
-from honestbayes.report.html import render
-from honestbayes.report.limits import limits
+from honestbayes.report.methods import fit_model
 from honestbayes.report.options import Options
-from honestbayes.tables import InputError, read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.report.render import limits, render
+from honestbayes.tables import read_training
+from honestbayes.tables.errors import InputError
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

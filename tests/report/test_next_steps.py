@@ -8,9 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from honestbayes.cli import app
-from honestbayes.report.html import render
-from honestbayes.report.next_steps import next_steps
 from honestbayes.report.record import NumberPath
+from honestbayes.report.render import next_steps, render
 
 
 def told(report, command="honestbayes report t.csv --target state --seed 0", **settings):

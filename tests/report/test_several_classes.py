@@ -11,18 +11,17 @@ from mixed_table import SPECIES, species
 import honestbayes
 from honestbayes import SelectiveMixedNB
 from honestbayes.evaluation import cross_validate
-from honestbayes.evaluation.peers import FREQUENCIES, PEERS
-from honestbayes.evaluation.peers.logistic import L1Logistic
+from honestbayes.evaluation.baselines import FREQUENCIES, PEERS
+from honestbayes.evaluation.baselines.logistic import L1Logistic
 from honestbayes.metrics import claims, summarise
 from honestbayes.report.analysis import analyse
-from honestbayes.report.contenders import CORRECTED_SLOPE, UNCORRECTED
-from honestbayes.report.fitting import fit_model
-from honestbayes.report.folder import write_folder
-from honestbayes.report.html import render
+from honestbayes.report.methods import CORRECTED_SLOPE, UNCORRECTED, fit_model
 from honestbayes.report.options import Options
+from honestbayes.report.render import render, write_folder
 from honestbayes.report.verdict import Judged, external_verdict, verdict
-from honestbayes.tables import InputError, read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables import read_training
+from honestbayes.tables.errors import InputError
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 from honestbayes.tables.target import prevalences
 

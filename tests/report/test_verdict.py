@@ -7,9 +7,8 @@ import pytest
 from scipy.special import expit
 
 from honestbayes.metrics import Estimate, claims, summarise
-from honestbayes.report import advice
-from honestbayes.report.advice import Other, OtherNumber
-from honestbayes.report.verdict import Judged, external_verdict, verdict
+from honestbayes.report import verdict
+from honestbayes.report.verdict import Judged, Other, OtherNumber, external_verdict, verdict
 
 
 def judged(y, log_odds):
@@ -146,7 +145,7 @@ def test_in_doubt_a_model_whose_claims_did_not_hold_is_not_the_one_to_use():
 
 def test_advice_names_no_method_that_nobody_can_use():
     y, z = drawn(800, 2.0)
-    better = [other(name, 0.3, 0.02) for name in advice.NOT_OFFERED]
+    better = [other(name, 0.3, 0.02) for name in verdict.NOT_OFFERED]
     found = say(y, z, others=(*better, other(L1, 0.01, 0.02)))
     assert found.advice.startswith("Advice: use this model; no other has a log score")
     assert "uncorrected" not in found.advice

@@ -3,10 +3,10 @@
 from mixed_table import clinic
 
 from honestbayes.report.analysis import analyse
-from honestbayes.report.html import render
 from honestbayes.report.options import Options
+from honestbayes.report.render import render
 from honestbayes.tables import read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables.files import frame_table
 
 
 def test_a_number_of_features_of_each_kind_is_chosen_inside_the_folds():

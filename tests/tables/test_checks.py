@@ -12,16 +12,9 @@ from grids import slow
 from sklearn import datasets
 
 from honestbayes.datasets import load_leukemia
-from honestbayes.tables import (
-    DoubtfulTable,
-    InputError,
-    TrainingTable,
-    checks,
-    open_table,
-    read_training,
-)
-from honestbayes.tables.checks import cells, classes, groups
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables import DoubtfulTable, TrainingTable, checks, open_table, read_training
+from honestbayes.tables.errors import InputError
+from honestbayes.tables.files import frame_table
 
 
 def train(frame: pd.DataFrame, **options: Any) -> TrainingTable:
@@ -253,8 +246,8 @@ def test_every_rule_has_its_line_on_the_page_of_rules() -> None:
     page = " ".join(Path(__file__, "../../../docs/checks.rst").resolve().read_text("utf-8").split())
     rules = {rule for _, rule, _ in (*STOPPED.values(), *REMARKED.values())}
     assert all(f"* - {rule} - " in page for rule in rules)
-    numbers = (groups.MIXED, groups.REPEATED, classes.NEARLY, classes.OTHERS, cells.NUMBERS)
-    numbers += (classes.COPY, classes.APART)
+    numbers = (checks.MIXED, checks.REPEATED, checks.NEARLY, checks.OTHERS, checks.NUMBERS)
+    numbers += (checks.COPY, checks.APART)
     assert all(f"{number:g}" in page or f"{100 * number:g}%" in page for number in numbers)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from honestbayes.tables import Column, InputError, classify_columns, open_table
-from honestbayes.tables.places import Places
+from honestbayes.tables import Column, classify_columns, open_table
+from honestbayes.tables.errors import InputError, Places
 
 
 def classify(values: Any, name: str = "v", **options: Any) -> Column:

@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestbayes.tables import (
-    Column,
-    Encoding,
-    Feature,
-    InputError,
-    classify_columns,
-    encoding_of,
-    open_table,
-)
-from honestbayes.tables.places import Places
+from honestbayes.tables import Column, Encoding, Feature, classify_columns, encoding_of, open_table
+from honestbayes.tables.errors import InputError, Places
 
 COLUMNS = (
     Column("x", "real"),

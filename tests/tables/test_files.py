@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
-from honestbayes.tables import InputError, open_table
+from honestbayes.tables import open_table
 from honestbayes.tables.conversion import is_text
 from honestbayes.tables.csv_reader import CsvReader
+from honestbayes.tables.errors import InputError
 
 
 def refusal(path: Path, **options: Any) -> str:

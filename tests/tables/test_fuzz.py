@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from honestbayes.tables import InputError, open_table, read_training
+from honestbayes.tables import open_table, read_training
+from honestbayes.tables.errors import InputError
 
 _SETTINGS = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

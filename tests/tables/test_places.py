@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from honestbayes.tables import InputError, csv_lines, open_table, read_training
-from honestbayes.tables.csv_lines import line_of_row
-from honestbayes.tables.places import Places
+from honestbayes.tables import csv_reader, open_table, read_training
+from honestbayes.tables.csv_reader import line_of_row
+from honestbayes.tables.errors import InputError, Places
 
 CELLS = st.text(alphabet='ab1,"\n\r é\u2028', max_size=6)
 
@@ -88,10 +88,10 @@ def test_a_line_that_cannot_be_told_is_none_and_the_row_is_named(
     path.write_text("a,b\n\n" + "1,2\n" * 3, encoding="utf-8")
     assert line_of_row(path, 3, **words) == 5  # a file that has changed is read again
     assert line_of_row(path, 4, **words) is None
-    csv_lines._lines.cache_clear()
-    monkeypatch.setattr(csv_lines, "MAX_BYTES", 3)
+    csv_reader._lines.cache_clear()
+    monkeypatch.setattr(csv_reader, "MAX_BYTES", 3)
     assert line_of_row(path, 3, **words) is None
-    csv_lines._lines.cache_clear()
+    csv_reader._lines.cache_clear()
     path.unlink()
     assert line_of_row(path, 3, **words) is None
     places = Places(line_of=lambda row: line_of_row(path, row, **words))
@@ -102,9 +102,9 @@ def test_a_line_that_cannot_be_told_is_none_and_the_row_is_named(
 def test_many_messages_read_the_file_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "1,2\n" * 500, encoding="utf-8")
-    csv_lines._lines.cache_clear()
+    csv_reader._lines.cache_clear()
     assert lines_of(path, 500) == list(range(2, 502))
-    assert csv_lines._lines.cache_info().misses == 1
+    assert csv_reader._lines.cache_info().misses == 1
 
 
 def table(cell: str) -> pd.DataFrame:

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from honestbayes.tables import files as reader
 from honestbayes.tables import open_table, read_training
-from honestbayes.tables import parquet_reader as reader
-from honestbayes.tables.sampling import sampled
+from honestbayes.tables.files import sampled
 
 
 def table(n=3000):

@@ -13,8 +13,9 @@ from model_files import changed
 
 import honestbayes
 from honestbayes import ModelFileError, SelectiveBernoulliNB, SelectiveMixedNB
-from honestbayes.tables import InputError, open_table
-from honestbayes.tables.checks.groups import row_digests
+from honestbayes.tables import open_table
+from honestbayes.tables.checks import row_digests
+from honestbayes.tables.errors import InputError
 
 
 @pytest.fixture(params=["mixed", "binary"])

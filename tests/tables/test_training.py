@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from honestbayes import SelectiveBernoulliNB
-from honestbayes.tables import DoubtfulTable, InputError, TrainingTable, open_table, read_training
+from honestbayes.tables import DoubtfulTable, TrainingTable, open_table, read_training
+from honestbayes.tables.errors import InputError
 
 
 def text_of(n: int = 40, **columns: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from honestbayes.cli.messages import one_line_errors, progress
+from honestbayes.cli.output import one_line_errors, progress
 
 
 @one_line_errors

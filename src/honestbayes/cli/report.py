@@ -3,16 +3,114 @@
 from __future__ import annotations
 
 import json
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table as Grid
+from rich.text import Text
 
+from honestbayes.cli import options
 from honestbayes.cli import options as given
-from honestbayes.cli import reading
-from honestbayes.cli.messages import bad_input, one_line_errors, progress
-from honestbayes.report.options import DEFAULT_FOLDS, QUICK_ROWS, Options
-from honestbayes.report.places import check_folder
+from honestbayes.cli.output import bad_input, console, one_line_errors, progress, say, word
+from honestbayes.evaluation.baselines import FREQUENCIES
+from honestbayes.report.analysis import Analysis, races_in_words
+from honestbayes.report.options import DEFAULT_FOLDS, PAGE, QUICK_ROWS, Options, check_folder
+from honestbayes.report.record import Average, Report
+from honestbayes.report.render import in_short
+from honestbayes.report.wording import number, percent
+
+# --------------------------------------------------------------------------------------------------
+# What ``honestbayes report`` prints
+# --------------------------------------------------------------------------------------------------
+
+
+def print_report(analysis: Analysis, folder: Path) -> None:
+    """Print the verdict, the comparison and where the files are."""
+    found = analysis.report
+    data = found.data
+    kept = found.race.n_kept + found.race.n_by_design
+    by_kind = f" ({races_in_words(found.races)})" if found.races else ""
+    factors = f", {found.factors}" if found.factors else ""
+    features = f"{data.n_features:,} feature{'' if data.n_features == 1 else 's'}"
+    if found.interactions is not None:
+        made_of = f"{features}, {found.interactions.in_words()}"
+    elif found.average is not None:
+        made_of = f"{features}, {average_in_words(found.average)}"
+    else:
+        made_of = f"{features}, {kept:,} kept{by_kind}{factors}"
+    say(f"{word(data.name)}: {cases_in_words(data.labels, data.class_counts)}; {made_of}")
+    for note in (*data.notes, *found.warnings):
+        if note not in found.verdict.caution:
+            say(f"Note: {note}")
+    say()
+    say(" ".join(in_short(found)))
+    say()
+    say(replace(found.verdict, caution=""))  # it has just been printed
+    say()
+    console().print(comparison(found))
+    say()
+    say(f"Report: {folder / PAGE}", wrap=False)
+
+
+def average_in_words(average: Average) -> str:
+    """Say how many models an average has, how many columns they need, and what fewer cost."""
+    models, columns = average.n_models, len(average.columns)
+    who = "1 model that needs" if models == 1 else f"{models:,} models that need"
+    text = f"average of {who} {columns:,} column{'' if columns == 1 else 's'}"
+    cost = average.restriction_cost
+    if cost is None:
+        return text
+    return f"{text}; keeping to these costs {number(max(cost, 0.0), 3)} in held-out log score"
+
+
+def cases_in_words(labels: tuple[str, ...], counts: tuple[int, ...]) -> str:
+    """Say how many cases there are, of which classes, and how to change the positive one.
+
+    >>> cases_in_words(("ALL", "AML"), (27, 11))
+    '38 cases, 11 of them AML (the positive class; --positive ALL changes that)'
+    >>> cases_in_words(("a", "b", "c"), (3, 4, 5))
+    '12 cases (3 a, 4 b, 5 c)'
+    """
+    total = f"{sum(counts):,} cases"
+    if len(labels) == 2:
+        other = word(shlex.quote(labels[0]))
+        return (
+            f"{total}, {counts[1]:,} of them {word(labels[1])} (the positive class; --positive "
+            f"{other} changes that)"
+        )
+    each = (f"{count:,} {word(label)}" for label, count in zip(labels, counts, strict=True))
+    return f"{total} ({', '.join(each)})"
+
+
+def comparison(found: Report) -> Grid:
+    """Return the comparison as a grid for the terminal."""
+    grid = Grid(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    grid.add_column("on the same folds", no_wrap=True)
+    for title in ("log score", "Brier", "expected", "actual", "AUC", "slope"):
+        grid.add_column(title, justify="right")
+    for method in found.methods:
+        summary = method.summary
+        alone = method.name == FREQUENCIES
+        cells = (
+            number(summary.log_score.value, 3),
+            number(summary.squared_error.value, 3),
+            percent(summary.expected_error),
+            percent(summary.actual_error.value),
+            "–" if alone else number(summary.auc.value),
+            "–" if alone else number(summary.calibration.slope),
+        )
+        mark = " *" if method.name == found.in_use else ""
+        grid.add_row(Text(method.name + mark), *(Text(cell) for cell in cells))
+    of = "of one class" if len(found.data.labels) == 2 else "summed over classes"
+    grid.caption = (
+        "* the model in use; expected and actual are error rates\n"
+        f"Brier: the mean of (y - p)^2 {of}, y being 1 or 0"
+    )
+    grid.caption_justify = "left"
+    return grid
 
 
 @one_line_errors
@@ -74,18 +172,18 @@ def report(
     seed: given.Seed = 0,
     jobs: Annotated[int, typer.Option(help="Processes at work; -1 for one on each processor.")] = 1,
     out: given.OutFolder = None,
-    missing: reading.Missing = None,
-    missing_as_level: reading.MissingAsLevel = False,
-    categorical: reading.Categorical = None,
-    measured: reading.Measured = None,
-    flags: reading.Flags = None,
-    keep_duplicates: reading.KeepDuplicates = False,
-    merge_labels: reading.MergeLabels = False,
-    missing_label: reading.MissingLabel = None,
-    keep_labels: reading.KeepLabels = False,
-    delimiter: reading.Delimiter = None,
-    decimal: reading.Decimal = None,
-    encoding: reading.FileEncoding = None,
+    missing: options.Missing = None,
+    missing_as_level: options.MissingAsLevel = False,
+    categorical: options.Categorical = None,
+    measured: options.Measured = None,
+    flags: options.Flags = None,
+    keep_duplicates: options.KeepDuplicates = False,
+    merge_labels: options.MergeLabels = False,
+    missing_label: options.MissingLabel = None,
+    keep_labels: options.KeepLabels = False,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
@@ -95,7 +193,7 @@ def report(
     given.check_model(model, features, threshold, order, missing_as_level, path, effort)
     shares = given.prevalence_of(prevalence)
     given.check_jobs(jobs)
-    kinds = reading.kinds_of(categorical, measured, flags)
+    kinds = options.kinds_of(categorical, measured, flags)
     chosen = Options(
         n_features=given.number_of_features(features),
         threshold=threshold,
@@ -116,14 +214,13 @@ def report(
     folder = Path(f"{given.stem(table)}-report") if out is None else out
     check_folder(folder)
     command = given.repeating_command(context, "jobs", "quiet", "as_json")
-    file = reading.opened(table, delimiter, max_size, decimal, encoding, missing)
-    from honestbayes.cli.report_words import print_report
+    file = options.opened(table, delimiter, max_size, decimal, encoding, missing)
     from honestbayes.report.analysis import analyse
-    from honestbayes.report.fitting import with_room
-    from honestbayes.report.folder import write_folder
+    from honestbayes.report.methods import with_room
+    from honestbayes.report.render import write_folder
     from honestbayes.tables import read_training
+    from honestbayes.tables.files import sampled
     from honestbayes.tables.model import TableModel
-    from honestbayes.tables.sampling import sampled
     from honestbayes.tables.training import target_name
 
     with progress(quiet=quiet) as bars:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honestbayes.cli.messages import one_line_errors, progress, say, tell
+from honestbayes.cli.output import one_line_errors, progress, say, tell
 from honestbayes.tables.errors import InputError, listed, suggestion
 
 if TYPE_CHECKING:

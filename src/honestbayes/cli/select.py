@@ -1,20 +1,452 @@
-"""``honestbayes select``: which columns make the probabilities of naive Bayes best."""
+"""What ``honestbayes select`` was asked for, and the selector that does it."""
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self
 
+import numpy as np
 import typer
+from matplotlib.figure import Figure
 
+from honestbayes.cli import options
 from honestbayes.cli import options as given
-from honestbayes.cli import reading
-from honestbayes.cli.messages import bad_input, one_line_errors, progress
-from honestbayes.tables.errors import InputError
-from honestbayes.tables.formats import recognise
+from honestbayes.cli.options import check_folds
+from honestbayes.cli.output import bad_input, one_line_errors, progress, say, word
+from honestbayes.cli.report import cases_in_words
+from honestbayes.files import ModelFileError, read_archive, whole_folder
+from honestbayes.plots import InclusionDisplay, SelectionPathDisplay
+from honestbayes.report.options import check_parent, place_name
+from honestbayes.report.render import safe_cell
+from honestbayes.search import SELECTORS
+from honestbayes.search.sampled import SubsetSampler
+from honestbayes.search.selector import (
+    ProbabilitySelector,
+    SelectionPath,
+    TableSelector,
+    loss_in_words,
+)
+from honestbayes.tables import TableFile, TrainingTable
+from honestbayes.tables.conversion import to_numbers, to_text
+from honestbayes.tables.errors import InputError, shown
+from honestbayes.tables.files import recognise
+from honestbayes.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from honestbayes.search.boosted import BoostedProbabilitySelector
+    from honestbayes.search.forward import ForwardProbabilitySelector
+
+
+# --------------------------------------------------------------------------------------------------
+# What ``honestbayes select --method sampled`` tells: how sure it is that each column matters
+# --------------------------------------------------------------------------------------------------
+
+
+INCLUSION = "inclusion.csv"
+INCLUSION_PICTURE = "inclusion.png"
+
+_MOST_SHOWN = 20
+"""Columns that are printed; the file holds all."""
+
+
+def _order(sampler: SubsetSampler) -> IntArray:
+    """Return the columns, the most probable first."""
+    probability = sampler.inclusion_probabilities_
+    return np.lexsort((np.arange(probability.size), -probability))
+
+
+def column_names(selector: TableSelector) -> list[Any]:
+    """Return how the candidates are called: x0, x1, ... where the table had no names."""
+    names = getattr(selector, "feature_names_in_", None)
+    return [f"x{j}" for j in range(selector.n_features_in_)] if names is None else list(names)
+
+
+def inclusion_table(sampler: SubsetSampler) -> dict[str, Any]:
+    """Return inclusion probabilities as columns, the highest first."""
+    order = _order(sampler)
+    return {
+        "column": np.array(column_names(sampler), dtype=object)[order],
+        "inclusion_probability": sampler.inclusion_probabilities_[order],
+        "standard_error": sampler.inclusion_errors_[order],
+        "kept": sampler.get_support()[order],
+    }
+
+
+def inclusion_contents(sampler: SubsetSampler) -> dict[str, Any]:
+    """Return what is known of the draws as data."""
+    names = column_names(sampler)
+    sizes = sampler.draws_.draws.pooled("size")
+    return {
+        "inclusion": inclusion_table(sampler),
+        "n_columns_of_subsets": {
+            "mean": float(sizes.mean()),
+            "quantiles": np.quantile(sizes, [0.05, 0.5, 0.95]).tolist(),
+        },
+        "most_frequent_subsets": [
+            {"columns": [str(names[j]) for j in columns], "share": share}
+            for columns, share in sampler.draws_.most_visited(5)
+        ],
+        "diagnostics": sampler.diagnostics_.to_dict(),
+        "warnings": sampler.diagnostics_.problems(),
+    }
+
+
+def table_of_inclusion(sampler: SubsetSampler) -> str:
+    """Return the most probable columns as text, with names that stay on their lines."""
+    found = inclusion_table(sampler)
+    names = [word(name) for name in found["column"][:_MOST_SHOWN]]
+    width = max([len("column"), *(len(name) for name in names)])
+    lines = [f"{'column':<{width}}  inclusion  error"]
+    for row, name in enumerate(names):
+        mark = " *" if found["kept"][row] else ""
+        lines.append(
+            f"{name:<{width}}  {found['inclusion_probability'][row]:9.3f}  "
+            f"{found['standard_error'][row]:5.3f}{mark}"
+        )
+    more = len(found["column"]) - len(names)
+    lines.append("* kept" + (f"; {more:,} more columns in {INCLUSION}" if more > 0 else ""))
+    return "\n".join(lines)
+
+
+def words_of_inclusion(sampler: SubsetSampler) -> str:
+    """Say what inclusion probabilities mean, how many columns there are, and what chains lack."""
+    sizes = sampler.draws_.draws.pooled("size")
+    low, high = np.quantile(sizes, [0.05, 0.95]).astype(int)
+    holds = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    text = (
+        f"An inclusion probability is the share of the {sizes.size:,} drawn sets that hold the "
+        "column, naive Bayes being the model and its parameters integrated out; the error is that "
+        f"of having drawn so many. Nine of ten sets hold {holds} columns. Columns that tell the "
+        "same are each counted as if they told something of their own."
+    )
+    problems = sampler.diagnostics_.problems()
+    if problems:
+        text += f" Do not trust the third digit: {'; '.join(problems[:2])}."
+    return text
+
+
+# --------------------------------------------------------------------------------------------------
+# The folder that ``honestbayes select`` writes: path, picture, reduced table and selector
+# --------------------------------------------------------------------------------------------------
+
+
+PATH = "path.csv"
+PICTURE = "path.png"
+REDUCED = "reduced.csv"
+SELECTOR = "selector.honestbayes"
+FILES = (PATH, PICTURE, REDUCED, SELECTOR)
+SAMPLED_FILES = (INCLUSION, INCLUSION_PICTURE, REDUCED, SELECTOR)
+
+_NAMED_STEPS = 30
+_WIDTH, _HEIGHT = 7.4, 4.6
+_DOTS_PER_INCH = 150
+
+
+def check_selection_folder(folder: Path, table: Path) -> None:
+    """Refuse a place where something else, or the table itself, would be lost."""
+    check_parent(folder)
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        msg = f"{place_name(folder)} exists and is not a folder; choose another --out."
+        raise InputError(msg)
+    if table.resolve().parent == folder.resolve():
+        msg = f"--out {place_name(folder)} would replace what is read; choose another name."
+        raise InputError(msg)
+    entries = sorted(folder.iterdir())
+    present = [entry.name for entry in entries]
+    strange = [
+        entry.name
+        for entry in entries
+        if entry.name not in {*FILES, *SAMPLED_FILES} or not entry.is_file() or entry.is_symlink()
+    ]
+    if not strange and not _is_selection(folder / SELECTOR):
+        strange = present
+    if strange:
+        msg = (
+            f"the folder {place_name(folder)} holds {strange[0]!r}, which is not part of a "
+            "selection; choose another --out, so that nothing is lost."
+        )
+        raise InputError(msg)
+
+
+def _is_selection(path: Path) -> bool:
+    """Whether this is a selector, so that the folder is ours to replace."""
+    try:
+        return read_archive(path).kind in SELECTORS
+    except (OSError, ModelFileError):
+        return False
+
+
+def write_selection(
+    selector: TableSelector, file: TableFile, columns: Sequence[str], folder: Path
+) -> None:
+    """Write all files, together or not at all.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        What chose.
+    file : TableFile
+        The whole table.
+    columns : sequence of str
+        Columns of the reduced table, in order.
+    folder : Path
+        Where; an earlier selection in this place is replaced as a whole.
+    """
+    with whole_folder(folder) as place:
+        if isinstance(selector, SubsetSampler):
+            write_columns(inclusion_table(selector), place / INCLUSION)
+            draw(InclusionDisplay, selector, place / INCLUSION_PICTURE, None)
+        else:
+            assert isinstance(selector, ProbabilitySelector)
+            write_columns(selector.path_.table(), place / PATH)
+            draw_path(selector, place / PICTURE)
+        write_reduced(file, columns, place / REDUCED)
+        selector.save(place / SELECTOR)
+
+
+def files_of(selector: TableSelector) -> tuple[str, ...]:
+    """Return the names of the files that a selection has."""
+    return SAMPLED_FILES if isinstance(selector, SubsetSampler) else FILES
+
+
+def write_columns(table: Mapping[str, Any], place: Path) -> None:
+    """Write columns as CSV, such as a path with one row a step; numbers with all their digits."""
+    with place.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(table)
+        for row in zip(*(column.tolist() for column in table.values()), strict=True):
+            writer.writerow([_cell(value) for value in row])
+
+
+def _cell(value: Any) -> str:
+    """Return a value as text: empty where there is none."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return "" if math.isnan(value) else repr(value)
+    return safe_cell(value)
+
+
+def draw_path(selector: ProbabilitySelector, place: Path) -> None:
+    """Draw the path as a picture, wider where more features are named below it."""
+    steps = selector.path_.feature.size
+    width = _WIDTH if steps > _NAMED_STEPS else max(2.4 + 0.34 * steps, 5.6)
+    draw(SelectionPathDisplay, selector, place, (width, _HEIGHT))
+
+
+def draw(
+    display: Any, selector: TableSelector, place: Path, size: tuple[float, float] | None
+) -> None:
+    """Draw a display as a picture, as large as it needs where no size is given."""
+    if size is None:
+        size = 6.4, 1.4 + 0.26 * min(30, selector.n_features_in_)
+    figure = Figure(figsize=size, layout="constrained")
+    with warnings.catch_warnings():
+        # A letter that the font lacks is drawn as a box; the name stands in the CSV file as well.
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        display.from_estimator(selector, ax=figure.add_subplot())
+        figure.savefig(place, format="png", dpi=_DOTS_PER_INCH, metadata={"Software": None})
+
+
+def write_reduced(file: TableFile, columns: Sequence[str], place: Path) -> None:
+    """Copy some columns of a table, all rows, cell by cell; what is missing becomes empty."""
+    wanted = tuple(columns)
+    # Cells such as 1,5 are numbers only where the comma does not separate them.
+    delimiter = ";" if file.decimal == "," else ","
+    with place.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(wanted)
+        for batch in file.reader.batches(wanted, limit=file.max_bytes, whole=False):
+            cells = [batch[name] for name in wanted]
+            if file.format != "csv":
+                cells = [to_text(cell, name) for cell, name in zip(cells, wanted, strict=True)]
+            writer.writerows(zip(*(cell.to_pylist() for cell in cells), strict=True))
+
+
+# --------------------------------------------------------------------------------------------------
+# What ``honestbayes select`` prints
+# --------------------------------------------------------------------------------------------------
+
+
+MOST_LINES = 40
+"""Steps that are printed; the file holds all."""
+
+MOST_NAMES = 30
+
+
+def print_selection(selector: TableSelector, data: TrainingTable, name: str, folder: Path) -> None:
+    """Print what was found, what was kept, how far that can be believed, and where files are."""
+    counts = tuple(np.bincount(data.y, minlength=len(data.labels)).tolist())
+    candidates, kept = selector.n_features_in_, kept_names(selector)
+    say(
+        f"{word(name)}: {cases_in_words(data.labels, counts)}; {candidates:,} "
+        f"column{'' if candidates == 1 else 's'}, {len(kept):,} kept"
+    )
+    for note in data.notes:
+        say(f"Note: {note}")
+    say_what_was_chosen(selector, kept)
+    say(f"Rows of this table chose the columns: judge a model of {REDUCED} on rows from elsewhere.")
+    say()
+    say(f"Written to {folder}: {', '.join(files_of(selector))}", wrap=False)
+
+
+def say_what_was_chosen(selector: TableSelector, kept: list[Any]) -> None:
+    """Print the steps or the inclusion probabilities, what is kept, and how far to believe it."""
+    say()
+    if isinstance(selector, SubsetSampler):
+        say(table_of_inclusion(selector), wrap=False)
+        told = words_of_inclusion(selector)
+    else:
+        assert isinstance(selector, ProbabilitySelector)
+        say(table_of(selector.path_), wrap=False)
+        told = honest_words(selector)
+    say()
+    say(f"Kept: {kept_in_words(kept)}.")
+    say()
+    say(told)
+
+
+def table_of(path: SelectionPath) -> str:
+    """Return the first steps as text, with names that stay on their lines."""
+    lines = str(replace(path, name=tuple(word(name) for name in path.name))).splitlines()
+    more = len(lines) - MOST_LINES
+    if more > 1:
+        lines = [*lines[:MOST_LINES], f"({more:,} more steps in {PATH})"]
+    return "\n".join(lines)
+
+
+def kept_names(selector: TableSelector) -> list[Any]:
+    """Return the columns that are kept: in the order of a path, or of the table."""
+    if isinstance(selector, ProbabilitySelector):
+        names = column_names(selector)
+        return [names[column] for column in selector.path_.kept.tolist()]
+    return list(selector.get_feature_names_out())
+
+
+def kept_in_words(kept: list[Any]) -> str:
+    """List the columns that are kept, not all where they are many."""
+    if not kept:
+        return "none"
+    words = [word(name) for name in kept[:MOST_NAMES]]
+    more = len(kept) - MOST_NAMES
+    return ", ".join(words) + (f" and {more:,} more" if more > 0 else "")
+
+
+def honest_words(selector: ProbabilitySelector) -> str:
+    """Say what the scores are worth."""
+    path = selector.path_
+    if np.isnan(path.held_out_score[0]):
+        return (
+            "No rows were held out: scores on the rows that chose and trained flatter, also for "
+            "columns that mean nothing."
+        )
+    loss = loss_in_words(getattr(selector, "scoring", "squared_error"))
+    before, after = path.held_out_score[0], path.held_out_score[path.n_kept]
+    steps = "1 step" if path.n_kept == 1 else f"{path.n_kept:,} steps"
+    scores = f"The held-out {loss} is {after:.4f} after {steps}, {before:.4f} before the first."
+    if after > before:
+        scores += " That is worse than no column at all."
+    by_number = getattr(selector, "patience", None) is not None
+    if path.n_kept == 0:
+        return (
+            f"No column made the held-out {loss} better than the {before:.4f} that the class "
+            "shares alone have."
+        )
+    if getattr(selector, "score_on", "train") == "held_out":
+        return f"{scores} The columns were chosen by this very score, so it flatters."
+    if isinstance(selector.held_out, float):
+        who = "The rows held out neither chose columns nor trained"
+    else:
+        who = "It is of paths that were chosen anew without the rows that they are judged on"
+    if by_number:
+        return f"{scores} {who}; only the number of steps was chosen by it, which flatters."
+    return f"{scores} {who}."
+
+
+# --------------------------------------------------------------------------------------------------
+# What ``honestbayes select`` takes from a table, and tells of a selection
+# --------------------------------------------------------------------------------------------------
+
+
+def not_candidates(
+    file: TableFile, weights: str | None, ignore: list[str], roles: dict[str | None, str]
+) -> list[str]:
+    """Return the columns to ignore, and that of the weights, which has no other role."""
+    if weights is None:
+        return ignore
+    file.require((weights,))
+    taken = roles | dict.fromkeys(ignore, "a column to ignore")
+    if weights in taken:
+        msg = (
+            f"column {shown(weights)} is given as the weights and as {taken[weights]}; choose one."
+        )
+        raise InputError(msg)
+    return [*ignore, weights]
+
+
+def row_weights(file: TableFile, name: str, row_numbers: IntArray) -> FloatArray:
+    """Return what each row that has a class counts; refuse what is no weight."""
+    column = file.read([name])[name]
+    values = to_numbers(column, name, decimal=file.decimal_of(name), places=file.places())
+    values = values[row_numbers - 1]
+    wrong = np.flatnonzero(~(values >= 0))
+    if wrong.size:
+        value = float(values[wrong[0]])
+        what = "has no value" if np.isnan(value) else f"holds {value:g}"
+        place = file.places(row_numbers).named(int(wrong[0]))
+        msg = (
+            f"the column of weights {shown(name)} {what} in {place}; give each row a number from "
+            "0 on."
+        )
+        raise InputError(msg)
+    return values
+
+
+def contents(
+    selector: TableSelector, data: TrainingTable, name: str, command: str
+) -> dict[str, Any]:
+    """Return all that is known of a selection as data."""
+    found = {
+        "table": name,
+        "command": command,
+        "n_cases": data.y.size,
+        "class_counts": dict(zip(data.labels, data.class_counts(), strict=True)),
+    }
+    return found | selector_contents(selector) | {"notes": data.notes}
+
+
+def selector_contents(selector: TableSelector) -> dict[str, Any]:
+    """Return what a selector knows without its table as data."""
+    found = {
+        "n_columns": selector.n_features_in_,
+        "kept": [str(name) for name in kept_names(selector)],
+    }
+    if isinstance(selector, SubsetSampler):
+        return found | inclusion_contents(selector)
+    assert isinstance(selector, ProbabilitySelector)
+    path = selector.path_
+    return found | {
+        "without_columns": {
+            "train_score": path.train_score[0],
+            "held_out_score": path.held_out_score[0],
+        },
+        "path": path.table(),
+    }
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honestbayes select``: which columns make the probabilities of naive Bayes best
+# --------------------------------------------------------------------------------------------------
+
 
 DEFAULT_PATIENCE, DEFAULT_FOLDS = 5, 5
 
@@ -117,24 +549,23 @@ def select(
     ] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 for one on each processor.")] = 1,
     out: given.OutFolder = None,
-    missing: reading.Missing = None,
-    categorical: reading.Categorical = None,
-    measured: reading.Measured = None,
-    flags: reading.Flags = None,
-    keep_duplicates: reading.KeepDuplicates = False,
-    merge_labels: reading.MergeLabels = False,
-    missing_label: reading.MissingLabel = None,
-    keep_labels: reading.KeepLabels = False,
-    delimiter: reading.Delimiter = None,
-    decimal: reading.Decimal = None,
-    encoding: reading.FileEncoding = None,
+    missing: options.Missing = None,
+    categorical: options.Categorical = None,
+    measured: options.Measured = None,
+    flags: options.Flags = None,
+    keep_duplicates: options.KeepDuplicates = False,
+    merge_labels: options.MergeLabels = False,
+    missing_label: options.MissingLabel = None,
+    keep_labels: options.KeepLabels = False,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Select the columns with which the probabilities of naive Bayes are best."""
     given.check_jobs(jobs, "threads")
-    from honestbayes.cli.selection_choices import Choices, fitted_selector
 
     if method == Method.sampled and weights is not None:
         msg = "the sampled method counts rows whole; leave out --weights."
@@ -156,16 +587,13 @@ def select(
         n_jobs=jobs,
     )
     recognise(table)  # what is wrong with a file is said before what takes long to import
-    from honestbayes.cli.selection_folder import check_selection_folder, write_selection
-    from honestbayes.cli.selection_steps import contents, not_candidates, row_weights
-    from honestbayes.cli.selection_words import print_selection
     from honestbayes.report.record import plain_data
     from honestbayes.tables import read_training
 
     folder = Path(f"{given.stem(table)}-selection") if out is None else out
     check_selection_folder(folder, table)
     command = given.repeating_command(context, "jobs", "quiet", "as_json")
-    file = reading.opened(table, delimiter, max_size, decimal, encoding, missing)
+    file = options.opened(table, delimiter, max_size, decimal, encoding, missing)
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
         left_out = not_candidates(
@@ -182,7 +610,7 @@ def select(
             groups=groups,
             ids=row_names,
             coded=True,
-            kinds=reading.kinds_of(categorical, measured, flags),
+            kinds=options.kinds_of(categorical, measured, flags),
             keep_duplicates=keep_duplicates,
             merge_labels=merge_labels,
             missing_labels=missing_label or (),
@@ -205,3 +633,263 @@ def select(
         typer.echo(json.dumps(plain_data(found), allow_nan=False, indent=1))
     elif not quiet:
         print_selection(selector, data, file.name, folder)
+
+
+DEFAULT_ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """How to select.
+
+    Attributes
+    ----------
+    method : {"forward", "boosted", "sampled"}
+        Which selector.
+    features : int, "all" or None
+        Columns, or rounds of boosting.
+    expected : float or None
+        Of the sampled method, the mean of a Poisson prior of the number of columns.
+    patience : int or None
+        Steps without improvement.
+    held_out : int, float or None
+        Folds, or a share of the rows.
+    score_on : {"train", "held_out"}
+        Rows on which candidates are compared.
+    loss : {"squared_error", "log_loss"}
+        What is made small.
+    smoothing : float
+        What levels are given more.
+    n_bins : int
+        Bins of measurements.
+    seed : int
+        Draws the rows that are held out.
+    n_jobs : int
+        Threads.
+    """
+
+    method: str
+    features: int | Literal["all"] | None
+    expected: float | None
+    patience: int | None
+    held_out: int | float | None
+    score_on: Any
+    loss: Any
+    smoothing: float
+    n_bins: int
+    seed: int
+    n_jobs: int
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        method: str,
+        features: str | None,
+        expected: float | None,
+        patience: int | None,
+        held_out: str | None,
+        score_on: str,
+        loss: str,
+        grouped: bool,
+        **more: Any,
+    ) -> Self:
+        """Read the options; refuse what contradicts itself, or means nothing."""
+        if method == "sampled":
+            _refuse_for_sampling(held_out, patience, score_on, loss)
+        elif expected is not None:
+            _refuse("only the sampled method has a prior of the number.", "--expected")
+        rows = None if method == "sampled" else _held_out(held_out or str(DEFAULT_FOLDS))
+        number = _features(features, method)
+        if method == "boosted":
+            _refuse_for_boosting(patience, score_on, loss)
+        if not (0 < more["smoothing"] < math.inf):
+            _refuse(f"{more['smoothing']:g} is not a number above 0.", "--smoothing")
+        if rows is None and patience is not None:
+            _refuse("patience needs rows that are held out; give folds.", "--held-out")
+        if rows is None and score_on == "held_out":
+            _refuse("candidates cannot be compared on rows that are not there.", "--held-out")
+        if grouped and method != "sampled" and not isinstance(rows, int):
+            _refuse("groups stay together in folds; give a number of folds.", "--held-out")
+        if method == "forward" and number is None and patience is None and rows is not None:
+            patience = DEFAULT_PATIENCE
+        return cls(
+            method=method,
+            features=number,
+            expected=expected,
+            patience=patience,
+            held_out=rows,
+            score_on=score_on,
+            loss=loss,
+            **more,
+        )
+
+    def check_table(self, data: TrainingTable) -> None:
+        """Refuse what this table is too small for, in the words of the options."""
+        columns = len(data.encoding.columns)
+        counts_columns = self.method != "boosted"
+        if counts_columns and isinstance(self.features, int) and self.features > columns:
+            most = f"{columns:,} or fewer" if columns > 1 else "1"
+            words = "column" if columns == 1 else "columns"
+            other = ", or 'all'" if self.method == "forward" else ""
+            msg = (
+                f"--features {self.features:,} is more than the {columns:,} {words} to select "
+                f"from; give {most}{other}."
+            )
+            raise InputError(msg)
+        if isinstance(self.held_out, int):
+            check_folds(self.held_out, data, "--held-out")
+        elif self.held_out is not None:
+            self._check_share(data.y.size, len(data.labels))
+
+    def _check_share(self, n_rows: int, n_classes: int) -> None:
+        assert self.held_out is not None
+        held = math.ceil(self.held_out * n_rows)
+        if min(held, n_rows - held) < n_classes:
+            msg = (
+                f"--held-out {self.held_out:g} holds out {held:,} of {n_rows:,} rows, and both "
+                f"parts need {n_classes} or more; give another share, or folds."
+            )
+            raise InputError(msg)
+
+
+def _refuse(message: str, option: str) -> NoReturn:
+    raise typer.BadParameter(message, param_hint=option)
+
+
+def _refuse_for_boosting(patience: int | None, score_on: str, loss: str) -> None:
+    if patience is not None:
+        _refuse("boosting makes all its rounds; give --features.", "--patience")
+    if score_on == "held_out":
+        _refuse("boosting chooses on training rows.", "--score-on")
+    if loss == "log_loss":
+        _refuse("boosting has a loss of its own, judged by squared error.", "--loss")
+
+
+def _refuse_for_sampling(
+    held_out: str | None, patience: int | None, score_on: str, loss: str
+) -> None:
+    """Refuse what belongs to selectors that take one column after the other."""
+    why = "the sampled method integrates parameters out, and holds no rows out."
+    for option, is_given in (
+        ("--held-out", held_out is not None),
+        ("--patience", patience is not None),
+        ("--score-on", score_on == "held_out"),
+        ("--loss", loss == "log_loss"),
+    ):
+        if is_given:
+            _refuse(why, option)
+
+
+def _held_out(word: str) -> int | float | None:
+    """Return folds, a share, or None.
+
+    >>> _held_out("5"), _held_out("0.3"), _held_out("none")
+    (5, 0.3, None)
+    """
+    if word == "none":
+        return None
+    try:
+        number = float(word)
+    except ValueError:
+        number = math.nan
+    if 0 < number < 1:
+        return number
+    if number >= 2 and number == math.floor(number) and word.isdecimal():
+        return int(word)
+    _refuse(
+        f"{word!r} is neither a share between 0 and 1, nor 2 folds or more, nor 'none'.",
+        "--held-out",
+    )
+
+
+def _features(word: str | None, method: str) -> int | Literal["all"] | None:
+    if word is None:
+        return None
+    if word == "all" and method == "forward":
+        return "all"
+    if not word.isdecimal() or int(word) < 1:
+        other = {"forward": ", or 'all'", "boosted": " of rounds"}.get(method, "")
+        _refuse(f"{word!r} is not a number from 1 on{other}.", "--features")
+    return int(word)
+
+
+def fitted_selector(
+    chosen: Choices, data: TrainingTable, weight: FloatArray | None
+) -> TableSelector:
+    """Select, by a table whose columns are those of the file."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+    from honestbayes.search import BoostedProbabilitySelector, ForwardProbabilitySelector
+
+    if chosen.method == "sampled":
+        return _fitted_sampler(chosen, data)
+    held_out: Any = chosen.held_out
+    if isinstance(held_out, int):
+        kind = StratifiedKFold if data.groups is None else StratifiedGroupKFold
+        held_out = kind(held_out, shuffle=True, random_state=chosen.seed)
+    words: dict[str, Any] = {
+        "held_out": held_out,
+        "smoothing": chosen.smoothing,
+        "n_bins": chosen.n_bins,
+        "n_jobs": chosen.n_jobs,
+        "random_state": chosen.seed,
+    }
+    selector: ForwardProbabilitySelector | BoostedProbabilitySelector
+    if chosen.method == "boosted":
+        rounds: Any = chosen.features or DEFAULT_ROUNDS
+        selector = BoostedProbabilitySelector(n_rounds=rounds, **words)
+    else:
+        selector = ForwardProbabilitySelector(
+            n_features_to_select=chosen.features,
+            scoring=chosen.loss,
+            score_on=chosen.score_on,
+            patience=chosen.patience,
+            **words,
+        )
+    y = np.array(data.labels, dtype=np.str_)[data.y]
+    selector.fit(candidates(data), y, weight, groups=data.groups)
+    # How many threads there were says nothing of the result.
+    selector.set_params(n_jobs=None)
+    return selector
+
+
+def _fitted_sampler(chosen: Choices, data: TrainingTable) -> SubsetSampler:
+    """Draw subsets of the columns; what chains lack is said with the result."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from honestbayes.search.sampled import SubsetSampler
+
+    number: Any = chosen.features
+    sampler = SubsetSampler(
+        prior="sizes" if chosen.expected is None else ("poisson", chosen.expected),
+        n_features_to_select=number,
+        smoothing=chosen.smoothing,
+        n_bins=chosen.n_bins,
+        n_jobs=chosen.n_jobs,
+        random_state=chosen.seed,
+    )
+    y = np.array(data.labels, dtype=np.str_)[data.y]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        sampler.fit(candidates(data), y)
+    sampler.set_params(n_jobs=None)
+    return sampler
+
+
+def candidates(data: TrainingTable) -> Any:
+    """Return the columns to select from, as they are in the file: numbers, or texts."""
+    import pandas as pd
+
+    encoding = data.encoding
+    if not encoding.levels:
+        return data.X
+    columns: dict[str, Any] = {}
+    for position, feature in enumerate(encoding.features):
+        values = data.X.iloc[:, position].to_numpy()
+        levels = encoding.levels.get(feature.column)
+        if levels is not None:  # the code of a level, also where it is a yes-or-no feature
+            places = np.where(np.isnan(values), -1, values).astype(np.int64)
+            values = np.array([*levels, None], dtype=object)[places]
+        columns[feature.column] = values
+    return pd.DataFrame(columns, copy=False)

@@ -15,7 +15,6 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 from honestbayes.datasets import load_colon
-from honestbayes.experiments.claims import judged
 from honestbayes.experiments.experiment import (
     Account,
     Check,
@@ -25,6 +24,7 @@ from honestbayes.experiments.experiment import (
     Settings,
     Size,
     Table,
+    judged,
 )
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.plots.drawing import GREY, look, subplots, tidy, unit_square

@@ -1,14 +1,12 @@
-"""What the comparisons share: methods, one run of one method, and scores.
-
-All methods have the same folds. Whatever is selected, tuned or calibrated is so inside the training
-cases of each fold.
-"""
+"""What the comparisons say: tables, figures, and for whom the correction pays."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -17,13 +15,27 @@ from sklearn.model_selection import StratifiedKFold
 
 from honestbayes.average.estimator import HonestClassifier
 from honestbayes.data.kinds import Kind
-from honestbayes.evaluation.peers import FURTHER_PEERS, PEERS, Task, peers_for
-from honestbayes.experiments.real_tables import Table
+from honestbayes.evaluation.baselines import FREQUENCIES, FURTHER_PEERS, PEERS, Task, peers_for
+from honestbayes.experiments.experiment import Account, Cell, Picture, Run, Table
+from honestbayes.experiments.real_tables import ComparisonTable
 from honestbayes.metrics import actual_error, brier_score, expected_error, log_score
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.models.categorical.estimator import SelectiveCategoricalNB
 from honestbayes.models.gaussian.estimator import SelectiveGaussianNB
+from honestbayes.plots.drawing import GREY, look, subplots, tidy
 from honestbayes.types import AnyArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+# --------------------------------------------------------------------------------------------------
+# What the comparisons share: methods, one run of one method, and scores
+#
+# All methods have the same folds. Whatever is selected, tuned or calibrated is so inside the
+# training cases of each fold.
+# --------------------------------------------------------------------------------------------------
+
 
 HONEST = "HonestClassifier"
 UNCORRECTED, CORRECTED, CALIBRATED = (
@@ -50,7 +62,7 @@ def methods_for(kind: Kind, *, sparse: bool = False) -> tuple[str, ...]:
     return (*OURS, *peers_for(task, further=True))
 
 
-def make_method(name: str, table: Table) -> Any:
+def make_method(name: str, table: ComparisonTable) -> Any:
     """Return an unfitted method; those that select keep ten features."""
     kept = min(KEPT, table.n_features)
     if name == HONEST:
@@ -74,7 +86,9 @@ def make_method(name: str, table: Table) -> Any:
     return peers_for(task, further=True)[name]
 
 
-def evaluate(table: Table, name: str, repeat: int, n_folds: int = FOLDS) -> dict[str, Any]:
+def evaluate(
+    table: ComparisonTable, name: str, repeat: int, n_folds: int = FOLDS
+) -> dict[str, Any]:
     """Cross-validate one method on one division into folds."""
     classes, codes = np.unique(table.y, return_inverse=True)
     X = table.X if name in OURS or table.codes is None else table.codes
@@ -133,3 +147,414 @@ def calibration_error(sure: FloatArray, right: AnyArray, n_bins: int = 10) -> fl
     bins = np.array_split(order, min(n_bins, order.size))
     gaps = [abs(sure[rows].mean() - right[rows].mean()) * rows.size for rows in bins]
     return float(np.sum(gaps) / sure.size)
+
+
+# --------------------------------------------------------------------------------------------------
+# Scores of a comparison, sorted by table and method
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Scores of all runs, by table and method.
+
+    Attributes
+    ----------
+    runs : mapping of (table, method) to list of dict
+        What each repeat found.
+    """
+
+    runs: Mapping[tuple[str, str], list[dict[str, Any]]]
+
+    @classmethod
+    def of(cls, done: Sequence[Run]) -> Results:
+        """Sort runs by table and method."""
+        found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for run in done:
+            found.setdefault((run.settings["table"], run.settings["method"]), []).append(run.found)
+        return cls(found)
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables."""
+        return list(dict.fromkeys(table for table, _ in self.runs))
+
+    def methods(self, table: str | None = None) -> list[str]:
+        """Names of the methods, ours first; of one table, or of all."""
+        there = {m for t, m in self.runs if table in (None, t)}
+        return [name for name in METHODS if name in there]
+
+    def of_all(self, name: str, table: str, method: str) -> FloatArray:
+        """Return one score of each repeat."""
+        return np.array([found[name] for found in self.runs[table, method]])
+
+    def mean(self, name: str, table: str, method: str) -> float:
+        """Return the average of a score over repeats."""
+        return float(self.of_all(name, table, method).mean())
+
+    def difference(self, table: str, one: str, other: str) -> tuple[float, float]:
+        """Return how much worse the log score of one is than of another, and its error.
+
+        Repeats are paired: both had the same folds.
+        """
+        gaps = self.of_all("log_score", table, one) - self.of_all("log_score", table, other)
+        error = float(gaps.std(ddof=1) / np.sqrt(gaps.size)) if gaps.size > 1 else float("nan")
+        return float(gaps.mean()), error
+
+
+# --------------------------------------------------------------------------------------------------
+# The figures of comparisons, one for each question
+# --------------------------------------------------------------------------------------------------
+
+
+def _spread(values: FloatArray, new_tables: bool) -> float:
+    if values.size < 2:
+        return 0.0
+    return 2 * float(values.std(ddof=1)) / (np.sqrt(values.size) if new_tables else 1.0)
+
+
+def draw_scores(results: Results, new_tables: bool, name: str = "log_score") -> Figure:
+    """Draw a panel for each table, a row for each method."""
+    tables, methods = results.tables, results.methods()
+    columns = min(3, len(tables))
+    lines = -(-len(tables) // columns)
+    figure, axes = subplots(
+        lines,
+        columns,
+        figsize=(11, 0.8 + lines * (0.7 + 0.21 * len(methods))),
+        sharey=True,
+        squeeze=False,
+    )
+    for axis in axes.flat[len(tables) :]:
+        axis.set_visible(False)
+    for axis, table in zip(axes.flat, tables, strict=False):
+        for place, method in enumerate(methods):
+            if (table, method) not in results.runs:
+                continue
+            values = results.of_all(name, table, method)
+            style = look(0 if method in OURS else 1)
+            axis.errorbar(
+                values.mean(),
+                place,
+                xerr=_spread(values, new_tables),
+                color=style.color,
+                marker=style.marker,
+                markerfacecolor=style.color if method in OURS else "white",
+                markersize=5,
+            )
+        if new_tables and name == "log_score":
+            truth = results.mean("log_score_of_truth", table, methods[0])
+            axis.axvline(truth, color=GREY, linewidth=0.8, label="truth")
+        if (table, FREQUENCIES) in results.runs and name == "log_score":
+            _cut(axis, results, table, methods)
+        axis.set_title(table, fontsize=10)
+        axis.set_yticks(range(len(methods)), methods, fontsize=8)
+        axis.grid(axis="y", color="0.9", linewidth=0.6)
+        axis.tick_params(axis="x", labelsize=8)
+        tidy(axis)
+    axes[0, 0].invert_yaxis()
+    words = "log score" if name == "log_score" else "distance from the true probability"
+    figure.supxlabel(words, fontsize=10)
+    return figure
+
+
+def _cut(axis: Any, results: Results, table: str, methods: Sequence[str]) -> None:
+    """End the axis beyond chance; what is further is told by its number at the edge."""
+    end = 1.5 * results.mean("log_score", table, FREQUENCIES)
+    if axis.get_xlim()[1] <= end:
+        return
+    axis.set_xlim(right=end)
+    for place, method in enumerate(methods):
+        if (table, method) in results.runs:
+            value = results.mean("log_score", table, method)
+            if value > end:
+                axis.text(end, place, f"{value:.2f} >", ha="right", va="center", fontsize=8)
+
+
+def draw_honesty(results: Results) -> Figure:
+    """Draw expected and actual error rates, a panel for each method."""
+    methods = [m for m in results.methods() if m != FREQUENCIES]
+    figure, axes = subplots(
+        -(-len(methods) // 5),
+        5,
+        figsize=(11, 2.5 * (-(-len(methods) // 5))),
+        sharex=True,
+        sharey=True,
+    )
+    for axis in axes.flat[len(methods) :]:
+        axis.set_visible(False)
+    for axis, method in zip(axes.flat, methods, strict=False):
+        there = [t for t in results.tables if (t, method) in results.runs]
+        pairs = [
+            [results.mean(name, t, method) for t in there]
+            for name in ("expected_error", "actual_error")
+        ]
+        axis.axline((0, 0), slope=1, color=GREY, linewidth=0.8)
+        axis.plot(*pairs, "o", color=look(0 if method in OURS else 1).color, markersize=4)
+        axis.set_title(method.replace(", ", ",\n"), fontsize=8)
+        axis.set(xlim=(0, 0.6), ylim=(0, 0.6), aspect="equal")
+        tidy(axis)
+    figure.supxlabel("expected error rate", fontsize=10)
+    figure.supylabel("actual error rate", fontsize=10)
+    return figure
+
+
+def draw_correction(results: Results, new_tables: bool) -> Figure:
+    """Draw what the correction gains, by table."""
+    tables = results.tables
+    figure, axis = subplots(figsize=(7, 1 + 0.3 * len(tables)))
+    pairs = {
+        "corrected": (UNCORRECTED, CORRECTED),
+        "corrected and calibrated": (UNCORRECTED, CALIBRATED),
+    }
+    for number, (label, (one, other)) in enumerate(pairs.items()):
+        gaps = [
+            results.of_all("log_score", t, one) - results.of_all("log_score", t, other)
+            for t in tables
+        ]
+        style = look(number)
+        axis.errorbar(
+            [gap.mean() for gap in gaps],
+            np.arange(len(tables)) + 0.2 * number - 0.1,
+            xerr=[_spread(gap, new_tables) for gap in gaps],
+            color=style.color,
+            marker=style.marker,
+            linestyle="none",
+            markersize=5,
+            label=label,
+        )
+    axis.axvline(0, color=GREY, linewidth=0.8)
+    axis.set_xscale("symlog", linthresh=0.1)
+    axis.set(xlabel="log score gained over the uncorrected model (logarithmic beyond 0.1)")
+    axis.set_yticks(range(len(tables)), tables)
+    axis.invert_yaxis()
+    axis.legend(frameon=False, fontsize=8)
+    tidy(axis)
+    return figure
+
+
+def draw_seconds(results: Results) -> Figure:
+    """Draw processor seconds, a point for each table, a row for each method."""
+    methods = results.methods()
+    figure, axis = subplots(figsize=(7, 1 + 0.28 * len(methods)))
+    for place, method in enumerate(methods):
+        values = [
+            results.mean("seconds", t, method)
+            for t in results.tables
+            if (t, method) in results.runs
+        ]
+        style = look(0 if method in OURS else 1)
+        axis.plot(values, [place] * len(values), style.marker, color=style.color, markersize=4)
+    axis.set(xlabel="processor seconds of a fold", xscale="log")
+    axis.set_yticks(range(len(methods)), methods)
+    axis.invert_yaxis()
+    tidy(axis)
+    return figure
+
+
+SHOWN = {
+    "log_score": "log score",
+    "brier": "Brier score",
+    "calibration_error": "calibration error",
+    "calibration_error_by_luck": "of that, luck",
+    "expected_error": "expected error",
+    "actual_error": "actual error",
+}
+
+
+def account(done: Sequence[Run], *, new_tables: bool, took_part: Collection[str] = ()) -> Account:
+    """Return tables, figures and a conclusion.
+
+    Parameters
+    ----------
+    done : sequence of Run
+        Runs of one method on one table and one division into folds.
+    new_tables : bool
+        Whether each repeat drew another table, or only other folds of the same cases.
+    took_part : collection of str
+        Tables that had a say in what is default.
+    """
+    results = Results.of(done)
+    bars = (
+        "two standard errors over tables drawn anew"
+        if new_tables
+        else "two standard deviations over divisions into folds (the cases are the same, so that "
+        "other cases would vary more)"
+    )
+    pictures = [
+        Picture(
+            "log_score",
+            f"Whose probabilities are best? Log scores of held-out cases, lower is better. Bars: "
+            f"{bars}. Filled: ours; a number at the edge is beyond it.",
+            lambda: draw_scores(results, new_tables),
+        ),
+        Picture(
+            "honesty",
+            "Who knows how often it is wrong? Expected and actual error rates, a point for each "
+            "table. Above the line: more errors than were claimed.",
+            lambda: draw_honesty(results),
+        ),
+        Picture(
+            "correction",
+            "For whom does the correction pay? Log score of naive Bayes without the correction "
+            f"minus with it, by table; right of 0 it pays. Bars: {bars}.",
+            lambda: draw_correction(results, new_tables),
+        ),
+        Picture(
+            "seconds",
+            "What does it cost? Processor seconds to fit and predict one fold.",
+            lambda: draw_seconds(results),
+        ),
+    ]
+    if new_tables:
+        pictures.append(
+            Picture(
+                "distance",
+                "How far from the truth? Mean distance of P(class 1) from the true probability.",
+                lambda: draw_scores(results, new_tables, "distance"),
+            )
+        )
+    return Account(
+        conclusion="\n\n".join(conclusion(results, took_part)),
+        tables=(_by_method(results), _by_table(results, new_tables)),
+        pictures=tuple(pictures),
+    )
+
+
+def _by_method(results: Results) -> Table:
+    """Average over the tables that a method suits; its score minus HonestClassifier's there."""
+    rows: list[Mapping[str, Cell]] = []
+    for method in results.methods():
+        there = [t for t in results.tables if (t, method) in results.runs]
+        means = {
+            name: float(np.mean([results.mean(name, t, method) for t in there])) for name in SHOWN
+        }
+        behind = [results.difference(t, method, HONEST)[0] for t in there]
+        seconds = float(np.mean([results.mean("seconds", t, method) for t in there]))
+        row: dict[str, Cell] = {"method": method, "tables": len(there)}
+        row["log score behind HonestClassifier by"] = float(np.mean(behind))
+        row["tables where it is behind"] = sum(gap > 0 for gap in behind)
+        rows.append(row | {SHOWN[name]: means[name] for name in SHOWN} | {"seconds": seconds})
+    return Table("methods", "Averages over the tables that each method suits", rows)
+
+
+def _by_table(results: Results, new_tables: bool) -> Table:
+    rows: list[Mapping[str, Cell]] = []
+    for table in results.tables:
+        for method in sorted(
+            results.methods(table), key=lambda m: results.mean("log_score", table, m)
+        ):
+            found = results.runs[table, method]
+            logs = results.of_all("log_score", table, method)
+            row: dict[str, Cell] = {
+                "table": table,
+                "cases": found[0]["n_cases"],
+                "columns": found[0]["n_features"],
+                "classes": found[0]["n_classes"],
+                "method": method,
+            }
+            for name, word in SHOWN.items():
+                row[word] = results.mean(name, table, method)
+                if name == "log_score":
+                    row["its sd over repeats"] = float(logs.std(ddof=1)) if logs.size > 1 else None
+                if name == "calibration_error":
+                    every = results.of_all(name, table, method)
+                    row["its range over repeats"] = f"{every.min():.3f} to {every.max():.3f}"
+            if new_tables:
+                row["log score of the truth"] = results.mean("log_score_of_truth", table, method)
+                row["distance from the truth"] = results.mean("distance", table, method)
+            rows.append(row | {"seconds": results.mean("seconds", table, method)})
+    return Table("scores", "Scores of held-out cases by table; best log score first", rows)
+
+
+def conclusion(results: Results, took_part: Collection[str] = ()) -> Iterator[str]:
+    """Say who wins, who is honest, for whom the correction pays, and what it costs."""
+    yield from _who_wins(results, took_part)
+    yield _who_is_honest(results)
+    yield from _for_whom_it_pays(results)
+    yield _what_it_costs(results)
+
+
+def _who_wins(results: Results, took_part: Collection[str]) -> Iterator[str]:
+    won, lost = [], []
+    for table in results.tables:
+        best, peer = min((results.mean("log_score", table, m), m) for m in _peers(results, table))
+        behind = results.mean("log_score", table, HONEST) - best
+        if behind <= 0:
+            won.append(table)
+        else:
+            lost.append(f"{table} ({peer}, by {behind:.3f})")
+    beaten = (
+        f"It is behind the best peer on {_listed(lost)}." if lost else "No peer is ahead of it."
+    )
+    yield (
+        f"HonestClassifier has a better log score than every peer on {len(won)} of "
+        f"{len(results.tables)} tables, though the best peer is chosen for each table after the "
+        f"fact. {beaten}"
+    )
+    new = [t for t in results.tables if t not in took_part]
+    if 0 < len(new) < len(results.tables):
+        settled = _listed([t for t in results.tables if t in took_part])
+        yield (
+            f"Defaults of it were settled on {settled}. Of the {len(new)} tables on which nothing "
+            f"was settled it is better than every peer on {sum(t in won for t in new)}."
+        )
+
+
+def _who_is_honest(results: Results) -> str:
+    told = []
+    for method in results.methods():
+        actual, expected = (
+            np.mean(_by_tables(results, name, method))
+            for name in ("actual_error", "expected_error")
+        )
+        told.append(f"{method} {100 * (actual - expected):+.1f}")
+    return (
+        "Actual minus expected error, in points, averaged over tables (claims too good where "
+        f"above 0): {'; '.join(told)}."
+    )
+
+
+def _for_whom_it_pays(results: Results) -> Iterator[str]:
+    pays: list[str] = []
+    costs: list[str] = []
+    even: list[str] = []
+    for table in results.tables:
+        gap, error = results.difference(table, UNCORRECTED, CORRECTED)
+        sure = not np.isnan(error) and abs(gap) > 2 * error
+        (even if not sure else pays if gap > 0 else costs).append(f"{table} ({gap:+.3f})")
+    yield (
+        "The correction of naive Bayes after selection pays in log score (by more than two "
+        f"standard errors over repeats) on {_listed(pays)}; it costs on {_listed(costs)}; no clear "
+        f"difference on {_listed(even)}."
+    )
+    layer = [t for t in results.tables if results.difference(t, CORRECTED, CALIBRATED)[0] > 0]
+    yield (
+        "It knows nothing of columns that depend on each other. The layer that is learned from "
+        f"held-out cases is for them: it is better than the correction alone on {len(layer)} of "
+        f"{len(results.tables)} tables."
+    )
+
+
+def _what_it_costs(results: Results) -> str:
+    honest = _by_tables(results, "seconds", HONEST)
+    naive = np.median(_by_tables(results, "seconds", CALIBRATED))
+    slowest = max(np.median(_by_tables(results, "seconds", m)) for m in _peers(results))
+    return (
+        f"What it costs: the median table takes HonestClassifier {np.median(honest):.1f} processor "
+        f"seconds for one fold (the dearest {max(honest):.0f}), our naive Bayes {naive:.2f}, and "
+        f"the slowest peer {slowest:.2f}."
+    )
+
+
+def _peers(results: Results, table: str | None = None) -> list[str]:
+    return [m for m in results.methods(table) if m not in OURS]
+
+
+def _by_tables(results: Results, name: str, method: str) -> list[float]:
+    """Return a score of each table that a method suits."""
+    return [results.mean(name, t, method) for t in results.tables if (t, method) in results.runs]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "none" if not names else ", ".join(names)

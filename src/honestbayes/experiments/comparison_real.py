@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from honestbayes.data.kinds import Kind
-from honestbayes.experiments.comparison import FOLDS, evaluate, methods_for
-from honestbayes.experiments.comparison_account import account
+from honestbayes.experiments.comparison import FOLDS, account, evaluate, methods_for
 from honestbayes.experiments.experiment import Account, Experiment, Run, Settings, Size
 from honestbayes.experiments.real_tables import real_table
 

@@ -8,14 +8,9 @@ from typing import Any
 import numpy as np
 
 from honestbayes.datasets.interactions import simulate_cauchy_model
-from honestbayes.experiments import compressed_models as ours
-from honestbayes.experiments import compressed_words as say
-from honestbayes.experiments.compressed_figures import (
-    draw_medians,
-    pictures,
-    sizes_table,
-    table,
-)
+from honestbayes.experiments import compressed as ours
+from honestbayes.experiments import compressed as say
+from honestbayes.experiments.compressed import draw_medians, pictures, sizes_table, table
 from honestbayes.experiments.experiment import (
     Account,
     Cell,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from honestbayes.datasets.interactions import simulate_hidden_markov
-from honestbayes.experiments import compressed_models as ours
-from honestbayes.experiments import compressed_words as say
-from honestbayes.experiments.compressed_figures import pictures, sizes_table, table
+from honestbayes.experiments import compressed as ours
+from honestbayes.experiments import compressed as say
+from honestbayes.experiments.compressed import pictures, sizes_table, table
 from honestbayes.experiments.experiment import Account, Check, Experiment, Run, Settings, Size
 from honestbayes.models.interactions.estimator import SequenceClassifier
 from honestbayes.types import AnyArray

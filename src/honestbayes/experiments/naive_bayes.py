@@ -14,16 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from honestbayes.datasets import SimulatedData, simulate_naive_bayes
-from honestbayes.experiments.claims import NOBODY, Decimals, decimal_rows, errors_of, of
 from honestbayes.experiments.experiment import (
+    NOBODY,
     Account,
     Check,
+    Decimals,
     Experiment,
     Picture,
     Run,
     Settings,
     Size,
     Table,
+    decimal_rows,
+    errors_of,
+    of,
 )
 from honestbayes.metrics import calibration_table, summarise
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB

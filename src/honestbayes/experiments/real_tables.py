@@ -31,7 +31,7 @@ FEWEST = 5
 
 
 @dataclass(frozen=True)
-class Table:
+class ComparisonTable:
     """One table.
 
     Attributes
@@ -66,40 +66,42 @@ class Table:
         return int(self.X.shape[1])
 
 
-def leukaemia(folder: Path) -> Table:
+def leukaemia(folder: Path) -> ComparisonTable:
     """Read Golub et al. (1999)."""
     return _expression(folder, "leukaemia", "golub_3051")
 
 
-def colon(folder: Path) -> Table:
+def colon(folder: Path) -> ComparisonTable:
     """Read Alon et al. (1999), intensities."""
     return _expression(folder, "colon", "colon_alon")
 
 
-def lymphoma(folder: Path) -> Table:
+def lymphoma(folder: Path) -> ComparisonTable:
     """Read Alizadeh et al. (2000), three classes."""
     return _expression(folder, "lymphoma", "lymphoma")
 
 
-def srbct(folder: Path) -> Table:
+def srbct(folder: Path) -> ComparisonTable:
     """Read Khan et al. (2001), four classes, training and test samples together."""
     note = "training and test samples of the paper together"
     return _expression(folder, "srbct", "khan_srbct", note)
 
 
-def _expression(folder: Path, name: str, file: str, note: str = "as they are") -> Table:
+def _expression(folder: Path, name: str, file: str, note: str = "as they are") -> ComparisonTable:
     with np.load(folder / f"{file}.npz") as found:
-        return Table(name, "real", found["X"].astype(float), found["y"], note)
+        return ComparisonTable(name, "real", found["X"].astype(float), found["y"], note)
 
 
-def prostate(folder: Path) -> Table:
+def prostate(folder: Path) -> ComparisonTable:
     """Read Singh et al. (2002), which are intensities: logarithms of them, floored at 10."""
     with np.load(folder / "singh_prostate.npz") as file:
         X = np.log2(np.maximum(file["X"].astype(float), 10.0))
-        return Table("prostate", "real", X, file["y"], "log2 of intensities, floored at 10")
+        return ComparisonTable(
+            "prostate", "real", X, file["y"], "log2 of intensities, floored at 10"
+        )
 
 
-def dorothea(folder: Path) -> Table:
+def dorothea(folder: Path) -> ComparisonTable:
     """Read the molecules whose class is public, all 100,000 features."""
     with np.load(folder / "dorothea.npz") as file:
         ones = np.ones(file["indices"].size, dtype=np.int8)
@@ -109,10 +111,10 @@ def dorothea(folder: Path) -> Table:
         X = sparse.csr_array(parts, shape=tuple(file["shape"]))[labelled]
         y = file["y"][labelled]
     note = "training and validation split; half of the features are random probes"
-    return Table("dorothea", "binary", X, (y == y.max()).astype(int), note)
+    return ComparisonTable("dorothea", "binary", X, (y == y.max()).astype(int), note)
 
 
-def sms_spam(folder: Path) -> Table:
+def sms_spam(folder: Path) -> ComparisonTable:
     """Read the messages as words present or absent."""
     with gzip.open(folder / "sms_spam.tsv.gz", "rt", encoding="utf-8", errors="replace") as file:
         lines = [line.rstrip("\n").split("\t", 1) for line in file]
@@ -127,17 +129,17 @@ def sms_spam(folder: Path) -> Table:
     ones = np.ones(indices.size, dtype=np.int8)
     X = sparse.csr_array((ones, indices, starts), shape=(len(rows), len(words)))
     note = f"words of two letters or more, in {LEAST_MESSAGES} messages or more of either class"
-    return Table("sms_spam", "binary", X, np.array([label for label, _ in lines]), note)
+    return ComparisonTable("sms_spam", "binary", X, np.array([label for label, _ in lines]), note)
 
 
-def _categorical(folder: Path, name: str, file: str, note: str) -> Table:
+def _categorical(folder: Path, name: str, file: str, note: str) -> ComparisonTable:
     frame = pd.read_csv(
         folder / "discrete" / f"{file}.csv.gz", dtype=str, na_values=["?", ""], keep_default_na=True
     )
     y = frame.pop("class").to_numpy(dtype=object).astype(str)
     codes = np.stack([_codes(frame[column]) for column in frame], axis=1)
     X = frame.astype(object).where(frame.notna(), None)
-    return Table(name, "categorical", X, y, note, codes)
+    return ComparisonTable(name, "categorical", X, y, note, codes)
 
 
 def _codes(column: pd.Series[Any]) -> IntArray:
@@ -145,18 +147,18 @@ def _codes(column: pd.Series[Any]) -> IntArray:
     return np.where(codes < 0, len(levels), codes)
 
 
-def dna_statlog(folder: Path) -> Table:
+def dna_statlog(folder: Path) -> ComparisonTable:
     """Read the splice junctions: three indicators for each of 60 nucleotides, three classes."""
     note = "three indicators for each of 60 nucleotides"
     return _categorical(folder, "dna_statlog", "dna_statlog", note)
 
 
-def mushroom(folder: Path) -> Table:
+def mushroom(folder: Path) -> ComparisonTable:
     """Read the mushrooms."""
     return _categorical(folder, "mushroom", "mushroom", "'?' is missing")
 
 
-def vote(folder: Path) -> Table:
+def vote(folder: Path) -> ComparisonTable:
     """Read the congressional votes of 1984."""
     return _categorical(folder, "vote", "housevotes84", "votes not cast are missing")
 
@@ -189,7 +191,7 @@ def discrete(folder: Path, name: str) -> tuple[pd.DataFrame, AnyArray]:
     return X.drop(columns=constant), y.astype(str)
 
 
-def real_table(name: str) -> Table:
+def real_table(name: str) -> ComparisonTable:
     """Return a table of a comparison by name.
 
     Of messages and molecules ("words_1", "dorothea_2") some cases are drawn, by the number in the
@@ -207,7 +209,7 @@ def real_table(name: str) -> Table:
         X, note = table.X[rows], f"{size} cases drawn, sample {seed}"
         if kind == "words":  # words of three of these messages or more
             X = X[:, np.flatnonzero(np.asarray(X.sum(axis=0)).ravel() >= LEAST_MESSAGES)]
-        return Table(name, "binary", X.astype(np.int8), table.y[rows], note)
+        return ComparisonTable(name, "binary", X.astype(np.int8), table.y[rows], note)
     X, y = discrete(folder, name)
     if len(y) > 2 * MOST:
         rows = np.random.default_rng(0).permutation(len(y))[:MOST]
@@ -215,4 +217,4 @@ def real_table(name: str) -> Table:
         enough = np.isin(y, [c for c in np.unique(y) if np.sum(y == c) >= FEWEST])
         X, y = X[enough].reset_index(drop=True), y[enough]
     codes = np.stack([np.unique(X[c], return_inverse=True)[1] for c in X], axis=1)
-    return Table(name, "categorical", X, y, "missing is a level", codes)
+    return ComparisonTable(name, "categorical", X, y, "missing is a level", codes)

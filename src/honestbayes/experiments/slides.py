@@ -15,16 +15,20 @@ import numpy as np
 from scipy.special import expit
 
 from honestbayes.datasets import SimulatedData, simulate_naive_bayes
-from honestbayes.experiments.claims import Decimals, decimal_rows, errors_of, judged, of
 from honestbayes.experiments.experiment import (
     Account,
     Check,
+    Decimals,
     Experiment,
     Picture,
     Run,
     Settings,
     Size,
     Table,
+    decimal_rows,
+    errors_of,
+    judged,
+    of,
 )
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.models.mixture.naive_bayes import sample_naive_bayes

@@ -14,7 +14,6 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 from honestbayes.datasets import load_colon
-from honestbayes.experiments.claims import of
 from honestbayes.experiments.experiment import (
     Account,
     Check,
@@ -24,6 +23,7 @@ from honestbayes.experiments.experiment import (
     Settings,
     Size,
     Table,
+    of,
 )
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.plots.drawing import GREY, look, subplots, tidy

@@ -1,4 +1,4 @@
-"""Error rates and log scores against the number of features kept."""
+"""How good probabilities are with each feature more."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from honestbayes.plots.drawing import import_pyplot, look, named, plain, tidy
+from honestbayes.plots.drawing import GREY, import_pyplot, look, named, new_axes, plain, short, tidy
+from honestbayes.search.selector import SQUARED_ERROR, SelectionPath, loss_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+# --------------------------------------------------------------------------------------------------
+# Error rates and log scores against the number of features kept
+# --------------------------------------------------------------------------------------------------
+
 
 # In each panel: what the model expects, and what happened, where the record holds it.
 _PANELS = (
@@ -138,3 +145,133 @@ def _markers(n_points: int, index: int, *, filled: bool) -> dict[str, Any]:
         "markerfacecolor": None if filled else "white",
         "markevery": 0.12 if n_points > 15 else 1,
     }
+
+
+_MOST_NAMES = 30
+"""Steps whose features are named on the axis, at most."""
+
+
+class SelectionPathDisplay:
+    """Loss on the training rows and on rows held out, step by step; lower is better.
+
+    Parameters
+    ----------
+    path : SelectionPath
+        Such as ``path_`` of `ForwardProbabilitySelector`.
+    score : str, default="squared error (summed over classes)"
+        What the loss is, for the label of the axis.
+    chosen_on_held_out : bool, default=False
+        Whether the rows held out took part in the choice, which makes their loss too low.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        After `plot`.
+    figure_ : matplotlib Figure
+        After `plot`.
+
+    Examples
+    --------
+    >>> from honestbayes import ForwardProbabilitySelector
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> from honestbayes.plots import SelectionPathDisplay
+    >>> data = simulate_naive_bayes(40, 200, n_features=100, alpha=20.0, random_state=0)
+    >>> selector = ForwardProbabilitySelector(n_features_to_select=3, held_out=0.3, random_state=0)
+    >>> selector = selector.fit(data.X_train, data.y_train)
+    >>> display = SelectionPathDisplay.from_estimator(selector)
+    >>> display.ax_.get_ylabel()
+    'squared error (summed over classes)'
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        path: SelectionPath,
+        *,
+        score: str = SQUARED_ERROR,
+        chosen_on_held_out: bool = False,
+    ) -> None:
+        self.path = path
+        self.score = score
+        self.chosen_on_held_out = chosen_on_held_out
+
+    @classmethod
+    def from_path(
+        cls, path: SelectionPath, *, score: str = SQUARED_ERROR, ax: Axes | None = None
+    ) -> SelectionPathDisplay:
+        """Draw a path.
+
+        Parameters
+        ----------
+        path : SelectionPath
+            The steps.
+        score : str, default="squared error (summed over classes)"
+            What the loss is.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        """
+        return cls(path, score=score).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, selector: Any, *, ax: Axes | None = None) -> SelectionPathDisplay:
+        """Draw the path of a fitted selector.
+
+        Parameters
+        ----------
+        selector : fitted ForwardProbabilitySelector or BoostedProbabilitySelector
+            What has a ``path_``.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        """
+        path = getattr(selector, "path_", None)
+        if not isinstance(path, SelectionPath):
+            msg = f"{type(selector).__name__} has no path_ of a selection; give a fitted selector."
+            raise ValueError(msg)
+        scoring = getattr(selector, "scoring", "squared_error")
+        chosen_on_held_out = getattr(selector, "score_on", "train") == "held_out"
+        display = cls(path, score=loss_in_words(scoring), chosen_on_held_out=chosen_on_held_out)
+        return display.plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> SelectionPathDisplay:
+        """Draw both losses and return the display."""
+        path = self.path
+        n_steps = path.feature.size
+        is_named = n_steps <= _MOST_NAMES
+        names = ["(none)", *(short(name) for name in path.name)] if is_named else []
+        longest = max([len(name) for name in names], default=0)
+        size = max(2.0 + 0.34 * len(names), 5.6), 3.6 + 0.06 * longest
+        self.ax_ = new_axes(ax, size)
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
+        steps = np.arange(n_steps + 1)
+        held_out = "rows held out" + ", which helped to choose" * self.chosen_on_held_out
+        for index, (label, score) in enumerate(
+            (("training rows", path.train_score), (held_out, path.held_out_score))
+        ):
+            if not np.all(np.isnan(score)):
+                self._draw(steps, score, label, index)
+        kept = f"kept: {path.kept.size} feature{'s' * (path.kept.size != 1)}"
+        self.ax_.axvline(path.n_kept, color=GREY, linewidth=1, label=kept, zorder=1)
+        if is_named:
+            self.ax_.set_xticks(steps, names, rotation=45, ha="right", rotation_mode="anchor")
+        self.ax_.set_xlabel("feature added" if is_named else "steps")
+        self.ax_.set_ylabel(plain(self.score))
+        self.ax_.ticklabel_format(axis="y", style="plain", useOffset=False)
+        tidy(self.ax_)
+        self.ax_.legend(frameon=False)
+        return self
+
+    def _draw(self, steps: Any, score: Any, label: str, index: int) -> None:
+        style = look(index)
+        self.ax_.plot(
+            steps,
+            score,
+            color=style.color,
+            linestyle=style.linestyle,
+            linewidth=1.6,
+            marker=style.marker if steps.size <= _MOST_NAMES + 1 else None,
+            markersize=5,
+            label=label,
+            zorder=2,
+        )

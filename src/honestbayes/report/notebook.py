@@ -13,14 +13,13 @@ from typing import Any
 
 from honestbayes.data.kinds import Kind
 from honestbayes.report.analysis import analyse, no_progress
-from honestbayes.report.fitting import with_room
-from honestbayes.report.folder import write_folder
-from honestbayes.report.options import Options
-from honestbayes.report.places import check_folder
+from honestbayes.report.methods import with_room
+from honestbayes.report.options import Options, check_folder
 from honestbayes.report.record import Report
+from honestbayes.report.render import write_folder
 from honestbayes.status_line import StatusLine, is_watched
 from honestbayes.tables import read_training
-from honestbayes.tables.memory import frame_table
+from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
 _ELSEWHERE = {

@@ -1,4 +1,7 @@
-"""The pictures of the page: drawn once, in a light and a dark version, each with a text instead."""
+"""What the pictures of the page show, each with words for those who cannot see it.
+
+They are as wide as a telephone (about 400 CSS pixels), so that letters stay legible there.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,317 @@ import base64
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from honestbayes.report.drawings import drawings
-from honestbayes.report.record import Report
+from honestbayes.evaluation.baselines import FREQUENCIES
+from honestbayes.metrics.cases import top_class
+from honestbayes.plots import (
+    AlphaPosteriorDisplay,
+    FeaturePathDisplay,
+    NetworkDisplay,
+    ProbabilityScatterDisplay,
+    ReliabilityDisplay,
+)
+from honestbayes.plots.drawing import GREY, look, plain, tidy
+from honestbayes.report.record import Method, Report
+from honestbayes.report.wording import count, number, percent, percent_with_interval
+
+MOST_DOTS = 2000
+"""Cases that the scatter shows; more would only hide each other."""
+
+MOST_TICKS = 9
+"""Numbers of features that stand below the path."""
+
+SHORT_LEGEND = 40
+"""Letters of a legend that fit on one line."""
+
+Drawing = Callable[[Report], tuple[Figure, str]]
+"""Draws a report's picture, and says in words what it shows."""
+
+
+def drawings(report: Report) -> dict[str, Drawing]:
+    """Return what draws each picture of a report, by the picture's name."""
+    result: dict[str, Drawing] = {}
+    if report.cases.held_out_uncorrected is not None:
+        result |= {"reliability-uncorrected": _reliability_uncorrected, "scatter": _scatter}
+    result |= {"reliability-in-use": _reliability_in_use, "errors": _errors}
+    if report.thresholds is not None:
+        result["benefit"] = _benefit
+    if report.posterior is not None:
+        result["posterior"] = _posterior
+    if report.paths:
+        result |= {"path": _path_of_errors, "path-scores": _path_of_scores}
+    if report.edges is not None:
+        result["network"] = _network
+    return result
+
+
+def _axes(width: float, height: float) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def _reliability(report: Report, name: str, position: int) -> tuple[Figure, str]:
+    figure, ax = _axes(3.9, 4.4)
+    curve = report.reliability[name]
+    ReliabilityDisplay({name: curve}).plot(ax, first_look=position, counts=True)
+    ax.get_legend().remove()
+    ax.set_title(name, fontsize=10.5)
+    label = report.data.positive
+    what = "the most probable class" if label is None else _short(label)
+    ax.set_xlabel(f"claimed probability of {what}")
+    ax.set_ylabel("fraction that was right" if label is None else f"fraction that was {what}")
+    bins = zip(curve.predicted, curve.actual, curve.n.tolist(), curve.is_drawn, strict=True)
+    points = ", ".join(
+        f"{percent(p)} claimed and {percent(a)} observed of {_cases(n)}"
+        for p, a, n, drawn in bins
+        if drawn
+    )
+    left = float(curve.n[~curve.is_drawn].sum())
+    if left:
+        points += f"{'; ' if points else ''}{_cases(left)} in bins of fewer than three, not drawn"
+    alt = (
+        f"Reliability, {name}: fraction of cases in "
+        f"{'the most probable' if label is None else 'the positive'} class against the claimed "
+        f"probability, with 95% intervals; on the diagonal claims are honest. {points}."
+    )
+    return figure, alt
+
+
+def _cases(n: float) -> str:
+    return "1 case" if n == 1 else f"{count(round(n, 1))} cases"
+
+
+def _reliability_uncorrected(report: Report) -> tuple[Figure, str]:
+    assert report.uncorrected is not None  # else it is not drawn
+    return _reliability(report, report.uncorrected, 0)
+
+
+def _reliability_in_use(report: Report) -> tuple[Figure, str]:
+    return _reliability(report, report.in_use, 1)
+
+
+def _short(text: str, limit: int = 24) -> str:
+    """Return text from data as a label: harmless and not too long."""
+    return plain(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def _errors(report: Report) -> tuple[Figure, str]:
+    methods = [method for method in report.methods if method.name != FREQUENCIES]
+    figure, ax = _axes(4.2, 0.44 * len(methods) + 1.2)
+    for row, method in enumerate(reversed(methods)):
+        _error_of(ax, row, method)
+    ax.set_yticks([])
+    ax.set_ylim(-0.6, len(methods) - 0.2)
+    ax.set_xlim(left=0)
+    ax.margins(x=0.05)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    ax.set_xlabel("error rate on held-out cases")
+    ax.grid(axis="x", color="#d9d9d9", linewidth=0.6, zorder=0)
+    figure.legend(loc="outside upper left", ncols=2, frameon=False, handletextpad=0.3)
+    tidy(ax)
+    ax.spines["left"].set_visible(False)
+    words = [
+        f"{method.name}: expected {percent(method.summary.expected_error)}, actual "
+        f"{percent_with_interval(method.summary.actual_error)}"
+        for method in methods
+    ]
+    return figure, f"Expected against actual error rate. {'; '.join(words)}."
+
+
+def _error_of(ax: Any, row: int, method: Method) -> None:
+    """Draw the error rates of one method below its name."""
+    summary, first = method.summary, row == 0
+    low, high = summary.actual_error.interval
+    ax.plot([low, high], [row, row], color=look(0).color, linewidth=1.6, zorder=2)
+    ax.plot(
+        summary.actual_error.value,
+        row,
+        "o",
+        color=look(0).color,
+        markersize=6,
+        label="actual, 95% interval" if first else None,
+        zorder=3,
+    )
+    ax.plot(
+        summary.expected_error,
+        row,
+        "D",
+        markerfacecolor="#ffffff",
+        markeredgecolor=look(1).color,
+        markeredgewidth=1.6,
+        markersize=6,
+        label="expected (claimed)" if first else None,
+        zorder=4,
+    )
+    ax.text(0.005, row + 0.22, plain(method.name), transform=ax.get_yaxis_transform(), va="bottom")
+
+
+def _scatter(report: Report) -> tuple[Figure, str]:
+    """Draw the probabilities of each case with and without the correction.
+
+    Those of the positive class; with more than two classes, of the class that the case is of.
+    """
+    figure, ax = _axes(4.3, 4.5)
+    cases, labels = report.cases, report.data.labels
+    uncorrected, in_use = cases.held_out_uncorrected, cases.held_out
+    name = report.uncorrected
+    assert uncorrected is not None  # else it is not drawn
+    assert name is not None
+    if len(labels) > 2:
+        right = top_class(in_use) == cases.actual
+        rows = np.arange(cases.row.size)
+        uncorrected, in_use = uncorrected[rows, cases.actual], in_use[rows, cases.actual]
+    chosen = np.arange(cases.row.size)
+    if chosen.size > MOST_DOTS:
+        chosen = np.random.default_rng(0).choice(chosen.size, MOST_DOTS, replace=False)
+    ProbabilityScatterDisplay(
+        (cases.actual if len(labels) == 2 else right)[chosen].astype(int),
+        uncorrected[chosen],
+        in_use[chosen],
+        classes=(_plain_label(labels[0]), _plain_label(labels[1])),
+        names=(name, report.in_use),
+    ).plot(ax)
+    words = None
+    if len(labels) > 2:
+        ax.set_xlabel(f"probability of the actual class, {plain(name)}")
+        ax.set_ylabel(f"probability of the actual class, {plain(report.in_use)}")
+        words = ["another class was more probable", "most probable in use"]
+    handles, names = ax.get_legend_handles_labels()
+    # Above the square: inside it the legend would hide cases in the corner.
+    ax.legend(
+        handles,
+        words or names,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=2 if len("".join(words or names)) <= SHORT_LEGEND else 1,
+        frameon=False,
+        handletextpad=0.3,
+    )
+    if len(labels) > 2:
+        lower = percent(float((in_use < uncorrected).mean()))
+        return figure, (
+            f"Probability of the actual class of {cases.row.size:,} held-out cases, {name} "
+            f"across and {report.in_use} upwards. The second is lower for {lower} of the cases."
+        )
+    distance = np.abs(in_use - 0.5) < np.abs(uncorrected - 0.5)
+    alt = (
+        f"Probabilities of {cases.row.size:,} held-out cases, {name} across and "
+        f"{report.in_use} upwards. The second is closer to one half for "
+        f"{percent(float(distance.mean()))} of the cases."
+    )
+    return figure, alt
+
+
+def _plain_label(text: str) -> str:
+    return text if len(text) <= 24 else text[:23] + "…"
+
+
+def _posterior(report: Report) -> tuple[Figure, str]:
+    figure, ax = _axes(4.4, 3.4)
+    posterior = report.posterior
+    assert posterior is not None  # else it is not drawn
+    AlphaPosteriorDisplay(posterior.log_alpha, posterior.by_method).plot(ax)
+    peaks = {
+        name: float(posterior.log_alpha[np.argmax(density)])
+        for name, density in posterior.by_method.items()
+    }
+    where = "; ".join(f"{name} highest at {number(peak, 1)}" for name, peak in peaks.items())
+    return figure, f"Posterior density of log(alpha): {where}."
+
+
+def _benefit(report: Report) -> tuple[Figure, str]:
+    figure, ax = _axes(4.4, 3.4)
+    table = report.thresholds
+    assert table is not None  # else it is not drawn
+    first, second = look(0), look(1)
+    ax.plot(
+        table.threshold,
+        table.net_benefit,
+        color=first.color,
+        marker=first.marker,
+        markersize=4.5,
+        label=plain(report.in_use),
+    )
+    ax.plot(
+        table.threshold,
+        table.net_benefit_all,
+        color=second.color,
+        linestyle=second.linestyle,
+        label="act on every case",
+    )
+    ax.axhline(0, color=GREY, linewidth=1, label="act on none")
+    top = max(float(table.net_benefit.max()), float(table.net_benefit_all.max()), 0.01)
+    ax.set_ylim(-0.25 * top, 1.15 * top)
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("threshold: act where the probability is at least this")
+    ax.set_ylabel("net benefit per case")
+    ax.legend(frameon=False)
+    tidy(ax)
+    best = int(np.sum(table.net_benefit > np.maximum(table.net_benefit_all, 0)))
+    alt = (
+        f"Net benefit by decision threshold. The model is better than acting on every case and "
+        f"than acting on none at {best} of {table.threshold.size} thresholds."
+    )
+    return figure, alt
+
+
+def _network(report: Report) -> tuple[Figure, str]:
+    assert report.edges is not None
+    figure, ax = _axes(5.6, 5.2)
+    NetworkDisplay(*report.edges.matrix(report.data.target)).plot(ax)
+    found = report.edges
+    arcs = zip(found.source[:5], found.target[:5], found.probability[:5], strict=True)
+    words = "; ".join(f"{a} to {b} {percent(float(p))}" for a, b, p in arcs)
+    return figure, f"Arcs between the class and columns, the most probable: {words or 'none'}."
+
+
+def _path_of_errors(report: Report) -> tuple[Figure, str]:
+    return _path(report, 0), f"Error rates by number of features{_path_in_words(report)}"
+
+
+def _path_of_scores(report: Report) -> tuple[Figure, str]:
+    return _path(report, 1), f"Log scores by number of features{_path_in_words(report)}"
+
+
+def _path(report: Report, panel: int) -> Figure:
+    """Draw both panels, each on a figure of its own, and return one of them."""
+    panels = [_axes(4.2, 3.7) for _ in range(2)]
+    FeaturePathDisplay(report.paths).plot([ax for _, ax in panels])
+    figure, ax = panels[panel]
+    numbers = np.unique(np.concatenate([path.n_features for path in report.paths.values()]))
+    if numbers.size <= MOST_TICKS:  # between few numbers there are no others to name
+        ax.set_xticks(numbers)
+    ax.minorticks_off()
+    panels[0][1].get_legend().remove()
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", frameon=False)
+    return figure
+
+
+def _path_in_words(report: Report) -> str:
+    words = []
+    for name, path in report.paths.items():
+        best = int(np.argmin(path.log_score))
+        words.append(
+            f"{name} is best by log score with {path.n_features[best]:,} features "
+            f"({number(float(path.log_score[best]), 3)})"
+        )
+    of_each = " of each kind" if len(report.races) > 1 else ""
+    return f"{of_each}: {'; '.join(words)}."
+
+
+# --------------------------------------------------------------------------------------------------
+# The pictures of the page: drawn once, in a light and a dark version, each with a text instead
+# --------------------------------------------------------------------------------------------------
+
 
 _INK = "#1d2127"
 _DARK = {

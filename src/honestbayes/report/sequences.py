@@ -12,8 +12,7 @@ import numpy as np
 from honestbayes.metrics import Estimate
 from honestbayes.models.interactions.estimator import SequenceClassifier, windows
 from honestbayes.models.interactions.model import Interactions
-from honestbayes.tables import InputError
-from honestbayes.tables.errors import shown
+from honestbayes.tables.errors import InputError, shown
 from honestbayes.types import AnyArray, FloatArray
 
 MOST_SYMBOLS = 100

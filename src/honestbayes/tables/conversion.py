@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from honestbayes.tables.errors import InputError, shown
-from honestbayes.tables.places import Places
+from honestbayes.tables.errors import InputError, Places, shown
 from honestbayes.types import FloatArray, IntArray
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", ".")

@@ -1,20 +1,577 @@
-"""Rows of a CSV file as text, block by block."""
+"""The header of a CSV file: its names, its delimiter, and the decimal mark of its numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from array import array
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.csv
 
-from honestbayes.tables.byte_stream import ByteStream, too_large
 from honestbayes.tables.conversion import MISSING
-from honestbayes.tables.csv_header import Header, TextForm, read_header
-from honestbayes.tables.csv_lines import line_of_row
-from honestbayes.tables.errors import InputError
+from honestbayes.tables.errors import InputError, listed, shown
+
+# --------------------------------------------------------------------------------------------------
+# Bytes of a text file as they are read: unpacked, counted, and checked to be text
+# --------------------------------------------------------------------------------------------------
+
+
+GZIP_MAGIC = b"\x1f\x8b"
+_BOM = codecs.BOM_UTF8
+
+
+class ByteStream:
+    """A readable stream for pyarrow and for the header, with its checks.
+
+    Every byte of the file passes through here once, whichever columns are asked for, so that a
+    file is refused or accepted for the same reasons in every kind of read.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    limit : int or None
+        Number of unpacked bytes after which reading stops with an error.
+    encoding : str or None
+        Alphabet of the file; what is read is UTF-8 all the same.
+    """
+
+    def __init__(self, path: Path, limit: int | None = None, encoding: str | None = None) -> None:
+        self._name = path.name
+        self._limit = limit
+        self._recoder = None if encoding is None else _recoder(encoding)
+        self._recoded = b""
+        self._raw: IO[bytes] = path.open("rb")
+        self._file: Any = self._raw
+        if self._raw.read(2) == GZIP_MAGIC:
+            self._raw.seek(0)
+            self._file = gzip.GzipFile(fileobj=self._raw)
+        self._raw.seek(0)
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._waiting = b""
+        self._count = 0
+        self.lines = 0
+        self.quotes = 0
+        self.closed = False
+        try:
+            start = self._unpack(len(_BOM))
+            if start != _BOM:
+                self._check(start)
+                self._waiting = start
+        except InputError:
+            self.close()
+            raise
+
+    def read(self, size: int = -1) -> bytes:
+        r"""Return up to ``size`` bytes; none at the end of the file.
+
+        No part ends between ``\r`` and ``\n``: pyarrow would drop the ``\n``, even in quotes.
+        """
+        data = self._waiting if size < 0 else self._waiting[:size]
+        self._waiting = self._waiting[len(data) :]
+        if size < 0 or len(data) < size:
+            more = self._unpack(size if size < 0 else size - len(data))
+            self._check(more)
+            data += more
+        if len(data) > 1 and data.endswith(b"\r"):
+            self._waiting = b"\r" + self._waiting
+            data = data[:-1]
+        return data
+
+    def skip(self, size: int) -> None:
+        """Read so many bytes and forget them."""
+        while size > 0:
+            part = self.read(min(size, 1 << 20))
+            if not part:
+                return
+            size -= len(part)
+
+    def push_back(self, data: bytes) -> None:
+        """Return bytes that were read too far."""
+        self._waiting = data + self._waiting
+
+    def _unpack(self, size: int) -> bytes:
+        """Return the next bytes, as UTF-8."""
+        if self._recoder is None:
+            return self._raw_bytes(size)
+        while size < 0 or len(self._recoded) < size:
+            part = self._raw_bytes(size)
+            try:
+                self._recoded += self._recoder.decode(part, final=not part).encode()
+            except UnicodeError:
+                msg = (
+                    f"{self._name} is not in the alphabet that --encoding names; name another, "
+                    'or save the table again as "CSV UTF-8".'
+                )
+                raise InputError(msg) from None
+            if not part or size < 0:
+                break
+        data = self._recoded if size < 0 else self._recoded[:size]
+        self._recoded = self._recoded[len(data) :]
+        return data
+
+    def _raw_bytes(self, size: int) -> bytes:
+        try:
+            data: bytes = self._file.read(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            msg = f"{self._name} is damaged: its gzip data are broken or end early; copy it again."
+            raise InputError(msg) from None
+        except OSError as error:
+            msg = f"{self._name} cannot be read: {error.strerror or 'unknown error'}."
+            raise InputError(msg) from None
+        self._count += len(data)
+        if self._limit is not None and self._count > self._limit:
+            raise too_large(self._name, self._limit)
+        return data
+
+    def _check(self, data: bytes) -> None:
+        if b"\0" in data:
+            msg = (
+                f"{self._name} is no text table: it holds NUL bytes in line "
+                f"{self._line(data, data.index(0)):,}; give CSV, TSV, Parquet or .npz."
+            )
+            raise InputError(msg)
+        try:
+            self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            place = max(0, error.start - (len(error.object) - len(data)))
+            msg = (
+                f"{self._name} is not UTF-8 text: line {self._line(data, place):,} holds other "
+                'bytes; save the table again as "CSV UTF-8", or name its alphabet, such as '
+                "--encoding latin-1."
+            )
+            raise InputError(msg) from None
+        self.lines += data.count(b"\n")
+        self.quotes += data.count(b'"')
+
+    def _line(self, data: bytes, place: int) -> int:
+        return self.lines + data.count(b"\n", 0, place) + 1
+
+    # What pyarrow asks of a Python file.
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def writable(self) -> bool:
+        """Return False."""
+        return False
+
+    def seekable(self) -> bool:
+        """Return False: a packed file is read once, forwards."""
+        return False
+
+    def close(self) -> None:
+        """Close the file."""
+        self.closed = True
+        self._raw.close()
+
+    def __enter__(self) -> ByteStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _recoder(encoding: str) -> codecs.IncrementalDecoder:
+    try:
+        "".encode(encoding)  # refuses codecs that are not of text
+        return codecs.getincrementaldecoder(encoding)()
+    except (LookupError, ValueError):
+        msg = f"there is no alphabet {shown(encoding)}; give for example --encoding latin-1."
+        raise InputError(msg) from None
+
+
+def too_large(name: str, limit: int) -> InputError:
+    """Return the error of a table that holds more than the limit."""
+    return InputError(
+        f"{name} holds more than {size_text(limit)} once unpacked; "
+        "raise the limit with --max-size if you trust the file."
+    )
+
+
+def size_text(size: int) -> str:
+    """Write a number of bytes for people.
+
+    Examples
+    --------
+    >>> size_text(4 << 30), size_text(1000)
+    ('4 GiB', '1000 bytes')
+    """
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size} bytes"
+
+
+DELIMITERS = (",", ";", "\t", "|")
+"""Delimiters that are looked for; others must be given."""
+
+MAX_HEADER_BYTES = 1 << 28
+"""Longest header that is read: ten million names of 25 characters."""
+
+_FIRST_BYTES = 1 << 17
+_SAMPLE_CELLS = 200_000  # cells after the header that speak for a decimal mark
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How a user says that a CSV file is written; None where it is to be found out.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        What stands between two cells.
+    decimal : {".", ","} or None
+        The decimal mark of all numbers.
+    encoding : str or None
+        The alphabet; None: UTF-8.
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+
+
+_PLAIN = TextForm()
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the first line of a CSV file says, and its next lines confirm.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns, without blanks around them.
+    delimiter : str
+        What stands between two cells.
+    decimal : {".", ","}
+        The decimal mark of columns that show none.
+    marks : mapping of str to {".", ","}
+        That of the columns that show one.
+    size : int
+        Bytes of the header, after a byte-order mark.
+    """
+
+    names: tuple[str, ...]
+    delimiter: str
+    decimal: str
+    size: int
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> Header:
+    """Read the header from the start of a stream, and leave the stream behind it."""
+    delimiter = form.delimiter
+    if delimiter == "\\t":  # what a shell hands over
+        delimiter = "\t"
+    if delimiter is not None and (
+        len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'
+    ):
+        msg = f"the delimiter {shown(delimiter)} is not one plain character; give for example ';'."
+        raise InputError(msg)
+    text, ended = _first_records(stream, name)
+    found = delimiter or _find_delimiter(text, ended, name)
+    try:
+        cells, size = _first_record(text, found)
+    except csv.Error:
+        msg = (
+            f"the header of {name} cannot be read: a name is too long, or a quote is not closed; "
+            "correct its first line."
+        )
+        raise InputError(msg) from None
+    if not cells:
+        msg = f"{name} is empty; give a table with a header and rows."
+        raise InputError(msg)
+    names = _checked_names(cells, name)
+    decimal = form.decimal or "."
+    marks: dict[str, str] = {}
+    if form.decimal is None:
+        count = 1 + _SAMPLE_CELLS // len(cells)
+        decimal, marks = _find_marks(names, _sample(text[size:], found, ended, count), found)
+    stream.push_back(text[size:].encode())
+    return Header(names, found, decimal, len(text[:size].encode()), marks)
+
+
+def _first_records(stream: ByteStream, name: str) -> tuple[str, bool]:
+    """Read until the header and some bytes after it are there; and whether this is all."""
+    data = b""
+    wanted = _FIRST_BYTES
+    while True:
+        while len(data) < wanted:
+            part = stream.read(wanted - len(data))
+            if not part:
+                return data.decode(), True
+            data += part
+        # The stream has checked the text; only its last character may be cut in two.
+        text = data.decode(errors="ignore")
+        if _has_line_end(text):
+            stream.push_back(data[len(text.encode()) :])
+            return text, False
+        if wanted >= MAX_HEADER_BYTES:
+            msg = f"the header of {name} is longer than {MAX_HEADER_BYTES >> 20} MiB; check it."
+            raise InputError(msg)
+        wanted *= 4
+
+
+def _has_line_end(text: str) -> bool:
+    """Whether a line ends outside of quotes in the first half: the rest serves as a sample."""
+    quotes = place = 0
+    for match in re.finditer(r"[\r\n]", text[: len(text) // 2]):
+        quotes += text.count('"', place, match.start())
+        place = match.start()
+        if quotes % 2 == 0 and text[:place].strip():
+            return True
+    return False
+
+
+def _first_record(text: str, delimiter: str) -> tuple[list[str], int]:
+    """Return the cells of the first record that is not empty, and the characters up to its end."""
+    used = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal used
+        for line in io.StringIO(text, newline=""):
+            used += len(line)
+            yield line
+
+    for cells in csv.reader(lines(), delimiter=delimiter):
+        if any(cell.strip() for cell in cells) or len(cells) > 1:
+            return cells, used
+    return [], used
+
+
+def _find_delimiter(text: str, ended: bool, name: str) -> str:
+    """Choose the delimiter that gives the header most cells, and the next records as many.
+
+    A tab wins where the name of the file promises tabs: names of columns may hold commas.
+    """
+    promised = name.lower().endswith((".tsv", ".tsv.gz", ".tab", ".tab.gz"))
+    best, best_score = DELIMITERS[0], (False, 1)
+    for delimiter in DELIMITERS:
+        try:
+            cells, size = _first_record(text, delimiter)
+        except csv.Error:
+            continue
+        if delimiter == "\t" and promised and len(cells) > 1:
+            return delimiter
+        records = _sample(text[size:], delimiter, ended, 5)
+        score = (all(len(record) == len(cells) for record in records), len(cells))
+        if len(cells) > 1 and (best_score[1] == 1 or score > best_score):
+            best, best_score = delimiter, score
+    return best
+
+
+def _sample(text: str, delimiter: str, ended: bool, count: int) -> list[list[str]]:
+    """Return the first records of a text; one that may be cut is left out."""
+    records: list[list[str]] = []
+    try:
+        for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if record:
+                records.append(record)
+            if len(records) > count:
+                return records[:-1]
+    except csv.Error:
+        return records
+    return records if ended else records[:-1]
+
+
+def _find_marks(
+    names: tuple[str, ...], records: list[list[str]], delimiter: str
+) -> tuple[str, dict[str, str]]:
+    """Tell "1,5" from "1.5" by the first records, column by column.
+
+    Where the comma separates cells, a cell with a comma was quoted; it is a decimal mark only in a
+    file without decimal points. "1,234" may be a number of thousands; only in a semicolon file,
+    which is what spreadsheets write where the comma is the decimal mark, does it speak for the
+    comma. So may "1.234", in a file where other columns have decimal commas.
+
+    Returns
+    -------
+    decimal : {".", ","}
+        The mark of most columns that show one.
+    marks : dict of str to {".", ","}
+        That of each column that shows one.
+    """
+    seen = {
+        name: _mark_of(
+            [record[place].strip() for record in records if place < len(record)], delimiter == ";"
+        )
+        for place, name in enumerate(names)
+    }
+    marks = {name: mark for name, (mark, _) in seen.items() if mark}
+    if delimiter == "," and "." in marks.values():
+        marks = {name: mark for name, mark in marks.items() if mark == "."}
+    if "," in marks.values():
+        marks |= {name: "," for name, (mark, thousands) in seen.items() if mark and thousands}
+    commas = sum(mark == "," for mark in marks.values())
+    return "," if 2 * commas > len(marks) else ".", marks
+
+
+def _mark_of(cells: list[str], semicolons: bool) -> tuple[str, bool]:
+    """Return the decimal mark that cells show, if any, and if it may be one of thousands."""
+    points = [cell for cell in cells if _DECIMAL_POINT.fullmatch(cell)]
+    if points:
+        return ".", all(_THOUSANDS.fullmatch(cell) for cell in points)
+    commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
+    if not semicolons:
+        commas = [cell for cell in commas if not _THOUSANDS.fullmatch(cell)]
+    return "," if commas else "", False
+
+
+def _checked_names(cells: list[str], file: str) -> tuple[str, ...]:
+    names = [cell.strip() for cell in cells]
+    if not names[0] and len(names) > 1:
+        # pandas and R write row names under an empty name; pandas reads them back as this.
+        names[0] = "Unnamed: 0"
+    return checked_names(names, file)
+
+
+def checked_names(names: list[str], file: str) -> tuple[str, ...]:
+    """Refuse names that are empty or occur twice."""
+    empty = [position for position, name in enumerate(names, 1) if not name.strip()]
+    if empty:
+        msg = f"column {empty[0]:,} of {file} has no name; name it in the header."
+        raise InputError(msg)
+    if len(set(names)) < len(names):
+        seen: set[str] = set()
+        twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+        msg = f"{file} has columns of the same name: {listed(dict.fromkeys(twice))}; rename them."
+        raise InputError(msg)
+    return tuple(names)
+
+
+# --------------------------------------------------------------------------------------------------
+# On which line of a CSV file a row begins, found when a message names it
+# --------------------------------------------------------------------------------------------------
+
+
+MAX_BYTES = 1 << 30
+"""Bytes that are read again for the sake of a message."""
+
+_FEWEST = 1 << 10  # rows whose lines are found at once
+
+
+def line_of_row(
+    path: Path, row: int, *, header_bytes: int, delimiter: str, encoding: str | None
+) -> int | None:
+    """Return the line of the file on which a row begins; the first line is 1.
+
+    Empty lines are no rows, and a cell in quotes may span lines.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    row : int
+        Which row below the header; the first is 1.
+    header_bytes : int
+        Where the header ends, in bytes of UTF-8 after a byte-order mark.
+    delimiter : str
+        What stands between two cells.
+    encoding : str or None
+        Alphabet of the file.
+
+    Returns
+    -------
+    int or None
+        None where it cannot be told: the file is too long, or has changed since.
+    """
+    n_rows = max(_FEWEST, 1 << (row - 1).bit_length())  # the next messages ask for rows near by
+    try:
+        state = path.stat()
+        key = (path, header_bytes, delimiter, encoding, n_rows)
+        lines = _lines(*key, (state.st_mtime_ns, state.st_size))
+    except (OSError, InputError, csv.Error, UnicodeError):
+        return None
+    return lines[row - 1] if row <= len(lines) else None
+
+
+@lru_cache(maxsize=8)
+def _lines(
+    path: Path,
+    header_bytes: int,
+    delimiter: str,
+    encoding: str | None,
+    n_rows: int,
+    state: tuple[int, int],
+) -> array[int]:
+    """Return the lines of the first rows; again where the state of the file has changed."""
+    del state
+    for find in (_where_lines_are_rows, _where_cells_span_lines):
+        with ByteStream(path, None, encoding) as stream:
+            header = b""
+            while len(header) < header_bytes and (part := stream.read(header_bytes - len(header))):
+                header += part
+            with closing(_text_lines(stream)) as below:
+                found = find(below, len(header.splitlines()), n_rows, delimiter)
+        if found is not None:
+            return found
+    return array("q")
+
+
+def _text_lines(stream: ByteStream) -> Generator[str, None, None]:
+    """Yield the lines that are left of a stream, with their ends."""
+    rest, count = b"", 0
+    while count < MAX_BYTES and (part := stream.read(1 << 20)):
+        count += len(part)
+        *lines, rest = (rest + part).splitlines(keepends=True)
+        yield from (line.decode() for line in lines)
+    if count < MAX_BYTES and rest:
+        yield rest.decode()
+
+
+def _where_lines_are_rows(
+    lines: Generator[str, None, None], above: int, n_rows: int, delimiter: str
+) -> array[int] | None:
+    """Return the lines that are not empty; None where a quote is opened and not closed in one."""
+    del delimiter
+    found = array("q")
+    for number, line in enumerate(lines, above + 1):
+        if line.count('"') % 2:
+            return None
+        if line.rstrip("\r\n"):
+            found.append(number)
+        if len(found) == n_rows:
+            break
+    return found
+
+
+def _where_cells_span_lines(
+    lines: Generator[str, None, None], above: int, n_rows: int, delimiter: str
+) -> array[int]:
+    """Return the first lines of records."""
+    found = array("q")
+    records = csv.reader(lines, delimiter=delimiter)
+    begin = above + 1
+    for record in records:
+        if record:
+            found.append(begin)
+        begin = above + records.line_num + 1
+        if len(found) == n_rows:
+            break
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Rows of a CSV file as text, block by block
+# --------------------------------------------------------------------------------------------------
+
 
 BLOCK_BYTES = 1 << 19
 """Bytes that are parsed at a time while streaming; pyarrow reads up to 32 such blocks ahead."""

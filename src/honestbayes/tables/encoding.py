@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from honestbayes.tables.columns import Column
 from honestbayes.tables.conversion import levels_and_codes, number_text, to_numbers
-from honestbayes.tables.errors import InputError, listed, shown
-from honestbayes.tables.places import Places
+from honestbayes.tables.errors import InputError, Places, listed, shown
 from honestbayes.types import AnyArray
 
 MAX_UNKNOWN = 100

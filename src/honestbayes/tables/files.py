@@ -2,24 +2,246 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import re
+import stat
+import zipfile
+import zlib
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 
 from honestbayes.tables.conversion import infer, is_text, to_numbers, to_text, without
-from honestbayes.tables.csv_header import TextForm
-from honestbayes.tables.csv_reader import open_csv
-from honestbayes.tables.errors import InputError, listed, shown, suggestion
-from honestbayes.tables.formats import recognise
+from honestbayes.tables.csv_reader import GZIP_MAGIC, TextForm, checked_names, open_csv, too_large
+from honestbayes.tables.errors import InputError, Places, listed, shown, suggestion
 from honestbayes.tables.npz_reader import open_npz
-from honestbayes.tables.parquet_reader import open_parquet
-from honestbayes.tables.places import Places
-from honestbayes.types import IntArray
+from honestbayes.types import FloatArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# Rows of a Parquet file, some at a time
+# --------------------------------------------------------------------------------------------------
+
+
+_BATCH_CELLS = 1 << 22
+_BATCH_ROWS = 1 << 16
+
+# What pyarrow raises for files that are broken on purpose or by accident.
+_BROKEN = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError, LookupError)
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetReader:
+    """A Parquet file; text is kept once per level, because a small file may unpack to much."""
+
+    path: Path
+    columns: tuple[str, ...]
+    text: tuple[str, ...]
+    decimal: str = "."
+
+    def batches(
+        self, columns: Sequence[str], *, limit: int | None, whole: bool
+    ) -> Generator[pa.Table, None, None]:
+        """Yield the rows in order; the limit holds for all of them, or for one batch."""
+        names = list(columns)
+        total = 0
+        try:
+            with self._open() as file:
+                rows = min(_BATCH_ROWS, max(1, _BATCH_CELLS // max(1, len(names))))
+                for batch in file.iter_batches(batch_size=rows, columns=names):
+                    table = pa.Table.from_batches([batch]).select(names)
+                    self._validate(table)
+                    total = table.nbytes + (total if whole else 0)
+                    if limit is not None and total > limit:
+                        raise too_large(self.path.name, limit)
+                    yield table
+        except InputError:
+            raise
+        except _BROKEN as error:
+            raise _broken(self.path.name, error) from None
+
+    def _open(self) -> Any:
+        return pa.parquet.ParquetFile(
+            self.path, read_dictionary=list(self.text), memory_map=False, pre_buffer=False
+        )
+
+    def _validate(self, table: pa.Table) -> None:
+        for name in table.column_names:
+            if is_text(table.schema.field(name).type):
+                try:
+                    table[name].validate(full=True)
+                except pa.ArrowInvalid:
+                    raise _broken(self.path.name, ValueError("text that is not UTF-8")) from None
+
+
+def open_parquet(path: Path) -> ParquetReader:
+    """Read the schema of a Parquet file."""
+    try:
+        with pa.parquet.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            names = [str(name) for name in schema.names]
+            text = [field.name for field in schema if is_text(field.type)]
+    except _BROKEN as error:
+        raise _broken(path.name, error) from None
+    if not names:
+        msg = f"{path.name} has no columns; give a table with a class and features."
+        raise InputError(msg)
+    return ParquetReader(path, checked_names(names, path.name), tuple(text))
+
+
+def _broken(name: str, error: BaseException) -> InputError:
+    detail = " ".join(str(error).split())[:120]
+    if not detail or "/" in detail or "\\" in detail:  # pyarrow may name the folder
+        detail = type(error).__name__
+    return InputError(f"{name} cannot be read as Parquet ({detail}); write the file again.")
+
+
+# --------------------------------------------------------------------------------------------------
+# What kind of table a file holds, by its first bytes
+# --------------------------------------------------------------------------------------------------
+
+
+_PARQUET_MAGIC = b"PAR1"
+_ZIP_MAGIC = b"PK\x03\x04"
+_TAR_MAGIC = (257, b"ustar")
+_LONGEST = 512
+
+_SUPPORTED = "give CSV, TSV, Parquet or .npz"
+_AS_TABLE = "write the table as Parquet or CSV"
+_FOREIGN = (
+    (b"\xff\xfe", "UTF-16 text", 'save it as "CSV UTF-8"'),
+    (b"\xfe\xff", "UTF-16 text", 'save it as "CSV UTF-8"'),
+    (b"\xd0\xcf\x11\xe0", "an old spreadsheet", "save its sheet as CSV"),
+    (b"\x93NUMPY", "a single NumPy array", "save X and y with numpy.savez"),
+    (b"\x89HDF", "an HDF5 file", "write the table as Parquet or CSV"),
+    (b"ARROW1", "an Arrow or Feather file", "write the table as Parquet or CSV"),
+    (b"BZh", "packed with bzip2", "unpack it, or pack it with gzip"),
+    (b"\xfd7zXZ", "packed with xz", "unpack it, or pack it with gzip"),
+    (b"\x28\xb5\x2f\xfd", "packed with zstd", "unpack it, or pack it with gzip"),
+    (b"%PDF", "a PDF document", _SUPPORTED),
+    (b"\x80\x02", "a Python pickle", _AS_TABLE),
+    (b"\x80\x03", "a Python pickle", _AS_TABLE),
+    (b"\x80\x04\x95", "a Python pickle", _AS_TABLE),
+    (b"\x80\x05\x95", "a Python pickle", _AS_TABLE),
+)
+_MARKUP = (
+    (re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{"\]])'), "JSON"),
+    (re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype html|html)", re.IGNORECASE), "a web page"),
+    (re.compile(rb"(\xef\xbb\xbf)?\s*<\?xml", re.IGNORECASE), "XML"),
+)
+"""How texts begin that are no tables of rows and columns."""
+
+_URL = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.IGNORECASE)
+_INSIDE_GZIP = (
+    (_PARQUET_MAGIC, "a Parquet file", "unpack it first"),
+    (_ZIP_MAGIC, "an archive", "unpack it first"),
+    (GZIP_MAGIC, "packed twice", "unpack it once"),
+)
+_NEITHER = {".parquet": "Parquet", ".pq": "Parquet", ".npz": "a NumPy archive"}
+
+
+def recognise(path: Path) -> Literal["csv", "packed csv", "parquet", "npz"]:
+    """Return the format of a file, or raise InputError where it is not there or is no table."""
+    name = path.name or "."
+    start = _first_bytes(path, name)
+    if not start:
+        msg = f"{name} is empty; give a table with a header and rows."
+        raise InputError(msg)
+    if start.startswith(_PARQUET_MAGIC):
+        return "parquet"
+    if start.startswith(_ZIP_MAGIC):
+        _check_archive(path, name)
+        return "npz"
+    if start.startswith(GZIP_MAGIC):
+        _refuse(name, _unpacked_start(path, name), ", once unpacked,", (*_FOREIGN, *_INSIDE_GZIP))
+        return "packed csv"
+    _refuse(name, start, "", _FOREIGN)
+    promised = _NEITHER.get(path.suffix.lower())
+    if promised is not None and b"\0" in start:
+        msg = f"{name} is not {promised}, as its name says, and no text either; write it again."
+        raise InputError(msg)
+    return "csv"
+
+
+def _first_bytes(path: Path, name: str) -> bytes:
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            if (path / "store.json").is_file():
+                msg = (
+                    f"{name} is a packed store, which is read in Python: "
+                    "SelectiveBernoulliNB().fit(honestbayes.open_store(path), y); for this "
+                    "command give the file that it was packed from."
+                )
+                raise InputError(msg)
+            msg = f"{name} is a folder; give the file of the table."
+            raise InputError(msg)
+        if not stat.S_ISREG(mode):
+            msg = f"{name} is not an ordinary file; write the table to a file first."
+            raise InputError(msg)
+        with path.open("rb") as file:
+            return file.read(_LONGEST)
+    except FileNotFoundError:
+        url = _URL.match(path.as_posix())
+        if url is not None:  # a drive of Windows has one letter
+            msg = f"{name} is given by its address ({url[1]}); download it, and give the file."
+            raise InputError(msg) from None
+        msg = f"there is no file {name}; check its name and folder."
+        raise InputError(msg) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        if isinstance(error, InputError):
+            raise
+        reason = getattr(error, "strerror", None) or "its name cannot be used"
+        msg = f"{name} cannot be read: {reason}."
+        raise InputError(msg) from None
+
+
+def _unpacked_start(path: Path, name: str) -> bytes:
+    try:
+        with gzip.open(path) as file:
+            return file.read(_LONGEST)
+    except (EOFError, zlib.error, OSError):
+        msg = f"{name} is damaged: its gzip data are broken or end early; copy it again."
+        raise InputError(msg) from None
+
+
+def _refuse(
+    name: str, start: bytes, when: str, foreign: tuple[tuple[bytes, str, str], ...]
+) -> None:
+    for magic, what, fix in foreign:
+        if start.startswith(magic):
+            msg = f"{name} is{when} {what}, which is not read; {fix}."
+            raise InputError(msg)
+    for pattern, what in _MARKUP:
+        if pattern.match(start):
+            msg = f"{name} is{when} {what}, which is not read; {_AS_TABLE}."
+            raise InputError(msg)
+    place, magic = _TAR_MAGIC
+    if start[place : place + len(magic)] == magic:
+        msg = f"{name} is{when} a tar archive, which is not read; unpack it first."
+        raise InputError(msg)
+
+
+def _check_archive(path: Path, name: str) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, LookupError):
+        msg = f"{name} is a damaged archive; write it again."
+        raise InputError(msg) from None
+    if any(member.startswith("xl/") or member == "content.xml" for member in members):
+        msg = f"{name} is a spreadsheet, which is not read; save its sheet as CSV."
+        raise InputError(msg)
+    if not any(member.endswith(".npy") for member in members):
+        msg = f"{name} is an archive without NumPy arrays; unpack it and give the table inside."
+        raise InputError(msg)
+
 
 DEFAULT_MAX_BYTES = 4 << 30
 """Unpacked bytes of a table that are read unless the user asks for more: a small packed file can
@@ -279,3 +501,116 @@ def open_table(
         missing=words,
         line_of=csv.line_of,
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# A table in memory, read as one in a file is
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReader:
+    """Hands over the columns of an Arrow table."""
+
+    table: pa.Table
+    decimal: str = "."
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.table.column_names)
+
+    def batches(
+        self, columns: Sequence[str], *, limit: int | None, whole: bool
+    ) -> Generator[pa.Table, None, None]:
+        """Yield the rows, all at once: they are in memory already."""
+        del limit, whole
+        yield self.table.select(list(columns))
+
+
+def frame_table(frame: Any, name: str) -> TableFile:
+    """Return a pandas or polars frame as a table that :func:`read_training` takes.
+
+    Parameters
+    ----------
+    frame : pandas or polars frame
+        With the class in one of its columns.
+    name : str
+        What the table is called in messages and in a report.
+    """
+    if type(frame).__module__.split(".")[0] == "polars":
+        table = frame.to_arrow()
+    else:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    reader = MemoryReader(table)
+    return TableFile(name, "parquet", reader.columns, reader, None)
+
+
+# --------------------------------------------------------------------------------------------------
+# Some rows of a large table, drawn at random in one pass, in memory for no more than these
+# --------------------------------------------------------------------------------------------------
+
+
+def sampled(file: TableFile, n_rows: int, seed: int) -> TableFile:
+    """Return a table of rows drawn at random, each set of so many rows as probable as any other.
+
+    Every row is given a random number, and those with the smallest are kept, in the order of the
+    file. A table with no more rows is returned whole.
+
+    Parameters
+    ----------
+    file : TableFile
+        The table.
+    n_rows : int
+        How many rows are kept.
+    seed : int
+        Draws them.
+    """
+    known = getattr(file.reader, "n_rows", None)
+    if known is not None and known <= n_rows:
+        return file
+    generator = np.random.default_rng(seed)
+    parts: list[pa.Table] = []
+    numbers: list[IntArray] = []
+    lots: list[FloatArray] = []
+    bound, total, waiting = np.inf, 0, 0
+    for batch in file.reader.batches(file.columns, limit=file.max_bytes, whole=False):
+        lot = generator.random(batch.num_rows)
+        chosen = np.flatnonzero(lot < bound)
+        # A batch may hold on to the memory of all its rows; what is taken does not.
+        parts.append(batch.take(pa.array(chosen)))
+        numbers.append(total + chosen + 1)
+        lots.append(lot[chosen])
+        total += batch.num_rows
+        waiting += chosen.size
+        if waiting > 2 * n_rows:
+            parts, numbers, lots = _smallest(parts, numbers, lots, n_rows)
+            bound, waiting = float(lots[0].max()), n_rows
+    if total <= n_rows:
+        table = pa.concat_tables(parts, promote_options="permissive") if parts else None
+        return file if table is None else replace(file, reader=_in_memory(file, table))
+    parts, numbers, lots = _smallest(parts, numbers, lots, n_rows)
+    note = (
+        f"Of {total:,} rows {n_rows:,} were drawn at random (seed {seed}), and the report is about "
+        "these alone; --rows asks for more."
+    )
+    return replace(
+        file,
+        reader=_in_memory(file, parts[0]),
+        notes=(*file.notes, note),
+        row_numbers=numbers[0],
+    )
+
+
+def _smallest(
+    parts: list[pa.Table], numbers: list[IntArray], lots: list[FloatArray], n_rows: int
+) -> tuple[list[pa.Table], list[IntArray], list[FloatArray]]:
+    """Keep the rows with the smallest random numbers, in their order."""
+    lot = np.concatenate(lots)
+    kept = np.sort(np.argpartition(lot, n_rows - 1)[:n_rows])
+    table = pa.concat_tables(parts, promote_options="permissive").take(pa.array(kept))
+    return [table.combine_chunks()], [np.concatenate(numbers)[kept]], [lot[kept]]
+
+
+def _in_memory(file: TableFile, table: pa.Table) -> MemoryReader:
+    return MemoryReader(table, file.decimal)

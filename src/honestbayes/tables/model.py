@@ -19,12 +19,11 @@ from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.files import ModelFileError, write_archive
 from honestbayes.files.fields import Entries, Plain, nested
 from honestbayes.models.cards import card_of, table_cards
-from honestbayes.tables.checks.groups import row_digests
+from honestbayes.tables.checks import row_digests
 from honestbayes.tables.conversion import without
 from honestbayes.tables.encoding import Encoding
-from honestbayes.tables.errors import InputError, listed, shown
+from honestbayes.tables.errors import InputError, Places, listed, shown
 from honestbayes.tables.files import TableFile
-from honestbayes.tables.places import Places
 from honestbayes.tables.training import TrainingTable
 from honestbayes.types import AnyArray, FloatArray
 

@@ -16,8 +16,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from honestbayes.data.source import check_structure
-from honestbayes.tables.byte_stream import too_large
-from honestbayes.tables.csv_header import checked_names
+from honestbayes.tables.csv_reader import checked_names, too_large
 from honestbayes.tables.errors import InputError
 from honestbayes.types import AnyArray
 

@@ -15,13 +15,11 @@ import pyarrow as pa
 from scipy import sparse
 
 from honestbayes.data.source import BLOCK_CELLS, Block, DenseSource, Source, as_source
-from honestbayes.tables.byte_stream import too_large
 from honestbayes.tables.conversion import is_number
-from honestbayes.tables.csv_reader import BLOCK_BYTES, CsvReader
-from honestbayes.tables.errors import DoubtfulTable, InputError, shown
+from honestbayes.tables.csv_reader import BLOCK_BYTES, CsvReader, too_large
+from honestbayes.tables.errors import DoubtfulTable, InputError, Places, shown
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.npz_reader import NpzReader
-from honestbayes.tables.places import Places
 from honestbayes.tables.target import read_target
 from honestbayes.types import AnyArray, IntArray
 

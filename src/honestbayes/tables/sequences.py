@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from honestbayes.tables.byte_stream import ByteStream
+from honestbayes.tables.csv_reader import ByteStream
 from honestbayes.tables.errors import InputError, shown
-from honestbayes.tables.files import TableFile
-from honestbayes.tables.formats import recognise
+from honestbayes.tables.files import TableFile, recognise
 
 VOWELS = frozenset("aeiou")
 

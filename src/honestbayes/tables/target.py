@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from honestbayes.data.labels import label_key, missing_labels, spellings
-from honestbayes.tables.checks.finding import Finding, Way
+from honestbayes.tables.checks import Finding, Way
 from honestbayes.tables.conversion import (
     floats,
     is_number,

@@ -19,12 +19,17 @@ from honestbayes.tables.checks import (
     look_at_rows,
     ordinary_flags,
 )
-from honestbayes.tables.columns import DATE, Column, classify_columns
-from honestbayes.tables.decided import check_kinds, decided_column, decided_table
+from honestbayes.tables.columns import (
+    DATE,
+    Column,
+    check_kinds,
+    classify_columns,
+    decided_column,
+    decided_table,
+)
 from honestbayes.tables.encoding import Encoding, encoding_of
-from honestbayes.tables.errors import DoubtfulTable, InputError, listed, shown
+from honestbayes.tables.errors import DoubtfulTable, InputError, Places, listed, shown
 from honestbayes.tables.files import TableFile
-from honestbayes.tables.places import Places
 from honestbayes.tables.target import read_target
 from honestbayes.types import AnyArray, IntArray
 

@@ -1,47 +1,1134 @@
-"""What in a table would lead to a wrong conclusion: looked for before anything is fitted."""
+"""A column as the checks see it: its different values, and the classes of the rows of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import hashlib
+import math
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import gammaln, logsumexp, xlogy
+from scipy.stats import binom, chi2
 
-from honestbayes.tables.checks.cells import (
-    numbers_with_units,
-    other_marks,
-    sentinels,
-    stray_cells,
+from honestbayes.tables.columns import (
+    FEW_LEVELS,
+    IDENTIFIER_FILL,
+    IDENTIFIER_ROWS,
+    MAX_LEVELS,
+    NUMBER_SHARE,
+    Column,
+    is_identifier_name,
 )
-from honestbayes.tables.checks.classes import (
-    Strength,
-    copy_in,
-    may_be_sorted,
-    missing_by_class,
-    sorted_identifiers,
-    standing_out,
+from honestbayes.tables.conversion import (
+    code_cells,
+    floats,
+    is_number,
+    is_text,
+    levels_and_codes,
+    number_cells,
+    number_text,
 )
-from honestbayes.tables.checks.codes import codes_among, may_be_code
-from honestbayes.tables.checks.finding import Finding, Way
-from honestbayes.tables.checks.flags import ordinary_flags
-from honestbayes.tables.checks.groups import groups_in, joint_groups, repeated_rows
-from honestbayes.tables.checks.levels import Levels, levels_of
-from honestbayes.tables.checks.sequence import alike_in_sequence
-from honestbayes.tables.columns import FEW_LEVELS, MAX_LEVELS, Column, is_identifier_name
-from honestbayes.tables.errors import listed
-from honestbayes.tables.places import Places
-from honestbayes.types import AnyArray, BoolArray, IntArray
+from honestbayes.tables.errors import MAX_SHOWN, Places, listed, shown
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 __all__ = [
+    "Finding",
     "MOST_OF_A_RULE",
     "OF_CELLS",
-    "Finding",
     "Way",
     "gathered",
     "look_at_columns",
     "look_at_rows",
     "ordinary_flags",
 ]
+
+
+# --------------------------------------------------------------------------------------------------
+# One thing that is doubtful in a table, and the options that decide it
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """An option that decides.
+
+    Attributes
+    ----------
+    option : str
+        Its name, as in Python; with dashes on the command line.
+    value : str
+        What it is given; empty for a switch.
+    when : str
+        In which case it is the right one; empty where that is plain.
+    """
+
+    option: str
+    value: str
+    when: str = ""
+
+    def in_command(self) -> str:
+        """Return it as it is typed."""
+        words = f"--{self.option.replace('_', '-')}"
+        if self.value:
+            words += f" {_typed(self.value)}"
+        return f"{words} {self.when}" if self.when else words
+
+    def in_python(self) -> str:
+        """Return it as an argument."""
+        value = shown(self.value)
+        if self.option in _KINDS:
+            words = f"kinds={{{value}: {_KINDS[self.option]!r}}}"
+        elif self.option in ("keep", "ignore"):
+            words = f"{self.option}=[{value}]"
+        elif self.option == "missing_label":
+            words = f"missing_labels=[{value}]"
+        elif self.option == "missing":
+            words = f"missing={self.value.split(',')!r}"
+        else:
+            words = f"{self.option}={value if self.value else True}"
+        return f"{words} {self.when}" if self.when else words
+
+
+_KINDS = {"categorical": "categorical", "measured": "real", "flags": "binary"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something doubtful.
+
+    Attributes
+    ----------
+    column : str
+        Where; empty for the table as a whole.
+    rule : str
+        Its name on the page of rules.
+    sentence : str
+        What was found, without a full stop.
+    ways : tuple of Way
+        What decides.
+    stops : bool
+        Whether no report is made before the user has decided.
+    """
+
+    column: str
+    rule: str
+    sentence: str
+    ways: tuple[Way, ...]
+    stops: bool
+
+    def in_command(self) -> str:
+        """Return the finding for the command line."""
+        return f"{self.sentence}: {_either([way.in_command() for way in self.ways])}"
+
+    def in_python(self) -> str:
+        """Return the finding for Python."""
+        return f"{self.sentence}: {_either([way.in_python() for way in self.ways])}"
+
+    def note(self) -> str:
+        """Return the finding for the notes of a report."""
+        text = self.in_command()
+        return f"{text[0].upper()}{text[1:]}."
+
+
+def _either(ways: list[str]) -> str:
+    return ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])}, or {ways[-1]}"
+
+
+def _typed(value: str) -> str:
+    return shlex.quote(value) if len(value) <= MAX_SHOWN and value.isprintable() else shown(value)
+
+
+LUCK = 1e-4
+"""Probability, times the number of columns, below which something is not taken for luck."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """The different values of a column.
+
+    Attributes
+    ----------
+    column : Column
+        What it is used as.
+    values : ndarray of shape (L,), or None
+        The different numbers, ascending; None for text.
+    words : tuple of str
+        The different texts; empty for numbers.
+    codes : ndarray of shape (n,)
+        Place of each row's value; -1 where it is missing.
+    y : ndarray of shape (n,)
+        Class of each row.
+    table : ndarray of shape (L, C)
+        Rows of each value and class.
+    class_counts : ndarray of shape (C,)
+        Rows of each class in the whole table.
+    n_columns : int
+        Columns that are looked at: the more there are, the more luck is in the best of them.
+    weight : float
+        What a row counts where luck is judged: less than 1 where rows belong together.
+    """
+
+    column: Column
+    values: FloatArray | None
+    words: tuple[str, ...]
+    codes: IntArray
+    y: IntArray
+    table: IntArray
+    class_counts: IntArray
+    n_columns: int
+    weight: float
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return self.column.name
+
+    @property
+    def n_values(self) -> int:
+        """Number of different values."""
+        return int(self.table.shape[0])
+
+    @property
+    def n_observed(self) -> int:
+        """Number of rows with a value."""
+        return int(self.table.sum())
+
+    @property
+    def rows(self) -> IntArray:
+        """Number of rows of each value, shape (L,)."""
+        return np.asarray(self.table.sum(axis=1))
+
+    @property
+    def pure(self) -> IntArray:
+        """Whether all rows of a value are of one class, shape (L,)."""
+        return np.asarray(np.count_nonzero(self.table, axis=1) == 1)
+
+    @property
+    def n_mixed(self) -> int:
+        """Number of rows whose value occurs in more than one class."""
+        return int(self.rows[~self.pure].sum())
+
+    def joined(self, other: Levels) -> Levels:
+        """Return the pairs of values of two columns, where both have one."""
+        both = (self.codes >= 0) & (other.codes >= 0)
+        pairs = np.where(both, self.codes * other.n_values + other.codes, -1)
+        found, places = np.unique(pairs[both], return_inverse=True)
+        codes = np.full(pairs.size, -1, dtype=np.int64)
+        codes[both] = places
+        y, counts = self.y, self.class_counts
+        words = tuple(map(str, found.tolist()))
+        return _levels(self.column, None, words, codes, y, counts, self.n_columns, self.weight)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all are whole numbers."""
+        return self.values is not None and bool(np.all(self.values == np.floor(self.values)))
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the column tells more than one class apart at all."""
+        return int(np.count_nonzero(self.table.sum(axis=0))) > 1
+
+    @property
+    def n_changes(self) -> int:
+        """Number of times that the most frequent class changes from a number to the next."""
+        return int(np.count_nonzero(np.diff(self.table.argmax(axis=1))))
+
+    @property
+    def separates(self) -> bool:
+        """Whether the numbers, in order, go through the classes one after the other."""
+        present = int(np.count_nonzero(self.table.sum(axis=0)))
+        return self.is_even and bool(self.pure.all()) and self.n_changes == present - 1
+
+    def is_lucky(self) -> bool:
+        """Whether so many values of one class could be luck among all columns.
+
+        The rows of a value of ``m`` rows are of one class with probability sum of ``share ** m``
+        over the classes; the values that are mixed could have been any of them.
+        """
+        shares = np.log(self.class_counts / self.class_counts.sum())
+        rows = self.rows
+        repeated = rows > 1
+        chosen = repeated & self.pure
+        apart = np.maximum(1, rows[chosen] * self.weight)
+        alike = logsumexp(np.outer(apart, shares), axis=1).sum()
+        n, k = int(repeated.sum()), int(chosen.sum())
+        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        return bool(alike + ways + math.log(self.n_columns) > math.log(LUCK))
+
+    def explained(self) -> tuple[float, bool]:
+        """Return the share of the class's entropy that the column explains, and if by luck.
+
+        Text by its levels; numbers by the best cut, or with more than two classes by twenty bins.
+        Rows without a value explain nothing.
+        """
+        table = self.table
+        if self.values is not None and self.n_values > 2:
+            table = _cut(table) if table.shape[1] == 2 else _binned(table)
+        share, lucky = self.explained_by(table)
+        before = _entropy(self.table.sum(axis=0)[None, :])
+        return share * before / _entropy(self.class_counts[None, :]), lucky
+
+    def explained_by(self, table: IntArray) -> tuple[float, bool]:
+        """Return the share of the class's entropy that a table explains, and if by luck.
+
+        Parameters
+        ----------
+        table : ndarray of shape (parts, C)
+            Rows of each part of the values, by class. Only rows with a value count.
+        """
+        before = _entropy(self.table.sum(axis=0)[None, :])
+        gained = before - _entropy(table)
+        lucky = gained * self.weight < math.log(self.n_values * self.n_columns) - math.log(LUCK)
+        return gained / before if before > 0 else 0.0, lucky
+
+
+def _entropy(table: IntArray) -> float:
+    """Return the entropy of the class within the rows of a table, times the number of cases."""
+    rows = table.sum(axis=1).astype(float)
+    return float(np.sum(xlogy(rows, rows)) - np.sum(xlogy(table, table)))
+
+
+def _cut(table: IntArray) -> IntArray:
+    """Return the rows below and above the cut that tells two classes apart best."""
+    below = np.cumsum(table, axis=0)[:-1].astype(float)
+    above = table.sum(axis=0) - below
+    inside = np.zeros(below.shape[0])
+    for part in (below, above):
+        inside += xlogy(part.sum(axis=1), part.sum(axis=1)) - xlogy(part, part).sum(axis=1)
+    best = int(np.argmin(inside))
+    return np.asarray([below[best], above[best]])
+
+
+def _binned(table: IntArray) -> IntArray:
+    """Return the rows of up to twenty bins with about as many rows each."""
+    rows = table.sum(axis=1)
+    n_bins = int(np.clip(rows.sum() // 10, 2, 20))
+    bins = (np.cumsum(rows) - rows) * n_bins // rows.sum()
+    result = np.zeros((n_bins, table.shape[1]), dtype=np.int64)
+    np.add.at(result, bins, table)
+    return result
+
+
+def levels_of(
+    table: pa.Table,
+    columns: tuple[Column, ...],
+    y: IntArray,
+    n_classes: int,
+    weight: float,
+    skip: Collection[str] = (),
+) -> Iterator[Levels]:
+    """Yield the columns that hold text or numbers, one after the other, without some of them."""
+    counts = np.bincount(y, minlength=n_classes)
+    for column in columns:
+        if column.name in skip:
+            continue
+        cells = table[column.name]
+        if cells.null_count == len(cells):
+            continue
+        if is_number(cells.type):
+            values, codes = _number_levels(floats(cells))
+            yield _levels(column, values, (), codes, y, counts, len(columns), weight)
+        elif is_text(cells.type):
+            words, codes = levels_and_codes(cells, column.name)
+            texts = tuple(words.to_pylist())
+            yield _levels(column, None, texts, codes, y, counts, len(columns), weight)
+
+
+def _number_levels(numbers: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the different numbers of a column, and the place of each cell's; -1: missing."""
+    ones = numbers == 1
+    if (ones | (numbers == 0)).all():  # most columns of wide tables; nothing to be sorted
+        values = np.array([0.0, 1.0])[[not ones.all(), bool(ones.any())]]
+        return values, ones.astype(np.int64) if values.size == 2 else np.zeros(ones.size, np.int64)
+    observed = ~np.isnan(numbers)
+    values, places = np.unique(numbers[observed], return_inverse=True)
+    codes = np.full(numbers.size, -1, dtype=np.int64)
+    codes[observed] = places
+    return values, codes
+
+
+def _levels(
+    column: Column,
+    values: FloatArray | None,
+    words: tuple[str, ...],
+    codes: IntArray,
+    y: IntArray,
+    counts: IntArray,
+    n_columns: int,
+    weight: float,
+) -> Levels:
+    observed = codes >= 0
+    size = len(words) if values is None else values.size
+    pairs = codes[observed] * counts.size + y[observed]
+    table = np.bincount(pairs, minlength=size * counts.size).reshape(size, counts.size)
+    return Levels(column, values, words, codes, y, table, counts, n_columns, weight)
+
+
+# --------------------------------------------------------------------------------------------------
+# Cells that are not what their column is: text among numbers, numbers that mean "missing"
+# --------------------------------------------------------------------------------------------------
+
+
+NUMBERS = 0.5
+"""Share of numbers from which on a text column with few other texts was meant to hold numbers."""
+
+FEW_TEXTS = 10
+"""Different texts among the numbers, at most: more of them are codes that may look like numbers."""
+
+ENOUGH_NUMBERS = 5
+"""Different numbers, at least: fewer may be the names of categories."""
+
+_SENTINEL = re.compile(r"-?(9{1,6}|8{2,6}|7{2,6})|-1")
+"""Numbers by which people write that something is missing: 999, -9, 88."""
+
+_REST = 3
+"""Other numbers that a column must have for one to stand apart."""
+
+MOST_UNITS = 5
+"""Different units of one column, at most: more are the words of texts that begin with a number."""
+
+_MOST_WORDS = 2_000  # different texts that are looked at one by one
+
+_DRESSED = re.compile(
+    r"(?P<before>[$€£¥₹<>~≈≤≥=±+-]*|eur|usd|gbp|chf|[cr]s\.?)\s*"
+    r"(?P<number>\d{1,3}(?:[.,' \u00a0]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)(?:e[+-]?\d+)?"
+    r"(?P<blank>\s*)(?P<after>.*)",
+    re.IGNORECASE,
+)
+"""A number between a sign or currency and a unit. Other letters before a number, as in "stage 2" or
+"S001", name a category or a row."""
+
+_NO_UNIT = re.compile(
+    r"[-–_:#&;|\\].*|(to|or|and|bis)\b.*|[a-z]\d.*|(st|nd|rd|th)\b.*|.{21,}", re.IGNORECASE
+)
+"""What follows the first number of a range (10-19), a code (12p13, 17_T), a date or a rank."""
+
+
+def stray_cells(levels: Levels, decimal: str, places: Places) -> Iterator[Finding]:
+    """Find a column that is nearly all numbers, but for some cells."""
+    if levels.values is not None:
+        return
+    words = pa.array(levels.words, pa.string())
+    good = np.asarray(number_cells(words, decimal), dtype=bool)
+    codes = np.asarray(code_cells(words), dtype=bool)
+    rows = levels.rows
+    n_numbers, n_texts = int(good.sum()), int((~good).sum())
+    share = rows[good].sum() / max(1, rows.sum())
+    meant = n_numbers >= ENOUGH_NUMBERS and (
+        n_numbers > FEW_LEVELS or 2 * n_numbers > rows[good].sum()
+    )
+    other = number_cells(words, "," if decimal == "." else ".")
+    if np.any(np.asarray(other, dtype=bool) & ~good):  # said by `other_marks`
+        return
+    if not meant or (codes & good).any() or share < NUMBERS or not 0 < n_texts <= FEW_TEXTS:
+        return
+    yield _stray(levels, ~good, places)
+
+
+def _stray(levels: Levels, stray: IntArray, places: Places) -> Finding:
+    cells = np.flatnonzero((levels.codes >= 0) & stray[levels.codes])
+    texts = list(dict.fromkeys(levels.words[levels.codes[cell]] for cell in cells))
+    where = places.named(*cells[:3].tolist())
+    more = f" and {cells.size - 3:,} more" if cells.size > 3 else ""
+    some = [text for text in texts if "," not in text]
+    name = levels.name
+    ways = [Way("missing", ",".join(some), "if they are missing values")] if some else []
+    return Finding(
+        name,
+        "stray cells",
+        f"{shown(name)} holds numbers, but also {listed(texts)} ({where}{more}); "
+        "correct the cells, or give",
+        (*ways, Way("categorical", name), Way("ignore", name)),
+        stops=True,
+    )
+
+
+def numbers_with_units(levels: Levels, decimal: str, places: Places) -> Iterator[Finding]:
+    """Find a column of numbers with units, currencies, marks of thousands or a second number.
+
+    There are as many different numbers as measurements have, and few units: texts that begin with
+    a number, such as addresses, have as many endings as numbers. Letters before a number, ranges
+    and codes are left alone.
+    """
+    name = levels.name
+    if levels.values is not None or is_identifier_name(name):
+        return
+    texts = levels.words[:_MOST_WORDS]
+    words = pa.array(texts, pa.string())
+    plain = np.asarray(number_cells(words, decimal), dtype=bool)
+    if (np.asarray(code_cells(words), dtype=bool) & plain).any():
+        return
+    rows = levels.rows[: len(texts)]
+    units = [
+        None if is_plain else _unit_of(text) for text, is_plain in zip(texts, plain, strict=True)
+    ]
+    dressed = np.array([unit is not None for unit in units], dtype=bool)
+    numbers = plain | dressed
+    n_numbers, n_rows = int(numbers.sum()), int(rows[numbers].sum())
+    meant = n_numbers >= ENOUGH_NUMBERS and (n_numbers > FEW_LEVELS or 2 * n_numbers > n_rows)
+    few_others = int((~numbers).sum()) <= FEW_TEXTS
+    if not meant or not dressed.any() or not few_others or n_rows < NUMBERS * rows.sum():
+        return
+    found = {unit for unit in units if unit is not None}
+    letters = [unit for unit in found if len(unit) == 1 and unit.isalpha()]
+    if len(found) > MOST_UNITS or (len(letters) > 1 and not any("." in text for text in texts)):
+        return  # 12A, 12B and 13A are names
+    cell = int(
+        np.flatnonzero(
+            (levels.codes >= 0) & np.append(dressed, False)[np.minimum(levels.codes, len(texts))]
+        )[0]
+    )
+    what, fix = "numbers with a unit", "write numbers alone, without the unit"
+    if found == {""}:
+        what, fix = "numbers with marks of thousands", "write them without these marks"
+    elif any("#" in unit for unit in found):
+        what, fix = "several numbers in a cell", "give each number a column of its own"
+    ways = [Way("ignore", name)]
+    if levels.n_values <= MAX_LEVELS:
+        ways.append(Way("categorical", name, "if these are categories"))
+    yield Finding(
+        name,
+        "numbers with units",
+        f"{shown(name)} holds {what}, such as {shown(levels.words[levels.codes[cell]])} in "
+        f"{places.named(cell)}, which are not read as numbers; {fix}, or give",
+        tuple(ways),
+        stops=True,
+    )
+
+
+def _unit_of(text: str) -> str | None:
+    """Return what stands around a number, other numbers as #; None where that is no unit.
+
+    >>> _unit_of("28.1 mg"), _unit_of("$1,200"), _unit_of("120/80"), _unit_of("1.234,56")
+    ('mg', '$', '/#', '')
+    >>> _unit_of("10-19"), _unit_of("stage 2"), _unit_of("S001"), _unit_of("12p13")
+    (None, None, None, None)
+    """
+    match = _DRESSED.fullmatch(text)
+    if match is None or match["number"].startswith("00"):
+        return None
+    after = match["after"]
+    if _NO_UNIT.fullmatch(after):
+        return None
+    unit = re.sub(r"[\d.,]*\d", "#", after)
+    sign = match["before"].lstrip("<>~≈≤≥=±+-")
+    return f"{sign}{unit}".casefold().rstrip(".")
+
+
+def other_marks(levels: Levels, decimal: str, places: Places) -> Iterator[Finding]:
+    """Find a column of numbers with the mark that is none here: 1,234 in a file with points."""
+    if levels.values is not None:
+        return
+    words = pa.array(levels.words, pa.string())
+    other = "," if decimal == "." else "."
+    own = np.asarray(number_cells(words, decimal), dtype=bool)
+    strange = np.asarray(number_cells(words, other), dtype=bool) & ~own
+    rows = levels.rows
+    n_numbers = int((own | strange).sum())
+    if n_numbers < ENOUGH_NUMBERS or rows[own | strange].sum() < NUMBER_SHARE * rows.sum():
+        return
+    cells = np.flatnonzero((levels.codes >= 0) & strange[levels.codes])
+    if cells.size == 0:
+        return
+    name, text = levels.name, levels.words[levels.codes[cells[0]]]
+    yield Finding(
+        name,
+        "decimal marks",
+        f"{shown(name)} holds {shown(text)} in {places.named(int(cells[0]))}, which is a number "
+        f"only if {shown(other)} is a decimal mark there; write thousands without a mark, or give",
+        (Way("decimal", other, "if it is"), Way("categorical", name), Way("ignore", name)),
+        stops=True,
+    )
+
+
+def sentinels(levels: Levels) -> Iterator[Finding]:
+    """Find a number such as 999 that is repeated and stands apart from the rest."""
+    values = levels.values
+    if values is None or values.size <= _REST:
+        return
+    for end, rest in ((-1, values[:-1]), (0, values[1:])):
+        value = float(values[end])
+        gap = abs(value - float(rest[end]))
+        n_rows = int(levels.rows[end])
+        if n_rows < 2 or gap <= np.ptp(rest) or not _SENTINEL.fullmatch(number_text(value)):
+            continue
+        word, name = number_text(value), levels.name
+        yield Finding(
+            name,
+            "sentinels",
+            f"column {shown(name)} holds {word} in {n_rows:,} rows, far from its other values "
+            f"({number_text(float(rest[0]))} to {number_text(float(rest[-1]))}); if that stands "
+            "for a missing value, give",
+            (Way("missing", word),),
+            stops=False,
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# Columns that predict the class too well: copies of it, and identifiers sorted by it
+# --------------------------------------------------------------------------------------------------
+
+
+COPY = 0.85
+"""Share of the class's entropy from which on a column with as many values as classes is a copy of
+the class with mistakes: of two classes of the same size, some 2 errors in 100. Legitimate columns
+of real tables stay below: the best vote of the US Congress table explains 0.79."""
+
+APART = 3.0
+"""Numbers form clusters where each gap is more than so many times as wide as the widest cluster.
+A gene that separates the classes leaves a gap no wider than a class."""
+
+NEARLY = 0.8
+"""Share of the class's entropy from which on a column with few values is nearly a copy: of two
+classes of the same size, some 3 errors in 100."""
+
+NEARLY_BY_NUMBERS = 0.95
+"""The same for a measurement, which may tell the class well: some 1 error in 200."""
+
+OTHERS = 0.6
+"""Share that the next best column may explain at most for a measurement to stand out."""
+
+NEARLY_A_COPY = "nearly a copy"
+"""Name of the rule of columns that stand out: results that hang on one are in doubt."""
+
+MOST_STANDING_OUT = 3
+"""Columns that can stand out: where more do, the table tells its classes apart, as some do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """How well a column tells the class.
+
+    Attributes
+    ----------
+    share : float
+        Share of the class's entropy that it explains.
+    lucky : bool
+        Whether that could be luck.
+    few : bool
+        Whether it has few values.
+    """
+
+    share: float
+    lucky: bool
+    few: bool
+
+    @property
+    def nearly(self) -> bool:
+        """Whether the column nearly determines the class."""
+        return not self.lucky and self.share >= (NEARLY if self.few else NEARLY_BY_NUMBERS)
+
+
+MISSING_MORE = 0.2
+"""Difference between the shares of missing cells, from class to class, that is worth a remark."""
+
+MISSING_ONLY = 0.05
+"""Share of missing cells in one class that is worth a remark where no other class has any."""
+
+
+def copy_in(levels: Levels) -> Iterator[Finding]:
+    """Find a column that is the class under another name, with or without mistakes.
+
+    Each of a few values occurs in one class only; or there are as many values, or clusters of
+    numbers, as classes, and they determine the class in nearly all rows.
+    """
+    if levels.column.kind == "left out" or not levels.is_even:
+        return
+    present = int(np.count_nonzero(levels.table.sum(axis=0)))
+    if _is_discrete(levels) and levels.pure.all():
+        what = "is a copy of the class" if levels.n_values == present else "determines the class"
+        what += f" (each of its {levels.n_values:,} values occurs in one class only)"
+        lucky = levels.is_lucky()
+    else:
+        table = _by_cluster(levels, present)
+        if table is None:
+            return
+        share, lucky = levels.explained_by(table)
+        if share < COPY:
+            return
+        n_wrong = int(levels.n_observed - table.max(axis=1).sum())
+        but = f"all but {n_wrong:,} of {levels.n_observed:,} rows" if n_wrong else "every row"
+        what = f"is a copy of the class in {but}"
+        if levels.n_values > present:
+            what += f" (its numbers fall into {present} clusters far apart, one for each class)"
+    if lucky:
+        return
+    name = levels.name
+    yield Finding(
+        name,
+        "copy of the class",
+        f"{shown(name)} {what}",
+        (Way("ignore", name), Way("keep", name, "if it is known before the class is")),
+        stops=True,
+    )
+
+
+def _by_cluster(levels: Levels, n_clusters: int) -> IntArray | None:
+    """Return the rows of each cluster of values by class; None where the clusters are not plain.
+
+    With as many values as clusters each value is one. Other numbers are cut at their widest gaps.
+    """
+    if levels.n_values == n_clusters:
+        return levels.table
+    if levels.values is None or levels.n_values < n_clusters:
+        return None
+    gaps = np.diff(levels.values)
+    last = np.sort(np.argsort(gaps)[gaps.size - n_clusters + 1 :])  # where a cluster ends
+    first = np.append(0, last + 1)
+    widths = levels.values[np.append(last, -1)] - levels.values[first]
+    if gaps[last].min() <= APART * widths.max():
+        return None
+    return np.asarray(np.add.reduceat(levels.table, first, axis=0))
+
+
+def _is_discrete(levels: Levels) -> bool:
+    if levels.column.kind == "left out" or levels.n_values > FEW_LEVELS:
+        return False
+    return levels.values is None or levels.is_whole or levels.n_values == 2
+
+
+def sorted_identifiers(columns: Sequence[Levels]) -> Iterator[Finding]:
+    """Find whole numbers, all different, that go through the classes one after the other.
+
+    Parameters
+    ----------
+    columns : sequence of Levels
+        Those of which :func:`may_be_sorted` is true.
+    """
+    if len(columns) > MOST_STANDING_OUT:
+        return
+    for levels in columns:
+        name = levels.name
+        yield Finding(
+            name,
+            "sorted identifiers",
+            f"{shown(name)} holds {levels.n_values:,} different whole numbers whose order "
+            "separates the classes, as identifiers do in a file that was sorted by class",
+            (Way("ignore", name), Way("keep", name, "if it is a measurement")),
+            stops=True,
+        )
+
+
+def may_be_sorted(levels: Levels) -> bool:
+    """Whether whole numbers, all different, separate the classes by more than luck."""
+    if levels.column.kind == "left out" or levels.values is None:
+        return False
+    n = levels.n_values
+    if n < IDENTIFIER_ROWS or n < levels.n_observed or not levels.is_whole or not levels.separates:
+        return False
+    counts = levels.table.sum(axis=0)
+    orders = gammaln(n + 1) - gammaln(counts + 1).sum() - gammaln(counts.size + 1)
+    return bool(np.log(levels.n_columns) - orders < np.log(LUCK))
+
+
+def standing_out(strengths: Mapping[str, Strength]) -> Iterator[Finding]:
+    """Find columns that nearly determine the class, where hardly any other does.
+
+    Parameters
+    ----------
+    strengths : mapping
+        How well each column tells the class; those that stop the report are not among them.
+    """
+    strong = [name for name, strength in strengths.items() if strength.nearly]
+    rest = max((s.share for name, s in strengths.items() if not s.nearly), default=0.0)
+    alone = len(strong) <= MOST_STANDING_OUT and rest <= OTHERS
+    strong.sort(key=lambda name: -strengths[name].share)
+    for name in strong[:MOST_STANDING_OUT]:
+        share = strengths[name].share
+        if not (strengths[name].few or alone):
+            continue
+        how = "all" if share > 1 - 1e-9 else f"{int(100 * share)}%"
+        others = f", the other columns {int(100 * rest)}% at most" if alone and rest else ""
+        yield Finding(
+            name,
+            NEARLY_A_COPY,
+            f"column {shown(name)} alone explains {how} of the class{others}; if it is only "
+            "known once the class is, the results mean nothing",
+            (Way("ignore", name), Way("keep", name, "if it is known before")),
+            stops=False,
+        )
+
+
+def missing_by_class(levels: Levels, labels: tuple[str, ...]) -> Iterator[Finding]:
+    """Find a column whose cells are missing in one class only, or much more often."""
+    missing = levels.class_counts - levels.table.sum(axis=0)
+    shares = missing / levels.class_counts
+    only = np.count_nonzero(missing) == 1 and shares.max() >= MISSING_ONLY
+    if not (only or np.ptp(shares) >= MISSING_MORE) or _missing_by_luck(levels):
+        return
+    most, least = int(shares.argmax()), int(shares.argmin())
+    name = levels.name
+    yield Finding(
+        name,
+        "missing by class",
+        f"column {shown(name)} is missing in {100 * shares[most]:.0f}% of the cases of class "
+        f"{shown(labels[most])} and in {100 * shares[least]:.0f}% of {shown(labels[least])}; "
+        "if it is measured because of the class, it tells the class",
+        (Way("ignore", name), Way("keep", name, "if it is meant")),
+        stops=False,
+    )
+
+
+def _missing_by_luck(levels: Levels) -> bool:
+    there = levels.table.sum(axis=0)
+    table = np.array([there, levels.class_counts - there], dtype=float)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    seen = table > 0
+    statistic = 2 * np.sum(table[seen] * np.log(table[seen] / expected[seen]))
+    luck = chi2.sf(statistic, table.shape[1] - 1)
+    return bool(luck * levels.n_columns > LUCK)
+
+
+# --------------------------------------------------------------------------------------------------
+# Whole numbers that may be codes, though they are read as measurements
+# --------------------------------------------------------------------------------------------------
+
+
+_NAMES = re.compile(
+    r"(?i:(.*[\W_])?(zip|zipcode|plz|postcode|postal|code|codes|centre|center|site|hospital|ward|"
+    r"region|district|country|state|type|category|batch|plate|chip|department|icd|icd10)"
+    r"([\W_]?(code|no|nr|num|id))?)|.*[a-z](Code|Type|Site|Centre|Center|Zip)"
+)
+"""Names under which tables keep codes."""
+
+
+def may_be_code(levels: Levels) -> bool:
+    """Whether whole numbers that are read as a measurement are few, or are named like codes."""
+    if levels.column.kind != "real" or not levels.is_whole or levels.n_values < 3:
+        return False
+    return levels.n_values <= FEW_LEVELS or _NAMES.fullmatch(levels.name.strip()) is not None
+
+
+def codes_among(columns: Sequence[tuple[str, int]]) -> Iterator[Finding]:
+    """Gather the columns that may be codes, with their numbers of values, in one remark."""
+    if not columns:
+        return
+    names = [name for name, _ in columns]
+    if len(columns) == 1:
+        what = f"column {listed(names)} ({columns[0][1]:,} different whole numbers) is read as a"
+        what += " measurement; if its numbers are codes, give"
+    else:
+        what = f"{len(columns):,} columns of whole numbers ({listed(names)}) are read as"
+        what += " measurements; where the numbers are codes, give"
+    yield Finding(
+        names[0],
+        "codes",
+        what,
+        (Way("categorical", names[0] if len(names) == 1 else "NAME"),),
+        stops=False,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Flags that no rule has anything to say of: wide tables are full of them
+# --------------------------------------------------------------------------------------------------
+
+
+_BLOCK_CELLS = 1 << 23
+
+
+def ordinary_flags(values: AnyArray, y: IntArray, n_classes: int, among: BoolArray) -> BoolArray:
+    """Return which columns need not be looked at one by one.
+
+    A column that is 0 or 1 in every row has two values, no cell that is missing and no order. So
+    the rules ask only how much of the class it explains, and of those that explain less than
+    what stands out, only for the best.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p)
+        Features; NaN is missing.
+    y : ndarray of shape (n,)
+        Classes.
+    n_classes : int
+        Their number.
+    among : ndarray of shape (p,)
+        Columns that are looked at.
+
+    Returns
+    -------
+    ndarray of shape (p,)
+        True for those 0/1 columns among them that explain less than :data:`NEARLY` of the class's
+        entropy, but for the best of them.
+    """
+    n, p = values.shape
+    inside = np.full(p, np.inf)
+    width = max(1, _BLOCK_CELLS // max(1, n))
+    for start in range(0, p, width):
+        block = slice(start, start + width)
+        inside[block] = _entropy_within(values[:, block], y, n_classes)
+    counts = np.bincount(y, minlength=n_classes)
+    of_class = xlogy(n, n) - xlogy(counts, counts).sum()
+    weak: BoolArray = among & np.isfinite(inside) & (of_class - inside < NEARLY * of_class)
+    if weak.any():
+        weak[np.argmin(np.where(weak, inside, np.inf))] = False
+    return weak
+
+
+def _entropy_within(values: AnyArray, y: IntArray, n_classes: int) -> FloatArray:
+    """Return the entropy of the class within 0 and within 1, times n; infinite for no flags."""
+    result = np.full(values.shape[1], np.inf)
+    flags = np.all((values == 0) | (values == 1), axis=0)
+    if not flags.all():
+        values = values[:, flags]
+    totals = np.bincount(y, minlength=n_classes).astype(float)[:, None]
+    ones = np.array([values[y == c].sum(axis=0, dtype=float) for c in range(n_classes)])
+    result[flags] = 0
+    for part in (ones, totals - ones):
+        rows = part.sum(axis=0)
+        result[flags] += xlogy(rows, rows) - xlogy(part, part).sum(axis=0)
+    return result
+
+
+# --------------------------------------------------------------------------------------------------
+# Rows that belong together: columns that name groups, and rows that are there twice
+# --------------------------------------------------------------------------------------------------
+
+
+ROWS_PER_GROUP = 2
+"""Rows of a value, on average, from which on a column may name groups."""
+
+MIXED = 0.05
+"""Share of the rows whose value occurs in more than one class, up to which the class hardly
+varies within a value: a few rows may be mistakes."""
+
+REPEATED = 0.05
+"""Share of rows that repeat another one from which on a table is doubtful: a pair of equal cases
+happens, and one case in twenty that stands in two folds changes what is concluded."""
+
+_ORDERLY = 0.2
+"""Share of the changes of class that chance would give, from one number to the next, below which
+the order of the numbers explains the classes: a measurement does that."""
+
+_COINCIDENCES = 0.1
+"""Pairs of equal rows expected by chance up to which equal rows are no coincidence."""
+
+
+def groups_in(levels: Levels) -> Iterator[Finding]:
+    """Find a column that names groups: many values that repeat, each of one class."""
+    if not _are_groups(levels) or (_is_orderly(levels) and not _is_enumeration(levels)):
+        return
+    name = levels.name
+    mixed = levels.n_mixed
+    varies = "never varies" if mixed == 0 else f"varies in {mixed:,} rows only"
+    yield Finding(
+        name,
+        "groups",
+        f"{shown(name)} has {levels.n_values:,} values, and the class {varies} within one",
+        (
+            Way("groups", name, "if its rows belong together"),
+            Way("ignore", name),
+            Way("keep", name, "if it is a measurement"),
+        ),
+        stops=True,
+    )
+
+
+def _are_groups(levels: Levels) -> bool:
+    """Whether there are many values, with rows that repeat them, and hardly any in two classes."""
+    repeats = levels.n_observed >= ROWS_PER_GROUP * levels.n_values
+    if levels.n_values <= FEW_LEVELS or not repeats or not levels.is_even:
+        return False
+    return levels.n_mixed <= MIXED * levels.n_observed and not levels.is_lucky()
+
+
+def joint_groups(columns: Sequence[Levels]) -> Iterator[Finding]:
+    """Find two columns that name groups together, such as a hospital and a number in it.
+
+    Parameters
+    ----------
+    columns : sequence of Levels
+        Columns with values that repeat. One of the two must be named like an identifier: many
+        pairs of other columns may tell the class.
+    """
+    named = [levels for levels in columns if is_identifier_name(levels.name)]
+    for levels in named:
+        for other in columns:
+            if other is levels or not _are_groups(levels.joined(other)):
+                continue
+            yield Finding(
+                levels.name,
+                "groups",
+                f"{shown(other.name)} and {shown(levels.name)} together have "
+                f"{levels.joined(other).n_values:,} values, and the class hardly varies within "
+                "one; if they name groups, join them in one column and give",
+                (
+                    Way("groups", "NAME"),
+                    Way("ignore", levels.name, "if they do not"),
+                    Way("keep", levels.name, "if it is a measurement"),
+                ),
+                stops=True,
+            )
+            break
+
+
+def _is_orderly(levels: Levels) -> bool:
+    """Whether small numbers are of one class and large ones of another."""
+    if levels.values is None:
+        return False
+    shares = levels.class_counts / levels.class_counts.sum()
+    by_chance = levels.n_values * (1 - float(shares @ shares))
+    return levels.n_changes <= max(levels.class_counts.size - 1, _ORDERLY * by_chance)
+
+
+def _is_enumeration(levels: Levels) -> bool:
+    """Whether whole numbers count something, or are named like that."""
+    if levels.values is None or not levels.is_whole:
+        return False
+    width = float(levels.values[-1] - levels.values[0]) + 1
+    fills = levels.n_values >= IDENTIFIER_FILL * width
+    return is_identifier_name(levels.name) or (fills and bool(np.ptp(levels.rows) <= 2))
+
+
+def repeated_rows(
+    values: AnyArray, y: IntArray, measured: BoolArray, places: Places
+) -> Iterator[Finding]:
+    """Find rows that are there more than once, where that is no coincidence.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p)
+        Features.
+    y : ndarray of shape (n,)
+        Classes.
+    measured : ndarray of shape (p,)
+        Which features are measurements: the others repeat by nature.
+    places : Places
+        Where the rows stand.
+    """
+    n = y.size
+    if not measured.any():
+        return
+    seen: dict[bytes, int] = {}
+    pairs = [
+        (seen[digest], row)
+        for row, digest in enumerate(row_digests(values, y))
+        if seen.setdefault(digest, row) != row
+    ]
+    if len(pairs) < max(2, REPEATED * n) or _coincidences(values[:, measured]) > _COINCIDENCES:
+        return
+    yield Finding(
+        "",
+        "repeated rows",
+        f"{len(pairs):,} of {n:,} rows repeat another row exactly, class included (for "
+        f"example {places.named(*pairs[0])})",
+        (
+            Way("groups", "NAME", "where a column says which rows belong together"),
+            Way("keep_duplicates", "", "if they are different cases"),
+        ),
+        stops=True,
+    )
+
+
+def row_digests(values: AnyArray, y: IntArray) -> Iterator[bytes]:
+    """Yield what tells rows apart; missing values are equal, and so are 0 and -0."""
+    n, p = values.shape
+    step = max(1, (1 << 20) // max(1, p))
+    for start in range(0, n, step):
+        with np.errstate(invalid="ignore"):  # a damaged file may hold NaN of any bits
+            part = np.ascontiguousarray(values[start : start + step], dtype=np.float64) + 0.0
+        part[np.isnan(part)] = np.nan
+        for row, label in zip(part, y[start : start + step].tolist(), strict=True):
+            yield hashlib.blake2b(row.tobytes() + b"%d" % label, digest_size=16).digest()
+
+
+def _coincidences(values: AnyArray) -> float:
+    """Return how many pairs of rows would agree by chance in the measurements.
+
+    Measurements depend on each other, so that only half of them, in the sense of logarithms, are
+    counted; and no more than it takes to be sure.
+    """
+    n = values.shape[0]
+    together = np.log(n * (n - 1) / 2)
+    for column in values.T:
+        _, counts = np.unique(column, return_counts=True)
+        together += 0.5 * np.log(np.sum((counts / n) ** 2))
+        if together < np.log(_COINCIDENCES):
+            break
+    return float(np.exp(together))
+
+
+# --------------------------------------------------------------------------------------------------
+# Rows that follow each other in the file and resemble each other, as rows of one patient do
+# --------------------------------------------------------------------------------------------------
+
+
+FEWEST_ROWS = 20
+"""Rows from which on neighbours are looked at."""
+
+FEWEST_COLUMNS = 4
+"""Measurements from which on rows can be told apart: a file may be sorted by one of them."""
+
+MOST_ROWS = 2000
+MOST_COLUMNS = 500
+"""Rows from the start of the file, and columns spread over it, that are looked at."""
+
+BESIDE = 0.2
+"""Share of the rows whose nearest row stands beside them in the file that is worth a remark."""
+
+
+CLOSE = 0.5
+"""Distance to the nearest row, as a share of that between any two, up to which rows are alike:
+tissues that were measured one after the other are at 0.6 and more."""
+
+
+def alike_in_sequence(values: AnyArray, measured: BoolArray) -> Iterator[Finding]:
+    """Find rows whose most similar row stands beside them in the file.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p)
+        Features, in the order of the file.
+    measured : ndarray of shape (p,)
+        Which of them are measurements.
+    """
+    columns = np.flatnonzero(measured)
+    columns = columns[:: max(1, columns.size // MOST_COLUMNS)]
+    rows = np.asarray(values[:MOST_ROWS][:, columns], dtype=np.float64)
+    n = rows.shape[0]
+    if n < FEWEST_ROWS or columns.size < FEWEST_COLUMNS:
+        return
+    nearest, closeness = _nearest(rows)
+    beside = int(np.sum(np.abs(nearest - np.arange(n)) == 1))
+    if beside < BESIDE * n or closeness > CLOSE or binom.sf(beside - 1, n, 2 / (n - 1)) > LUCK:
+        return
+    yield Finding(
+        "",
+        "rows in sequence",
+        f"the row most similar to a row stands right beside it for {beside:,} of {n:,} rows; if "
+        "rows that follow each other are of one patient or sample, folds must keep them together",
+        (Way("groups", "NAME", "with a column that says which rows belong together"),),
+        stops=False,
+    )
+
+
+def _nearest(rows: FloatArray) -> tuple[IntArray, float]:
+    """Return the nearest other row of each, and how near that is among all distances.
+
+    Distances are in units of each column's spread; both are medians.
+    """
+    there = ~np.isnan(rows)
+    counts = np.maximum(1, there.sum(axis=0))
+    moved = np.where(there, rows - np.nansum(rows, axis=0) / counts, 0.0)  # missing: the average
+    spread = np.sqrt(np.sum(moved**2, axis=0) / counts)
+    scaled = moved / np.where(spread > 0, spread, 1.0)
+    squares = np.sum(scaled**2, axis=1)
+    distances = squares[:, None] + squares[None, :] - 2 * (scaled @ scaled.T)
+    usual = float(np.median(distances))
+    np.fill_diagonal(distances, np.inf)
+    near = float(np.median(distances.min(axis=1)))
+    return distances.argmin(axis=1), float(np.sqrt(max(near, 0.0) / usual)) if usual > 0 else 1.0
+
+
+# --------------------------------------------------------------------------------------------------
+# What in a table would lead to a wrong conclusion: looked for before anything is fitted
+# --------------------------------------------------------------------------------------------------
+
 
 MOST_JOINED = 50
 """Columns that are looked at two by two."""

@@ -1,0 +1,180 @@
+"""``fit``: the command that makes a model file; and how files of models are opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from honestbayes.cli import options
+from honestbayes.cli import options as given
+from honestbayes.cli.output import bad_input, one_line_errors, progress, say
+from honestbayes.files.errors import ModelFileError
+from honestbayes.report.options import Options
+from honestbayes.tables.errors import InputError
+
+if TYPE_CHECKING:
+    from honestbayes.tables.model import TableModel
+
+
+@one_line_errors
+def fit(
+    table: given.Table,
+    target: given.Target = None,
+    features: given.Features = None,
+    threshold: given.Threshold = None,
+    model: given.ModelKind = given.DEFAULT_MODEL,
+    effort: given.Effort = None,
+    order: given.Order = None,
+    positive: given.Positive = None,
+    keep: given.Keep = None,
+    ignore: given.Ignore = None,
+    groups: given.Groups = None,
+    prevalence: given.Prevalence = None,
+    recalibrate: given.Recalibrate = True,
+    seed: given.Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Model file to write; by default named after the table.",
+            readable=False,
+        ),
+    ] = None,
+    missing: options.Missing = None,
+    missing_as_level: options.MissingAsLevel = False,
+    categorical: options.Categorical = None,
+    measured: options.Measured = None,
+    flags: options.Flags = None,
+    keep_duplicates: options.KeepDuplicates = False,
+    merge_labels: options.MergeLabels = False,
+    missing_label: options.MissingLabel = None,
+    keep_labels: options.KeepLabels = False,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.FileEncoding = None,
+    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
+    quiet: given.Quiet = False,
+) -> None:
+    """Fit a model on all rows of a table and save it, without an evaluation."""
+    given.check_selection(features, threshold)
+    given.check_model(model, features, threshold, order, missing_as_level, effort=effort)
+    shares = given.prevalence_of(prevalence)
+    kinds = options.kinds_of(categorical, measured, flags)
+    place = Path(f"{given.stem(table)}.honestbayes") if out is None else out
+    check_replaceable(place)
+    file = options.opened(table, delimiter, max_size, decimal, encoding, missing)
+    from honestbayes.cli.report import cases_in_words
+    from honestbayes.report.methods import fit_model
+    from honestbayes.tables import read_training
+    from honestbayes.tables.model import TableModel
+
+    chosen = Options(
+        n_features=given.number_of_features(features),
+        threshold=threshold,
+        prevalence=shares,
+        recalibrate=recalibrate,
+        seed=seed,
+        model=model.value,
+        order=given.order_of_patterns(order),
+        missing_as_level=missing_as_level,
+        effort=given.effort_of(effort),
+    )
+    with progress(quiet=quiet) as bars:
+        bars("Reading", 0)
+        data = read_training(
+            file,
+            target=target,
+            positive=positive,
+            ignore=ignore or (),
+            keep=keep or (),
+            groups=groups,
+            coded=chosen.coded,
+            kinds=kinds,
+            keep_duplicates=keep_duplicates,
+            merge_labels=merge_labels,
+            missing_labels=missing_label or (),
+            keep_labels=keep_labels,
+        )
+        data.refuse_doubts(file.name)
+        given.check_fits(chosen, data)
+        bars("Fitting", 0)
+        with bad_input():
+            fitted = TableModel.of_training(fit_model(data, chosen), data)
+            fitted.save(place)
+    if not quiet:
+        for note in data.notes:
+            say(f"Note: {note}")
+        counts = tuple(data.class_counts())
+        say(f"{cases_in_words(data.labels, counts)}; {_fitted_in_words(fitted, data.X.shape[1])}")
+        say(f"Model: {place}", wrap=False)
+
+
+def _fitted_in_words(fitted: TableModel, n_features: int) -> str:
+    """Say what the model is made of."""
+    sections = fitted.estimator._sections()
+    if "interactions" in sections:
+        return f"{n_features:,} columns; {sections['interactions'].in_words()}"
+    if "average" in sections:
+        return f"{n_features:,} columns; {sections['average'].in_words()}"
+    factors = sections.get("factors")
+    return (
+        f"{len(fitted.encoding.features):,} of {n_features:,} features kept; slope "
+        f"{fitted.estimator.slope_:.2f}{f'; {factors}' if factors else ''}"
+    )
+
+
+def check_replaceable(place: Path) -> None:
+    """Refuse to replace what is not a model, so that nothing is lost by a slip."""
+    given.check_file_place(place)
+    if not place.exists():
+        return
+    from honestbayes.files import read_archive
+
+    try:
+        read_archive(place)
+    except ModelFileError:
+        msg = f"{place.name} exists and is not a model file; choose another --out."
+        raise InputError(msg) from None
+
+
+def loaded(path: Path) -> TableModel:
+    """Load a model that takes tables."""
+    return of_tables(loaded_file(path), path)
+
+
+def loaded_file(path: Path) -> Any:
+    """Load whatever a model file holds."""
+    if not path.exists():  # said before what takes long to import
+        msg = f"there is no file {path.name}; check its name and folder."
+        raise InputError(msg)
+    from honestbayes.loading import load
+
+    try:
+        return load(path)
+    except IsADirectoryError:
+        msg = f"{path.name} is a folder; give a model file."
+        raise InputError(msg) from None
+
+
+def of_tables(model: Any, path: Path) -> TableModel:
+    """Refuse what gives no probabilities for tables, and say what does."""
+    from honestbayes.search.selector import TableSelector
+    from honestbayes.tables.model import TableModel
+
+    if isinstance(model, TableSelector):
+        msg = (
+            f"{path.name} holds a selector, which chooses columns and gives no probabilities; fit "
+            "a model on these columns with honestbayes fit reduced.csv --target CLASS, and give "
+            "its file instead."
+        )
+        raise InputError(msg)
+    if not isinstance(model, TableModel):
+        msg = (
+            f"{path.name} holds an estimator without its table; models for this command are "
+            "written by honestbayes report and honestbayes fit."
+        )
+        raise InputError(msg)
+    return model

@@ -1,0 +1,280 @@
+"""What ``honestbayes inspect`` prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from honestbayes.base.explanation import KeptTable
+from honestbayes.base.spec import Card
+from honestbayes.cli import options as given
+from honestbayes.cli.fit import loaded_file, of_tables
+from honestbayes.cli.output import bad_input, one_line_errors, say, word
+from honestbayes.cli.select import REDUCED, kept_names, say_what_was_chosen, selector_contents
+from honestbayes.data.packed_store import PackedStore, open_store
+from honestbayes.models.cards import card_of
+from honestbayes.models.interactions.model import Interactions
+from honestbayes.report.analysis import KIND_WORDS
+from honestbayes.report.record import interactions_in_words, level_texts, means_one, plain_data
+from honestbayes.search.selector import TableSelector
+from honestbayes.tables.model import TableModel
+
+# --------------------------------------------------------------------------------------------------
+# ``honestbayes inspect``: what a model file or a packed store holds
+# --------------------------------------------------------------------------------------------------
+
+
+@one_line_errors
+def inspect(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="Model file that report or fit wrote, or store that pack wrote.", readable=False
+        ),
+    ],
+    as_json: given.AsJson = False,
+) -> None:
+    """Show what a model file holds; of a packed store, compare all checksums too."""
+    unfinished = not model.exists() and model.with_name(f"{model.name}.partial").is_dir()
+    if unfinished or (model / "store.json").is_file():
+        show_store(model, as_json=as_json)
+        return
+    fitted = loaded_file(model)
+    from honestbayes.search.selector import TableSelector
+
+    if isinstance(fitted, TableSelector):
+        show_selector(fitted, model.name, as_json=as_json)
+        return
+
+    show(of_tables(fitted, model), as_json=as_json)
+
+
+# --------------------------------------------------------------------------------------------------
+# What ``honestbayes inspect`` prints of a selector
+# --------------------------------------------------------------------------------------------------
+
+
+def show_selector(selector: TableSelector, name: str, *, as_json: bool) -> None:
+    """Print what a selector chose, what it is for, and what to do next."""
+    if as_json:
+        found = {"selector": type(selector).__name__, "gives_probabilities": False}
+        content = plain_data(found | selector_contents(selector))
+        typer.echo(json.dumps(content, allow_nan=False, indent=1))
+        return
+    kept, candidates = kept_names(selector), selector.n_features_in_
+    say(f"{word(name)} holds a selector: it chooses columns, and gives no probabilities.")
+    columns = "column" if candidates == 1 else "columns"
+    say(f"{type(selector).__name__}: {len(kept):,} of {candidates:,} {columns} kept")
+    say_what_was_chosen(selector, kept)
+    say()
+    say(
+        f"For probabilities, fit a model on the columns that are kept: honestbayes fit {REDUCED} "
+        f"--target CLASS, where {REDUCED} is the table that honestbayes select wrote beside it."
+    )
+    say("In Python, honestbayes.load(FILE).transform(frame) leaves the kept columns of a table.")
+
+
+# --------------------------------------------------------------------------------------------------
+# What ``honestbayes inspect`` prints of a packed store
+# --------------------------------------------------------------------------------------------------
+
+
+def show_store(path: Path, *, as_json: bool) -> None:
+    """Compare the checksums of a store, and print what it holds and what to do next."""
+    with bad_input():
+        store = open_store(path)
+        store.verify()
+    n, p = store.shape
+    header = store.header
+    if as_json:
+        content = {
+            "store": path.name,
+            "rows": n,
+            "columns": p,
+            "bytes": store.n_bytes,
+            "files": len(header.parts),
+            "named": store.feature_names is not None,
+            "classes": None if header.classes is None else list(header.classes),
+            "cut": store.binarization is not None,
+            "verified": True,
+        }
+        typer.echo(json.dumps(content, allow_nan=False, indent=1))
+        return
+    say(f"{word(path.name)} is a packed store: {lines_of(store)}.")
+    n_files = len(header.parts)
+    say(f"All checksums are right ({n_files:,} {'file' if n_files == 1 else 'files'} of bits).")
+    if store.binarization is not None:
+        say("Measurements were cut; store.zero_one(X) cuts new rows alike.")
+    say()
+    for line in next_lines(store, given.shareable(path)):
+        say(line, wrap=False)
+
+
+def lines_of(store: PackedStore) -> str:
+    """Return what a store holds, in words."""
+    n, p = store.shape
+    rows, columns = "row" if n == 1 else "rows", "column" if p == 1 else "columns"
+    named = "" if store.feature_names is None else "named "
+    words = f"{n:,} {rows} x {p:,} {named}{columns} in {store.n_bytes:,} bytes"
+    if store.header.classes is None:
+        return f"{words}, without classes"
+    classes = ", ".join(word(label) for label in store.header.classes)
+    return f"{words}, classes {classes}"
+
+
+def next_lines(store: PackedStore, path: str) -> list[str]:
+    """Return the lines of Python that fit a model to a store."""
+    labels = "y" if store.header.classes is None else "store.labels"
+    return [
+        "In Python:",
+        "  from honestbayes import SelectiveBernoulliNB, open_store",
+        f"  store = open_store({path!r})",
+        f"  model = SelectiveBernoulliNB().fit(store, {labels})",
+    ]
+
+
+MOST_LEVELS = 12
+"""Levels of a feature that are printed, as on the page of a report; JSON holds all."""
+
+_OPTIONAL = {
+    "factors": "n_factors_",
+    "prior of features": "feature_prior_",
+    "order": "order_",
+    "effort": "effort",
+    "held-out log score": "held_out_log_score_",
+    "cost of one set": "restriction_cost_",
+}
+"""What some estimators know, and others do not."""
+
+_CORRECTIONS = {
+    "counts": "counts of all features",
+    "selection": "event of the selection",
+    None: "none",
+}
+
+
+def show(fitted: TableModel, *, as_json: bool) -> None:
+    """Print what a model file holds."""
+    if as_json:
+        typer.echo(json.dumps(plain_data(_contents(fitted)), allow_nan=False, indent=1))
+        return
+    labels = tuple(word(label) for label in fitted.labels)
+    ones = _ones(fitted)
+    for line in (*_summary(fitted, labels), "", *ones, *([""] if ones else [])):
+        say(line, wrap=False)
+    say(_printable_table(fitted, labels), wrap=False)
+    average = fitted.estimator._sections().get("average")
+    if average is not None:
+        say("\nthe models of the average, and how each did on held-out training cases")
+        say(average.models, wrap=False)
+    found = _interactions(fitted)
+    if found is not None:
+        say("\nthe largest interactions, and what each adds to the log-odds of its class")
+        shown = found.with_cells(lambda column, level: (word(column), word(level)))
+        say(shown.renamed(str, {label: word(label) for label in fitted.labels}), wrap=False)
+
+
+def _interactions(fitted: TableModel) -> Interactions | None:
+    return interactions_in_words(fitted.estimator._sections().get("interactions"), fitted)
+
+
+def _contents(fitted: TableModel) -> dict[str, Any]:
+    """Return all that is shown, and more, as plain data."""
+    estimator = fitted.estimator
+    chosen = {kind: selection.to_dict() for kind, selection in estimator._selections().items()}
+    by_kind = card_of(estimator).by_kind
+    factors, interactions = estimator._sections().get("factors"), _interactions(fitted)
+    average = estimator._sections().get("average")
+    two = len(fitted.labels) == 2
+    return {
+        "target": fitted.target,
+        "labels": fitted.labels,
+        **(dict(zip(("negative", "positive"), fitted.labels, strict=True)) if two else {}),
+        "columns": fitted.columns,
+        "features": _feature_table(fitted).to_dict(),
+        "selection": chosen if by_kind or not chosen else next(iter(chosen.values())),
+        **({"factors": factors} if factors else {}),
+        **({"interactions": interactions} if interactions else {}),
+        **({"models": average.models.to_dict()} if average else {}),
+        "slope": getattr(estimator, "slope_", None),
+        "parameters": estimator.get_params(),
+    }
+
+
+def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
+    estimator = fitted.estimator
+    selections, card = estimator._selections(), card_of(estimator)
+    counts = estimator.class_count_.tolist()
+    target = word(fitted.target)
+    if len(labels) == 2:
+        title, cases = f"P({target} = {labels[1]})", f", {counts[1]:,} of them {labels[1]}"
+    else:
+        title, cases = f"P({target}), {len(labels):,} classes", f": {_by_class(labels, counts)}"
+    lines = [
+        f"{title}, {card.title}{_after_selection(card)}",
+        f"trained on          {sum(counts):,} cases{cases}",
+    ]
+    for kind, selection in selections.items():
+        of_kind = f" {KIND_WORDS[kind]}" if card.by_kind else ""
+        n_kept = len(selection.columns)
+        lines.append(f"features            {n_kept:,} of {selection.n_features_in:,}{of_kind}")
+    if card.of_models:
+        lines.append(f"columns             {len(fitted.columns):,}")
+    if card.corrects:
+        lines.append(f"correction          {_CORRECTIONS[estimator.correction_]}")
+    for what, attribute in _OPTIONAL.items():
+        value = getattr(estimator, attribute, None)
+        if value is not None:
+            lines.append(f"{what:<20}{f'{value:.3f}' if isinstance(value, float) else value}")
+    if not card.of_models:
+        lines.append(f"slope               {estimator.slope_:.3f}")
+    prior = estimator.class_prior
+    if prior is not None:
+        shares = f"{prior[1]:g}" if len(labels) == 2 else _by_class(labels, prior)
+        lines.append(f"prevalence of use   {shares}")
+    return lines
+
+
+def _after_selection(card: Card) -> str:
+    return " after selection" if card.selects and not card.of_models else ""
+
+
+def _by_class(labels: tuple[str, ...], values: Iterable[float]) -> str:
+    return ", ".join(f"{label} {value:,.10g}" for label, value in zip(labels, values, strict=True))
+
+
+def _ones(fitted: TableModel) -> list[str]:
+    """Say of each binary feature what a one is."""
+    tables = fitted.estimator._feature_tables().values()
+    rows = [row for table in tables for row in table.rows()]
+    if not rows:
+        return []
+    return [
+        f"a one: {word(feature.column)} {word(means_one(feature, row['cut'], row['high']))}"
+        for feature, row in zip(fitted.encoding.features, rows, strict=True)
+        if "cut" in row
+    ]
+
+
+def _feature_table(fitted: TableModel) -> Any:
+    """Return the table of the kept features, with the texts of levels."""
+    of_name = {feature.name: feature for feature in fitted.encoding.features}
+
+    def texts(name: str, codes: tuple[str, ...]) -> tuple[str, ...]:
+        return level_texts(of_name[name], fitted.encoding, codes)
+
+    return fitted.estimator.feature_table().changed(lambda table: table.with_levels(texts))
+
+
+def _printable_table(fitted: TableModel, labels: tuple[str, ...]) -> Any:
+    """Return the same without anything that a terminal might obey, and not too long."""
+
+    def printable(table: KeptTable) -> KeptTable:
+        shown = table.with_levels(lambda _, levels: tuple(map(word, levels)))
+        return shown.shortened(MOST_LEVELS).renamed(word, labels)
+
+    return _feature_table(fitted).changed(printable)

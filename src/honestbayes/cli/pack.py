@@ -1,0 +1,156 @@
+"""``honestbayes pack``: a table of zeros and ones becomes a store on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from honestbayes.cli import options
+from honestbayes.cli import options as given
+from honestbayes.cli.output import bad_input, one_line_errors, progress, say, word
+from honestbayes.report.options import check_parent
+from honestbayes.tables.errors import InputError
+
+if TYPE_CHECKING:
+    from honestbayes.data.binarization import BinarizeOption
+    from honestbayes.data.packed_store import PackedStore
+    from honestbayes.tables.packing import ToPack
+
+
+@one_line_errors
+def pack(
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV, TSV (also gzipped), Parquet, npz with arrays X and y, npy, or npz of a "
+            "SciPy sparse matrix.",
+            readable=False,
+        ),
+    ],
+    store: Annotated[
+        Path, typer.Argument(help="Folder to write; it must not exist.", readable=False)
+    ],
+    target: given.Target = None,
+    merge_labels: options.MergeLabels = False,
+    missing_label: options.MissingLabel = None,
+    keep_labels: options.KeepLabels = False,
+    ignore: given.Ignore = None,
+    cut: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER, auto or median",
+            help="How measurements become 0/1: above a number; 'auto', columns of two values as "
+            "they are and others at their median; 'median', all at their median. By default the "
+            "table must be 0/1.",
+        ),
+    ] = None,
+    missing: options.Missing = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.FileEncoding = None,
+    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
+    quiet: given.Quiet = False,
+) -> None:
+    """Pack a table of zeros and ones into a store on disk, a bit for each cell.
+
+    Packing that was stopped goes on where it stopped, by the same command.
+    """
+    binarize = _cut_of(cut)
+    check_parent(store)
+    if table.is_file():  # else it is said before what takes long to import
+        from honestbayes.data.packing import check_place
+
+        with bad_input():
+            check_place(store)
+    with progress(quiet=quiet) as bars, bad_input():
+        bars("Reading", 0)
+        labels = {"merge": merge_labels, "missing": missing_label or (), "keep": keep_labels}
+        found = _input(
+            table, target, ignore, missing, delimiter, decimal, encoding, max_size, labels
+        )
+        packed = _packed(found, store, binarize, bars)
+    if not quiet:
+        _tell(packed, store)
+
+
+def _cut_of(text: str | None) -> BinarizeOption:
+    """Return what --cut asks for."""
+    if text is None or text in ("auto", "median"):
+        return text  # type: ignore[return-value]  # narrowed by the comparison
+    try:
+        return float(text)
+    except ValueError:
+        msg = f"{text!r} is not a number, 'auto' or 'median'."
+        raise typer.BadParameter(msg, param_hint="--cut") from None
+
+
+def _input(
+    table: Path,
+    target: str | None,
+    ignore: list[str] | None,
+    missing: str | None,
+    delimiter: str | None,
+    decimal: options.Mark | None,
+    encoding: str | None,
+    max_size: float,
+    labels: Mapping[str, Any],
+) -> ToPack:
+    """Open what is to be packed, and read its classes."""
+    array = None
+    if table.is_file():
+        from honestbayes.tables.packing import array_to_pack
+
+        array = array_to_pack(table, options.size_limit(max_size))
+    if array is not None:
+        if target is not None or ignore:
+            msg = (
+                f"{table.name} has no names of columns; leave out --target and --ignore, and give "
+                "y to fit, or to honestbayes.pack_store as labels."
+            )
+            raise InputError(msg)
+        return array
+    file = options.opened(table, delimiter, max_size, decimal, encoding, missing)
+    from honestbayes.tables.packing import file_to_pack
+
+    return file_to_pack(file, target, ignore or (), **labels)
+
+
+def _packed(
+    found: ToPack,
+    store: Path,
+    binarize: BinarizeOption,
+    bars: Callable[[str, int], Callable[[], None]],
+) -> PackedStore:
+    """Pack, with a bar that shows the parts; name the place of a cell that is no bit."""
+    from honestbayes.data.packing import CellError, pack_store
+
+    step: Callable[[], None] | None = None
+
+    def shown(done: int, total: int) -> None:
+        nonlocal step
+        if step is not None:
+            step()
+            return
+        step = bars("Packing", total)
+        for _ in range(done):
+            step()
+
+    try:
+        return pack_store(
+            found.source, store, labels=found.labels, binarize=binarize, progress=shown
+        )
+    except CellError as error:
+        msg = f"{error.what} in {found.places.named(error.row)}; {error.fix}."
+        raise InputError(msg) from None
+
+
+def _tell(packed: PackedStore, store: Path) -> None:
+    from honestbayes.cli.inspect import lines_of, next_lines
+
+    say(f"{word(store.name)} is packed: {lines_of(packed)}.")
+    say()
+    for line in next_lines(packed, given.shareable(store)):
+        say(line, wrap=False)

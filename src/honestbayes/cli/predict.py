@@ -1,0 +1,339 @@
+"""``honestbayes predict`` and ``evaluate``: a model meets another table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import numpy as np
+import typer
+
+from honestbayes.cli import options
+from honestbayes.cli import options as given
+from honestbayes.cli.fit import loaded
+from honestbayes.cli.output import bad_input, one_line_errors, progress, say, tell, word
+from honestbayes.files import whole_file
+from honestbayes.metrics import Summary
+from honestbayes.metrics.cases import top_class
+from honestbayes.report.render import as_shown, safe_cell, shown_bounds
+from honestbayes.tables import TableFile
+from honestbayes.tables.errors import InputError, listed, shown
+from honestbayes.tables.model import TableModel
+from honestbayes.types import BoolArray, FloatArray
+
+# --------------------------------------------------------------------------------------------------
+# What ``honestbayes predict`` and ``evaluate`` do with the parts of a table
+# --------------------------------------------------------------------------------------------------
+
+
+_HEADER = re.compile(rb"row,(identifier,)?predicted,\"?probability(: [^\n]*)?\n(1,|$)")
+"""How files begin that this command wrote; older ones have no class in the header."""
+
+_FIRST_BYTES = 1 << 16
+
+TRAINING_ROWS = (
+    "These are the rows that the model was trained on: the figures say nothing about new cases. "
+    "Give a table that the model has not seen, or read the report's held-out figures."
+)
+
+
+def holds_predictions(place: Path) -> bool:
+    """Whether a file begins as those that this command writes; an empty one may go too."""
+    with place.open("rb") as stream:
+        start = stream.read(_FIRST_BYTES)
+    return not start or _HEADER.match(start) is not None
+
+
+def predictions_of(
+    fitted: TableModel, features: Any, prior: tuple[float, ...] | None, interval: float | None
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return the probability of each class, and the bounds of intervals where asked for."""
+    with bad_input():
+        proba = fitted.estimator.predict_proba(features, class_prior=prior)
+        if interval is None:
+            return proba, None
+        bounds = fitted.estimator.predict_proba_interval(features, interval, class_prior=prior)
+        return proba, bounds
+
+
+def limited(
+    fitted: TableModel,
+    proba: FloatArray,
+    bounds: FloatArray | None,
+    prior: tuple[float, ...] | None,
+) -> tuple[FloatArray, FloatArray | None]:
+    """Move probabilities, and bounds of intervals, to where people may read them."""
+    estimator = fitted.estimator
+    limits = shown_bounds(estimator.class_count_, estimator.class_prior if prior is None else prior)
+    if bounds is not None:
+        two = bounds.ndim == 2  # (n, 2), of the positive class; of several (n, C, 2)
+        low, high = np.moveaxis(limits[1] if two else limits[:, None], -1, 0)
+        bounds = np.clip(bounds, low, high)
+    return as_shown(proba, limits), bounds
+
+
+def titles_of(labels: tuple[str, ...], interval: float | None) -> list[str]:
+    """Name the columns of probabilities: of the positive class, or of each of several."""
+    titles = ["probability"] if interval is None else ["probability", "low", "high"]
+    classes = labels[1:] if len(labels) == 2 else labels
+    return [safe_cell(f"{title}: {label}") for label in classes for title in titles]
+
+
+def lines_of(
+    labels: tuple[str, ...],
+    proba: FloatArray,
+    bounds: FloatArray | None,
+    identifiers: list[str | None] | None,
+    first: int,
+) -> Iterator[list[Any]]:
+    """Yield the cells of each row, in the order of `titles_of`."""
+    shown_labels = [safe_cell(label) for label in labels]
+    chosen = top_class(proba).tolist()
+    columns = proba[:, 1:] if len(labels) == 2 else proba
+    if bounds is not None:
+        by_class = bounds[:, None] if len(labels) == 2 else bounds
+        columns = np.concatenate([columns[:, :, None], by_class], axis=2).reshape(len(proba), -1)
+    for position, numbers in enumerate(columns.tolist()):
+        names = [] if identifiers is None else [safe_cell(identifiers[position] or "")]
+        cells = (f"{number:.12g}" for number in numbers)
+        yield [first + position, *names, shown_labels[chosen[position]], *cells]
+
+
+@contextmanager
+def csv_output(out: Path | None) -> Iterator[TextIO]:
+    """Write to a file, whole or not at all, or to the standard output."""
+    if out is None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # As in a file, whatever the terminal's own alphabet and line ends are.
+            sys.stdout.reconfigure(encoding="utf-8", newline="")
+        yield sys.stdout
+        return
+    with whole_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        yield stream
+
+
+def add_unknown(unknown: dict[str, set[str]], more: dict[str, tuple[str, ...]]) -> None:
+    """Add levels that the model does not know to those of earlier parts."""
+    for column, levels in more.items():
+        unknown.setdefault(column, set()).update(levels)
+
+
+def tell_unknown(unknown: dict[str, set[str]]) -> None:
+    """Say which levels the model did not know."""
+    for column, levels in unknown.items():
+        tell(
+            f"warning: column {shown(column)} holds levels that the model does not know, taken "
+            f"for missing: {listed(sorted(levels))}."
+        )
+
+
+def tell_lost(n_lost: int, absent: list[str], labels: tuple[str, ...]) -> None:
+    """Say which rows took no part, and which classes are not there."""
+    if n_lost:
+        rows = "1 row has" if n_lost == 1 else f"{n_lost:,} rows have"
+        tell(f"warning: {rows} no class and took no part.")
+    if absent:
+        who = f"no case is of class {listed(absent)}"
+        if len(absent) == len(labels) - 1:
+            (only,) = set(labels) - set(absent)
+            who = f"all cases are of class {shown(only)}"
+        tell(f"warning: {who}; AUC and calibration need all classes.")
+
+
+def print_summary(summary: Summary, name: str, labels: tuple[str, ...], absent: list[str]) -> None:
+    """Print the figures, without those that need classes that are not there."""
+    of_labels = f"class 1 is {shown(labels[1])}"
+    if len(labels) > 2:
+        of_labels = f"classes are {', '.join(shown(label) for label in labels)}"
+    say(f"{word(name)}; {of_labels}")
+    lines = str(summary).splitlines()
+    needs_all = ("AUC", "calibration") if absent else ()
+    say("\n".join(line for line in lines if not line.startswith(needs_all)), wrap=False)
+
+
+def column_of(file: TableFile, name: str) -> Any:
+    """Return a column of a file."""
+    file.require((name,))
+    return file.read([name])[name]
+
+
+def groups_of(file: TableFile, name: str, has_class: BoolArray) -> Any:
+    """Return the groups of the rows that have a class."""
+    file.require((name,))
+    texts = file.read([name], text={name})[name].to_pylist()
+    for row in np.flatnonzero(has_class).tolist():
+        if texts[row] is None:
+            msg = (
+                f"the group column {shown(name)} has no value in {file.places().named(row)}; give "
+                "each row its group."
+            )
+            raise InputError(msg)
+    return np.array(texts, dtype=object)[has_class].astype(np.str_)
+
+
+@one_line_errors
+def predict(
+    model: given.Model,
+    table: given.Table,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="CSV file to write; by default the standard output.", readable=False
+        ),
+    ] = None,
+    row_names: given.RowNames = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(min=0.01, max=0.999, help="Add an interval of this level, such as 0.9."),
+    ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Write probabilities as computed; otherwise none is nearer to 0 or 1 than the "
+            "n training cases can tell, 1/(n + 2).",
+        ),
+    ] = False,
+    prevalence: given.Prevalence = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.FileEncoding = None,
+    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
+    quiet: given.Quiet = False,
+) -> None:
+    """Predict a table of any length, part by part; the result is CSV."""
+    shares = given.prevalence_of(prevalence)
+    fitted = loaded(model)
+    from honestbayes.tables.target import prevalences
+
+    prior = prevalences(shares, fitted.labels)
+    file = options.opened(table, delimiter, max_size, decimal, encoding)
+    fitted.check_columns(file)
+    more = () if row_names is None else (row_names,)
+    file.require(more)
+    if out is not None:
+        given.check_file_place(out)
+        if out.resolve() in (table.resolve(), model.resolve()):
+            msg = f"--out {out.name} would replace what is read; choose another name."
+            raise InputError(msg)
+        if out.exists() and not holds_predictions(out):
+            msg = f"{out.name} exists and holds no predictions; choose another --out."
+            raise InputError(msg)
+    unknown: dict[str, set[str]] = {}
+    with (
+        progress(quiet=quiet or out is None) as bars,
+        csv_output(out) as stream,
+        closing(fitted.batches(file, more)) as parts,
+    ):
+        step = bars("Predicting", 0)
+        writer = csv.writer(stream, lineterminator="\n")
+        names = [] if row_names is None else ["identifier"]
+        writer.writerow(["row", *names, "predicted", *titles_of(fitted.labels, interval)])
+        row = 1
+        for features, rows, strange in parts:
+            proba, bounds = predictions_of(fitted, features, prior, interval)
+            if not exact:
+                proba, bounds = limited(fitted, proba, bounds, prior)
+            identifiers = None if row_names is None else rows[row_names].to_pylist()
+            writer.writerows(lines_of(fitted.labels, proba, bounds, identifiers, row))
+            row += len(proba)
+            add_unknown(unknown, strange)
+            step()
+    if not quiet:
+        tell_unknown(unknown)
+        if out is not None:
+            tell(f"{row - 1:,} rows.")
+
+
+@one_line_errors
+def evaluate(
+    model: given.Model,
+    table: given.Table,
+    target: given.Target = None,
+    groups: given.Groups = None,
+    prevalence: given.Prevalence = None,
+    merge_labels: options.MergeLabels = False,
+    missing_label: options.MissingLabel = None,
+    keep_labels: options.KeepLabels = False,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.FileEncoding = None,
+    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
+    as_json: given.AsJson = False,
+) -> None:
+    """Judge a model on a table that it was not trained on (external validation)."""
+    shares = given.prevalence_of(prevalence)
+    fitted = loaded(model)
+    import numpy as np
+
+    from honestbayes.metrics import claims, summarise
+    from honestbayes.models.cards import card_of
+    from honestbayes.report.analysis import SURE
+    from honestbayes.report.record import plain_data
+    from honestbayes.report.verdict import class_counts, external_verdict
+    from honestbayes.tables.checks import row_digests
+    from honestbayes.tables.target import known_classes, prevalences
+
+    prior = prevalences(shares, fitted.labels)
+    file = options.opened(table, delimiter, max_size, decimal, encoding)
+    fitted.check_columns(file)
+    file = file.with_missing(fitted.missing)
+    name = fitted.target if target is None else target
+    has_class, y = known_classes(
+        column_of(file, name),
+        name,
+        fitted.labels,
+        merge=merge_labels,
+        missing=missing_label or (),
+        keep=keep_labels,
+        table=file.name,
+    )
+    if y.size == 0:
+        msg = f"{file.name} has no row with a class in column {shown(name)}."
+        raise InputError(msg)
+    unknown: dict[str, set[str]] = {}
+    found: list[FloatArray] = []
+    digests: list[bytes] = []
+    with progress(quiet=as_json) as bars, closing(fitted.batches(file)) as parts:
+        step = bars("Predicting", 0)
+        start = done = 0
+        for features, _, strange in parts:
+            here = has_class[start : start + len(features)]
+            start += len(features)
+            y_here = y[done : done + int(here.sum())]
+            done += y_here.size
+            found.append(predictions_of(fitted, features, prior, None)[0][here])
+            digests += row_digests(features.to_numpy()[here], y_here)
+            add_unknown(unknown, strange)
+            step()
+    together = None if groups is None else groups_of(file, groups, has_class)
+    known = fitted.was_trained_on(digests)
+    claimed, classes = np.concatenate(found), np.arange(len(fitted.labels))
+    summary = summarise(y, claimed, classes=classes, groups=together)
+    counted = claims(y, claimed, at_least=SURE, classes=classes, groups=together)
+    tell_unknown(unknown)
+    absent = [label for label, n in zip(fitted.labels, class_counts(summary), strict=True) if not n]
+    tell_lost(int(np.sum(~has_class)), absent, fitted.labels)
+    if as_json:
+        result = {
+            "training_rows": known,
+            "summary": summary,
+            "claims": counted,
+            "labels": fitted.labels,
+        }
+        typer.echo(json.dumps(plain_data(result), allow_nan=False, indent=1))
+        return
+    if known:
+        say(f"{TRAINING_ROWS}\n")
+    print_summary(summary, file.name, fitted.labels, absent)
+    if not known:
+        say()
+        card = card_of(fitted.estimator)
+        say(external_verdict(summary, counted, fitted.labels, card.beyond, card.joint))

@@ -1,0 +1,144 @@
+"""What a good practitioner would run instead: the peers of reports, benchmarks and docs.
+
+All are tuned by log score inside the training cases that they are given, on folds that keep groups
+together, and are the same bit for bit from the same seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.dummy import DummyClassifier
+
+from honestbayes.evaluation.baselines.centroids import shrunken_centroids
+from honestbayes.evaluation.baselines.logistic import l1_logistic, l2_logistic
+from honestbayes.evaluation.baselines.naive_bayes import (
+    sigmoid_naive_bayes,
+    temperature_naive_bayes,
+)
+from honestbayes.evaluation.baselines.task import InnerFolds, Task
+from honestbayes.evaluation.baselines.venn_abers import venn_abers_naive_bayes
+
+__all__ = ["FREQUENCIES", "FURTHER_PEERS", "InnerFolds", "PEERS", "Peer", "Task", "peers_for"]
+
+
+FREQUENCIES = "class frequencies alone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """A method that others made.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in tables.
+    phrase : str
+        What it is, for the docs.
+    make : callable
+        Takes a `Task`, returns an estimator whose ``fit`` takes ``groups`` where it tunes itself.
+    suits : callable
+        Takes a `Task`, returns whether the peer is for such a table.
+    is_logistic : bool
+        Whether it is a logistic regression, which needs no selection.
+    selects : bool
+        Whether it keeps as many features as it is told to.
+    """
+
+    name: str
+    phrase: str
+    make: Callable[[Task], Any]
+    suits: Callable[[Task], bool] = lambda _: True
+    is_logistic: bool = False
+    selects: bool = False
+
+
+def _has_measurements(task: Task) -> bool:
+    return not task.sparse and (task.kinds is None or "real" in task.kinds)
+
+
+PEERS = (
+    Peer(
+        name="L1 logistic regression",
+        phrase=(
+            "on all columns, standardised, not cut, a column for each level of a text; its penalty "
+            "chosen by log score in five folds, over ten values up to 1,000 times weaker than the "
+            "one that leaves no feature. More than two classes have one multinomial model, with "
+            "penalties up to 10,000 times weaker as long as they get better"
+        ),
+        make=l1_logistic,
+        is_logistic=True,
+    ),
+    Peer(
+        name="L2 logistic regression",
+        phrase=(
+            "on the same columns, multinomial too; eight penalties, chosen by log score in five "
+            "folds"
+        ),
+        make=l2_logistic,
+        is_logistic=True,
+    ),
+    Peer(
+        name="scikit-learn NB, calibrated",
+        phrase=(
+            "as many features of each kind, by the same measure of correlation (``SelectKBest``), "
+            "then ``GaussianNB`` on standardised measurements, ``BernoulliNB`` and "
+            "``CategoricalNB``, whose log likelihoods are added, inside ``CalibratedClassifierCV`` "
+            "(sigmoid, five folds, one calibrator for all of them). With ``--model binary``: the "
+            "same cut at the median and ``BernoulliNB``. With ``--features auto`` its search for "
+            "the number of features does not know of groups. Missing cells are filled with the "
+            "median, or the most frequent value; features kept by design race with the others"
+        ),
+        make=sigmoid_naive_bayes,
+        selects=True,
+    ),
+    Peer(
+        name="scikit-learn NB, temperature",
+        phrase=(
+            "the same naive Bayes, its log probabilities divided by one temperature instead, as "
+            'scikit-learn\'s ``method="temperature"`` does; one case that was right counts once '
+            "more as wrong, because where all are right scikit-learn 1.9 may end at equal "
+            "probabilities for all classes"
+        ),
+        make=temperature_naive_bayes,
+        selects=True,
+    ),
+    Peer(
+        name="nearest shrunken centroids",
+        phrase=(
+            "scikit-learn's ``NearestCentroid`` on all columns, standardised, where there are "
+            "measurements; the shrinkage, of eight, and a temperature are chosen together by log "
+            "score in five folds, because the scores of many columns that depend on each other "
+            "are far too large to be log probabilities"
+        ),
+        make=shrunken_centroids,
+        suits=_has_measurements,
+    ),
+    Peer(
+        name=FREQUENCIES,
+        phrase="what anyone can do",
+        make=lambda _: DummyClassifier(strategy="prior"),
+    ),
+)
+"""The peers of reports, in their order."""
+
+FURTHER_PEERS = (
+    Peer(
+        name="scikit-learn NB, Venn-Abers",
+        phrase=(
+            "the same naive Bayes, its held-out scores in five folds made probabilities by cross "
+            "Venn-Abers prediction (Vovk, Petej and Fedorova, 2015)"
+        ),
+        make=venn_abers_naive_bayes,
+        selects=True,
+    ),
+)
+"""Peers of the stored comparisons that reports do without, for their time."""
+
+
+def peers_for(task: Task, *, further: bool = False) -> dict[str, Any]:
+    """Return the estimators of the peers that suit a table, by name."""
+    wanted = (*PEERS, *FURTHER_PEERS) if further else PEERS
+    return {peer.name: peer.make(task) for peer in wanted if peer.suits(task)}
