@@ -18,7 +18,7 @@ from scipy import sparse
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.datasets import load_colon, load_leukemia, simulate_naive_bayes
 from honestbayes.evaluation import cross_validate
-from honestbayes.evaluation.baselines import FREQUENCIES, Task, peers_for
+from honestbayes.evaluation.baselines import FREQUENCIES, Task, baselines_for
 
 FOLDS, REPEATS = 5, 2
 NUMBERS = (10, 50)
@@ -40,10 +40,10 @@ def settings(k):
     }
 
 
-def peers(k, n_features):
+def baselines(k, n_features):
     """Return what a user would try instead, from the list that reports share."""
-    found = peers_for(Task(n_features=k, n_racing=n_features))
-    return {name: peer for name, peer in found.items() if name != FREQUENCIES}
+    found = baselines_for(Task(n_features=k, n_candidates=n_features))
+    return {name: baseline for name, baseline in found.items() if name != FREQUENCIES}
 
 
 def tables():
@@ -100,7 +100,7 @@ def main():
         for k in NUMBERS:
             print(f"\n{name}: {X.shape[0]} cases, {X.shape[1]} features, {k} kept")
             print(f"  {'':28}{'log score':>10}{'expected':>10}{'actual':>8}{'slope':>7}")
-            for label, model in {**settings(k), **peers(k, X.shape[1])}.items():
+            for label, model in {**settings(k), **baselines(k, X.shape[1])}.items():
                 result = cross_validate(
                     model, X, y, cv=FOLDS, n_repeats=REPEATS, random_state=0
                 ).summary()

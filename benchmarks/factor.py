@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from real_data import COLUMNS, FOLDS, cached, cells, interval_of, strict
-from real_data_methods import REFERENCE, SEE_ALL, SEED, methods, peers
+from real_data_methods import REFERENCE, SEE_ALL, SEED, baselines, methods
 from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes.datasets import load_colon, load_leukemia
@@ -59,7 +59,7 @@ def leukaemia(_folder):
 TABLES = {reader.__name__: reader for reader in (colon, prostate, leukaemia)}
 
 
-def contenders(table, k, *, quick):
+def compared_methods(table, k, *, quick):
     """Return the methods by name."""
     chains = {"n_chains": 2 if quick else 4, "n_warmup": 300 if quick else 500, "n_samples": 500}
     common = {"n_features_to_select": k, "random_state": SEED, **chains}
@@ -69,7 +69,7 @@ def contenders(table, k, *, quick):
     }
     every = methods(table, k)
     found |= {name: every[name] for name in (REFERENCE, "ours: corrected", "GaussianNB")}
-    return found | peers(table, k)
+    return found | baselines(table, k)
 
 
 def evaluate(name, model, table, k, arguments):
@@ -100,7 +100,7 @@ def evaluate(name, model, table, k, arguments):
 
 def rows_of(table, k, arguments):
     """Return one row for each method, with paired differences from the factor classifier."""
-    chosen = contenders(table, k, quick=arguments.quick)
+    chosen = compared_methods(table, k, quick=arguments.quick)
     if arguments.only:
         chosen = {n: m for n, m in chosen.items() if n == FACTORS_NAME or arguments.only in n}
     found = {n: evaluate(n, m, table, k, arguments) for n, m in chosen.items()}

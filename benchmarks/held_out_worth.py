@@ -20,7 +20,11 @@ from scipy.special import log_softmax
 
 from honestbayes import SelectiveDiscriminant, SelectiveGaussianNB
 from honestbayes.base.part import TrainingLabels, held_out_evidence
-from honestbayes.base.recalibration import held_out_folds, layer_and_evidence, repeats_of_folds
+from honestbayes.base.recalibration import (
+    held_out_folds,
+    recalibration_and_evidence,
+    repeats_of_folds,
+)
 
 HERE = Path(__file__).parent / "results"
 WORTHS = (0.2, 0.3, 0.4, 0.6, 1.0)
@@ -45,9 +49,9 @@ def true_slope(evidence, codes, log_prior):
     return float(np.exp(minimize_scalar(loss, bounds=(-5, 3), method="bounded").x))
 
 
-def holds(layer, slope, level=0.8):
+def holds(recalibration, slope, level=0.8):
     """Whether the central posterior interval of slopes other than 1 holds a value."""
-    nodes, weight = layer.slope[1:], layer.weight[1:].sum(axis=1)
+    nodes, weight = recalibration.slope[1:], recalibration.weight[1:].sum(axis=1)
     below = np.interp(np.log(slope), np.log(nodes), np.cumsum(weight) / weight.sum())
     return (1 - level) / 2 <= below <= (1 + level) / 2
 
@@ -70,8 +74,10 @@ def coverage(truth, model, n, n_sets):
         slope = true_slope(new, y[n:], labels.log_prior())
         codes = y[train][np.concatenate(folds)]
         for place, worth in enumerate(WORTHS):
-            layer, _ = layer_and_evidence(evidence, codes, labels.log_prior(), worth / repeats)
-            found[seed, place] = holds(layer, slope)
+            recalibration, _ = recalibration_and_evidence(
+                evidence, codes, labels.log_prior(), worth / repeats
+            )
+            found[seed, place] = holds(recalibration, slope)
     return found.mean(axis=0)
 
 

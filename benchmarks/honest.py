@@ -18,7 +18,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from real_data_methods import naive_bayes, peers
+from real_data_methods import baselines, naive_bayes
 from scipy.special import log_softmax
 from scipy.stats import norm
 from sklearn.base import clone
@@ -89,8 +89,8 @@ def methods(table):
     if table.kind != "categorical":
         isotonic = CalibratedClassifierCV(naive_bayes(table, k)[0], method="isotonic", cv=5)
         found["NB, isotonic, 10"] = (isotonic, False)
-    for name, peer in peers(table, k).items():
-        found[name] = (peer, False)
+    for name, baseline in baselines(table, k).items():
+        found[name] = (baseline, False)
     scale = MaxAbsScaler() if table.kind == "binary" else StandardScaler()
     first = OneHotEncoder(handle_unknown="ignore") if table.kind == "categorical" else scale
     found["elastic net"] = (

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from honestbayes import HonestClassifier
-from honestbayes.evaluation.baselines import Task, peers_for
+from honestbayes.evaluation.baselines import Task, baselines_for
 
 HERE = Path(__file__).parent / "results"
 CASES = (30, 100, 300, 1000, 3000)
 COLUMNS = (30, 300, 3000, 30_000)
-PEER = "L2 logistic regression"
+BASELINE = "L2 logistic regression"
 FAMILIES = ("gaussian", "cut", "discriminant", "logistic")
 
 
@@ -43,9 +43,9 @@ def seconds(model, X, y):
     return min(found)
 
 
-def peer(p):
+def baseline(p):
     """Return what the time is compared with."""
-    return peers_for(Task(n_racing=p, seed=0, kinds=("real",) * p))[PEER]
+    return baselines_for(Task(n_candidates=p, seed=0, kinds=("real",) * p))[BASELINE]
 
 
 def main():
@@ -59,7 +59,7 @@ def main():
     lines += ["| cases | columns | CPU s | L2 logistic regression | ratio |", "|---" * 5 + "|"]
     for n, p in [(n, 2000) for n in CASES] + [(100, p) for p in COLUMNS]:
         X, y = table(n, p)
-        ours, theirs = seconds(HonestClassifier(), X, y), seconds(peer(p), X, y)
+        ours, theirs = seconds(HonestClassifier(), X, y), seconds(baseline(p), X, y)
         lines.append(f"| {n:,} | {p:,} | {ours:.2f} | {theirs:.2f} | {ours / theirs:.1f} |")
         print(lines[-1], flush=True)
     lines += ["", "Each family alone, 100 cases and 3,000 columns:", ""]

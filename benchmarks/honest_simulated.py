@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 
 from honestbayes import HonestClassifier
-from honestbayes.evaluation.baselines import Task, peers_for
+from honestbayes.evaluation.baselines import Task, baselines_for
 
 HERE = Path(__file__).parent / "results"
 FRESH = 1000
 OURS = "HonestClassifier"
-PEERS = ("L1 logistic regression", "L2 logistic regression", "scikit-learn NB, calibrated")
+BASELINES = ("L1 logistic regression", "L2 logistic regression", "scikit-learn NB, calibrated")
 
 
 def classes(rng, n, prevalence):
@@ -111,10 +111,10 @@ def run(name, arguments):
     found = {}
     for X, y, X_new, y_new in truth_sets(name, arguments.sets):
         kinds = ("real",) * X.shape[1]
-        task = Task(n_features=10, n_racing=X.shape[1], seed=0, kinds=kinds)
-        peers = peers_for(task)
-        for method in (OURS, *PEERS):
-            model = HonestClassifier(random_state=0) if method == OURS else peers[method]
+        task = Task(n_features=10, n_candidates=X.shape[1], seed=0, kinds=kinds)
+        baselines = baselines_for(task)
+        for method in (OURS, *BASELINES):
+            model = HonestClassifier(random_state=0) if method == OURS else baselines[method]
             found.setdefault(method, []).append(scores(model, X, y, X_new, y_new))
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -125,11 +125,11 @@ def run(name, arguments):
 def figures(found):
     """Return the figures of a truth."""
     means = {method: np.mean(rows, axis=0) for method, rows in found.items()}
-    best = min(PEERS, key=lambda peer: means[peer][0])
+    best = min(BASELINES, key=lambda baseline: means[baseline][0])
     apart = np.array(found[OURS])[:, 0] - np.array(found[best])[:, 0]
     return {
         "methods": {
-            method: dict(zip(("log_score", "claimed", "actual"), row[:3].tolist(), strict=True))
+            method: dict(zip(("log_score", "predicted", "actual"), row[:3].tolist(), strict=True))
             for method, row in means.items()
         },
         "best_peer": best,
@@ -147,13 +147,13 @@ def as_text(results):
     columns += ("claimed, actual error", "of the peer")
     lines += [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name, row in results.items():
-        ours, peer = row["methods"][OURS], row["methods"][row["best_peer"]]
+        ours, baseline = row["methods"][OURS], row["methods"][row["best_peer"]]
         lines.append(
             f"| {name} | {row['sets']} | {ours['log_score']:.3f} | "
-            f"{row['best_peer']} | {peer['log_score']:.3f} | "
+            f"{row['best_peer']} | {baseline['log_score']:.3f} | "
             f"{row['difference']:+.3f} ({row['difference_error']:.3f}) | "
             f"{ours['claimed']:.3f}, {ours['actual']:.3f} | "
-            f"{peer['claimed']:.3f}, {peer['actual']:.3f} |"
+            f"{baseline['claimed']:.3f}, {baseline['actual']:.3f} |"
         )
     return "\n".join(lines) + "\n"
 

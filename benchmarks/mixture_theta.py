@@ -57,7 +57,7 @@ def log_alpha_density(log_alpha, block, theta, weight, ones, seen, problem, work
             total += node_weights(alpha, theta, weight, ones[:, j], seen[:, j], out[j])
             for c in range(2):
                 total -= kernels.log_rising(alpha, seen[c, j])
-    if block == kernels.RACE:
+    if block == kernels.RANKED:
         total += log_selection_of_alpha(problem.table, work, log_alpha)
     return total
 
@@ -73,7 +73,7 @@ def collapsed_sweep(rng, labels, log_alpha, theta, weight, problem, work, nodes)
     alpha = np.exp(log_alpha)[problem.blocks]
     for j in range(width):
         node_weights(alpha[j], theta, weight, ones[:, j], seen[:, j], nodes[j])
-    prepare(problem.table, work, log_alpha[kernels.RACE])
+    prepare(problem.table, work, log_alpha[kernels.RANKED])
     a, b = kernels.in_component_1(cells, labels)
     size_1 = a + b
     for i in range(n):

@@ -11,11 +11,11 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 
 import honestbayes
-from honestbayes.evaluation.baselines import FREQUENCIES, PEERS, Task, peers_for
+from honestbayes.evaluation.baselines import BASELINES, FREQUENCIES, Task, baselines_for
 
 SEED = 0
 REFERENCE = "ours: corrected, recalibrated"
-SEE_ALL = tuple(peer.name for peer in PEERS if not peer.selects)
+SEE_ALL = tuple(baseline.name for baseline in BASELINES if not baseline.selects)
 """Peers that see all features, whatever the number that is kept."""
 
 ESTIMATORS = {
@@ -37,20 +37,20 @@ def methods(table, k):
         "ours: corrected": ours(recalibrate=None, **common),
         REFERENCE: ours(**common),
         name: plain,
-    } | peers(table, k)
+    } | baselines(table, k)
 
 
-def peers(table, k):
+def baselines(table, k):
     """Return the peers of reports that suit a table, without the class frequencies."""
     sparse = issparse(table.X)
     task = Task(
         n_features=k,
-        n_racing=table.n_features,
+        n_candidates=table.n_features,
         seed=SEED,
         kinds=None if sparse else (table.kind,) * table.n_features,
         sparse=sparse,
     )
-    return {name: peer for name, peer in peers_for(task).items() if name != FREQUENCIES}
+    return {name: baseline for name, baseline in baselines_for(task).items() if name != FREQUENCIES}
 
 
 def naive_bayes(table, k):

@@ -41,7 +41,7 @@ FEWEST, MOST = 5, 25
 """Rounds; more than the fewest only while the panel has taken less than `ENOUGH` seconds."""
 ENOUGH = 10.0
 
-Contenders = dict[str, Callable[[], Any]]
+ComparedMethods = dict[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Panel:
         What grows.
     sizes : tuple of int
         How it grows; the first three are the quick ones.
-    contenders : function of a size and an ExitStack
+    compared_methods : function of a size and an ExitStack
         Returns what is timed, by name; ours begin with "ours". The stack closes what was opened.
     pairs : tuple of (ours, peer)
         Ratios to be told.
@@ -65,7 +65,7 @@ class Panel:
     title: str
     axis: str
     sizes: tuple[int, ...]
-    contenders: Callable[[int, ExitStack], Contenders]
+    compared_methods: Callable[[int, ExitStack], ComparedMethods]
     pairs: tuple[tuple[str, str], ...]
 
 
@@ -86,7 +86,7 @@ def ours(X: Any, y: np.ndarray) -> np.ndarray:
     return screen(X, y).correlation()
 
 
-def dense_flags(n: int, p: int, stack: ExitStack) -> Contenders:
+def dense_flags(n: int, p: int, stack: ExitStack) -> ComparedMethods:
     """Screen bytes and packed bits."""
     X, y = flags(n, p), labels(n)
     store = pack_store(X, Path(stack.enter_context(tempfile.TemporaryDirectory())) / "store")
@@ -103,14 +103,14 @@ def dense_flags(n: int, p: int, stack: ExitStack) -> Contenders:
     }
 
 
-def sparse_flags(nonzeros: int, _: ExitStack, *, kind: str) -> Contenders:
+def sparse_flags(nonzeros: int, _: ExitStack, *, kind: str) -> ComparedMethods:
     """Screen a sparse matrix of 2,000 x 20,000."""
     shape = 2000, 20_000
     density = nonzeros / (shape[0] * shape[1])
     X = sparse.random_array(shape, density=density, format=kind, rng=0, dtype=np.float32)
     X.data = np.ones(X.nnz, dtype=np.int8)
     y = labels(shape[0])
-    found: Contenders = {
+    found: ComparedMethods = {
         f"ours, {kind.upper()}": lambda: ours(X, y),
         "SelectKBest(chi2)": lambda: SelectKBest(chi2).fit(X, y),
         "sum of the columns": lambda: X.sum(axis=0),
@@ -120,7 +120,7 @@ def sparse_flags(nonzeros: int, _: ExitStack, *, kind: str) -> Contenders:
     return found
 
 
-def measurements(n: int, p: int, _: ExitStack) -> Contenders:
+def measurements(n: int, p: int, _: ExitStack) -> ComparedMethods:
     """Find moments of real numbers."""
     X, y = np.random.default_rng((n, p)).standard_normal((n, p)), labels(n)
     return {
@@ -130,7 +130,7 @@ def measurements(n: int, p: int, _: ExitStack) -> Contenders:
     }
 
 
-def fits(n: int, p: int, k: int, _: ExitStack) -> Contenders:
+def fits(n: int, p: int, k: int, _: ExitStack) -> ComparedMethods:
     """Screen, select and fit."""
     X, y = flags(n, p), labels(n)
     words = {"n_features_to_select": k, "random_state": 0}
@@ -156,7 +156,7 @@ def sum_of_words(values: np.ndarray) -> np.ndarray:
     return values.view(np.int64).sum(keepdims=True)
 
 
-def dask_workers(number: int, stack: ExitStack, *, n_chunks: int = 16) -> Contenders:
+def dask_workers(number: int, stack: ExitStack, *, n_chunks: int = 16) -> ComparedMethods:
     """Screen 2,000 x 8,000 flags in each chunk, by workers that are processes of one thread."""
     import dask.array as da
     from distributed import Client, LocalCluster
@@ -181,7 +181,7 @@ def dask_workers(number: int, stack: ExitStack, *, n_chunks: int = 16) -> Conten
     }
 
 
-CHI2, NAIVE, FIT_PEER = (
+CHI2, NAIVE, FIT_BASELINE = (
     "SelectKBest(chi2)",
     "BernoulliNB.partial_fit",
     "SelectKBest(chi2), BernoulliNB",
@@ -196,7 +196,10 @@ REAL_PAIRS = (
     ("ours, moments", "SelectKBest(f_classif)"),
     ("ours, moments", "sum of the numbers"),
 )
-FIT_PAIRS = (("ours, with the layer (default)", FIT_PEER), ("ours, recalibrate=None", FIT_PEER))
+FIT_PAIRS = (
+    ("ours, with the layer (default)", FIT_BASELINE),
+    ("ours, recalibrate=None", FIT_BASELINE),
+)
 NONZEROS = (160_000, 640_000, 2_560_000, 10_240_000)
 PANELS = (
     Panel(
@@ -284,16 +287,16 @@ def measure(panel: Panel, sizes: tuple[int, ...], enough: float) -> dict[str, An
         The words of the panel, and seconds by contender, size and round.
     """
     with ExitStack() as stack:
-        contenders = {size: panel.contenders(size, stack) for size in sizes}
-        for run in contenders[sizes[0]].values():  # imports and kernels
+        compared_methods = {size: panel.compared_methods(size, stack) for size in sizes}
+        for run in compared_methods[sizes[0]].values():  # imports and kernels
             run()
         times: dict[str, list[list[float]]] = {
-            name: [[] for _ in sizes] for name in contenders[sizes[0]]
+            name: [[] for _ in sizes] for name in compared_methods[sizes[0]]
         }
         start, rounds = time.perf_counter(), 0
         while rounds < FEWEST or (rounds < MOST and time.perf_counter() - start < enough):
             for place, size in enumerate(sizes):
-                for name, run in contenders[size].items():
+                for name, run in compared_methods[size].items():
                     begin = time.perf_counter()
                     run()
                     times[name][place].append(float(f"{time.perf_counter() - begin:.4g}"))

@@ -40,10 +40,10 @@ def _table(panel: dict[str, Any]) -> list[str]:
     for name, seconds in panel["seconds"].items():
         cells = " | ".join(_duration(float(np.median(rounds))) for rounds in seconds)
         lines.append(f"| {name} | {cells} | {slope(panel, name):.2f} |")
-    for ours, peer in panel["pairs"]:
-        pairs = zip(panel["seconds"][ours], panel["seconds"][peer], strict=True)
+    for ours, baseline in panel["pairs"]:
+        pairs = zip(panel["seconds"][ours], panel["seconds"][baseline], strict=True)
         cells = " | ".join(_ratio(np.divide(*pair)) for pair in pairs)
-        lines.append(f"| *{ours} / {peer}* | {cells} | |")
+        lines.append(f"| *{ours} / {baseline}* | {cells} | |")
     return lines
 
 

@@ -42,7 +42,7 @@ def seconds(run):
     return time.perf_counter() - start
 
 
-def peer(X, y):
+def baseline(X, y):
     """Return the time of scikit-learn's fit and prediction with ten columns, the best of three."""
     some = np.ascontiguousarray(X[:, :10])
     return min(seconds(lambda: BernoulliNB().fit(some, y).predict_proba(some)) for _ in range(3))
@@ -57,9 +57,9 @@ def forward(X, y, steps, jobs):
 
 def line(name, X, y, steps, jobs):
     """Time forward selection beside scikit-learn."""
-    before = peer(X, y)
+    before = baseline(X, y)
     taken, candidates = forward(X, y, steps, jobs)
-    return row(name, taken, taken / candidates, min(before, peer(X, y)))
+    return row(name, taken, taken / candidates, min(before, baseline(X, y)))
 
 
 def row(name, taken, each, theirs):

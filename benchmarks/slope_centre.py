@@ -24,7 +24,7 @@ from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB
 from honestbayes.base.part import TrainingLabels, held_out_evidence
 from honestbayes.base.recalibration import (
     EFFECTIVE_SHARE,
-    fit_layer,
+    fit_recalibration,
     held_out_folds,
     repeats_of_folds,
 )
@@ -75,12 +75,12 @@ def within(values, codes):
     return float(np.sum((values - means[codes]) ** 2))
 
 
-def recentred(layer, centre, spread):
+def recentred(recalibration, centre, spread):
     """Return the layer that another slab of the prior gives; the first node is the spike."""
-    t = np.log(layer.slope[1:])
+    t = np.log(recalibration.slope[1:])
     ratio = np.exp(t**2 / 2 - (t - centre) ** 2 / (2 * spread**2)) / spread
-    weight = layer.weight * np.append(1.0, ratio)[:, None]
-    return replace(layer, weight=weight / weight.sum())
+    weight = recalibration.weight * np.append(1.0, ratio)[:, None]
+    return replace(recalibration, weight=weight / weight.sum())
 
 
 def row(model, X, y, X_new, y_new):
@@ -97,14 +97,22 @@ def row(model, X, y, X_new, y_new):
     centre = np.log(within(each, y) / within(each.sum(axis=1), y))
     log_prior = labels.log_prior()
     codes = y[np.concatenate(folds)]
-    layer = fit_layer(held_out, codes, log_prior, EFFECTIVE_SHARE / repeats)
+    recalibration = fit_recalibration(held_out, codes, log_prior, EFFECTIVE_SHARE / repeats)
     evidence = whole[0].log_likelihood(whole[0].read(X_new[:, columns], str))
-    layers = [layer, *(recentred(layer, centre, spread) for spread in SPREADS)]
+    recalibrations = [
+        recalibration,
+        *(recentred(recalibration, centre, spread) for spread in SPREADS),
+    ]
     scores = [
         -float(one.log_proba(evidence, log_prior)[np.arange(y_new.size), y_new].mean())
-        for one in layers
+        for one in recalibrations
     ]
-    return [np.exp(centre), layer.mean_slope(), scores[0], *(np.array(scores[1:]) - scores[0])]
+    return [
+        np.exp(centre),
+        recalibration.mean_slope(),
+        scores[0],
+        *(np.array(scores[1:]) - scores[0]),
+    ]
 
 
 def real_rows(repeats):

@@ -23,13 +23,13 @@ from honestbayes.datasets import simulate_naive_bayes
 PAPERS = {"feature_prior": "uniform", "recalibrate": None}
 
 
-def best_times(contenders, repeats):
+def best_times(compared_methods, repeats):
     """Return the best time of each contender, taken in turns."""
-    for run in contenders.values():
+    for run in compared_methods.values():
         run()
-    times = dict.fromkeys(contenders, np.inf)
+    times = dict.fromkeys(compared_methods, np.inf)
     for _ in range(repeats):
-        for name, run in contenders.items():
+        for name, run in compared_methods.items():
             start = time.perf_counter()
             run()
             times[name] = min(times[name], time.perf_counter() - start)
@@ -53,12 +53,12 @@ def fit_and_predict():
         "learned + slope (default)": {},
     }
     for k in (10, 100, 1000, 10_000):
-        peer = make_pipeline(SelectKBest(f_classif, k=k), BernoulliNB())
-        contenders = {"peer": lambda peer=peer: run(peer, data)}
+        baseline = make_pipeline(SelectKBest(f_classif, k=k), BernoulliNB())
+        compared_methods = {"peer": lambda baseline=baseline: run(baseline, data)}
         for name, options in models.items():
             model = SelectiveBernoulliNB(n_features_to_select=k, random_state=0, **options)
-            contenders[name] = lambda model=model: run(model, data)
-        times = best_times(contenders, 5 if k < 10_000 else 3)
+            compared_methods[name] = lambda model=model: run(model, data)
+        times = best_times(compared_methods, 5 if k < 10_000 else 3)
         bound = 2.0 if k <= 100 else 1.0
         for name, options in models.items():
             report(
@@ -138,15 +138,15 @@ def memory():
 
 def import_time():
     """Time `import honestbayes` against its dependencies, in fresh interpreters."""
-    peer = "import sklearn.naive_bayes, numpy, scipy.special"
+    baseline = "import sklearn.naive_bayes, numpy, scipy.special"
     times = best_times(
         {
             code: lambda code=code: subprocess.run([sys.executable, "-c", code], check=True)
-            for code in (peer, "import honestbayes", "pass")
+            for code in (baseline, "import honestbayes", "pass")
         },
         7,
     )
-    ratio = (times["import honestbayes"] - times["pass"]) / (times[peer] - times["pass"])
+    ratio = (times["import honestbayes"] - times["pass"]) / (times[baseline] - times["pass"])
     report("import honestbayes: against scikit-learn, numpy, scipy.special", ratio, 1.3)
 
 

@@ -55,12 +55,12 @@ found = {
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained", sharey=True)
 for ax, name in zip(axes, models, strict=True):
-    claimed = [expected_error(found[name, number]) for number in NUMBERS]
-    happened = [actual_error(truth, found[name, number]) for number in NUMBERS]
+    predicted = [expected_error(found[name, number]) for number in NUMBERS]
+    observed = [actual_error(truth, found[name, number]) for number in NUMBERS]
     ax.axhline(2 / 3, color="0.6", linewidth=0.8)
-    ax.fill_between(NUMBERS, claimed, happened, color="0.9")
-    ax.plot(NUMBERS, happened, "o-", color="#D55E00", label="what happens")
-    ax.plot(NUMBERS, claimed, "s--", color="#0072B2", label="what the model claims")
+    ax.fill_between(NUMBERS, predicted, observed, color="0.9")
+    ax.plot(NUMBERS, observed, "o-", color="#D55E00", label="what happens")
+    ax.plot(NUMBERS, predicted, "s--", color="#0072B2", label="what the model claims")
     ax.set(title=name, xlabel="columns that were screened", xscale="log", ylim=(0, 0.75))
     ax.set_xticks(NUMBERS, [f"{number:,}" for number in NUMBERS])
     ax.minorticks_off()

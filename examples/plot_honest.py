@@ -43,8 +43,8 @@ naive = make_pipeline(SelectKBest(f_classif, k=10), GaussianNB()).fit(X, y)
 for name, one in {"selected, naive Bayes": naive, "HonestClassifier": model}.items():
     proba = one.predict_proba(new)
     score = -np.log(np.maximum(proba[np.arange(4000), actual], 1e-9)).mean()
-    claimed, happened = proba.min(axis=1).mean(), np.mean(proba.argmax(axis=1) != actual)
-    print(f"{name}: claimed {claimed:.3f}, actual {happened:.3f}, log score {score:.3f}")
+    predicted, observed = proba.min(axis=1).mean(), np.mean(proba.argmax(axis=1) != actual)
+    print(f"{name}: claimed {predicted:.3f}, actual {observed:.3f}, log score {score:.3f}")
 
 # %%
 # Of patients of whom a model claims a probability, how many are ill?
@@ -53,10 +53,10 @@ edges = np.linspace(0, 1, 11)
 figure, axes = plt.subplots()
 axes.plot([0, 1], [0, 1], color="0.7")
 for name, one in {"selected, naive Bayes": naive, "HonestClassifier": model}.items():
-    claimed = one.predict_proba(new)[:, 1]
-    place = np.clip(np.digitize(claimed, edges) - 1, 0, 9)
+    predicted = one.predict_proba(new)[:, 1]
+    place = np.clip(np.digitize(predicted, edges) - 1, 0, 9)
     there = [b for b in range(10) if np.sum(place == b) >= 20]
-    means = [[v[place == b].mean() for b in there] for v in (claimed, actual)]
+    means = [[v[place == b].mean() for b in there] for v in (predicted, actual)]
     axes.plot(*means, marker="o", label=name)
 axes.set(xlabel="claimed probability", ylabel="share that is ill")
 axes.legend()

@@ -32,13 +32,13 @@ models = {
     "corrected": SelectiveGaussianNB(recalibrate=None),
 }
 for name, model in models.items():
-    claimed, right = [], []
+    predicted, right = [], []
     for seed in range(10):
         X, y, X_new, y_new = draw(seed)
         p = model.fit(X, y).predict_proba(X_new)
-        claimed.append(p.max(axis=1).mean())
+        predicted.append(p.max(axis=1).mean())
         right.append(np.mean(p.argmax(axis=1) == y_new))
-    print(f"{name:12} claims to be right in {np.mean(claimed):.0%}, is in {np.mean(right):.0%}")
+    print(f"{name:12} claims to be right in {np.mean(predicted):.0%}, is in {np.mean(right):.0%}")
 
 # %%
 # How much signal to expect is learned from all 2,000 measurements. Here is what the last data set

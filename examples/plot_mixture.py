@@ -26,11 +26,11 @@ mixture = mixture.fit(data.X_train, data.y_train)
 # %%
 # What each claims, and what happens. Both err about as often; only one of them knows.
 
-claims = {
+expected = {
     "naive Bayes, corrected": naive.predict_proba(data.X_test)[:, 1],
     "mixture, corrected": mixture.predict_proba(data.X_test)[:, 1],
 }
-for name, p in claims.items():
+for name, p in expected.items():
     found = summarise(data.y_test, p)
     print(
         f"{name:<24} claims {found.expected_error:.1%} errors, {found.actual_error.value:.1%} "
@@ -38,7 +38,7 @@ for name, p in claims.items():
     )
 
 figure, ax = plt.subplots(figsize=(4.6, 4.6), layout="constrained")
-ReliabilityDisplay.from_predictions(data.y_test, claims, n_bins=8, ax=ax)
+ReliabilityDisplay.from_predictions(data.y_test, expected, n_bins=8, ax=ax)
 
 # %%
 # The groups that it found, and whether the chains agree: they start from labels equal to the

@@ -42,5 +42,5 @@ naive = AveragedNB(random_state=0).fit(X, y)
 for name, one in {"naive Bayes, averaged": naive, "networks, averaged": model}.items():
     proba = one.predict_proba(new)
     score = -np.log(proba[np.arange(5000), actual]).mean()
-    claimed, happened = proba.min(axis=1).mean(), np.mean(proba.argmax(axis=1) != actual)
-    print(f"{name}: claimed {claimed:.3f}, actual {happened:.3f}, log score {score:.3f}")
+    predicted, observed = proba.min(axis=1).mean(), np.mean(proba.argmax(axis=1) != actual)
+    print(f"{name}: claimed {predicted:.3f}, actual {observed:.3f}, log score {score:.3f}")

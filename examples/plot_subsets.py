@@ -41,8 +41,8 @@ new = rng.integers(0, 2, (5000, 100))
 for j, right in enumerate((0.75, 0.65, 0.58)):
     new[:, j] = np.where(rng.random(5000) < right, actual, 1 - actual)
 proba = model.predict_proba(new)
-claimed, happened = proba.min(axis=1).mean(), np.mean(proba.argmax(axis=1) != actual)
-print(f"claimed error {claimed:.3f}, actual error {happened:.3f}")
+predicted, observed = proba.min(axis=1).mean(), np.mean(proba.argmax(axis=1) != actual)
+print(f"claimed error {predicted:.3f}, actual error {observed:.3f}")
 
 # %%
 # Chains started with no feature, with all, and with random ones, and agree:

@@ -52,12 +52,12 @@ def expected_and_actual_error(generator, fit, phi, n_test):
         np.uint8
     )
     log_odds = fit.log_prior_odds + fit.evidence(ones, None)
-    claimed = expit(-np.abs(log_odds))
+    predicted = expit(-np.abs(log_odds))
     kept = phi[:, columns]
     log_likelihood = ones @ np.log(kept).T + (1 - ones) @ np.log1p(-kept).T
     true_1 = expit(log_likelihood[:, 1] - log_likelihood[:, 0])
     wrong = np.where(log_odds >= 0, 1 - true_1, true_1)
-    return float(claimed.mean()), float(wrong.mean())
+    return float(predicted.mean()), float(wrong.mean())
 
 
 def slope_of(evidence, is_class_1, log_prior_odds, share=1.0):

@@ -15,7 +15,7 @@ from scipy.special import logit
 
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.base.intervals import draw_probabilities
-from honestbayes.base.recalibration import Layer
+from honestbayes.base.recalibration import Recalibration
 from honestbayes.correction import discard
 from honestbayes.likelihood.quadrature import theta_rule
 from honestbayes.selection import DiscardedGroup, squared_correlation
@@ -267,4 +267,6 @@ def probability_draws(model, rows, n_draws, log_prior=None):
     """Draws of P(class 1 | x, parameters) without a slope."""
     n_rows, values = model._read(rows)
     weights = model.class_count_ + model.class_pseudocounts
-    return draw_probabilities(values, n_rows, weights, log_prior, Layer.plugged_in(1.0), n_draws)
+    return draw_probabilities(
+        values, n_rows, weights, log_prior, Recalibration.plugged_in(1.0), n_draws
+    )

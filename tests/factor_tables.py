@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from honestbayes.models.factors import model as factor_estimator
-from honestbayes.models.factors.spec import CARDS
+from honestbayes.models.factors.spec import SPECS
 
 FOLDS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5, "n_doublings": 0}
 FINAL = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "n_doublings": 0}
-CARD = CARDS[0]
-LONG = dict(CARD.final)
+SPEC = SPECS[0]
+LONG = dict(SPEC.final)
 """The final chains of users."""
 
 
@@ -34,7 +34,7 @@ def short_chains():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(factor_estimator, "FOLD_WARMUP", 2)
         patch.setattr(factor_estimator, "FOLD_SAMPLES", 8)
-        for words, chains in ((CARD.in_folds, FOLDS), (CARD.final, FINAL)):
+        for words, chains in ((SPEC.in_folds, FOLDS), (SPEC.final, FINAL)):
             for key, value in chains.items():
                 patch.setitem(words, key, value)
         yield

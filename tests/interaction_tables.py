@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from honestbayes.models.interactions.spec import CARDS
+from honestbayes.models.interactions.spec import SPECS
 
 FOLDS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5, "n_doublings": 0, "thin": 1}
 FINAL = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "n_doublings": 0, "thin": 1}
-CARD = CARDS[0]
-LONG = dict(CARD.final)
+SPEC = SPECS[0]
+LONG = dict(SPEC.final)
 """The final chains of users."""
 
 NAME = "<b>out</b>look"
@@ -40,7 +40,7 @@ def weather(n=80, labels=("no", "yes"), seed=0):
 def short_chains():
     """Run the chains of reports for a moment only."""
     with pytest.MonkeyPatch.context() as patch:
-        for words, chains in ((CARD.in_folds, FOLDS), (CARD.final, FINAL)):
+        for words, chains in ((SPEC.in_folds, FOLDS), (SPEC.final, FINAL)):
             for key, value in chains.items():
                 patch.setitem(words, key, value)
         yield

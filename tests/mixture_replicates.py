@@ -62,9 +62,9 @@ def optimism(seeds):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # short chains: their noise averages out
                 model.fit(X[:N], y[:N])
-            claimed = model.predict_proba(X[N:])[:, 1]
+            predicted = model.predict_proba(X[N:])[:, 1]
             columns = list(model.selection_.columns)
             actual = true_class_1(X[N:], columns, truth["psi"], truth["phi"])
-            wrong = np.where(claimed >= 0.5, 1 - actual, actual)
-            found[name].append(float(np.mean(wrong - np.minimum(claimed, 1 - claimed))))
+            wrong = np.where(predicted >= 0.5, 1 - actual, actual)
+            found[name].append(float(np.mean(wrong - np.minimum(predicted, 1 - predicted))))
     return {name: np.array(values) for name, values in found.items()}

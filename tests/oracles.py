@@ -246,8 +246,8 @@ class TwoDimensionalIntegral:
         # density of log(alpha) where alpha has density prop. to alpha^-(1+shape) exp(-rate/alpha)
         constant = shape * math.log(rate) - math.lgamma(shape)
         self.log_prior = constant - shape * self.log_alpha - rate / self.alpha
-        racing = [j for j in range(np.shape(X)[1]) if j not in self.always]
-        self.discarded = [j for j in racing if j not in self.kept]
+        candidates = [j for j in range(np.shape(X)[1]) if j not in self.always]
+        self.discarded = [j for j in candidates if j not in self.kept]
         if threshold is None:
             self.gamma_squared = min((self.table.strength(j) for j in kept), default=Fraction(0))
             assert all(self.table.strength(j) <= self.gamma_squared for j in self.discarded)

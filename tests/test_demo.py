@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from honestbayes import demo
-from honestbayes.evaluation.baselines import FREQUENCIES, Task, peers_for
+from honestbayes.evaluation.baselines import FREQUENCIES, Task, baselines_for
 from honestbayes.report import methods
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,9 +25,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("demo")
 
 
-def without_peers(task: Task) -> dict[str, Any]:
+def without_baselines(task: Task) -> dict[str, Any]:
     """Other models than ours: the frequencies alone."""
-    return {FREQUENCIES: peers_for(task)[FREQUENCIES]}
+    return {FREQUENCIES: baselines_for(task)[FREQUENCIES]}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def printed(folder: Path) -> str:
         patch.setattr(demo, "load_leukemia", lambda: some)
         few = {"n_features": 3000}
         patch.setattr(demo, "simulate_naive_bayes", lambda *n, **w: simulate(*n, **w | few))
-        patch.setattr(methods, "peers_for", without_peers)
+        patch.setattr(methods, "baselines_for", without_baselines)
         demo.main(Path("honestbayes-demo"))
     return shown.getvalue()
 
@@ -69,11 +69,11 @@ def row(text: str, name: str) -> list[float]:
 
 
 def check_simulated(printed: str) -> None:
-    claimed, actual, *_ = row(printed, "uncorrected")
-    assert actual - claimed > 0.1
-    claimed, actual, *_ = row(printed, demo.OURS)
+    predicted, actual, *_ = row(printed, "uncorrected")
+    assert actual - predicted > 0.1
+    predicted, actual, *_ = row(printed, demo.OURS)
     # One data set differs from its own expectation by 0.03 or so, even when all is exact.
-    assert abs(actual - claimed) < 0.06
+    assert abs(actual - predicted) < 0.06
 
 
 def check_report(printed: str, folder: Path) -> None:
@@ -107,7 +107,7 @@ def test_the_pages_show_the_same_lines(page: str) -> None:
 
 
 def test_a_model_that_is_never_confident_has_a_row_too() -> None:
-    text = demo.claims(np.array([0, 1, 1]), np.array([0.5, 0.5, 0.5]))
+    text = demo.confident_predictions(np.array([0, 1, 1]), np.array([0.5, 0.5, 0.5]))
     assert text.split()[2:5] == ["0", "-", "-"]
 
 

@@ -37,9 +37,9 @@ def plain_scores(y, p):
     """Loop over cases, with the formulas of section 4."""
     n = len(y)
     wrong = [float((q >= 0.5) != (c == 1)) for c, q in zip(y, p, strict=True)]
-    claimed = [q if q < 0.5 else 1 - q for q in p]
+    predicted = [q if q < 0.5 else 1 - q for q in p]
     brier = sum((c - q) ** 2 for c, q in zip(y, p, strict=True)) / n
-    return sum(wrong) / n, sum(claimed) / n, brier, wrong, claimed
+    return sum(wrong) / n, sum(predicted) / n, brier, wrong, predicted
 
 
 @given(cases)
@@ -60,9 +60,9 @@ def test_optimism_is_actual_minus_expected_error_with_the_paired_standard_error(
     rng = np.random.default_rng(1)
     p = rng.random(50)
     y = (rng.random(50) < 0.5).astype(int)
-    actual, expected, _, wrong, claimed = plain_scores(y.tolist(), p.tolist())
+    actual, expected, _, wrong, predicted = plain_scores(y.tolist(), p.tolist())
     result = optimism(y, p, level=0.9)
-    difference = np.subtract(wrong, claimed)
+    difference = np.subtract(wrong, predicted)
     error = np.std(difference, ddof=1) / math.sqrt(50)
     assert float(result) == pytest.approx(actual - expected)
     assert result.standard_error == pytest.approx(error)

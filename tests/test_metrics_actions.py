@@ -5,7 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from honestbayes.metrics import calibration_table, claims, reliability, threshold_table
+from honestbayes.metrics import (
+    calibration_table,
+    confident_predictions,
+    reliability,
+    threshold_table,
+)
 
 
 @pytest.fixture(scope="module")
@@ -18,30 +23,30 @@ def predictions():
 
 def test_claims_are_counted_case_by_case(predictions):
     y, p = predictions
-    claimed = wrong = implied = 0
+    predicted = wrong = implied = 0
     for row in p:
         for label, value in zip(y, row, strict=True):
             sure = max(value, 1 - value)
             if sure >= 0.9:
-                claimed += 1
+                predicted += 1
                 wrong += (value >= 0.5) != label
                 implied += 1 - sure
-    found = claims(y, p, at_least=0.9)
-    assert found.n_claimed == pytest.approx(claimed / 4)
+    found = confident_predictions(y, p, at_least=0.9)
+    assert found.n_confident == pytest.approx(predicted / 4)
     assert found.n_wrong == pytest.approx(wrong / 4)
     assert found.n_implied == pytest.approx(implied / 4)
-    assert found.wrong.value == pytest.approx(wrong / claimed)
-    assert found.implied == pytest.approx(implied / claimed)
+    assert found.wrong.value == pytest.approx(wrong / predicted)
+    assert found.implied == pytest.approx(implied / predicted)
     assert found.wrong.interval[0] < found.wrong.value < found.wrong.interval[1]
 
 
 def test_a_claim_of_exactly_the_bound_counts_on_both_sides():
-    assert claims([1, 0], [0.95, 0.05], at_least=0.95).n_claimed == 2
+    assert confident_predictions([1, 0], [0.95, 0.05], at_least=0.95).n_confident == 2
 
 
 def test_repeating_each_prediction_changes_no_interval(predictions):
     y, p = predictions
-    once, often = claims(y, p[0]), claims(y, np.tile(p[0], (5, 1)))
+    once, often = confident_predictions(y, p[0]), confident_predictions(y, np.tile(p[0], (5, 1)))
     assert often.wrong.interval == pytest.approx(once.wrong.interval)
     one, many = reliability(y, p[0]), reliability(y, np.tile(p[0], (5, 1)))
     assert many.lower == pytest.approx(one.lower)
@@ -55,8 +60,8 @@ def test_repeating_each_prediction_changes_no_interval(predictions):
 
 def test_twice_the_same_cases_in_groups_changes_no_interval_much(predictions):
     y, p = predictions
-    once = claims(y, p[0])
-    twice = claims(np.tile(y, 2), np.tile(p[0], 2), groups=np.tile(np.arange(80), 2))
+    once = confident_predictions(y, p[0])
+    twice = confident_predictions(np.tile(y, 2), np.tile(p[0], 2), groups=np.tile(np.arange(80), 2))
     assert twice.wrong.interval == pytest.approx(once.wrong.interval, abs=0.005)
 
 
@@ -67,14 +72,14 @@ def test_honest_claims_are_seldom_called_broken_and_false_ones_often():
         z = generator.normal(0, 4, 200)
         y = (generator.random(200) < 1 / (1 + np.exp(-z))).astype(int)
         for factor in broken:
-            broken[factor] += claims(y, 1 / (1 + np.exp(-factor * z))).broken
+            broken[factor] += confident_predictions(y, 1 / (1 + np.exp(-factor * z))).broken
     assert broken[1.0] <= 0.06 * 300
     assert broken[3.0] >= 0.5 * 300
 
 
 def test_without_claims_nothing_is_said():
-    found = claims([0, 1, 1], [0.4, 0.6, 0.7])
-    assert found.n_claimed == 0
+    found = confident_predictions([0, 1, 1], [0.4, 0.6, 0.7])
+    assert found.n_confident == 0
     assert math.isnan(found.wrong.value)
     assert not found.broken
 
@@ -82,7 +87,7 @@ def test_without_claims_nothing_is_said():
 @pytest.mark.parametrize("at_least", [0.5, 1.0, float("nan")])
 def test_a_bound_that_is_no_claim_is_refused(at_least):
     with pytest.raises(ValueError, match="at_least"):
-        claims([0, 1], [0.1, 0.9], at_least=at_least)
+        confident_predictions([0, 1], [0.1, 0.9], at_least=at_least)
 
 
 @pytest.mark.parametrize("prevalence", [None, 0.02, 0.9])

@@ -22,7 +22,7 @@ from honestbayes.metrics import (
     brier_score,
     calibration_slope,
     calibration_table,
-    claims,
+    confident_predictions,
     expected_error,
     log_score,
     optimism,
@@ -86,7 +86,9 @@ def test_two_columns_say_the_same_as_the_probability_of_class_1():
     for name, value in asdict(one.calibration).items():
         assert getattr(two.calibration, name) == pytest.approx(value), name
     assert reliability(y, p).actual == pytest.approx(reliability(y, p[:, 1]).actual)
-    assert claims(y, p).wrong.interval == pytest.approx(claims(y, p[:, 1]).wrong.interval)
+    assert confident_predictions(y, p).wrong.interval == pytest.approx(
+        confident_predictions(y, p[:, 1]).wrong.interval
+    )
     assert threshold_table(y, p).net_benefit == pytest.approx(
         threshold_table(y, p[:, 1]).net_benefit
     )
@@ -176,15 +178,15 @@ def test_top_class_reliability_is_the_reliability_of_being_right():
 def test_claims_of_the_most_probable_class_are_counted_case_by_case():
     y, p = draw(8, 120, 3, spread=3)
     repeats = np.stack([p, p[::-1]])
-    n_claimed = n_wrong = implied = 0
+    n_confident = n_wrong = implied = 0
     for table in repeats:
         for label, row in zip(y, table, strict=True):
             if max(row) >= 0.9:
-                n_claimed += 1
+                n_confident += 1
                 n_wrong += int(np.argmax(row)) != label
                 implied += 1 - max(row)
-    found = claims(y, repeats, at_least=0.9)
-    assert (2 * found.n_claimed, 2 * found.n_wrong) == (n_claimed, n_wrong)
+    found = confident_predictions(y, repeats, at_least=0.9)
+    assert (2 * found.n_confident, 2 * found.n_wrong) == (n_confident, n_wrong)
     assert 2 * found.n_implied == pytest.approx(implied)
 
 

@@ -18,7 +18,7 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.preprocessing import StandardScaler
 
 from honestbayes.evaluation import cross_validate
-from honestbayes.evaluation.baselines import FREQUENCIES, PEERS, Task, logistic, peers_for
+from honestbayes.evaluation.baselines import BASELINES, FREQUENCIES, Task, baselines_for, logistic
 from honestbayes.evaluation.baselines.centroids import shrunken_scores
 from honestbayes.evaluation.baselines.logistic import (
     L1Logistic,
@@ -32,12 +32,12 @@ from honestbayes.evaluation.baselines.logistic import (
 from honestbayes.evaluation.baselines.temperature import Tempered, best_temperature
 
 ROOT = Path(__file__).resolve().parents[1]
-L1, L2, _, TEMPERATURE, CENTROIDS, _ = (peer.name for peer in PEERS)
+L1, L2, _, TEMPERATURE, CENTROIDS, _ = (baseline.name for baseline in BASELINES)
 
 
 def iris():
     X, y = load_iris(return_X_y=True)
-    return X, y, Task(n_racing=4, kinds=("real",) * 4)
+    return X, y, Task(n_candidates=4, kinds=("real",) * 4)
 
 
 def wide(n=60, p=200, n_classes=3, seed=0):
@@ -113,7 +113,7 @@ def test_on_iris_the_l1_logistic_is_multinomial_and_not_one_against_the_rest():
     X, y, task = iris()
     score = {}
     for name in (L1, L2):
-        result = cross_validate(peers_for(task)[name], X, y, cv=5, random_state=0)
+        result = cross_validate(baselines_for(task)[name], X, y, cv=5, random_state=0)
         score[name] = result.summary().log_score.value
     # One class against the rest has 0.22.
     assert max(score.values()) < 0.15
@@ -175,7 +175,7 @@ def test_a_temperature_of_cases_that_are_all_right_leaves_room_for_doubt():
 
 def test_centroids_are_those_of_scikit_learn_with_scores_that_were_tempered():
     X, y, task = iris()
-    fitted = peers_for(task)[CENTROIDS].fit(X, y).estimator_
+    fitted = baselines_for(task)[CENTROIDS].fit(X, y).estimator_
     scaled = StandardScaler().fit_transform(X)
     threshold = fitted.model_.shrink_threshold
     model = NearestCentroid(shrink_threshold=threshold, priors="empirical").fit(scaled, y)
@@ -186,8 +186,8 @@ def test_centroids_are_those_of_scikit_learn_with_scores_that_were_tempered():
 @pytest.mark.parametrize("name", [L1, L2, TEMPERATURE, CENTROIDS])
 def test_a_peer_is_the_same_bit_for_bit_from_the_same_seed(name):
     X, y = wide(n_classes=2)
-    task = Task(n_racing=200, kinds=("real",) * 200)
-    one, two = (clone(peers_for(task)[name]).fit(X, y).predict_proba(X) for _ in range(2))
+    task = Task(n_candidates=200, kinds=("real",) * 200)
+    one, two = (clone(baselines_for(task)[name]).fit(X, y).predict_proba(X) for _ in range(2))
     assert np.array_equal(one, two)
 
 
@@ -195,15 +195,15 @@ def test_a_peer_is_the_same_bit_for_bit_from_the_same_seed(name):
 def test_a_table_of_constants_has_the_frequencies_from_every_peer(n_classes):
     y = np.arange(30) % n_classes
     expected = np.full((1, n_classes), 1 / n_classes)
-    for name, peer in peers_for(Task(n_racing=2, n_features=1)).items():
-        p = peer.fit(np.ones((30, 2)), y).predict_proba(np.ones((1, 2)))
+    for name, baseline in baselines_for(Task(n_candidates=2, n_features=1)).items():
+        p = baseline.fit(np.ones((30, 2)), y).predict_proba(np.ones((1, 2)))
         np.testing.assert_allclose(p, expected, atol=0.02, err_msg=name)
 
 
 def test_five_cases_are_no_reason_for_a_peer_to_fail():
     X, y = np.random.default_rng(0).normal(size=(5, 4)), np.array([0, 1, 0, 1, 0])
-    for name, peer in peers_for(Task(n_racing=4, n_features=2)).items():
-        p = peer.fit(X, y).predict_proba(X)
+    for name, baseline in baselines_for(Task(n_candidates=4, n_features=2)).items():
+        p = baseline.fit(X, y).predict_proba(X)
         assert np.isfinite(p).all(), name
 
 
@@ -211,17 +211,17 @@ def test_five_cases_are_no_reason_for_a_peer_to_fail():
 
 
 def test_reports_and_docs_share_the_list_of_peers():
-    from honestbayes.report.methods import contenders, naive_bayes
+    from honestbayes.report.methods import compared_methods, naive_bayes
 
-    words = {"n_features": 2, "threshold": None, "always_keep": None, "n_racing": 3, "seed": 0}
-    found = contenders(naive_bayes(("real",) * 3), kinds=("real",) * 3, **words)
-    assert [peer.name for peer in PEERS] == list(found)[-len(PEERS) :]
-    spec = importlib.util.spec_from_file_location("peers", ROOT / "tools" / "peers.py")
+    words = {"n_features": 2, "threshold": None, "always_keep": None, "n_candidates": 3, "seed": 0}
+    found = compared_methods(naive_bayes(("real",) * 3), kinds=("real",) * 3, **words)
+    assert [baseline.name for baseline in BASELINES] == list(found)[-len(BASELINES) :]
+    spec = importlib.util.spec_from_file_location("baselines", ROOT / "tools" / "peers.py")
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     page = tool.PAGE.read_text(encoding="utf-8")
-    assert tool.with_peers(page) == page, "run python tools/peers.py"
-    assert all(f"- *{peer.name}*: " in page for peer in PEERS)
+    assert tool.with_baselines(page) == page, "run python tools/peers.py"
+    assert all(f"- *{baseline.name}*: " in page for baseline in BASELINES)
 
 
 def test_benchmarks_take_their_peers_from_the_list(monkeypatch):
@@ -230,7 +230,7 @@ def test_benchmarks_take_their_peers_from_the_list(monkeypatch):
 
     table = SimpleNamespace(kind="real", X=np.zeros((9, 3)), y=np.arange(9) % 2, n_features=3)
     found = methods(table, 2)
-    expected = [peer.name for peer in PEERS if peer.name != FREQUENCIES]
+    expected = [baseline.name for baseline in BASELINES if baseline.name != FREQUENCIES]
     assert list(found)[-len(expected) :] == expected
     # Indicators of levels and their products, on discrete tables, an elastic net, and pipelines
     # that are to be averaged are no peers of reports.
@@ -241,9 +241,9 @@ def test_benchmarks_take_their_peers_from_the_list(monkeypatch):
 
 
 def test_centroids_are_for_measurements_and_not_for_sparse_flags():
-    assert CENTROIDS not in peers_for(Task(n_racing=2, kinds=("binary", "categorical")))
-    assert CENTROIDS not in peers_for(Task(n_racing=2, sparse=True))
-    assert FREQUENCIES in peers_for(Task(n_racing=2, sparse=True))
+    assert CENTROIDS not in baselines_for(Task(n_candidates=2, kinds=("binary", "categorical")))
+    assert CENTROIDS not in baselines_for(Task(n_candidates=2, sparse=True))
+    assert FREQUENCIES in baselines_for(Task(n_candidates=2, sparse=True))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -254,10 +254,10 @@ def test_scores_of_all_thresholds_are_those_of_scikit_learn(n_classes):
     X[:, 3] = y  # no spread within the classes
     new, thresholds = rng.normal(size=(7, 30)), np.array([0.0, 0.3, 2.0])
     for threshold, scores in zip(thresholds, shrunken_scores(X, y, new, thresholds), strict=True):
-        peer = NearestCentroid(shrink_threshold=threshold or None, priors="empirical")
+        baseline = NearestCentroid(shrink_threshold=threshold or None, priors="empirical")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            expected = peer.fit(X, y).decision_function(new) / 2
+            expected = baseline.fit(X, y).decision_function(new) / 2
         found = scores[:, 1] - scores[:, 0] if n_classes == 2 else scores - scores[:, [0]]
         expected = expected if n_classes == 2 else expected - expected[:, [0]]
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)

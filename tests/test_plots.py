@@ -342,14 +342,14 @@ def test_profit_draws_what_happened_the_promise_the_stop_and_acting_on_all(maili
     y, proba, expected, actual = mailing
     display = ProfitDisplay.from_predictions(y, proba, expected, actual, name="mine")
     curve = profit_curve(y, proba, expected, actual)
-    everyone, promised, happened = display.ax_.get_lines()
-    assert happened.get_xdata() == pytest.approx(np.arange(201))
-    assert happened.get_ydata() == pytest.approx(curve.profit)
+    everyone, promised, observed = display.ax_.get_lines()
+    assert observed.get_xdata() == pytest.approx(np.arange(201))
+    assert observed.get_ydata() == pytest.approx(curve.profit)
     assert promised.get_ydata() == pytest.approx(curve.expected)
-    assert promised.get_color() == happened.get_color()
-    assert happened.get_linestyle() == "-"
+    assert promised.get_color() == observed.get_color()
+    assert observed.get_linestyle() == "-"
     assert promised.get_linestyle() == "--"
-    assert happened.get_markevery() == [curve.chosen]
+    assert observed.get_markevery() == [curve.chosen]
     assert everyone.get_ydata() == pytest.approx([curve.profit[-1]] * 2)
     told = f"mine: {curve.profit[curve.chosen]:.3g} of {curve.expected[curve.chosen]:.3g} promised"
     assert told in legend_texts(display.ax_)
@@ -376,9 +376,9 @@ def test_profit_without_the_promise_and_with_several_models(mailing):
 def test_profit_follows_a_wild_promise_only_so_far(mailing):
     y, proba, _, actual = mailing
     display = ProfitDisplay.from_predictions(y, proba, mailing_benefits([1e6] * 200, 1.0), actual)
-    happened = display.curves["model"].profit
+    observed = display.curves["model"].profit
     low, high = display.ax_.get_ylim()
-    assert low < happened.min() < happened.max() < high < 5 * np.ptp(happened)
+    assert low < observed.min() < observed.max() < high < 5 * np.ptp(observed)
 
 
 def test_profit_from_estimators_takes_their_classes(fitted):

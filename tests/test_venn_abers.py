@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
-from honestbayes.evaluation.baselines import FURTHER_PEERS, Task
+from honestbayes.evaluation.baselines import FURTHER_BASELINES, Task
 from honestbayes.evaluation.baselines.venn_abers import CrossVennAbers, brackets
 from honestbayes.types import FloatArray
 
@@ -56,9 +56,9 @@ def test_folds_are_merged_by_geometric_means() -> None:
 
 def test_three_classes_and_constant_columns_have_probabilities() -> None:
     X, y = load_iris(return_X_y=True)
-    (peer,) = FURTHER_PEERS
-    proba = peer.make(Task(n_racing=4, kinds=("real",) * 4)).fit(X, y).predict_proba(X)
+    (baseline,) = FURTHER_BASELINES
+    proba = baseline.make(Task(n_candidates=4, kinds=("real",) * 4)).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     assert np.mean(proba.argmax(axis=1) == y) > 0.9
-    same = peer.make(Task(n_racing=4)).fit(0 * X, y).predict_proba(0 * X[:2])
+    same = baseline.make(Task(n_candidates=4)).fit(0 * X, y).predict_proba(0 * X[:2])
     np.testing.assert_allclose(same, 1 / 3, atol=0.02)

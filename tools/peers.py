@@ -1,6 +1,6 @@
 """Write the peers that reports compare with on their page, from the one list in the code.
 
-Run `python tools/peers.py` after a peer was added or changed; a test compares.
+Run `python tools/baselines.py` after a peer was added or changed; a test compares.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from honestbayes.evaluation.baselines import PEERS
+from honestbayes.evaluation.baselines import BASELINES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "report.rst"
 BEGIN = ".. The peers: made by tools/peers.py from honestbayes.evaluation.baselines.\n"
@@ -19,17 +19,17 @@ def items() -> str:
     """Return the peers as a list of reStructuredText."""
     return "\n".join(
         textwrap.fill(
-            f"- *{peer.name}*: {peer.phrase}{'.' if peer is PEERS[-1] else ';'}",
+            f"- *{baseline.name}*: {baseline.phrase}{'.' if baseline is BASELINES[-1] else ';'}",
             width=108,
             subsequent_indent="  ",
             break_on_hyphens=False,
             break_long_words=False,
         )
-        for peer in PEERS
+        for baseline in BASELINES
     )
 
 
-def with_peers(page: str) -> str:
+def with_baselines(page: str) -> str:
     """Return the page with the peers as they are now."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -37,4 +37,4 @@ def with_peers(page: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_peers(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(with_baselines(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,6 +1,6 @@
 """Make the pictures that README shows.
 
-    python tools/readme_pictures.py claims docs/images/claims.png
+    python tools/readme_pictures.py errors docs/images/claims.png
     python tools/readme_pictures.py report leukemia-report/report.html docs/images/report.png
 
 The first draws what models claim and what happens, on the demonstration's simulated data and on
@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from honestbayes.datasets import simulate_naive_bayes
-from honestbayes.demo import OURS, SEED, contenders
+from honestbayes.demo import OURS, SEED, compared_methods
 from honestbayes.metrics import summarise
 
 TITLES = {"uncorrected": "naive Bayes\nafter selection", OURS: OURS}
@@ -37,7 +37,7 @@ def simulated():
     return data.X_train, data.y_train, data.X_test, data.y_test
 
 
-def claims(picture: str) -> None:
+def errors(picture: str) -> None:
     """Draw claimed and actual error rates."""
     problems = {
         "The class is a coin toss": noise(),
@@ -45,18 +45,18 @@ def claims(picture: str) -> None:
     }
     figure, axes = plt.subplots(1, 2, figsize=(8.6, 2.9), sharex=True, layout="constrained")
     for axis, (title, (X, y, X_new, y_new)) in zip(axes, problems.items(), strict=True):
-        for place, (name, model) in enumerate(contenders().items()):
+        for place, (name, model) in enumerate(compared_methods().items()):
             found = summarise(y_new, model.fit(X, y).predict_proba(X_new)[:, 1])
             pair = (found.expected_error, found.actual_error.value)
             sys.stdout.write(f"{title}: {name}: claimed {pair[0]:.1%}, happened {pair[1]:.1%}\n")
             for below, value, colour, word in (
-                (0, pair[0], CLAIMED, "claimed"),
-                (1, pair[1], HAPPENED, "happened"),
+                (0, pair[0], CLAIMED, "predicted"),
+                (1, pair[1], HAPPENED, "observed"),
             ):
                 height = -(place + 0.38 * below)
                 axis.barh(height, value, 0.34, color=colour)
                 axis.text(value + 0.008, height, f"{value:.1%} {word}", va="center", fontsize=9)
-        axis.set_yticks([-0.19, -1.19], [TITLES[name] for name in contenders()])
+        axis.set_yticks([-0.19, -1.19], [TITLES[name] for name in compared_methods()])
         axis.set_title(title, fontsize=10, loc="left")
         axis.set_xlim(0, 0.68)
         axis.set_xticks([])
@@ -81,4 +81,4 @@ def report(page_file: str, picture_file: str) -> None:
 
 
 if __name__ == "__main__":
-    {"claims": claims, "report": report}[sys.argv[1]](*sys.argv[2:])
+    {"errors": errors, "report": report}[sys.argv[1]](*sys.argv[2:])

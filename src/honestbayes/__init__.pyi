@@ -1,26 +1,31 @@
+from .average.estimator import HonestClassifier
+from .data.packed_store import open_store
+from .data.packing import pack_store
 from .decisions import decide, expected_benefit, mailing_benefits, profit, profit_curve
 from .files import ModelFileError
 from .loading import load
 from .models.binary.estimator import SelectiveBernoulliNB
 from .models.categorical.estimator import SelectiveCategoricalNB
+from .models.discrete.estimator import DiscreteNB
 from .models.discriminant.estimator import SelectiveDiscriminant
 from .models.factors.estimator import SelectiveFactorClassifier, SelectiveFactorRegressor
-from .average.estimator import HonestClassifier
-from .models.interactions.estimator import InteractionClassifier, InteractionRegressor, SequenceClassifier, windows
+from .models.gaussian.estimator import SelectiveGaussianNB
+from .models.interactions.estimator import (
+    InteractionClassifier,
+    InteractionRegressor,
+    SequenceClassifier,
+    windows,
+)
 from .models.logistic.estimator import SelectiveLogistic
 from .models.mixed.estimator import SelectiveMixedNB
 from .models.mixture.estimator import SelectiveMixture
 from .models.networks.estimator import AveragedNetworkClassifier
-from .models.discrete.estimator import DiscreteNB
-from .models.gaussian.estimator import SelectiveGaussianNB
 from .models.subsets.estimator import AveragedNB
 from .report.notebook import make_report
-from .selection.counts import Screening, screen
 from .search import BoostedProbabilitySelector, ForwardProbabilitySelector
 from .search.sampled import SubsetSampler
 from .selection import Selection
-from .data.packed_store import open_store
-from .data.packing import pack_store
+from .selection.counts import Screening, screen
 
 __version__: str
 

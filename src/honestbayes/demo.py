@@ -50,7 +50,7 @@ def main(folder: Path, progress: Progress = no_progress) -> None:
             print(line, flush=True)
 
 
-def contenders() -> dict[str, Any]:
+def compared_methods() -> dict[str, Any]:
     """Return naive Bayes without the correction, and the average of models on as many columns."""
     uncorrected = SelectiveBernoulliNB(
         n_features_to_select=N_KEPT,
@@ -76,11 +76,11 @@ def simulated_section() -> Iterator[str]:
         f"{'log score':>13}"
     )
     data = simulate_naive_bayes(200, 2000, n_features=10_000, alpha=300.0, random_state=SEED)
-    for name, model in contenders().items():
+    for name, model in compared_methods().items():
         p = model.fit(data.X_train, data.y_train).predict_proba(data.X_test)[:, 1]
-        yield f"{name:18}{claims(data.y_test, p)}"
+        yield f"{name:18}{error_rates(data.y_test, p)}"
     best = data.true_proba(data.X_test, model.get_support())
-    yield f"{'the truth':18}{claims(data.y_test, best)}"
+    yield f"{'the truth':18}{error_rates(data.y_test, best)}"
     yield ""
     yield "Uncorrected: naive Bayes that takes the luck of the selected features for signal."
     yield f"{OURS}: the average of all models that suit the table, calibrated."
@@ -94,15 +94,15 @@ def simulated_section() -> Iterator[str]:
         yield ""
 
 
-def claims(y: NDArray[np.int64], p: NDArray[np.float64]) -> str:
+def error_rates(y: NDArray[np.int64], p: NDArray[np.float64]) -> str:
     """Return one row of the table: what was claimed for the cases, and what happened."""
     summary = summarise(y, p)
-    claimed = np.maximum(p, 1 - p)
-    confident = claimed >= CONFIDENT
+    predicted = np.maximum(p, 1 - p)
+    confident = predicted >= CONFIDENT
     right = (p >= 0.5) == (y == 1)
     return (
         f"{summary.expected_error:9.1%}{summary.actual_error.value:9.1%}   "
-        f"{confident.sum():10,}{share(claimed[confident])}{share(right[confident])}"
+        f"{confident.sum():10,}{share(predicted[confident])}{share(right[confident])}"
         f"{summary.log_score.value:13.3f}"
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from honestbayes.files import ModelFileError, read_archive
-from honestbayes.models.cards import cards
+from honestbayes.models.cards import specs
 from honestbayes.search import SELECTORS
 
 
@@ -77,7 +77,7 @@ def loadable_kinds() -> tuple[str, ...]:
 
 
 def _estimators() -> dict[str, Any]:
-    return {card.kind: card.estimator for card in cards()} | SELECTORS
+    return {spec.kind: spec.estimator for spec in specs()} | SELECTORS
 
 
 def _class_of(kind: str) -> Any:

@@ -8,7 +8,7 @@ _KEPT = {"\n", "\t", "\u200c", "\u200d"}
 """Line breaks and tabs, and the joiners without which some scripts cannot be written."""
 
 
-def harmless(text: str, instead: str = "?") -> str:
+def sanitize_text(text: str, instead: str = "?") -> str:
     r"""Return text in which a sign stands for every character that acts instead of being seen.
 
     These are control characters, halves of characters, separators of lines and paragraphs, and
@@ -24,7 +24,7 @@ def harmless(text: str, instead: str = "?") -> str:
 
     Examples
     --------
-    >>> harmless("a\x1b[31m b\u202ec\u00a0d")
+    >>> sanitize_text("a\x1b[31m b\u202ec\u00a0d")
     'a?[31m b?c\xa0d'
     """
     if text.isprintable():

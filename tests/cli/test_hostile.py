@@ -8,7 +8,7 @@ import pytest
 from cli_tables import SHORT, report_json, rows_of, strict_json, write
 from hostile_table import HOSTILE, hostile_frame
 
-from honestbayes.text import harmless
+from honestbayes.text import sanitize_text
 
 RED = "\x1b[31mred\x07\nReport: elsewhere\u202eoga\u2028\u2066"
 CLASSES = ("-1+1\x1b[2J\u202e", "=1+1</script>")
@@ -29,7 +29,7 @@ def hostile(run, tmp_path_factory):
     return folder, ended.done()
 
 
-def assert_harmless(text):
+def assert_sanitized(text):
     """Nothing in a text moves the cursor, rings, changes colours or turns lines around."""
     acting = ("Cc", "Cf", "Zl", "Zp")
     assert {c for c in text if unicodedata.category(c) in acting} <= {"\n"}
@@ -37,21 +37,21 @@ def assert_harmless(text):
 
 def test_the_terminal_gets_no_control_characters(hostile, run):
     folder, printed = hostile
-    assert_harmless(printed)
+    assert_sanitized(printed)
     assert printed.count("\nReport: ") == 1
     inspected = run("inspect", "out/model.honestbayes", cwd=folder).done()
-    assert_harmless(inspected)
+    assert_sanitized(inspected)
     assert "\nReport:" not in inspected
     assert HOSTILE[0] in inspected
     ended = run("predict", "out/model.honestbayes", "=t.csv", "--id", "name", cwd=folder)
-    assert_harmless(ended.out)
+    assert_sanitized(ended.out)
     evaluated = run("evaluate", "out/model.honestbayes", "=t.csv", cwd=folder)
-    assert_harmless(evaluated.done())
+    assert_sanitized(evaluated.done())
     for command in (
         ("report", "=t.csv", "--target", RED + "x"),
         ("predict", "out/model.honestbayes", "=t.csv", "--id", "\x1b[31m"),
     ):
-        assert_harmless(run(*command, cwd=folder).refused() + "\n")
+        assert_sanitized(run(*command, cwd=folder).refused() + "\n")
 
 
 def test_no_cell_of_a_csv_file_is_a_formula_or_an_order(hostile, run):
@@ -86,11 +86,11 @@ def test_the_page_holds_no_markup_from_names(hostile):
 
 def test_the_page_shows_a_sign_for_characters_that_act(hostile):
     page = (hostile[0] / "out" / "report.html").read_text(encoding="utf-8")
-    assert_harmless(page)
+    assert_sanitized(page)
     cells = re.search(r'id="case-data">(.*?)</script>', page, re.S)[1]
     texts = [row[i] for row in json.loads(cells)["rows"] for i in (1, 2)]
     texts += [column["title"] for column in json.loads(cells)["columns"]]
-    assert_harmless("".join(texts))
+    assert_sanitized("".join(texts))
     assert "-1+1\ufffd[2J\ufffd" in texts
     assert "\ufffd[31mred\ufffd\nReport: elsewhere\ufffdoga\ufffd\ufffd" in page
 
@@ -99,7 +99,7 @@ def test_the_page_shows_a_sign_for_characters_that_act(hostile):
     "name", ["größe µm", "naïve\u00a0x", "نمی\u200cخواهم", "日本", "👩\u200d🔬", "a\tb\n"]
 )
 def test_names_in_any_script_stay_as_they_are(name):
-    assert harmless(name) == name
+    assert sanitize_text(name) == name
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_names_in_any_script_stay_as_they_are(name):
     ],
 )
 def test_characters_that_act_are_replaced(sign):
-    assert harmless(f"a{sign}b") == "a?b"
+    assert sanitize_text(f"a{sign}b") == "a?b"

@@ -33,7 +33,7 @@ def test_the_report_counts_features_of_each_kind(place):
     found = report_json(place / "report")
     assert found["settings"]["model"] == "mixed"
     assert "--model mixed" in found["command"]
-    assert [race["kind"] for race in found["races"]] == ["binary", "categorical", "real"]
+    assert [ranking["kind"] for ranking in found["rankings"]] == ["binary", "categorical", "real"]
 
 
 def test_new_rows_with_unknown_levels_and_missing_cells_are_predicted(place, run):
@@ -96,7 +96,7 @@ def test_the_old_model_is_there_on_request(place, run):
     assert found["data"]["n_features"] == 22
     assert {feature["kind"] for feature in found["features"]} == {"binary"}
     assert len(found["features"]) == 4
-    assert found["races"] == []
+    assert found["rankings"] == []
     assert found["posterior"] is not None
     assert "cut at the median" in (place / "old" / "report.html").read_text(encoding="utf-8")
     model = honestbayes.load(place / "old" / "model.honestbayes")

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import honestbayes
 from honestbayes import AveragedNetworkClassifier
 from honestbayes.cli import app
-from honestbayes.models.networks.spec import CARDS
+from honestbayes.models.networks.spec import SPECS
 
 pytestmark = pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
 
@@ -42,7 +42,7 @@ def here(tmp_path_factory):
     new.loc[3, "fever"], new.loc[4, "fever"] = None, 45.5
     write(new, folder / "new.csv")
     with pytest.MonkeyPatch.context() as patch:
-        for words in (CARDS[0].in_folds, CARDS[0].final):
+        for words in (SPECS[0].in_folds, SPECS[0].final):
             for word, value in SHORT.items():
                 patch.setitem(words, word, value)
         patch.chdir(folder)

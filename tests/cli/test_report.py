@@ -111,14 +111,14 @@ def test_threshold_no_recalibrate_keep_and_ignore(place, run):
     assert run("report", "patients.csv", *TARGET, *SHORT, *more, cwd=place).done() == ""
     found = report_json(place / "chosen")
     assert found["in_use"] == "corrected"
-    assert found["race"]["slope"] == 1
+    assert found["ranking"]["slope"] == 1
     assert found["data"]["kept_by_design"] == ["g50", "sex"]
     assert found["data"]["ignored"] == ["g0", "g3"]
     by_design = {f["column"] for f in found["features"] if f["by_design"]}
     assert by_design == {"g50", "sex"}
-    raced = [f for f in found["features"] if not f["by_design"]]
-    assert raced
-    assert all(abs(f["correlation"]) > 0.3 for f in raced)
+    ranked = [f for f in found["features"] if not f["by_design"]]
+    assert ranked
+    assert all(abs(f["correlation"]) > 0.3 for f in ranked)
     assert not {"g0", "g3"} & {f["column"] for f in found["features"]}
 
 

@@ -97,9 +97,9 @@ def test_the_experiment_runs_on_official_files(folder, tmp_path, monkeypatch):
     assert settings["study"] == "official"
     again = experiment.run(**settings)
     assert again["rows"] == found["rows"]
-    account = experiment.tell([Run(settings, again, 1.0)])
-    assert "not comparable" not in account.conclusion
-    assert [check.published for check in account.checks][:2] == [0.10089, 0.10111]
+    findings = experiment.tell([Run(settings, again, 1.0)])
+    assert "not comparable" not in findings.conclusion
+    assert [check.published for check in findings.checks][:2] == [0.10089, 0.10111]
 
 
 def test_halves_are_of_different_people_with_as_many_donors(data_folder):

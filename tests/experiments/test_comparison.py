@@ -9,9 +9,9 @@ from honestbayes.experiments import comparison
 from honestbayes.experiments.comparison import (
     HONEST,
     OURS,
-    account,
     calibration_error,
     evaluate,
+    findings,
     methods_for,
     scores,
 )
@@ -103,7 +103,7 @@ def test_the_account_says_where_the_correction_costs() -> None:
                 words["log_score"] = own + 0.001 * repeat * (method == OURS[3])
                 settings = {"table": table, "method": method, "repeat": repeat}
                 runs.append(Run(settings, words, 1.0))
-    told = account(runs, new_tables=False).conclusion
+    told = findings(runs, new_tables=False).conclusion
     assert "pays in log score (by more than two standard errors over repeats) on pays (+0.4" in told
     assert "it costs on costs (-0.1" in told
     assert "than every peer on 1 of 2 tables" in told

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from honestbayes.cli import app
 from honestbayes.experiments.catalogue import MODULES, experiment, experiments
-from honestbayes.experiments.experiment import Account, Check, Experiment, Run, Settings, Size
+from honestbayes.experiments.experiment import Check, Experiment, Findings, Run, Settings, Size
 from honestbayes.experiments.pages import page_of, write_folder
 from honestbayes.experiments.running import missing_files, perform, rounded, store, stored
 
@@ -26,17 +26,17 @@ def test_an_experiment_runs_at_toy_size(name: str, tmp_path: Path) -> None:
         pytest.skip(f"HONESTBAYES_DATA does not name a folder with {', '.join(one.needs)}")
     assert one.name == name
     runs = perform(one, "toy", tmp_path / "runs")
-    account = one.tell(runs)
-    write_folder(one, account, runs, tmp_path)
+    findings = one.tell(runs)
+    write_folder(one, findings, runs, tmp_path)
     page = (tmp_path / "page.md").read_text()
-    assert account.conclusion in page
-    assert account.tables
+    assert findings.conclusion in page
+    assert findings.tables
     assert not re.search(r"\bnan\b", page)
-    for table in account.tables:
+    for table in findings.tables:
         with (tmp_path / f"{table.name}.csv").open() as file:
             assert len(list(csv.DictReader(file))) == len(table.rows) > 0
         assert len({tuple(row) for row in table.rows}) == 1
-    for picture in account.pictures:
+    for picture in findings.pictures:
         assert (tmp_path / f"{picture.name}.png").stat().st_size > 2000
         assert (tmp_path / f"{picture.name}.svg").stat().st_size > 2000
     # What is kept gives the same page, without another run.
@@ -90,8 +90,8 @@ def _three(size: Size) -> list[Settings]:
     return [{"number": number} for number in range(1, {"toy": 2, "quick": 5, "full": 9}[size])]
 
 
-def _sum(runs: Any) -> Account:
-    return Account(conclusion=str(sum(run.found["square"] for run in runs)))
+def _sum(runs: Any) -> Findings:
+    return Findings(conclusion=str(sum(run.found["square"] for run in runs)))
 
 
 SQUARES = Experiment(
@@ -154,12 +154,12 @@ def test_a_page_says_where_figures_differ_and_why() -> None:
         Check(what="a", published=0.5, ours=[0.4, 0.6], digits=2),
         Check(what="b", published=5.0, ours=[0.4, 0.41], digits=1, why="other data"),
     )
-    account = Account(conclusion="So it is.", checks=checks)
-    page = page_of(SQUARES, account, [Run({}, {}, 3.0)], "md")
+    findings = Findings(conclusion="So it is.", checks=checks)
+    page = page_of(SQUARES, findings, [Run({}, {}, 3.0)], "md")
     assert "| b | 5.0 | 0.4 | 0.2 to 0.6 | no: other data |" in page
     assert "| a | 0.50 | 0.50 |" in page
     assert "`honestbayes reproduce squares`: 1 run, 3 seconds in all." in page
-    for_docs = page_of(SQUARES, account, [], "rst")
+    for_docs = page_of(SQUARES, findings, [], "rst")
     assert ".. csv-table:: Published figures and ours (average of 2 repetitions)" in for_docs
 
 

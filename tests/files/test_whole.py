@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from honestbayes.files import atomic, whole_file, whole_folder
+from honestbayes.files import atomic, atomic_folder, atomic_write
 
 
 def hidden(folder):
@@ -32,7 +32,7 @@ def texts(folder):
 
 def test_a_file_is_there_when_the_block_ends_and_not_before(tmp_path):
     target = tmp_path / "out.txt"
-    with whole_file(target) as temporary:
+    with atomic_write(target) as temporary:
         temporary.write_text("new")
         assert not target.exists()
         assert temporary.parent == tmp_path
@@ -47,7 +47,7 @@ def test_a_file_stays_as_it_was_when_the_block_raises(tmp_path, error):
     target.write_text("old")
 
     def stopped():
-        with whole_file(target) as temporary:
+        with atomic_write(target) as temporary:
             temporary.write_text("half")
             raise error
 
@@ -59,7 +59,7 @@ def test_a_file_stays_as_it_was_when_the_block_raises(tmp_path, error):
 
 def test_a_block_that_removes_its_file_changes_nothing(tmp_path):
     (tmp_path / "out").write_text("old")
-    with pytest.raises(FileNotFoundError), whole_file(tmp_path / "out") as temporary:
+    with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "out") as temporary:
         temporary.unlink()
     assert (tmp_path / "out").read_text() == "old"
 
@@ -69,9 +69,9 @@ def test_a_block_that_removes_its_file_changes_nothing(tmp_path):
 def test_modes_are_those_that_umask_leaves(tmp_path, mask, mode):
     before = os.umask(mask)
     try:
-        with whole_file(tmp_path / "out") as temporary:
+        with atomic_write(tmp_path / "out") as temporary:
             temporary.write_text("new")
-        with whole_folder(tmp_path / "folder"):
+        with atomic_folder(tmp_path / "folder"):
             pass
     finally:
         os.umask(before)
@@ -82,7 +82,7 @@ def test_modes_are_those_that_umask_leaves(tmp_path, mask, mode):
 def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path):
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    with whole_file(tmp_path / "link") as temporary:
+    with atomic_write(tmp_path / "link") as temporary:
         temporary.write_text("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "new"
@@ -91,23 +91,23 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path):
 def test_a_relative_path_and_a_long_name_are_fine(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("out", "x" * 255, "é" * 127):
-        with whole_file(name) as temporary:
+        with atomic_write(name) as temporary:
             temporary.write_text(name)
         assert Path(name).read_text() == name
 
 
 def test_what_cannot_be_a_target_is_refused(tmp_path):
-    with pytest.raises(IsADirectoryError), whole_file(tmp_path):
+    with pytest.raises(IsADirectoryError), atomic_write(tmp_path):
         pass
-    with pytest.raises(FileNotFoundError, match="No such folder"), whole_file(tmp_path / "a/b"):
+    with pytest.raises(FileNotFoundError, match="No such folder"), atomic_write(tmp_path / "a/b"):
         pass
     (tmp_path / "file").write_text("old")
-    with pytest.raises(NotADirectoryError), whole_folder(tmp_path / "file"):
+    with pytest.raises(NotADirectoryError), atomic_folder(tmp_path / "file"):
         pass
     assert (tmp_path / "file").read_text() == "old"
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(OSError, match="Not a regular file"), whole_file(tmp_path / "pipe"):
+        with pytest.raises(OSError, match="Not a regular file"), atomic_write(tmp_path / "pipe"):
             pass
 
 
@@ -126,7 +126,7 @@ def way(request, monkeypatch):
 def test_a_folder_replaces_an_older_one_with_all_that_it_held(tmp_path):
     target = tmp_path / "report"
     for text in ("first", "second", "third"):
-        with whole_folder(target) as temporary:
+        with atomic_folder(target) as temporary:
             fill(temporary, text, 2 + len(text))
             (temporary / "inner").mkdir()
             (temporary / "inner" / "a").write_text(text)
@@ -143,7 +143,7 @@ def test_a_folder_stays_as_it_was_when_the_block_raises(tmp_path):
     fill(target, "old")
 
     def stopped():
-        with whole_folder(target) as temporary:
+        with atomic_folder(target) as temporary:
             fill(temporary, "half")
             raise ValueError
 
@@ -155,7 +155,7 @@ def test_a_folder_stays_as_it_was_when_the_block_raises(tmp_path):
 
 def test_an_empty_folder_is_replaced_too(tmp_path):
     (tmp_path / "report").mkdir()
-    with whole_folder(tmp_path / "report") as temporary:
+    with atomic_folder(tmp_path / "report") as temporary:
         fill(temporary, "new")
     assert len(texts(tmp_path / "report")) == 5
 
@@ -175,7 +175,7 @@ def test_the_old_folder_comes_back_where_the_second_rename_fails(tmp_path, monke
         return right(self, to)
 
     monkeypatch.setattr(Path, "rename", rename)
-    with pytest.raises(OSError, match="no space"), whole_folder(target) as temporary:
+    with pytest.raises(OSError, match="no space"), atomic_folder(target) as temporary:
         fill(temporary, "new")
     assert len(calls) == 4
     assert set(texts(target).values()) == {"old"}
@@ -216,10 +216,10 @@ def test_old_left_overs_of_the_same_target_are_removed(tmp_path, kind):
     for path in [*old, *others[1:]]:
         os.utime(path, (long_ago, long_ago))
     if kind == "file":
-        with whole_file(tmp_path / "out") as temporary:
+        with atomic_write(tmp_path / "out") as temporary:
             temporary.write_text("new")
     else:
-        with whole_folder(tmp_path / "out"):
+        with atomic_folder(tmp_path / "out"):
             pass
     assert not any(path.exists() for path in old)
     assert all(path.read_text() == "keep" for path in others)

@@ -652,7 +652,7 @@ def _metrics(n_classes: int) -> dict[str, Any]:
     result["expected_error"] = metrics.expected_error(p)
     result["summary"] = metrics.summarise(y, p, groups=pairs)
     result["summary_text"] = str(metrics.summarise(y, p))
-    result["claims"] = metrics.claims(y, p, at_least=0.8, groups=pairs)
+    result["confident"] = metrics.confident_predictions(y, p, at_least=0.8, groups=pairs)
     result["reliability"] = metrics.reliability(y, p, n_bins=5)
     result["reliability_exact"] = metrics.reliability(
         y, p, n_bins=4, strategy="quantile", interval="exact"

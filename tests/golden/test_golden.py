@@ -16,7 +16,7 @@ import pytest
 from golden import cases, compare, figures, record
 
 import honestbayes
-from honestbayes.evaluation.baselines import PEERS
+from honestbayes.evaluation.baselines import BASELINES
 
 CLOSE = 1e-9
 
@@ -180,7 +180,9 @@ def without_chains(report):
     return report | {"methods": few}
 
 
-LOOSE = dict.fromkeys((peer.name for peer in PEERS), 0.01) | {"two-component mixture": 0.05}
+LOOSE = dict.fromkeys((baseline.name for baseline in BASELINES), 0.01) | {
+    "two-component mixture": 0.05
+}
 """Methods whose numbers depend on chains, or on where solvers of scikit-learn stop."""
 
 

@@ -30,7 +30,7 @@ def test_median_cuts_are_recognised_and_others_are_not():
 
 def test_few_strong_measurements_among_idle_ones_are_not_denied():
     # Five of 2000 measurements differ by a standard deviation, 150 cases, all cut at the median.
-    claimed, actual = [], []
+    predicted, actual = [], []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         y, new = np.arange(150) % 2, np.arange(2000) % 2
@@ -38,6 +38,6 @@ def test_few_strong_measurements_among_idle_ones_are_not_denied():
         X[:, :5] += y[:, None]
         X_new[:, :5] += new[:, None]
         p = SelectiveBernoulliNB(random_state=0).fit(X, y).predict_proba(X_new)[:, 1]
-        claimed.append(np.mean(np.minimum(p, 1 - p)))
+        predicted.append(np.mean(np.minimum(p, 1 - p)))
         actual.append(np.mean((p >= 0.5) != new))
-    assert np.mean(claimed) == pytest.approx(np.mean(actual), abs=0.04)
+    assert np.mean(predicted) == pytest.approx(np.mean(actual), abs=0.04)

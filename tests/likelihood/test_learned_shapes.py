@@ -113,9 +113,9 @@ def test_merging_shapes_moves_probabilities_by_a_thousandth_at_most(monkeypatch,
             patch.setattr(learned_alpha, "NEGLIGIBLE_SHAPE", 1e-9)
             patch.setattr(learned_alpha, "_SAME_SHAPE", -1.0)
             all_of_them = fit_counts(ones, (5, 5), 5, "learned", seed=seed)
-        assert few.race.prior.shape_weights.size <= learned_alpha.MOST_SHAPES
-        n_few = few.race.prior.shape_weights.size
-        assert all_of_them.race.prior.shape_weights.size > 2 * n_few
+        assert few.ranked.prior.shape_weights.size <= learned_alpha.MOST_SHAPES
+        n_few = few.ranked.prior.shape_weights.size
+        assert all_of_them.ranked.prior.shape_weights.size > 2 * n_few
         assert np.abs(probability(few) - probability(all_of_them)).max() < 0.001
 
 
@@ -124,11 +124,11 @@ def test_one_shape_makes_features_independent():
         0, 500, (10, 10), lambda r, p: r.normal(3, 1, p), lambda r, p: r.random(p)
     )
     fit = fit_counts(ones, (10, 10), 3, "learned")
-    prior = fit.race.prior
+    prior = fit.ranked.prior
     prior = replace(prior, shapes=prior.alpha_weights[None], shape_weights=np.ones(1))
-    race = fit_learned(fit.race.block, prior)
-    evidence = race.table.cumulative_log_odds(np.ones((1, 3)), None)[0]
-    alone = race.table.log_one[1, 0] - race.table.log_one[0, 0]
+    ranked = fit_learned(fit.ranked.block, prior)
+    evidence = ranked.table.cumulative_log_odds(np.ones((1, 3)), None)[0]
+    alone = ranked.table.log_one[1, 0] - ranked.table.log_one[0, 0]
     np.testing.assert_allclose(np.diff(evidence), alone, atol=1e-12)
 
 

@@ -14,8 +14,8 @@ from commands import BLAS_THREADS
 
 import honestbayes
 from honestbayes import models
-from honestbayes.evaluation.baselines import FREQUENCIES, Task, peers_for
-from honestbayes.models.cards import card_of, cards, table_cards
+from honestbayes.evaluation.baselines import FREQUENCIES, Task, baselines_for
+from honestbayes.models.cards import spec_of, specs, table_specs
 from honestbayes.report import methods
 from honestbayes.report.notebook import make_report
 
@@ -151,7 +151,7 @@ ESTIMATOR = dedent(
     '''
 )
 
-CARD = dedent(
+SPEC = dedent(
     '''
     """The card of the toy."""
 
@@ -198,7 +198,7 @@ def folder(tmp_path_factory):
     (place / "toy").mkdir()
     (place / "toy" / "__init__.py").write_text('"""A toy."""\n', encoding="utf-8")
     (place / "toy" / "estimator.py").write_text(ESTIMATOR, encoding="utf-8")
-    (place / "toy" / "card.py").write_text(CARD, encoding="utf-8")
+    (place / "toy" / "card.py").write_text(SPEC, encoding="utf-8")
     return place
 
 
@@ -206,7 +206,7 @@ def folder(tmp_path_factory):
 def toy(folder, monkeypatch):
     """The toy's class, for as long as a test takes."""
     monkeypatch.setattr(models, "__path__", [*models.__path__, str(folder)])
-    yield table_cards()["toy"].estimator
+    yield table_specs()["toy"].estimator
     for name in [name for name in sys.modules if name.startswith("honestbayes.models.toy")]:
         del sys.modules[name]
 
@@ -240,14 +240,14 @@ def commands(folder, *several, cwd):
 
 
 def test_without_its_folder_nobody_knows_the_toy():
-    assert "toy" not in table_cards()
+    assert "toy" not in table_specs()
 
 
 def test_the_toy_is_fitted_saved_and_loaded(toy, tmp_path):
     frame = table()
     X, y = frame.drop(columns="state"), frame["state"]
     model = toy(n_features_to_select=4).fit(X, y)
-    assert card_of(model) in cards()
+    assert spec_of(model) in specs()
     assert model.score(X, y) > 0.8
     model.save(tmp_path / "toy.honestbayes")
     again = honestbayes.load(tmp_path / "toy.honestbayes")
@@ -257,12 +257,12 @@ def test_the_toy_is_fitted_saved_and_loaded(toy, tmp_path):
 
 @pytest.mark.usefixtures("toy")
 def test_a_report_in_a_notebook_is_about_the_toy(monkeypatch):
-    few = {FREQUENCIES: peers_for(Task(n_racing=12))[FREQUENCIES]}
-    monkeypatch.setattr(methods, "peers_for", lambda _: few)
+    few = {FREQUENCIES: baselines_for(Task(n_candidates=12))[FREQUENCIES]}
+    monkeypatch.setattr(methods, "baselines_for", lambda _: few)
     report = make_report(table(), "state", model="toy", n_features=4, n_folds=3, n_repeats=1)
     assert report.settings["model"] == "toy"
     assert [feature.kind for feature in report.features] == 4 * ["real"]
-    assert report.race.n_discarded == 8
+    assert report.ranked.n_discarded == 8
     assert {"corrected", "two-component mixture"} < {method.name for method in report.methods}
 
 

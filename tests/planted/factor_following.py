@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import oracles_factor as oracle
-from factor_problem import LIMIT, Problem, race
+from factor_problem import LIMIT, Problem, ranked
 
 CLASSES = Problem((4, 2, 3), 3, 3, 2, 0.0, event=False, shifts=True, every=5)
 RESPONSE = Problem((10,), 2, 2, 2, 0.0, event=False, response=True)
@@ -17,7 +17,7 @@ RESPONSE_KEPT = Problem((10,), 12, 2, 1, 0.35, response=True)
 
 def prepared(modules, problem, rng):
     """Draw everything; return it with the kernel's records and the columns' parameters."""
-    state, parameters, values = race(problem, rng)
+    state, parameters, values = ranked(problem, rng)
     kernel = problem.kernel(values, np.zeros(values.shape, dtype=bool))
     log_noise = float(state["log_noise"])
     current = modules.kernels.with_noise(kernel.design, log_noise)

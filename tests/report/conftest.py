@@ -7,7 +7,7 @@ import pytest
 from hostile_table import hostile_frame
 from mixed_table import mixed_frame
 
-from honestbayes.models.cards import table_cards
+from honestbayes.models.cards import table_specs
 from honestbayes.report.analysis import analyse
 from honestbayes.report.options import Options
 from honestbayes.report.render import write_folder
@@ -26,7 +26,7 @@ FLAGS = (
 )
 
 # Chains of the mixture in folds, as short as tests of reports need them.
-table_cards()["mixture"].in_folds.update(n_chains=2, n_samples=40, n_warmup=20, thin=2)
+table_specs()["mixture"].in_folds.update(n_chains=2, n_samples=40, n_warmup=20, thin=2)
 
 COMMAND = "honestbayes report 'a<b>.csv' --target '<svg'"
 

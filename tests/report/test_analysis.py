@@ -53,8 +53,8 @@ def test_differences_are_of_the_method_minus_the_model_in_use(analysis):
 def test_the_final_model_is_fitted_to_all_rows(analysis, table):
     model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0).fit(table.X, table.y)
     assert analysis.report.cases.fitted == pytest.approx(model.predict_proba(table.X)[:, 1])
-    assert analysis.report.race.n_discarded == table.X.shape[1] - 5
-    assert analysis.report.race.bound == pytest.approx(model.selection_.gamma)
+    assert analysis.report.ranking.n_discarded == table.X.shape[1] - 5
+    assert analysis.report.ranking.bound == pytest.approx(model.selection_.gamma)
 
 
 def test_the_informative_columns_are_found_and_described(analysis):

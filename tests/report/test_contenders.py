@@ -15,7 +15,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from honestbayes.evaluation.baselines import FREQUENCIES, PEERS, InnerFolds, Task
+from honestbayes.evaluation.baselines import BASELINES, FREQUENCIES, InnerFolds, Task
 from honestbayes.evaluation.baselines.naive_bayes import (
     CutAtMedian,
     PerKindNB,
@@ -24,7 +24,7 @@ from honestbayes.evaluation.baselines.naive_bayes import (
     sigmoid_naive_bayes,
 )
 from honestbayes.report import methods as module
-from honestbayes.report.methods import contenders, naive_bayes
+from honestbayes.report.methods import compared_methods, naive_bayes
 
 SCIKIT_NB = "scikit-learn NB, calibrated"
 
@@ -40,11 +40,11 @@ def data():
 
 def words(**changed):
     return {
-        "card": naive_bayes(changed.get("kinds")),
+        "spec": naive_bayes(changed.get("kinds")),
         "n_features": 5,
         "threshold": None,
         "always_keep": None,
-        "n_racing": 30,
+        "n_candidates": 30,
         "seed": 0,
     } | changed
 
@@ -52,17 +52,17 @@ def words(**changed):
 def test_all_methods_fit_and_predict_and_beat_or_equal_the_frequencies(data):
     X, y = data
     loss = {}
-    for name, estimator in contenders(**words()).items():
+    for name, estimator in compared_methods(**words()).items():
         p = clone(estimator).fit(X[:60], y[:60]).predict_proba(X[60:])
         assert p.shape == (20, 2)
         assert p.sum(axis=1) == pytest.approx(np.ones(20))
         loss[name] = -np.log(p[np.arange(20), y[60:]]).mean()
-    assert len(loss) == 4 + len(PEERS)
+    assert len(loss) == 4 + len(BASELINES)
     assert all(value < loss[FREQUENCIES] for name, value in loss.items() if "freq" not in name)
 
 
 def test_the_uncorrected_model_is_the_plain_one_and_the_model_in_use_the_default():
-    found = contenders(**words())
+    found = compared_methods(**words())
     assert found[module.UNCORRECTED].correction is None
     assert found[module.UNCORRECTED].recalibrate is None
     assert found[module.CORRECTED_SLOPE].get_params() == (
@@ -76,7 +76,7 @@ def _above(cut, X):
 
 def test_scikit_naive_bayes_equals_the_same_pipeline_by_hand(data):
     X, y = data
-    ours = sigmoid_naive_bayes(Task(n_features=5, n_racing=30)).fit(X, y)
+    ours = sigmoid_naive_bayes(Task(n_features=5, n_candidates=30)).fit(X, y)
 
     def fitted(rows):
         cut = FunctionTransformer(partial(_above, np.median(X[rows], axis=0)))
@@ -134,17 +134,17 @@ def test_constant_columns_never_win(data):
 def test_the_number_of_features_is_searched_where_asked(data):
     X, y = data
     frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(30)])
-    found = contenders(**words(n_features="cv"))
+    found = compared_methods(**words(n_features="cv"))
     fitted = clone(found[module.CORRECTED_SLOPE]).fit(frame, y)
     assert fitted.number_choice_.chosen == len(fitted.selection_.kept)
-    peer = clone(found[SCIKIT_NB]).fit(frame, y)
-    searches = [one.estimator[-1] for one in peer.estimator_.calibrated_classifiers_]
+    baseline = clone(found[SCIKIT_NB]).fit(frame, y)
+    searches = [one.estimator[-1] for one in baseline.estimator_.calibrated_classifiers_]
     assert all(search.best_params_["selectkbest__k"] >= 1 for search in searches)
 
 
 def test_a_table_of_constants_is_no_reason_to_fail():
     y = np.arange(30) % 2
-    for estimator in contenders(**words(n_features=2, n_racing=3)).values():
+    for estimator in compared_methods(**words(n_features=2, n_candidates=3)).values():
         p = clone(estimator).fit(np.ones((30, 3)), y).predict_proba(np.ones((2, 3)))
         assert p == pytest.approx(np.full((2, 2), 0.5), abs=0.02)
 
@@ -173,8 +173,8 @@ KINDS = ("real", "real", "binary", "binary", "categorical", "categorical")
 def test_with_kinds_too_all_methods_fit_and_predict():
     X, y = mixed_data()
     X[-1, 4] = 9  # a level that training has not seen
-    found = contenders(**words(n_features=1, n_racing=2, kinds=KINDS))
-    assert len(found) == 4 + len(PEERS)
+    found = compared_methods(**words(n_features=1, n_candidates=2, kinds=KINDS))
+    assert len(found) == 4 + len(BASELINES)
     loss = {}
     for name, estimator in found.items():
         fitted = clone(estimator).fit(X[:60], y[:60])
@@ -209,6 +209,8 @@ def test_the_bound_holds_for_each_kind():
 
 def test_the_number_of_features_of_each_kind_is_searched_where_asked():
     X, y = mixed_data()
-    peer = contenders(**words(n_features="cv", n_racing=2, kinds=KINDS))[SCIKIT_NB].fit(X, y)
-    searches = [one.estimator for one in peer.estimator_.calibrated_classifiers_]
+    baseline = compared_methods(**words(n_features="cv", n_candidates=2, kinds=KINDS))[
+        SCIKIT_NB
+    ].fit(X, y)
+    searches = [one.estimator for one in baseline.estimator_.calibrated_classifiers_]
     assert all(search.best_params_["k"] in (1, 2) for search in searches)

@@ -12,7 +12,7 @@ from scipy.special import expit
 import honestbayes
 from honestbayes import SelectiveFactorClassifier
 from honestbayes.evaluation import cross_validate
-from honestbayes.metrics import claims, summarise
+from honestbayes.metrics import confident_predictions, summarise
 from honestbayes.report.analysis import analyse
 from honestbayes.report.methods import (
     CORRECTED,
@@ -104,7 +104,7 @@ def test_features_say_where_classes_lie_in_units_of_the_data_and_how_much_is_sha
         assert np.abs(centre - means).max() < 0.6 * feature.spread
         assert np.sign(feature.correlation) == np.sign(means[1] - means[0])
         assert 0 < feature.shared < 1
-        assert feature.idle is None
+        assert feature.prob_null is None
 
 
 def test_the_page_says_how_many_factors_and_which_numbers_were_tried(analysis):
@@ -197,7 +197,7 @@ def test_tables_of_measurements_are_known(table):
 
 
 def judged(y, log_odds):
-    return Judged(summarise(y, expit(log_odds)), claims(y, expit(log_odds)))
+    return Judged(summarise(y, expit(log_odds)), confident_predictions(y, expit(log_odds)))
 
 
 def test_the_verdict_points_to_factors_where_dependence_is_most_likely_what_remains():
@@ -217,5 +217,5 @@ def test_the_verdict_points_to_factors_where_dependence_is_most_likely_what_rema
     assert "naive Bayes" not in f"{in_use}"
     assert "--model factors" not in in_use.advice
     assert "This model's probabilities are too sure." in in_use.advice
-    elsewhere = external_verdict(sure.summary, sure.claims, ("a", "b"), "a few factors")
+    elsewhere = external_verdict(sure.summary, sure.confident, ("a", "b"), "a few factors")
     assert "beyond what a few factors explain" in elsewhere

@@ -92,7 +92,7 @@ def test_the_models_and_columns_are_those_of_the_estimator(analysis, table):
     assert shown.keys() == needed
     kinds = dict(zip([f.column for f in table.encoding.features], model.kinds_, strict=True))
     assert all(kinds[name] == column.kind for name, column in shown.items())
-    assert analysis.report.race.n_kept == len(needed)
+    assert analysis.report.ranking.n_kept == len(needed)
     assert found.restriction_cost is None
 
 
@@ -147,7 +147,7 @@ def test_the_folder_holds_a_model_that_predicts_the_same(analysis, table, tmp_pa
     proba = again.predict_proba(mixed_frame())
     np.testing.assert_allclose(proba[:, 1], analysis.report.cases.fitted, rtol=0, atol=1e-12)
     plain = json.loads((tmp_path / "out" / "report.json").read_text("ascii"))
-    assert plain["race"]["slope"] is None
+    assert plain["ranking"]["slope"] is None
     assert plain["average"]["n_models"] == analysis.report.average.n_models
     assert len(plain["average"]["models"]) == len(analysis.report.average.models)
 
@@ -157,8 +157,8 @@ def test_one_set_of_columns_is_kept_and_its_cost_is_said(confined):
     report, found = analysis.report, analysis.report.average
     assert len(found.columns) == 4
     assert {c.column for c in found.columns if c.by_design} == {"g9"}
-    assert (report.race.n_kept, report.race.n_by_design) == (3, 1)
-    assert report.race.rule == "4 of 30 columns are looked at, the same by all models"
+    assert (report.ranking.n_kept, report.ranking.n_by_design) == (3, 1)
+    assert report.ranking.rule == "4 of 30 columns are looked at, the same by all models"
     assert found.restriction_cost == analysis.model.restriction_cost_
     assert all(0 <= column.selected <= 1 for column in found.columns)
     text = words_of(render(report))

@@ -10,10 +10,16 @@ from interaction_tables import FINAL, FOLDS, LONG, NAME, SUNNY, short_chains, we
 
 from honestbayes import InteractionClassifier
 from honestbayes.evaluation import cross_validate
-from honestbayes.metrics import claims, summarise
-from honestbayes.models.cards import table_cards
+from honestbayes.metrics import confident_predictions, summarise
+from honestbayes.models.cards import table_specs
 from honestbayes.report.analysis import analyse
-from honestbayes.report.methods import NAIVE_BAYES, UNCORRECTED, contenders, fit_model, own_names
+from honestbayes.report.methods import (
+    NAIVE_BAYES,
+    UNCORRECTED,
+    compared_methods,
+    fit_model,
+    own_names,
+)
 from honestbayes.report.options import Options
 from honestbayes.report.record import interactions_in_words
 from honestbayes.report.render import limits, render, settings_in_words, write_folder
@@ -96,7 +102,7 @@ def test_a_model_without_a_correction_has_no_twin(analysis, of_three):
         assert not any("correct" in method.name for method in report.methods)
         assert list(report.calibration) == list(report.reliability) == [TITLE]
         assert report.verdict.without == ""
-        assert report.race.n_discarded == 0
+        assert report.ranking.n_discarded == 0
 
 
 def test_no_sentence_speaks_of_a_correction_or_of_what_was_discarded(analysis, of_three):
@@ -208,14 +214,20 @@ def test_options_that_mean_nothing_are_refused():
 
 
 def test_a_model_without_a_correction_may_have_a_slope(analysis):
-    card = table_cards()["interactions"]
-    assert own_names(card) == (TITLE, f"{TITLE}, recalibrated")
-    words = {"n_features": "all", "threshold": None, "always_keep": None, "n_racing": 4, "seed": 0}
-    found = contenders(card, **words, kinds=4 * ["categorical"], more={"order": 3})
+    spec = table_specs()["interactions"]
+    assert own_names(spec) == (TITLE, f"{TITLE}, recalibrated")
+    words = {
+        "n_features": "all",
+        "threshold": None,
+        "always_keep": None,
+        "n_candidates": 4,
+        "seed": 0,
+    }
+    found = compared_methods(spec, **words, kinds=4 * ["categorical"], more={"order": 3})
     assert found[TITLE].order == 3
     assert UNCORRECTED not in found
     used = analysis.report.method(TITLE)
-    judged = type("Judged", (), {"summary": used.summary, "claims": used.claims})
+    judged = type("Judged", (), {"summary": used.summary, "confident": used.confident})
     text = verdict(("no", "yes"), None, judged, judged, n_repeats=1, n_features=4)
     assert text.headline.startswith("The recalibrated model claims")
     assert text.without.startswith("Before recalibration the calibration slope was")
@@ -225,7 +237,11 @@ def test_the_reason_for_being_too_sure_is_not_dependence_between_features(analys
     y = analysis.report.cases.actual
     proba = np.where(np.arange(y.size) % 4 == 0, 1 - y, y) * 0.98 + 0.01
     text = external_verdict(
-        summarise(y, proba), claims(y, proba, at_least=0.95), ("no", "yes"), "interactions", False
+        summarise(y, proba),
+        confident_predictions(y, proba, at_least=0.95),
+        ("no", "yes"),
+        "interactions",
+        False,
     )
     assert (
         "Overconfident, most likely because the class depends on the columns in other ways" in text

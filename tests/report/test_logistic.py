@@ -30,7 +30,7 @@ def test_the_page_has_coefficients_and_speaks_of_no_correction(classes):
     frame = table(classes)
     frame.loc[3, "gene1"] = np.nan
     report = report_on(frame)
-    assert report.race.n_discarded == 5
+    assert report.ranking.n_discarded == 5
     assert all(len(one.coefficient) == (1 if classes == 2 else 3) for one in report.features)
     names = {method.name for method in report.methods}
     assert {"logistic regression", "logistic regression, recalibrated"} < names

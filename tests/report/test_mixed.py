@@ -16,7 +16,7 @@ from honestbayes.report.analysis import analyse
 from honestbayes.report.methods import (
     CORRECTED_SLOPE,
     UNCORRECTED,
-    contenders,
+    compared_methods,
     fit_model,
     naive_bayes,
 )
@@ -59,14 +59,14 @@ def test_probabilities_are_those_of_the_estimator_on_the_frame_itself():
 
 def test_each_kind_has_a_race_of_its_own(mixed, mixed_table):
     report = mixed.report
-    races = {race.kind: race for race in report.races}
-    assert [races[kind].n_kept for kind in ("binary", "categorical", "real")] == [2, 2, 5]
-    assert races["real"].n_discarded == mixed_table.kinds.count("real") - 5
-    assert races["real"].bound == pytest.approx(mixed.model.selections_["real"].gamma)
-    assert races["real"].just_missed[0][1] <= races["real"].bound
-    assert report.race.n_kept == 9
-    assert report.race.n_discarded == races["real"].n_discarded
-    assert report.race.rule == (
+    rankings = {ranking.kind: ranking for ranking in report.rankings}
+    assert [rankings[kind].n_kept for kind in ("binary", "categorical", "real")] == [2, 2, 5]
+    assert rankings["real"].n_discarded == mixed_table.kinds.count("real") - 5
+    assert rankings["real"].bound == pytest.approx(mixed.model.selections_["real"].gamma)
+    assert rankings["real"].just_missed[0][1] <= rankings["real"].bound
+    assert report.ranking.n_kept == 9
+    assert report.ranking.n_discarded == rankings["real"].n_discarded
+    assert report.ranking.rule == (
         "of each kind the features that correlate best are kept: 2 of 2 binary, 2 of 2 "
         "categorical, 5 of 44 real-valued"
     )
@@ -165,7 +165,7 @@ def test_every_way_to_select_gives_a_report(words, tmp_path):
     assert render(found.report)
     by_design = {f.column for f in found.report.features if f.by_design}
     assert by_design == {"answer", "ward"}
-    assert found.report.race.rule.endswith(" real-valued, 2 by design")
+    assert found.report.ranking.rule.endswith(" real-valued, 2 by design")
     model = TableModel.of_training(found.model, table)
     model.save(tmp_path / "m")
     again = honestbayes.load(tmp_path / "m")
@@ -173,12 +173,12 @@ def test_every_way_to_select_gives_a_report(words, tmp_path):
 
 
 def test_the_uncorrected_model_is_the_same_without_the_correction():
-    found = contenders(
+    found = compared_methods(
         naive_bayes(["real", "binary"]),
         n_features=3,
         threshold=None,
         always_keep=None,
-        n_racing=12,
+        n_candidates=12,
         seed=0,
         kinds=["real", "binary"],
     )

@@ -11,7 +11,7 @@ import honestbayes.metrics
 from honestbayes import SelectiveMixture
 from honestbayes.datasets import simulate_mixture
 from honestbayes.evaluation import cross_validate
-from honestbayes.metrics import claims, summarise
+from honestbayes.metrics import confident_predictions, summarise
 from honestbayes.report.analysis import analyse
 from honestbayes.report.methods import (
     CORRECTED,
@@ -110,7 +110,7 @@ def test_categories_become_a_flag_for_each_level_and_an_unknown_one_is_missing()
 
 def judged(y, log_odds):
     p = 1 / (1 + np.exp(-log_odds))
-    return Judged(summarise(y, p), claims(y, p))
+    return Judged(summarise(y, p), confident_predictions(y, p))
 
 
 def test_the_verdict_points_to_the_mixture_where_its_slope_may_be_honest():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import honestbayes
-from honestbayes.models.networks.spec import CARDS
+from honestbayes.models.networks.spec import SPECS
 from honestbayes.report.analysis import analyse
 from honestbayes.report.methods import fit_model
 from honestbayes.report.options import Options
@@ -49,7 +49,7 @@ def read(frame, **words):
 @pytest.fixture(scope="module", autouse=True)
 def _short_chains():
     with pytest.MonkeyPatch.context() as patch:
-        for words in (CARDS[0].in_folds, CARDS[0].final):
+        for words in (SPECS[0].in_folds, SPECS[0].final):
             for word, value in SHORT.items():
                 patch.setitem(words, word, value)
         yield

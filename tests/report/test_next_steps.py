@@ -67,7 +67,7 @@ def test_groups_that_were_given_are_not_asked_for_and_are_judged_by(mixed):
 
 
 def test_a_number_of_features_is_proposed_where_its_log_score_is_better(mixed):
-    kept = mixed.report.race.n_kept
+    kept = mixed.report.ranking.n_kept
     numbers = np.array([1, kept])
     for scores, proposed in (((0.4, 0.5), True), ((0.495, 0.5), False), ((0.5, 0.4), False)):
         path = NumberPath(numbers, np.zeros(2), np.zeros(2), np.array(scores))

@@ -11,9 +11,9 @@ from mixed_table import SPECIES, species
 import honestbayes
 from honestbayes import SelectiveMixedNB
 from honestbayes.evaluation import cross_validate
-from honestbayes.evaluation.baselines import FREQUENCIES, PEERS
+from honestbayes.evaluation.baselines import BASELINES, FREQUENCIES
 from honestbayes.evaluation.baselines.logistic import L1Logistic
-from honestbayes.metrics import claims, summarise
+from honestbayes.metrics import confident_predictions, summarise
 from honestbayes.report.analysis import analyse
 from honestbayes.report.methods import CORRECTED_SLOPE, UNCORRECTED, fit_model
 from honestbayes.report.options import Options
@@ -56,8 +56,8 @@ def test_held_out_results_are_those_of_the_estimator(analysis, table):
 
 def test_every_method_predicts_all_classes_and_knows_more_than_their_frequencies(analysis):
     frequencies = analysis.report.method(FREQUENCIES).summary.log_score.value
-    peers = {peer.name for peer in PEERS} - {FREQUENCIES}
-    for name in (UNCORRECTED, CORRECTED_SLOPE, *peers):
+    baselines = {baseline.name for baseline in BASELINES} - {FREQUENCIES}
+    for name in (UNCORRECTED, CORRECTED_SLOPE, *baselines):
         summary = analysis.report.method(name).summary
         assert len(summary.mean_probability) == 3
         assert sum(summary.mean_probability) == pytest.approx(1)
@@ -162,7 +162,7 @@ def drawn(n, spread, seed=0):
 
 def judged(y, z):
     p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
-    return Judged(summarise(y, p), claims(y, p))
+    return Judged(summarise(y, p), confident_predictions(y, p))
 
 
 def test_the_verdict_tells_honest_from_too_sure():
@@ -178,7 +178,7 @@ def test_the_verdict_tells_honest_from_too_sure():
 def test_another_prevalence_is_said_of_the_class_whose_share_is_furthest_off():
     y, z = drawn(2000, 1.5)
     found = judged(y, z + np.array([0.0, 1.5, 0.0]))
-    text = external_verdict(found.summary, found.claims, ("a", "b", "c"))
+    text = external_verdict(found.summary, found.confident, ("a", "b", "c"))
     assert "robabilities of b are too high on average" in text
     assert "--prevalence moves the probabilities" in text
 
@@ -190,7 +190,7 @@ def test_a_rare_class_that_is_off_is_named_before_a_common_one_that_is_hardly():
     rng = np.random.default_rng(0)
     z = np.log(p) + 0.2 * rng.normal(size=p.shape)
     found = judged(y, z)
-    text = external_verdict(found.summary, found.claims, ("a", "b", "c"))
+    text = external_verdict(found.summary, found.confident, ("a", "b", "c"))
     assert "robabilities of c are too high on average" in text
 
 
@@ -203,7 +203,9 @@ def test_honest_probabilities_of_many_classes_are_seldom_called_shifted():
         p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
         y = (generator.random((150, 1)) > p.cumsum(axis=1)).sum(axis=1)
         summary = summarise(y, p, classes=np.arange(6))
-        text = external_verdict(summary, claims(y, p, classes=np.arange(6)), tuple("abcdef"))
+        text = external_verdict(
+            summary, confident_predictions(y, p, classes=np.arange(6)), tuple("abcdef")
+        )
         calls += "on average" in text
     # 5% are expected; more than four of twenty would happen once in four hundred times.
     assert calls <= 4

@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from honestbayes.metrics import Estimate, claims, summarise
-from honestbayes.report import verdict
-from honestbayes.report.verdict import Judged, Other, OtherNumber, external_verdict, verdict
+from honestbayes.metrics import Estimate, confident_predictions, summarise
+from honestbayes.report.verdict import (
+    NOT_OFFERED,
+    Judged,
+    Other,
+    OtherNumber,
+    external_verdict,
+    verdict,
+)
 
 
 def judged(y, log_odds):
     p = expit(log_odds)
-    return Judged(summarise(y, p), claims(y, p))
+    return Judged(summarise(y, p), confident_predictions(y, p))
 
 
 def drawn(n, spread, seed=0):
@@ -48,7 +54,7 @@ def test_honest_probabilities_of_many_cases_are_called_consistent_with_honest():
     found = say(y, z)
     assert found.remaining == "honest"
     assert "consistent with honest" in found.remains
-    assert "The interval includes the claim" in found.claims
+    assert "The interval includes the claim" in found.confident
 
 
 def test_the_verdict_is_about_the_model_in_use_and_not_about_the_one_without_a_slope():
@@ -58,7 +64,7 @@ def test_the_verdict_is_about_the_model_in_use_and_not_about_the_one_without_a_s
     assert "consistent with honest" in found.remains
     assert "overconfident" not in str(found)
     p = expit(z)
-    assert f"for {np.sum(np.maximum(p, 1 - p) >= 0.95)} of 800 cases" in found.claims
+    assert f"for {np.sum(np.maximum(p, 1 - p) >= 0.95)} of 800 cases" in found.confident
     parts = str(found).split("\n\n")
     assert [part.split()[0] for part in parts] == ["The", "On", "What", "Without"]
 
@@ -145,7 +151,7 @@ def test_in_doubt_a_model_whose_claims_did_not_hold_is_not_the_one_to_use():
 
 def test_advice_names_no_method_that_nobody_can_use():
     y, z = drawn(800, 2.0)
-    better = [other(name, 0.3, 0.02) for name in verdict.NOT_OFFERED]
+    better = [other(name, 0.3, 0.02) for name in NOT_OFFERED]
     found = say(y, z, others=(*better, other(L1, 0.01, 0.02)))
     assert found.advice.startswith("Advice: use this model; no other has a log score")
     assert "uncorrected" not in found.advice
@@ -256,7 +262,7 @@ def test_recalibration_that_stays_too_careful_is_said_to():
 def test_another_prevalence_is_called_a_shift_and_not_honest():
     y, z = drawn(3000, 2.0)
     p = expit(z + 2)
-    text = external_verdict(summarise(y, p), claims(y, p), ("no", "yes"))
+    text = external_verdict(summarise(y, p), confident_predictions(y, p), ("no", "yes"))
     assert "too high on average" in text
     assert "consistent with honest" not in text
     assert "--prevalence moves the probabilities" in text
@@ -265,14 +271,14 @@ def test_another_prevalence_is_called_a_shift_and_not_honest():
 def test_numbers_in_the_words_are_those_of_the_claims():
     y = np.array([1] * 20 + [0] * 20 + [1])
     p = np.array([0.99] * 20 + [0.01] * 20 + [0.02])
-    text = external_verdict(summarise(y, p), claims(y, p), ("no", "yes"))
+    text = external_verdict(summarise(y, p), confident_predictions(y, p), ("no", "yes"))
     assert "95% or more for 41 of 41 cases" in text
     assert "0.42 of them would be wrong (1%); 1 was: 2.4%" in text
 
 
 def test_no_claims_are_said_to_be_none():
     y, z = drawn(100, 0.1)
-    text = say(y, z, factor=1.0).claims
+    text = say(y, z, factor=1.0).confident
     assert text == "On held-out cases, the model claimed 95% or more for none of the 100 cases."
 
 

@@ -138,13 +138,13 @@ def test_many_cases_are_thinned_before_they_are_read(monkeypatch, most):
     values, labels = table(6, 300, 12)
     model = SelectiveBernoulliNB(n_features_to_select=3, random_state=0)
     seen = []
-    original = recalibration.recalibration
+    original = recalibration.learn_recalibration
 
-    def recalibration(kind, evidence, codes, log_prior, share):
+    def learn_recalibration(kind, evidence, codes, log_prior, share):
         seen.append(codes.size)
         return original(kind, evidence, codes, log_prior, share)
 
-    monkeypatch.setattr("honestbayes.base.part.recalibration", recalibration)
+    monkeypatch.setattr("honestbayes.base.part.learn_recalibration", learn_recalibration)
     model.fit(values, labels)
     assert seen == [max(most, 100)]
 

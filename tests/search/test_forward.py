@@ -229,7 +229,7 @@ def mixed_columns(n=120):
             "size": rng.exponential(size=n) + y,
             "flag": np.where(rng.random(n) < 0.8, y, 1 - y).astype(float),
             "rare": [f"id {i // 2}" for i in range(n)],
-            "idle": rng.normal(size=n),
+            "prob_null": rng.normal(size=n),
         }
     )
     frame.loc[::7, "size"] = np.nan
@@ -403,7 +403,7 @@ def test_frames_go_through_a_pipeline(frame_of, output):
         {
             "text": [None if i % 9 == 0 else "ab"[c] for i, c in enumerate(y)],
             "number": rng.normal(size=90) + y,
-            "idle": rng.normal(size=90),
+            "prob_null": rng.normal(size=90),
         }
     )
     if isinstance(frame, pd.DataFrame):

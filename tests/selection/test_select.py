@@ -79,29 +79,29 @@ def test_the_strongest_are_kept_and_the_record_counts_the_rest(data, missing, se
     screening = data.draw(screenings(missing))
     p = screening.n_features
     always = np.array(data.draw(st.lists(st.booleans(), min_size=p, max_size=p)))
-    racing = np.flatnonzero(~always).tolist()
-    k = data.draw(st.integers(0, len(racing)))
+    candidates = np.flatnonzero(~always).tolist()
+    k = data.draw(st.integers(0, len(candidates)))
     selection = select(
         screening, n_features=k, always_keep=always, random_state=np.random.RandomState(seed)
     )
     strength = strengths(screening)
     assert selection.always_kept == tuple(np.flatnonzero(always))
-    assert set(selection.kept) <= set(racing)
+    assert set(selection.kept) <= set(candidates)
     assert len(selection.kept) == k
-    lost = sorted(set(racing) - set(selection.kept))
+    lost = sorted(set(candidates) - set(selection.kept))
     assert selection.n_features_in == p
-    if k == len(racing):
+    if k == len(candidates):
         assert selection.rule == "all"
         assert selection.gamma_squared == 0
         assert selection.groups == ()
         return
     assert selection.rule == "top"
-    bound = sorted((strength[j] for j in racing), reverse=True)[max(k - 1, 0)]
+    bound = sorted((strength[j] for j in candidates), reverse=True)[max(k - 1, 0)]
     assert selection.gamma_squared == bound
     assert selection.gamma == pytest.approx(float(bound) ** 0.5, rel=1e-15)
     assert all(strength[j] >= bound for j in selection.kept)
     assert all(strength[j] <= bound for j in lost)
-    tied = {j for j in racing if strength[j] == bound}
+    tied = {j for j in candidates if strength[j] == bound}
     assert selection.n_tied_kept == len(tied & set(selection.kept))
     assert selection.n_tied_discarded == len(tied & set(lost))
     assert groups_of(selection) == plain_groups(screening, lost, tied)

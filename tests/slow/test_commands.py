@@ -28,7 +28,7 @@ def test_the_number_of_features_is_chosen_where_asked(tmp_path):
     write(patients(), tmp_path / "t.csv")
     run_alone("report", "t.csv", *TARGET, *SHORT, "-k", "auto", "-q", cwd=tmp_path).done()
     report = report_json(tmp_path / "t-report")
-    assert "chosen by cross-validation" in report["race"]["rule"]
+    assert "chosen by cross-validation" in report["ranked"]["rule"]
     assert "--features auto" in report["command"]
     run_alone("fit", "t.csv", *TARGET, "-k", "auto", "-q", cwd=tmp_path).done()
     fitted = (tmp_path / "t.honestbayes").read_bytes()

@@ -49,7 +49,7 @@ def test_claims_over_data_drawn_from_the_prior_are_what_happens(n, k):
             continue
         model = SelectiveLogistic(n_features_to_select="all", recalibrate=None).fit(X, y)
         p, truth = model.predict_proba(new)[:, 1], expit(intercept + new @ beta)
-        claimed = np.minimum(p, 1 - p).mean()
-        optimism.append(np.where(p > 0.5, 1 - truth, truth).mean() - claimed)
+        predicted = np.minimum(p, 1 - p).mean()
+        optimism.append(np.where(p > 0.5, 1 - truth, truth).mean() - predicted)
     error = 1.96 * np.std(optimism) / np.sqrt(len(optimism))
     assert abs(np.mean(optimism)) + error < 0.02

@@ -160,8 +160,8 @@ def prior_rate_taken_for_scale(patch):
 
 def class_probabilities_averaged(patch):
     def wrong(self, ones, missing):
-        nodes = self.race.table.node_log_likelihood(ones, missing)
-        p = expit(self.log_prior_odds + nodes[1] - nodes[0]) @ np.exp(self.race.table.log_weight)
+        nodes = self.ranked.table.node_log_likelihood(ones, missing)
+        p = expit(self.log_prior_odds + nodes[1] - nodes[0]) @ np.exp(self.ranked.table.log_weight)
         return logit(p) - self.log_prior_odds
 
     patch.setattr(bernoulli_core.BernoulliFit, "evidence", wrong)

@@ -16,5 +16,5 @@ def test_a_number_of_features_of_each_kind_is_chosen_inside_the_folds():
     options = Options(n_features="cv", n_folds=2, n_repeats=1, path=False, model="mixed")
     found = analyse(table, options, name="t")
     assert render(found.report)
-    assert "chosen by cross-validation" in found.report.race.rule
+    assert "chosen by cross-validation" in found.report.ranked.rule
     assert {f.column for f in found.report.features if f.by_design} == {"answer", "ward"}

@@ -23,8 +23,8 @@ ENCODING = encoding_of(COLUMNS)
 
 
 def table(**columns: Any) -> pa.Table:
-    ready = {"x": [0.5, None], "b": [0, 1], "sex": ["m", "f"], "stage": ["2", "3"], **columns}
-    return pa.table(ready)
+    prepared = {"x": [0.5, None], "b": [0, 1], "sex": ["m", "f"], "stage": ["2", "3"], **columns}
+    return pa.table(prepared)
 
 
 def test_names_say_column_and_level() -> None:

@@ -179,7 +179,7 @@ def test_a_label_that_means_missing_stops_and_can_be_declared(
             train(text)
     else:
         (finding,) = [f for f in train(text).findings if f.stops]
-        assert (finding.rule, finding.ways[0].value) == ("labels that mean missing", word)
+        assert (finding.rule, finding.remedies[0].value) == ("labels that mean missing", word)
         assert f"missing_labels=['{word}']" in finding.in_python()
     data = train(text, missing_labels=[word.upper()])
     assert data.labels == ("no", "yes")

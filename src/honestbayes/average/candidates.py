@@ -180,7 +180,7 @@ _MOST_KEPT_CELLS = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class TableInfo:
     """What is known of a training table.
 
     Attributes
@@ -189,7 +189,7 @@ class Facts:
         The kind of each column.
     n_cases, n_classes : int
         Rows and classes.
-    n_racing, n_racing_numbers, largest_race : int
+    n_candidates, n_numeric_candidates, max_candidates : int
         Columns that are not kept by design: of the table, once each level of a categorical column
         is a flag, and of the most frequent kind.
     sparse, missing : bool
@@ -201,9 +201,9 @@ class Facts:
     kinds: tuple[Kind, ...]
     n_cases: int
     n_classes: int
-    n_racing: int
-    n_racing_numbers: int
-    largest_race: int
+    n_candidates: int
+    n_numeric_candidates: int
+    max_candidates: int
     sparse: bool
     missing: bool
     in_memory: bool = True
@@ -264,7 +264,7 @@ class _Offer:
         Whether each kind of column has a race of its own.
     sampled : bool
         Whether it is fitted by Markov chains, and therefore tried with effort="thorough" only.
-    one_race : bool
+    shared_ranking : bool
         Whether it ranks columns as numbers by r squared, so that all such candidates keep the
         same ones.
     """
@@ -272,14 +272,14 @@ class _Offer:
     name: str
     title: str
     estimator: type[Any]
-    suits: Callable[[Facts], bool]
-    words: Callable[[Facts], dict[str, Any]]
+    suits: Callable[[TableInfo], bool]
+    words: Callable[[TableInfo], dict[str, Any]]
     quick: tuple[int, ...] | None = None
     normal: tuple[int, ...] | None = None
     as_numbers: bool = False
     by_kind: bool = False
     sampled: bool = False
-    one_race: bool = False
+    shared_ranking: bool = False
 
 
 _SHORT_CHAINS = {"n_chains": 2, "n_samples": 300, "n_doublings": 0}
@@ -289,21 +289,21 @@ OFFERS = (
         "binary",
         "naive Bayes on flags",
         SelectiveBernoulliNB,
-        lambda facts: facts.only("binary") and facts.n_classes == 2,
+        lambda table_info: table_info.only("binary") and table_info.n_classes == 2,
         lambda _: {"recalibrate": None},
         (50,),
         (10, 50, 200),
-        one_race=True,
+        shared_ranking=True,
     ),
     _Offer(
         "categorical",
         "naive Bayes on levels",
         SelectiveCategoricalNB,
-        lambda facts: (
-            facts.only("binary", "categorical")
-            and facts.in_memory
-            and not facts.sparse
-            and not (facts.only("binary") and facts.n_classes == 2)
+        lambda table_info: (
+            table_info.only("binary", "categorical")
+            and table_info.in_memory
+            and not table_info.sparse
+            and not (table_info.only("binary") and table_info.n_classes == 2)
         ),
         lambda _: {"recalibrate": None},
         (50,),
@@ -313,22 +313,22 @@ OFFERS = (
         "gaussian",
         "naive Bayes on normal scores",
         SelectiveGaussianNB,
-        lambda facts: facts.only("real") and not facts.sparse,
+        lambda table_info: table_info.only("real") and not table_info.sparse,
         lambda _: {"recalibrate": None, "normal_scores": True},
         (50,),
         (10, 50),
-        one_race=True,
+        shared_ranking=True,
     ),
     _Offer(
         "cut",
         "naive Bayes on measurements cut at the median",
         SelectiveBernoulliNB,
         # Of many cases the margins of cut columns take long, and little is left to be robust to.
-        lambda facts: (
-            facts.only("real")
-            and facts.n_classes == 2
-            and not facts.sparse
-            and facts.n_cases <= _LARGE
+        lambda table_info: (
+            table_info.only("real")
+            and table_info.n_classes == 2
+            and not table_info.sparse
+            and table_info.n_cases <= _LARGE
         ),
         lambda _: {"recalibrate": None, "binarize": "median"},
         (50,),
@@ -338,13 +338,13 @@ OFFERS = (
         "mixed",
         "naive Bayes on columns of each kind",
         SelectiveMixedNB,
-        lambda facts: (
-            len(set(facts.kinds)) > 1
-            and not facts.only("binary", "categorical")
-            and not facts.sparse
-            and (facts.in_memory or facts.n_classes == 2)
+        lambda table_info: (
+            len(set(table_info.kinds)) > 1
+            and not table_info.only("binary", "categorical")
+            and not table_info.sparse
+            and (table_info.in_memory or table_info.n_classes == 2)
         ),
-        lambda facts: {"recalibrate": None, "kinds": facts.kinds},
+        lambda table_info: {"recalibrate": None, "kinds": table_info.kinds},
         (50,),
         (10, 50, 200),
         by_kind=True,
@@ -354,28 +354,28 @@ OFFERS = (
         "one covariance for all classes",
         SelectiveDiscriminant,
         lambda _: True,
-        lambda facts: {"recalibrate": None, "normal_scores": facts.has_measurements},
+        lambda table_info: {"recalibrate": None, "normal_scores": table_info.has_measurements},
         (50, 200),
         (10, 50, 200, 1000, -1),
         as_numbers=True,
-        one_race=True,
+        shared_ranking=True,
     ),
     _Offer(
         "logistic",
         "Bayesian logistic regression",
         SelectiveLogistic,
         lambda _: True,
-        lambda facts: {"recalibrate": None, "normal_scores": facts.has_measurements},
+        lambda table_info: {"recalibrate": None, "normal_scores": table_info.has_measurements},
         (10, 50),
         (10, 50, 200, 1000),
         as_numbers=True,
-        one_race=True,
+        shared_ranking=True,
     ),
     _Offer(
         "mixture",
         "two hidden groups of cases",
         SelectiveMixture,
-        lambda facts: facts.only("binary") and facts.n_classes == 2,
+        lambda table_info: table_info.only("binary") and table_info.n_classes == 2,
         lambda _: {"n_chains": 3, "n_samples": 200, "n_warmup": 100, "thin": 5},
         sampled=True,
     ),
@@ -383,7 +383,9 @@ OFFERS = (
         "factors",
         "latent factors",
         SelectiveFactorClassifier,
-        lambda facts: facts.only("real") and facts.in_memory and not facts.sparse,
+        lambda table_info: (
+            table_info.only("real") and table_info.in_memory and not table_info.sparse
+        ),
         lambda _: {"recalibrate": None, "n_warmup": 300, **_SHORT_CHAINS},
         sampled=True,
     ),
@@ -391,15 +393,15 @@ OFFERS = (
         "interactions",
         "patterns of several columns",
         InteractionClassifier,
-        lambda facts: (
-            facts.only("binary", "categorical")
-            and facts.in_memory
-            and not facts.sparse
-            and len(facts.kinds) <= _MOST_INTERACTING
+        lambda table_info: (
+            table_info.only("binary", "categorical")
+            and table_info.in_memory
+            and not table_info.sparse
+            and len(table_info.kinds) <= _MOST_INTERACTING
         ),
-        lambda facts: {
-            "order": min(3, len(facts.kinds)) if len(facts.kinds) <= _FEW_COLUMNS else 2,
-            "missing": "level" if facts.missing else "refuse",
+        lambda table_info: {
+            "order": min(3, len(table_info.kinds)) if len(table_info.kinds) <= _FEW_COLUMNS else 2,
+            "missing": "level" if table_info.missing else "refuse",
             "n_samples": 100,
             "thin": 2,
             "n_chains": 2,
@@ -411,9 +413,13 @@ OFFERS = (
         "networks",
         "Bayesian networks",
         AveragedNetworkClassifier,
-        lambda facts: facts.only("binary", "categorical") and facts.in_memory and not facts.sparse,
-        lambda facts: {
-            "missing": "level" if facts.missing else "refuse",
+        lambda table_info: (
+            table_info.only("binary", "categorical")
+            and table_info.in_memory
+            and not table_info.sparse
+        ),
+        lambda table_info: {
+            "missing": "level" if table_info.missing else "refuse",
             "n_warmup": 100,
             **_SHORT_CHAINS,
         },
@@ -423,12 +429,14 @@ OFFERS = (
 """All models that may be candidates; one that is added here is tried wherever it suits."""
 
 
-def candidates_for(facts: Facts, effort: Effort, most: int | None = None) -> list[Candidate]:
+def candidates_for(
+    table_info: TableInfo, effort: Effort, most: int | None = None
+) -> list[Candidate]:
     """Return the candidates that suit a table.
 
     Parameters
     ----------
-    facts : Facts
+    table_info : TableInfo
         What is known of it.
     effort : {"quick", "normal", "thorough"}
         How many are tried.
@@ -438,18 +446,20 @@ def candidates_for(facts: Facts, effort: Effort, most: int | None = None) -> lis
     """
     found = []
     for offer in OFFERS:
-        if not offer.suits(facts) or (offer.sampled and effort != "thorough"):
+        if not offer.suits(table_info) or (offer.sampled and effort != "thorough"):
             continue
-        if most is not None and not offer.one_race:
+        if most is not None and not offer.shared_ranking:
             continue
         tried = offer.quick if effort == "quick" else offer.normal
-        width = facts.n_racing_numbers if offer.as_numbers else facts.n_racing
-        width = facts.largest_race if offer.by_kind else width
-        numbers = None if tried is None else _numbers(tried, width, facts.n_cases, most)
-        if not facts.in_memory and numbers is not None and most is None:
-            numbers = _numbers_beyond_memory(numbers, width, facts.n_cases)
+        width = table_info.n_numeric_candidates if offer.as_numbers else table_info.n_candidates
+        width = table_info.max_candidates if offer.by_kind else width
+        numbers = None if tried is None else _numbers(tried, width, table_info.n_cases, most)
+        if not table_info.in_memory and numbers is not None and most is None:
+            numbers = _numbers_beyond_memory(numbers, width, table_info.n_cases)
         found.append(
-            Candidate(offer.name, offer.estimator(**offer.words(facts)), numbers, offer.as_numbers)
+            Candidate(
+                offer.name, offer.estimator(**offer.words(table_info)), numbers, offer.as_numbers
+            )
         )
     return found
 
@@ -473,22 +483,22 @@ def _numbers_beyond_memory(numbers: tuple[int, ...], width: int, n_cases: int) -
 
 
 def left_out_beyond_memory(
-    facts: Facts, effort: Effort, wanted: Sequence[str] | None = None
+    table_info: TableInfo, effort: Effort, wanted: Sequence[str] | None = None
 ) -> tuple[str, ...]:
     """Return the candidates that are left out because a table is beyond memory, in words.
 
     Parameters
     ----------
-    facts : Facts
+    table_info : TableInfo
         What is known of it.
     effort : {"quick", "normal", "thorough"}
         How many are tried.
     wanted : sequence of str, optional
         Names of candidates that the user asked for.
     """
-    tried = {candidate.name: candidate.numbers for candidate in candidates_for(facts, effort)}
+    tried = {candidate.name: candidate.numbers for candidate in candidates_for(table_info, effort)}
     words = []
-    for candidate in candidates_for(replace(facts, in_memory=True), effort):
+    for candidate in candidates_for(replace(table_info, in_memory=True), effort):
         if wanted is not None and candidate.name not in wanted:
             continue
         if candidate.name not in tried:

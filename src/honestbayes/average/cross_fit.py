@@ -27,8 +27,8 @@ from honestbayes.base.part import (
 )
 from honestbayes.base.recalibration import (
     EFFECTIVE_SHARE,
-    Layer,
-    fit_layer,
+    Recalibration,
+    fit_recalibration,
     held_out_folds,
     repeats_of_folds,
 )
@@ -80,14 +80,14 @@ class FoldProgress:
 # --------------------------------------------------------------------------------------------------
 
 
-Remark = tuple[str, type[Warning]]
+CapturedWarning = tuple[str, type[Warning]]
 """What a warning says, and of what kind it is."""
 
 _KNOWN = "X does not have valid feature names"
 """How a warning begins that is about what the average does itself."""
 
 
-def with_remarks(work: Callable[..., Any], *given: Any) -> tuple[Any, list[Remark]]:
+def capture_warnings(work: Callable[..., Any], *given: Any) -> tuple[Any, list[CapturedWarning]]:
     """Do some work, perhaps in another process; return its result, and what it warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -95,7 +95,7 @@ def with_remarks(work: Callable[..., Any], *given: Any) -> tuple[Any, list[Remar
     return result, [(str(each.message), each.category) for each in caught]
 
 
-def say_once(remarks: Iterable[Remark], stacklevel: int) -> None:
+def warn_once(remarks: Iterable[CapturedWarning], stacklevel: int) -> None:
     """Warn of each different thing once."""
     for text, kind in dict.fromkeys(remarks):
         if not text.startswith(_KNOWN):
@@ -108,7 +108,7 @@ def said_once() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    say_once([(str(each.message), each.category) for each in caught], stacklevel=4)
+    warn_once([(str(each.message), each.category) for each in caught], stacklevel=4)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class ModelTable(Tabular):
         Number of features; NaN where the candidate sees to that itself.
     weight : ndarray of shape (M,)
         In the pool. They need not sum to 1: what the class frequencies have is what is left.
-    slope, lapse : ndarray of shape (M,)
+    slope, outlier_rate : ndarray of shape (M,)
         Posterior means of each candidate's layer.
     log_score, error : ndarray of shape (M,)
         Average minus log probability of the actual class of held-out cases, after the layer, and
@@ -142,7 +142,7 @@ class ModelTable(Tabular):
     n_features: Annotated[FloatArray, Array("tried")]
     weight: Annotated[FloatArray, Floats("tried", low=0.0, high=100.0)]
     slope: Annotated[FloatArray, Floats("tried", low=0.0, high=1e6)]
-    lapse: Annotated[FloatArray, Floats("tried", low=0.0, high=1.0)]
+    outlier_rate: Annotated[FloatArray, Floats("tried", low=0.0, high=1.0)]
     log_score: Annotated[FloatArray, Array("tried")]
     error: Annotated[FloatArray, Array("tried")]
 
@@ -153,7 +153,7 @@ class ModelTable(Tabular):
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""
         numbers = [None if np.isnan(k) else int(k) for k in self.n_features]
-        rest = ("weight", "slope", "lapse", "log_score", "error")
+        rest = ("weight", "slope", "outlier_rate", "log_score", "error")
         return {
             "model": list(self.name),
             "n_features": numbers,
@@ -162,7 +162,7 @@ class ModelTable(Tabular):
 
     def __str__(self) -> str:
         """Return an aligned table."""
-        rows = [("model", "features", "weight", "slope", "lapses", "log score", "error")]
+        rows = [("model", "features", "weight", "slope", "outlier_rates", "log score", "error")]
         for i, name in enumerate(self.name):
             k = self.n_features[i]
             rows.append(
@@ -171,7 +171,7 @@ class ModelTable(Tabular):
                     "" if np.isnan(k) else f"{k:.0f}",
                     f"{self.weight[i]:.3f}",
                     f"{self.slope[i]:.2f}",
-                    f"{self.lapse[i]:.3f}",
+                    f"{self.outlier_rate[i]:.3f}",
                     f"{self.log_score[i]:.3f}",
                     f"{self.error[i]:.3f}",
                 )
@@ -191,7 +191,7 @@ class ModelTable(Tabular):
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PreparedCandidate:
     """A candidate that is ready to predict held-out cases of a training table.
 
     Attributes
@@ -214,7 +214,7 @@ class Ready:
     whole: list[FittedPart] | None
 
     @classmethod
-    def of(cls, candidate: Candidate, table: Any, labels: TrainingLabels) -> Ready:
+    def of(cls, candidate: Candidate, table: Any, labels: TrainingLabels) -> PreparedCandidate:
         """Prepare a candidate."""
         model = candidate.estimator
         if candidate.numbers is None or not isinstance(model, SelectiveClassifier):
@@ -232,7 +232,7 @@ class Ready:
     def read_ahead(self, folds: Sequence[IntArray]) -> None:
         """Read at once what is kept without each fold, or, without folds, of all rows."""
         for part in self.parts or ():
-            part.read_ahead(folds, min(max(self.candidate.numbers or (0,)), part.n_racing))
+            part.read_ahead(folds, min(max(self.candidate.numbers or (0,)), part.n_candidates))
 
     def evidence(self, folds: Sequence[IntArray]) -> FloatArray:
         """Return log P(x | class) of the cases of some folds, shape (g, m, C)."""
@@ -248,11 +248,13 @@ class Ready:
         return np.concatenate(said)[None]
 
 
-def evidence_of_run(ready: Sequence[Ready], folds: Sequence[IntArray], first: bool) -> list[Any]:
+def evidence_of_run(
+    prepared: Sequence[PreparedCandidate], folds: Sequence[IntArray], first: bool
+) -> list[Any]:
     """Return what each candidate says of some folds; None where it was asked already."""
-    for each in ready:
+    for each in prepared:
         each.read_ahead(folds)
-    return [each.evidence(folds) if first or not each.runs_chains else None for each in ready]
+    return [each.evidence(folds) if first or not each.runs_chains else None for each in prepared]
 
 
 def runs_of_folds(table: Any, folds: Sequence[IntArray], n_classes: int) -> list[list[IntArray]]:
@@ -263,7 +265,7 @@ def runs_of_folds(table: Any, folds: Sequence[IntArray], n_classes: int) -> list
 
 
 def held_out_by_all(
-    ready: Sequence[Ready],
+    prepared: Sequence[PreparedCandidate],
     runs: Sequence[Sequence[IntArray]],
     n_first: int,
     n_jobs: int | None,
@@ -280,11 +282,11 @@ def held_out_by_all(
     """
     ends = list(accumulate(map(len, runs)))
     results = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(with_remarks)(evidence_of_run, ready, run, end <= n_first)
+        delayed(capture_warnings)(evidence_of_run, prepared, run, end <= n_first)
         for run, end in zip(runs, ends, strict=True)
     )
     found: list[list[Any]] = []
-    remarks: list[Remark] = []
+    remarks: list[CapturedWarning] = []
     try:
         for by_fold, more in results:
             found.append(by_fold)
@@ -294,10 +296,10 @@ def held_out_by_all(
     except KeyboardInterrupt:
         if not found or ends[len(found) - 1] < n_first:
             raise
-    say_once(remarks, stacklevel=6)
+    warn_once(remarks, stacklevel=6)
     folds = [fold for run in runs[: len(found)] for fold in run]
     result = []
-    for place in range(len(ready)):
+    for place in range(len(prepared)):
         said = np.concatenate(
             [by_fold[place] for by_fold in found if by_fold[place] is not None], 1
         )
@@ -347,7 +349,7 @@ def rows_of(table: Any, rows: AnyArray | slice) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Member:
+class AverageMember:
     """A fitted model of the average.
 
     Attributes
@@ -360,7 +362,7 @@ class Member:
         Where these stand in the table, or in the table as numbers.
     as_numbers : bool
         In which of the two.
-    layer : Layer
+    layer : Recalibration
         How its evidence becomes a probability.
     weight : float
         Of the log-linear pool.
@@ -370,7 +372,7 @@ class Member:
     model: Any
     columns: IntArray
     as_numbers: bool
-    layer: Layer
+    recalibration: Recalibration
     weight: float
 
     def evidence(self, table: Any, log_prior: FloatArray, n_cases: int) -> FloatArray:
@@ -392,7 +394,9 @@ class Member:
         if not isinstance(self.model, SelectiveClassifier) or not drawn:
             log_prior = np.log(class_weights / class_weights.sum())
             parts = [(_Said(), model_evidence(self.model, columns, log_prior, n_cases))]
-        return draw_probabilities(parts, table.shape[0], class_weights, None, self.layer, n_draws)
+        return draw_probabilities(
+            parts, table.shape[0], class_weights, None, self.recalibration, n_draws
+        )
 
 
 class _Said:
@@ -423,14 +427,14 @@ class Views:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tried:
+class CandidateResults:
     """All candidates on the same held-out cases.
 
     Attributes
     ----------
     candidates : list of (Candidate, int or None)
         Each with one number of features.
-    layers : list of Layer
+    recalibrations : list of Recalibration
         What was learned for each.
     weights : ndarray of shape (M,)
         Of the pool.
@@ -443,7 +447,7 @@ class Tried:
     """
 
     candidates: list[tuple[Candidate, int | None]]
-    layers: list[Layer]
+    recalibrations: list[Recalibration]
     weights: FloatArray
     table: ModelTable
     log_score: float
@@ -457,7 +461,7 @@ def try_candidates(
     n_jobs: int | None,
     *,
     verbose: bool = False,
-) -> Tried:
+) -> CandidateResults:
     """Hold cases out, and learn from them the layer of each candidate and the weights of all."""
     repeats = repeats_of_folds(labels.codes.size)
     folds = held_out_folds(labels.codes, labels.groups, repeats, labels.seed)
@@ -469,33 +473,39 @@ def try_candidates(
     first = len(folds) // repeats if labels.groups is None else len(folds)
     plain = replace(labels, memo=FoldMemo())
     numbers = plain if views.plain is views.numbers else replace(labels, memo=FoldMemo())
-    ready = [
-        Ready.of(c, views.of(c.as_numbers), numbers if c.as_numbers else plain) for c in candidates
+    prepared = [
+        PreparedCandidate.of(c, views.of(c.as_numbers), numbers if c.as_numbers else plain)
+        for c in candidates
     ]
-    chains = any(each.runs_chains for each in ready)
+    chains = any(each.runs_chains for each in prepared)
     progress = FoldProgress(len(folds), first if chains else len(folds), len(single))
     if is_beyond_memory(views.plain):
         n_jobs = None  # candidates share what is read
     runs = runs_of_folds(views.plain, folds, labels.classes.size)
-    found, n_done = held_out_by_all(ready, runs, first, n_jobs, progress if verbose else None)
+    found, n_done = held_out_by_all(prepared, runs, first, n_jobs, progress if verbose else None)
     rows = np.concatenate(folds[:n_done])
     codes = labels.codes[rows]
     worth = EFFECTIVE_SHARE / repeats * (len(folds) / n_done)
     evidence = [each for several in found for each in several]
-    layers = [fit_layer(each, codes, log_prior, worth) for each in evidence]
-    said = [layer.log_proba(e, log_prior) for layer, e in zip(layers, evidence, strict=True)]
+    recalibrations = [fit_recalibration(each, codes, log_prior, worth) for each in evidence]
+    said = [
+        recalibration.log_proba(e, log_prior)
+        for recalibration, e in zip(recalibrations, evidence, strict=True)
+    ]
     everything = np.stack(said)
     weights = fit_pool(everything, codes, log_prior, shares, worth)
     losses = [_loss_by_case(log_proba, rows, codes, labels.codes.size) for log_proba in said]
     frequencies = np.broadcast_to(log_prior, said[0].shape)
     losses.append(_loss_by_case(frequencies, rows, codes, labels.codes.size))
     whole = _loss_by_case(pooled(everything, weights, log_prior), rows, codes, labels.codes.size)
-    table = _table(single, weights, layers, losses)
+    table = _table(single, weights, recalibrations, losses)
     score = float(np.nanmean(whole))
-    return Tried(single, layers, weights, table, score, interrupted=n_done < len(folds))
+    return CandidateResults(
+        single, recalibrations, weights, table, score, interrupted=n_done < len(folds)
+    )
 
 
-def _untried(single: list[tuple[Candidate, int | None]], shares: FloatArray) -> Tried:
+def _untried(single: list[tuple[Candidate, int | None]], shares: FloatArray) -> CandidateResults:
     """Return the plain average: no case could be held out."""
     warnings.warn(
         "no case could be held out: models are averaged with equal weights and not recalibrated. "
@@ -503,9 +513,11 @@ def _untried(single: list[tuple[Candidate, int | None]], shares: FloatArray) -> 
         UserWarning,
         stacklevel=4,
     )
-    layers = [Layer.plugged_in(1.0) for _ in single]
+    recalibrations = [Recalibration.plugged_in(1.0) for _ in single]
     unknown = [np.full(1, np.nan) for _ in range(len(single) + 1)]
-    return Tried(single, layers, shares, _table(single, shares, layers, unknown), np.nan)
+    return CandidateResults(
+        single, recalibrations, shares, _table(single, shares, recalibrations, unknown), np.nan
+    )
 
 
 def class_frequencies_only(labels: TrainingLabels) -> tuple[ModelTable, float]:
@@ -530,7 +542,7 @@ def _loss_by_case(log_proba: FloatArray, rows: IntArray, codes: IntArray, n: int
 def _table(
     single: list[tuple[Candidate, int | None]],
     weights: FloatArray,
-    layers: list[Layer],
+    recalibrations: list[Recalibration],
     losses: list[FloatArray],
 ) -> ModelTable:
     seen = [loss[~np.isnan(loss)] for loss in losses]
@@ -539,34 +551,36 @@ def _table(
         name=(*(candidate.name for candidate, _ in single), FREQUENCIES),
         n_features=np.array([np.nan if k is None else k for _, k in single] + [0.0]),
         weight=np.append(weights, max(0.0, 1 - weights.sum())),
-        slope=np.array([layer.mean_slope() for layer in layers] + [1.0]),
-        lapse=np.array([layer.mean_lapse() for layer in layers] + [0.0]),
+        slope=np.array([recalibration.mean_slope() for recalibration in recalibrations] + [1.0]),
+        outlier_rate=np.array(
+            [recalibration.mean_outlier_rate() for recalibration in recalibrations] + [0.0]
+        ),
         log_score=np.array([loss.mean() if loss.size else np.nan for loss in seen]),
         error=np.array(spread),
     )
 
 
 def fit_members(
-    tried: Tried, views: Views, labels: TrainingLabels, n_jobs: int | None
-) -> list[Member]:
+    tried: CandidateResults, views: Views, labels: TrainingLabels, n_jobs: int | None
+) -> list[AverageMember]:
     """Fit the candidates that have any weight to all cases."""
     used = np.flatnonzero(tried.weights > 0).tolist()
     if is_beyond_memory(views.plain):
-        found, remarks = with_remarks(_members_beyond_memory, tried, used, views, labels)
-        say_once(remarks, stacklevel=4)
+        found, remarks = capture_warnings(_members_beyond_memory, tried, used, views, labels)
+        warn_once(remarks, stacklevel=4)
         return list(found)
     found = Parallel(n_jobs=n_jobs)(
-        delayed(with_remarks)(
+        delayed(capture_warnings)(
             _fit_member,
             *tried.candidates[i],
             views,
             labels,
-            tried.layers[i],
+            tried.recalibrations[i],
             tried.weights[i],
         )
         for i in used
     )
-    say_once([remark for _, remarks in found for remark in remarks], stacklevel=4)
+    warn_once([remark for _, remarks in found for remark in remarks], stacklevel=4)
     return [member for member, _ in found]
 
 
@@ -575,20 +589,20 @@ def _fit_member(
     number: int | None,
     views: Views,
     labels: TrainingLabels,
-    layer: Layer,
+    recalibration: Recalibration,
     weight: float,
-) -> Member:
+) -> AverageMember:
     table = views.of(candidate.as_numbers)
     model = clone(candidate.estimator)
     if number is not None:
         model.set_params(n_features_to_select=number)
     model.fit(table, labels.classes[labels.codes])
-    return _member(candidate, model, table.shape[1], layer, weight)
+    return _member(candidate, model, table.shape[1], recalibration, weight)
 
 
 def _members_beyond_memory(
-    tried: Tried, used: list[int], views: Views, labels: TrainingLabels
-) -> list[Member]:
+    tried: CandidateResults, used: list[int], views: Views, labels: TrainingLabels
+) -> list[AverageMember]:
     """Do the same, the table screened once for all numbers of features of a candidate."""
     members = []
     for _, alike in groupby(used, lambda place: tried.candidates[place][0].name):
@@ -602,16 +616,20 @@ def _members_beyond_memory(
         else:
             models = [model.fit(table, classes)]
         members += [
-            _member(candidate, one, table.shape[1], tried.layers[place], tried.weights[place])
+            _member(
+                candidate, one, table.shape[1], tried.recalibrations[place], tried.weights[place]
+            )
             for place, one in zip(places, models, strict=True)
         ]
     return members
 
 
 def _member(
-    candidate: Candidate, model: Any, n_columns: int, layer: Layer, weight: float
-) -> Member:
+    candidate: Candidate, model: Any, n_columns: int, recalibration: Recalibration, weight: float
+) -> AverageMember:
     columns = np.arange(n_columns)
     if isinstance(model, SelectiveClassifier):
         columns, model = model.kept_columns(), model.on_kept_columns()
-    return Member(candidate.name, model, columns, candidate.as_numbers, layer, float(weight))
+    return AverageMember(
+        candidate.name, model, columns, candidate.as_numbers, recalibration, float(weight)
+    )

@@ -18,16 +18,16 @@ from honestbayes.average.candidates import (
     OFFERS,
     Candidate,
     Effort,
-    Facts,
     Numbers,
+    TableInfo,
     candidates_for,
     left_out_beyond_memory,
     name_of,
 )
 from honestbayes.average.cross_fit import (
-    Member,
+    AverageMember,
+    CandidateResults,
     ModelTable,
-    Tried,
     Views,
     class_frequencies_only,
     fit_members,
@@ -88,7 +88,7 @@ def are_ours(given: Any) -> bool:
 
 
 def chosen_candidates(
-    given: Any, effort: Effort, facts: Facts, most: int | None
+    given: Any, effort: Effort, table_info: TableInfo, most: int | None
 ) -> list[Candidate]:
     """Return the candidates that the user wants and that suit the table.
 
@@ -98,30 +98,30 @@ def chosen_candidates(
         What the user wants.
     effort : {"quick", "normal", "thorough"}
         How many are tried where that is "auto".
-    facts : Facts
+    table_info : TableInfo
         What is known of the table.
     most : int or None
         As in `candidates_for`.
     """
     if not are_ours(given):
         return [Candidate(name_of(each, place), each) for place, each in enumerate(given)]
-    found = candidates_for(facts, effort if given == "auto" else "thorough", most)
+    found = candidates_for(table_info, effort if given == "auto" else "thorough", most)
     if given != "auto":
         found = [candidate for candidate in found if candidate.name in given]
     if not found:
-        suits = ", ".join(repr(c.name) for c in candidates_for(facts, "thorough", most))
-        table = "table" if facts.in_memory else "table, which is beyond memory"
+        suits = ", ".join(repr(c.name) for c in candidates_for(table_info, "thorough", most))
+        table = "table" if table_info.in_memory else "table, which is beyond memory"
         msg = f"none of candidates={given!r} suits this {table}; those that do: {suits}."
         raise ValueError(msg)
     return found
 
 
-def leave_out_beyond_memory(given: Any, effort: Effort, facts: Facts) -> tuple[str, ...]:
+def leave_out_beyond_memory(given: Any, effort: Effort, table_info: TableInfo) -> tuple[str, ...]:
     """Return the candidates that a table beyond memory does without, and say so.
 
     Parameters are those of `chosen_candidates`.
     """
-    if facts.in_memory:
+    if table_info.in_memory:
         return ()
     if not are_ours(given):
         msg = (
@@ -129,9 +129,9 @@ def leave_out_beyond_memory(given: Any, effort: Effort, facts: Facts) -> tuple[s
             "candidates of ours, or give a table in memory."
         )
         raise ValueError(msg)
-    chosen_candidates(given, effort, facts, None)  # refuses where none is left
+    chosen_candidates(given, effort, table_info, None)  # refuses where none is left
     wanted = None if given == "auto" else given
-    found = left_out_beyond_memory(facts, effort if wanted is None else "thorough", wanted)
+    found = left_out_beyond_memory(table_info, effort if wanted is None else "thorough", wanted)
     if found:
         warnings.warn(
             "X is beyond memory, and candidates that hold all of its columns, or very many cells "
@@ -492,28 +492,28 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         always, X = always[varying], self._numbers.plain(X, self._describe)
         views = self._views(ReadAhead(X) if beyond_memory else X)
         sources = self._numbers.sources()
-        facts = Facts(
+        table_info = TableInfo(
             kinds=kinds,
             n_cases=labels.codes.size,
             n_classes=labels.classes.size,
-            n_racing=int(np.sum(~always)),
-            n_racing_numbers=int(np.sum(~always[sources])),
-            largest_race=max(int(np.sum(~always & (np.array(kinds) == k))) for k in KINDS),
+            n_candidates=int(np.sum(~always)),
+            n_numeric_candidates=int(np.sum(~always[sources])),
+            max_candidates=max(int(np.sum(~always & (np.array(kinds) == k))) for k in KINDS),
             sparse=sparse.issparse(X),
             missing=missing,
             in_memory=not beyond_memory,
         )
-        self._left_out = leave_out_beyond_memory(self.candidates, self.effort, facts)
+        self._left_out = leave_out_beyond_memory(self.candidates, self.effort, table_info)
         most = self.n_features_to_select
-        if most is not None and most > facts.n_racing_numbers:
+        if most is not None and most > table_info.n_numeric_candidates:
             msg = (
-                f"n_features_to_select={most} is more than the {facts.n_racing_numbers} features "
+                f"n_features_to_select={most} is more than the {table_info.n_numeric_candidates} features "
                 "in the race; give a smaller number or None."
             )
             raise ValueError(msg)
-        tried = self._tried(facts, most, views, labels, always)
+        tried = self._tried(table_info, most, views, labels, always)
         if most is not None:
-            free = self._tried(facts, None, views, labels, always)
+            free = self._tried(table_info, None, views, labels, always)
             self.restriction_cost_ = tried.log_score - free.log_score
         members = fit_members(tried, views, labels, self.n_jobs)
         self._hold(members, tried.table, tried.log_score)
@@ -522,13 +522,13 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
 
     def _tried(
         self,
-        facts: Facts,
+        table_info: TableInfo,
         most: int | None,
         views: Views,
         labels: TrainingLabels,
         always: BoolArray,
-    ) -> Tried:
-        chosen = chosen_candidates(self.candidates, self.effort, facts, most)
+    ) -> CandidateResults:
+        chosen = chosen_candidates(self.candidates, self.effort, table_info, most)
         found = [self._prepared(candidate, always) for candidate in chosen]
         return try_candidates(found, views, labels, self.n_jobs, verbose=bool(self.verbose))
 
@@ -558,7 +558,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
             stacklevel=3,
         )
 
-    def _hold(self, members: Sequence[Member], table: ModelTable, log_score: float) -> None:
+    def _hold(self, members: Sequence[AverageMember], table: ModelTable, log_score: float) -> None:
         """Hold what was fitted, and show it."""
         self._members = tuple(members)
         self.model_table_ = table

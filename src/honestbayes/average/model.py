@@ -12,14 +12,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.average.candidates import OFFERS, Numbers
-from honestbayes.average.cross_fit import Member, ModelTable, Views, rows_of, said_once
+from honestbayes.average.cross_fit import AverageMember, ModelTable, Views, rows_of, said_once
 from honestbayes.average.pool import pooled
 from honestbayes.base.estimator import FromLogProbabilities, SelectiveClassifier
 from honestbayes.base.explanation import KeptColumns
 from honestbayes.base.intervals import draws_per_class, intervals_of_mixture
 from honestbayes.base.parameters import check_level_and_draws, check_prevalences, pseudocounts
 from honestbayes.base.persistence import Parameter, SavedEstimator
-from honestbayes.base.recalibration import Layer
+from honestbayes.base.recalibration import Recalibration
 from honestbayes.data.kinds import as_table, columns_of
 from honestbayes.data.source import ReadAhead, as_source, dense_values, row_batches
 from honestbayes.files.fields import (
@@ -58,7 +58,7 @@ class PooledModels(FromLogProbabilities, KeptColumns):
     n_features_in_: int
     _class_weights: FloatArray
     _modelled: BoolArray
-    _members: tuple[Member, ...]
+    _members: tuple[AverageMember, ...]
     _numbers: Numbers
 
     def _describe(self, column: int) -> str:
@@ -81,7 +81,7 @@ class PooledModels(FromLogProbabilities, KeptColumns):
             total[self._columns_of(member)] += member.weight
         return total
 
-    def _columns_of(self, member: Member) -> IntArray:
+    def _columns_of(self, member: AverageMember) -> IntArray:
         """Return the table's columns that a model looks at, each once."""
         columns = member.columns
         if member.as_numbers:
@@ -120,7 +120,7 @@ class PooledModels(FromLogProbabilities, KeptColumns):
             return np.repeat(log_prior[None], views.plain.shape[0], axis=0)
         with said_once():
             said = [
-                member.layer.log_proba(
+                member.recalibration.log_proba(
                     member.evidence(views.of(member.as_numbers), log_prior, n_cases), log_prior
                 )
                 for member in self._members
@@ -272,7 +272,7 @@ class SavedAverage(SavedEstimator):
     model_table_: ModelTable
     _class_weights: FloatArray
     _modelled: BoolArray
-    _members: tuple[Member, ...]
+    _members: tuple[AverageMember, ...]
     _numbers: Numbers
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -315,7 +315,7 @@ class SavedAverage(SavedEstimator):
                     },
                     {"columns": member.columns},
                 ),
-                layer=record_to_plain(member.layer),
+                recalibration=record_to_plain(member.recalibration),
                 model=member.model._to_plain(),
             )
             for place, member in enumerate(self._members)
@@ -359,7 +359,7 @@ class SavedAverage(SavedEstimator):
         return known
 
     @staticmethod
-    def _member_from_plain(entries: Entries, kind: Any, known: Known) -> Member:
+    def _member_from_plain(entries: Entries, kind: Any, known: Known) -> AverageMember:
         classes = {offer.estimator._kind: offer.estimator for offer in OFFERS}
         entries.check(isinstance(kind, str) and kind in classes, "model", "is of no known kind")
         name = entries.one_of("name", [offer.name for offer in OFFERS])
@@ -367,7 +367,7 @@ class SavedAverage(SavedEstimator):
         numbers = known["numbers"]
         width = numbers.sources().size if as_numbers else len(numbers.varying_kinds())
         columns = entries.counts("columns", (None,), max(width - 1, 0))
-        layer = Section(kind=Layer).read(entries, "layer", {})
+        recalibration = Section(kind=Recalibration).read(entries, "layer", {})
         weight = entries.number("weight", 0.0, _LARGEST_WEIGHT)
         section = entries.section("model")
         model = classes[kind]._from_plain(*section.plain())
@@ -384,7 +384,7 @@ class SavedAverage(SavedEstimator):
             named = names is not None and own.tolist() == [names[j] for j in places]
             entries.check(named, "model.feature_names", "are not those of the average's columns")
         entries.finish()
-        return Member(name, model, columns, as_numbers, layer, weight)
+        return AverageMember(name, model, columns, as_numbers, recalibration, weight)
 
     @classmethod
     def _check_parameters(cls, parameters: Known, fitted: Known) -> None:
@@ -396,7 +396,7 @@ class SavedAverage(SavedEstimator):
         """Refuse words that mean nothing."""
         raise NotImplementedError
 
-    def _hold(self, members: Sequence[Member], table: ModelTable, log_score: float) -> None:
+    def _hold(self, members: Sequence[AverageMember], table: ModelTable, log_score: float) -> None:
         """Hold what was fitted, and show it."""
         raise NotImplementedError
 
@@ -430,12 +430,12 @@ class SavedAverage(SavedEstimator):
         in_table[kept] = np.arange(kept.size)
         in_table = in_table[self._numbers.varying()]
         members = [
-            Member(
+            AverageMember(
                 member.name,
                 member.model,
                 (place if member.as_numbers else in_table)[member.columns],
                 member.as_numbers,
-                member.layer,
+                member.recalibration,
                 member.weight,
             )
             for member in self._members

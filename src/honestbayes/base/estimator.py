@@ -26,10 +26,10 @@ from honestbayes.base.part import (
     TrainingLabels,
     TrainingPart,
     choose_number,
-    learn_layers,
+    learn_recalibrations,
 )
 from honestbayes.base.persistence import SavedParts
-from honestbayes.base.recalibration import Layer, NumberChoice, seed_of_folds
+from honestbayes.base.recalibration import NumberChoice, Recalibration, seed_of_folds
 from honestbayes.data import check_as_many, encode_classes, encode_labels
 from honestbayes.data.kinds import as_table, columns_of
 from honestbayes.data.labels import VERY_MANY
@@ -112,7 +112,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
 
     def _choose(
         self, training: Sequence[TrainingPart], labels: TrainingLabels
-    ) -> tuple[Sequence[TrainingPart], NumberChoice | None, Layer | None]:
+    ) -> tuple[Sequence[TrainingPart], NumberChoice | None, Recalibration | None]:
         """Choose on held-out cases what is to be chosen before the fit: the number of features.
 
         Returns
@@ -121,13 +121,13 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             The parts as they are to be fitted.
         choice : NumberChoice or None
             The numbers of features that were tried.
-        layer : Layer or None
+        layer : Recalibration or None
             How evidence becomes a probability, where the same held-out cases have told it.
         """
         if not self._number_is_to_be_chosen:
             return training, None, None
         choice = choose_number(self.recalibrate, training, labels)
-        chosen = [part.keeping(min(choice.chosen, part.n_racing)) for part in training]
+        chosen = [part.keeping(min(choice.chosen, part.n_candidates)) for part in training]
         return chosen, choice, None
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
@@ -154,12 +154,12 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         """
         refuse_arguments(refused)
         training, labels = self._prepared(X, y, groups)
-        training, choice, layer = self._choose(training, labels)
+        training, choice, recalibration = self._choose(training, labels)
         parts = [part.fit() for part in training]
         # Held before the layer is learned: an interruption leaves a model.
-        self._hold(parts, labels.classes, labels.log_prior(), layer, choice)
-        if layer is None:
-            self._recalibrated(*learn_layers(self.recalibrate, training, parts, labels))
+        self._hold(parts, labels.classes, labels.log_prior(), recalibration, choice)
+        if recalibration is None:
+            self._recalibrated(*learn_recalibrations(self.recalibrate, training, parts, labels))
         return self
 
     def _fit_numbers(
@@ -181,14 +181,14 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         first = clone(self).set_params(n_features_to_select=max(numbers), threshold=None)
         training, labels = first._prepared(X, y, groups)
         by_part = [
-            part.fit_numbers([min(number, part.n_racing) for number in numbers])
+            part.fit_numbers([min(number, part.n_candidates) for number in numbers])
             for part in training
         ]
-        layers = learn_layers(self.recalibrate, training, by_part, labels, numbers)
+        recalibrations = learn_recalibrations(self.recalibrate, training, by_part, labels, numbers)
         result = []
-        for number, layer, *parts in zip(numbers, layers, *by_part, strict=True):
+        for number, recalibration, *parts in zip(numbers, recalibrations, *by_part, strict=True):
             one = copy(first).set_params(n_features_to_select=number)
-            result.append(one._hold(parts, labels.classes, labels.log_prior(), layer))
+            result.append(one._hold(parts, labels.classes, labels.log_prior(), recalibration))
         return result
 
     def _prepared(
@@ -217,7 +217,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         parts: Sequence[FittedPart],
         classes: AnyArray,
         log_prior: FloatArray,
-        layer: Layer | None = None,
+        recalibration: Recalibration | None = None,
         choice: NumberChoice | None = None,
         *,
         kept_columns_only: bool = False,
@@ -229,15 +229,17 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         self.classes_ = classes
         self.class_count_ = np.array(parts[0].selection.class_counts)
         self.number_choice_ = choice
-        self._recalibrated(Layer.plugged_in(1.0) if layer is None else layer)
+        self._recalibrated(
+            Recalibration.plugged_in(1.0) if recalibration is None else recalibration
+        )
         self._store(parts)
         return self
 
-    def _recalibrated(self, layer: Layer) -> None:
+    def _recalibrated(self, recalibration: Recalibration) -> None:
         """Hold how evidence becomes a probability, and show it."""
-        self._layer = layer
-        self.slope_ = layer.mean_slope()
-        self.lapse_ = layer.mean_lapse()
+        self._recalibration = recalibration
+        self.slope_ = recalibration.mean_slope()
+        self.outlier_rate_ = recalibration.mean_outlier_rate()
 
     # --------------------------------------------------------------- prediction
 
@@ -259,7 +261,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             total = np.zeros((n_rows, self.classes_.size))
             for part, part_values in values:
                 total += part.log_likelihood(part_values)
-            result.append(self._layer.log_proba(total, self._log_prior, given))
+            result.append(self._recalibration.log_proba(total, self._log_prior, given))
         return result[0] if len(result) == 1 else np.concatenate(result)
 
     def predict_proba_interval(
@@ -294,7 +296,9 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         given = self._given_log_prior(class_prior)
         n_classes = self.classes_.size
         weights = self._frequency_weights()
-        result = probability_intervals(values, n_rows, weights, given, self._layer, n_draws, level)
+        result = probability_intervals(
+            values, n_rows, weights, given, self._recalibration, n_draws, level
+        )
         return result if n_classes > 2 else result[:, 0]
 
     def contributions(self, X: Any) -> FloatArray:
@@ -366,7 +370,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             "parts": self._parts,
             "classes": self.classes_,
             "log_prior": self._log_prior,
-            "layer": self._layer,
+            "layer": self._recalibration,
             "number_choice": self.number_choice_,
             "kept_columns_only": True,
             "n_features_in": self.n_features_in_,

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, logit, softmax
 
 from honestbayes.base.part import DrawnPart
-from honestbayes.base.recalibration import Layer
+from honestbayes.base.recalibration import Recalibration
 from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray, IntArray
 
@@ -102,7 +102,7 @@ def probability_intervals(
     n_rows: int,
     class_weights: FloatArray,
     given: FloatArray | None,
-    layer: Layer,
+    recalibration: Recalibration,
     n_draws: int,
     level: float,
 ) -> FloatArray:
@@ -118,7 +118,7 @@ def probability_intervals(
         rows = slice(first, min(first + step, n_rows))
         batch = [(part, part.rows(values, rows)) for part, values in parts]
         size = rows.stop - rows.start
-        draws = draw_probabilities(batch, size, class_weights, given, layer, n_draws)
+        draws = draw_probabilities(batch, size, class_weights, given, recalibration, n_draws)
         result.append(draws.interval(level))
     return np.concatenate(result)
 
@@ -128,7 +128,7 @@ def draw_probabilities(
     n_rows: int,
     class_weights: FloatArray,
     given: FloatArray | None,
-    layer: Layer,
+    recalibration: Recalibration,
     n_draws: int,
 ) -> ProbabilityDraws:
     """Draw the probabilities of each row.
@@ -143,7 +143,7 @@ def draw_probabilities(
         Parameters of the Dirichlet posterior of the class frequencies.
     given : ndarray of shape (C,) or None
         Logs of the prevalences where the model is used, in the place of drawn frequencies.
-    layer : Layer
+    layer : Recalibration
         How evidence becomes a probability.
     n_draws : int
         Draws for each y*.
@@ -158,20 +158,21 @@ def draw_probabilities(
         evidence += more
         log_weight += weight
         total += part.log_likelihood(values)
-    if layer.is_plugged_in:
+    if recalibration.is_plugged_in:
         before = np.log(class_weights) if given is None else given
         target = softmax(before + total, axis=1)
         odds = [before[1:] - before[0]] * n_classes
         if given is None:
             odds = _draw_log_odds(class_weights, n_draws, generator)
         drawn = [
-            _probabilities(o + layer.slope[0] * e) for o, e in zip(odds, evidence, strict=True)
+            _probabilities(o + recalibration.slope[0] * e)
+            for o, e in zip(odds, evidence, strict=True)
         ]
         return ProbabilityDraws(np.concatenate(drawn, axis=2), _weights(target, log_weight))
     prior = class_weights / class_weights.sum()
-    target = np.exp(layer.log_proba(total, np.log(prior), given))
+    target = np.exp(recalibration.log_proba(total, np.log(prior), given))
     odds = _draw_log_odds(class_weights, n_draws, generator)
-    slope, lapse = layer.draw(n_draws, generator)
+    slope, outlier_rate = recalibration.draw(n_draws, generator)
     # Features that repeat each other repeat their errors too: where a slope below 1 says that k of
     # them are worth s k, the error of their sum has variance 1 / s times that of independent ones.
     inflation = 1 / np.sqrt(np.minimum(slope, 1.0))[:, None]
@@ -180,7 +181,7 @@ def draw_probabilities(
     evidence = centre + inflation * (evidence - centre)
     log_odds = [o + slope[:, None] * e for o, e in zip(odds, evidence, strict=True)]
     factor = np.ones(n_classes) if given is None else np.exp(given) / prior
-    return _around(target, log_odds, lapse, prior, factor, _weights(target, log_weight))
+    return _around(target, log_odds, outlier_rate, prior, factor, _weights(target, log_weight))
 
 
 def intervals_of_mixture(
@@ -230,8 +231,8 @@ def intervals_of_mixture(
         weight = np.concatenate([np.concatenate(each, axis=1) for each in weights], axis=1)
         if n_classes > 2:  # for two classes a shift alone covers as well (docs, "Intervals")
             weight = _tilted(np.concatenate(log_odds, axis=1), factor, weight, target[rows])
-        no_lapses = np.zeros(log_odds[0].shape[1])
-        around = _around(target[rows], log_odds, no_lapses, prior, factor, weight)
+        no_outliers = np.zeros(log_odds[0].shape[1])
+        around = _around(target[rows], log_odds, no_outliers, prior, factor, weight)
         result.append(around.interval(level))
     return np.concatenate(result)
 
@@ -247,7 +248,7 @@ def _log_odds(value: FloatArray) -> FloatArray:
 def _around(
     target: FloatArray,
     log_odds: Sequence[FloatArray],
-    lapse: FloatArray,
+    outlier_rate: FloatArray,
     prior: FloatArray,
     factor: FloatArray,
     weight: FloatArray,
@@ -260,7 +261,7 @@ def _around(
         What `predict_proba` says.
     log_odds : sequence of C ndarrays of shape (n, S, C - 1)
         Drawn for each y*, against the first class.
-    lapse : ndarray of shape (S,)
+    outlier_rate : ndarray of shape (S,)
         Drawn rates of lapses.
     prior, factor : ndarray of shape (C,)
         Class frequencies of the training data, and by how much those where the model is used
@@ -268,9 +269,9 @@ def _around(
     weight : ndarray of shape (n, C S)
         Weights of the draws.
     """
-    lapses = np.tile(lapse, prior.size)
+    outlier_rates = np.tile(outlier_rate, prior.size)
     drawn = np.concatenate(log_odds, axis=1)
-    value = _shifted(target, drawn, lapses, prior, factor, weight)
+    value = _shifted(target, drawn, outlier_rates, prior, factor, weight)
     return ProbabilityDraws(value[:, 1:] if prior.size == 2 else value, weight)
 
 
@@ -278,7 +279,7 @@ def _around(
 def _shifted(
     target: FloatArray,
     log_odds: FloatArray,
-    lapse: FloatArray,
+    outlier_rate: FloatArray,
     prior: FloatArray,
     factor: FloatArray,
     weight: FloatArray,
@@ -302,7 +303,7 @@ def _shifted(
     diagonal = np.arange(n_classes)
     for _ in range(_MOST_STEPS):
         softened = _softmax(log_scores[rows] + shift[rows, :, None])
-        mixed = (1 - lapse) * softened + np.outer(prior, lapse)
+        mixed = (1 - outlier_rate) * softened + np.outer(prior, outlier_rate)
         value = mixed * factor[:, None]
         value /= value.sum(axis=1, keepdims=True)
         result[rows] = value
@@ -317,7 +318,7 @@ def _shifted(
         # How the mean answers a shift: sum of w (1 - e) dv/du du/ds, with u = (1 - e) s + e prior
         # and v = u f / sum(u f); without lapses sum of w (diag(v) - v v').
         ratio = value * softened / np.maximum(mixed, 1e-300)  # 0 where both underflow
-        moving = (own * (1 - lapse))[:, None]
+        moving = (own * (1 - outlier_rate))[:, None]
         pulled = moving * (value * ratio.sum(axis=1, keepdims=True) - ratio)
         answer = np.matmul(pulled, np.moveaxis(softened, 1, 2))
         answer -= np.matmul(moving * value, np.moveaxis(ratio, 1, 2))

@@ -26,7 +26,7 @@ from honestbayes.data.source import (
 )
 from honestbayes.files.fields import Check, Flag, Floats, Number
 from honestbayes.selection import Selection
-from honestbayes.selection.correlation import race
+from honestbayes.selection.correlation import rank_features
 from honestbayes.selection.moments import (
     Moments,
     moments_without,
@@ -337,7 +337,7 @@ def select_by_r_squared(
     Constant columns are left out: they are neither kept nor discarded.
     """
     strength = moments.r_squared()
-    outcome = race(
+    outcome = rank_features(
         strength,
         lambda column: Fraction(float(strength[column])),
         n_features=settings.n_features,

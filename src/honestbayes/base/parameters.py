@@ -113,7 +113,7 @@ def tolerance_of(params: Mapping[str, Any]) -> float:
     return float(params["tol"])
 
 
-def selection_rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None, float | None]:
+def selection_rule(params: Mapping[str, Any], n_candidates: int) -> tuple[int | None, float | None]:
     """Return how many features to keep, or the bound; both None: all."""
     k, threshold = params["n_features_to_select"], params["threshold"]
     if threshold is not None:
@@ -125,7 +125,7 @@ def selection_rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None
             raise ValueError(msg)
         return None, float(threshold)
     if k is None:
-        return min(10, n_racing), None
+        return min(10, n_candidates), None
     if isinstance(k, str):
         if k not in ("all", "cv"):
             msg = f"n_features_to_select={k!r} is not a number, 'all', 'cv' or None."
@@ -134,9 +134,9 @@ def selection_rule(params: Mapping[str, Any], n_racing: int) -> tuple[int | None
     if not _is_whole(k, 0):
         msg = f"n_features_to_select={k!r} is not a whole number of features."
         raise ValueError(msg)
-    if k > n_racing:
+    if k > n_candidates:
         msg = (
-            f"n_features_to_select={k} is more than the {n_racing} features in the race; give a "
+            f"n_features_to_select={k} is more than the {n_candidates} features in the race; give a "
             "smaller number or 'all'."
         )
         raise ValueError(msg)

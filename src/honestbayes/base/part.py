@@ -17,13 +17,13 @@ from sklearn.utils import check_random_state
 
 from honestbayes.base.recalibration import (
     EFFECTIVE_SHARE,
-    Layer,
     NumberChoice,
+    Recalibration,
     choose_by_loss,
     enough_cases,
     held_out_folds,
+    learn_recalibration,
     number_grid,
-    recalibration,
     repeats_of_folds,
     warn_of_too_few_groups,
 )
@@ -86,7 +86,7 @@ class TrainingPart:
     settings: Any
 
     @property
-    def n_racing(self) -> int:
+    def n_candidates(self) -> int:
         """How many features run in the race."""
         return int(np.sum(~self.settings.always_keep))
 
@@ -260,7 +260,7 @@ def held_out_evidence(
     """
     total: FloatArray | None = None
     for place, part in enumerate(parts):
-        own = None if numbers is None else [min(number, part.n_racing) for number in numbers]
+        own = None if numbers is None else [min(number, part.n_candidates) for number in numbers]
         whole = None if fitted is None else fitted[place]
         by_fold = [np.stack(values) for values in part.held_out(folds, whole, own, shown)]
         evidence = np.concatenate(by_fold, axis=1)
@@ -269,13 +269,13 @@ def held_out_evidence(
     return total
 
 
-def learn_layers(
+def learn_recalibrations(
     recalibrate: Any,
     parts: Sequence[TrainingPart],
     fitted: Sequence[FittedToAll],
     labels: TrainingLabels,
     numbers: Sequence[int] | None = None,
-) -> list[Layer]:
+) -> list[Recalibration]:
     """Learn from predictions of held-out cases how evidence becomes a probability.
 
     One layer for each number of features, or one for what the parts keep.
@@ -284,20 +284,20 @@ def learn_layers(
     time: leave-one-out was found to be twice as variable, because its n selections are all alike
     (docs, "The slope"). Cases of one group are held out together.
     """
-    n_layers = 1 if numbers is None else len(numbers)
+    n_recalibrations = 1 if numbers is None else len(numbers)
     if recalibrate is None:
-        return [Layer.plugged_in(1.0)] * n_layers
+        return [Recalibration.plugged_in(1.0)] * n_recalibrations
     repeats = repeats_of_folds(labels.codes.size)
     folds = held_out_folds(labels.codes, labels.groups, repeats, labels.seed)
     if not folds:
         warn_of_too_few_groups(labels.groups)
-        return [Layer.plugged_in(1.0)] * n_layers
+        return [Recalibration.plugged_in(1.0)] * n_recalibrations
     n_cases = sum(fold.size for fold in folds)
     some, share = enough_cases(n_cases, labels.classes.size, EFFECTIVE_SHARE / repeats)
     shown = folds if some is None else _places_in(folds, some)
     codes, log_prior = labels.codes[np.concatenate(shown)], labels.log_prior()
     return [
-        recalibration(recalibrate, evidence, codes, log_prior, share)
+        learn_recalibration(recalibrate, evidence, codes, log_prior, share)
         for evidence in held_out_evidence(parts, folds, fitted, numbers, shown)
     ]
 
@@ -321,7 +321,7 @@ def choose_number(
     recalibrated each number is judged so, with what is learned for it; otherwise dependence
     between features would speak for few.
     """
-    grid = number_grid(max(part.n_racing for part in parts))
+    grid = number_grid(max(part.n_candidates for part in parts))
     folds = held_out_folds(labels.codes, labels.groups, repeats=1, seed=labels.seed)
     if not folds:
         chosen = min(10, int(grid[-1]))
@@ -330,6 +330,8 @@ def choose_number(
     codes, log_prior = labels.codes[rows], labels.log_prior()
     loss = []
     for evidence in held_out_evidence(parts, folds, None, grid.tolist()):
-        layer = recalibration(recalibrate, evidence, codes, log_prior, share=EFFECTIVE_SHARE)
-        loss.append(-layer.log_proba(evidence, log_prior)[np.arange(rows.size), codes])
+        recalibration = learn_recalibration(
+            recalibrate, evidence, codes, log_prior, share=EFFECTIVE_SHARE
+        )
+        loss.append(-recalibration.log_proba(evidence, log_prior)[np.arange(rows.size), codes])
     return choose_by_loss(grid, np.stack(loss))

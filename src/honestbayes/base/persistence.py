@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.base.parameters import check_prevalences, check_recalibrate, pseudocounts
 from honestbayes.base.part import FittedPart
-from honestbayes.base.recalibration import SLOPES, Layer, NumberChoice
+from honestbayes.base.recalibration import SLOPES, NumberChoice, Recalibration
 from honestbayes.data.kinds import KINDS
 from honestbayes.files.errors import ModelFileError
 from honestbayes.files.fields import (
@@ -156,7 +156,7 @@ class Cut(Parameter):
 
 
 @dataclass(frozen=True, slots=True)
-class HowToRun(Parameter):
+class ExecutionParameter(Parameter):
     """A small number, true, false or None, which no result depends on."""
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
@@ -168,7 +168,7 @@ class HowToRun(Parameter):
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten(Parameter):
+class TransientParameter(Parameter):
     """A place on the machine that fitted the model, which is nobody's business."""
 
     def write(self, name: str, value: Any) -> Plain:
@@ -215,13 +215,13 @@ class AlwaysKeep(Field):
 _FIELDS: dict[str, Field] = {
     "always_keep": AlwaysKeep(),
     "binarize": Cut(),
-    "checkpoint": Forgotten(),
+    "checkpoint": TransientParameter(),
     "criterion": CriterionName(),
     "kinds": Kinds(),
     "n_features_to_select": Pairs(),
-    "n_jobs": HowToRun(),
+    "n_jobs": ExecutionParameter(),
     "random_state": Seed(),
-    "verbose": HowToRun(),
+    "verbose": ExecutionParameter(),
 }
 _NUMBERS = {"class_pseudocounts", "class_prior", "alpha_prior", "response_prior", "theta_prior"}
 
@@ -345,7 +345,7 @@ class SavedEstimator(BaseEstimator):
 _HEAD: dict[str, Field] = {
     "classes": ClassLabels(),
     "slope": Number(*SLOPES),
-    "layer": MaybeSection(kind=Layer),
+    "layer": MaybeSection(kind=Recalibration),
     "kept_columns_only": Flag(),
     "feature_names": Texts(),
     "number_choice": MaybeSection(kind=NumberChoice),
@@ -363,7 +363,7 @@ class SavedParts(SavedEstimator):
     """Attributes that say what became of parameters such as "auto", and how they stand in files."""
 
     classes_: AnyArray
-    _layer: Layer
+    _recalibration: Recalibration
     number_choice_: NumberChoice | None
     _parts: tuple[FittedPart, ...]
     _log_prior: FloatArray
@@ -382,8 +382,8 @@ class SavedParts(SavedEstimator):
         words = values_to_plain(self._fitted_choices, lambda name: getattr(self, name))
         head: Known = {
             "classes": self.classes_,
-            "slope": self._layer.mean_slope(),
-            "layer": None if self._layer.is_plugged_in else self._layer,
+            "slope": self._recalibration.mean_slope(),
+            "layer": None if self._recalibration.is_plugged_in else self._recalibration,
             "kept_columns_only": self._kept_columns_only,
             "feature_names": self._names_of_columns(),
             "number_choice": self.number_choice_,
@@ -406,7 +406,7 @@ class SavedParts(SavedEstimator):
         if _HEAD["layer"].is_in(entries, "layer"):
             known["layer"] = _HEAD["layer"].read(entries, "layer", {})
         if known["layer"] is None:  # one slope, plugged in
-            known["layer"] = Layer.plugged_in(known["slope"])
+            known["layer"] = Recalibration.plugged_in(known["slope"])
         check_column_names(entries, known["feature_names"], known["n_features_in"])
         return known
 

@@ -146,14 +146,14 @@ class NumberChoice:
         check(tried, "chosen", "is not one of the numbers that were tried")
 
 
-def number_grid(n_racing: int) -> IntArray:
+def number_grid(n_candidates: int) -> IntArray:
     """Return 1, 2, 5, 10, 20, 50, ... up to ``MOST``, or to all features where they are fewer.
 
     >>> number_grid(300).tolist()
     [1, 2, 5, 10, 20, 50, 100, 200, 300]
     """
     steps = np.outer(10 ** np.arange(7), [1, 2, 5]).ravel()
-    return np.unique(np.append(steps[steps <= min(n_racing, MOST)], min(n_racing, MOST)))
+    return np.unique(np.append(steps[steps <= min(n_candidates, MOST)], min(n_candidates, MOST)))
 
 
 def choose_by_loss(grid: IntArray, loss: FloatArray) -> NumberChoice:
@@ -183,10 +183,10 @@ _NODES = 41
 _NEGLIGIBLE = 18.0
 """Log slopes whose log posterior density is lower than the highest by more are left out."""
 
-LAPSES = np.concatenate([[0.0], np.geomspace(0.003, 0.3, 7)])
+OUTLIER_RATES = np.concatenate([[0.0], np.geomspace(0.003, 0.3, 7)])
 """Rates of lapses that are possible: none, or of any of these orders of magnitude."""
 
-_NO_LAPSES = 0.8
+_NO_OUTLIERS = 0.8
 """Prior probability that there are none."""
 
 _MOST_MOVES = 8
@@ -203,44 +203,44 @@ _CELLS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layer:
+class Recalibration:
     """A posterior of slope and lapse rate, on a grid; one node where they are plugged in.
 
     Attributes
     ----------
     slope : ndarray of shape (S,)
         Nodes of the slope.
-    lapse : ndarray of shape (E,)
+    outlier_rate : ndarray of shape (E,)
         Rates of lapses.
     weight : ndarray of shape (S, E)
         Posterior probabilities of the pairs.
     """
 
     slope: Annotated[FloatArray, Floats("slopes", low=SLOPES[0], high=SLOPES[1])]
-    lapse: Annotated[FloatArray, Floats("lapses", low=0.0, high=1.0)]
-    weight: Annotated[FloatArray, Floats("slopes", "lapses", low=0.0, high=1.0 + CLOSE)]
+    outlier_rate: Annotated[FloatArray, Floats("outlier_rates", low=0.0, high=1.0)]
+    weight: Annotated[FloatArray, Floats("slopes", "outlier_rates", low=0.0, high=1.0 + CLOSE)]
 
     def check(self, check: Check) -> None:
         """Refuse weights that are not those of a posterior."""
         check(abs(self.weight.sum() - 1) <= CLOSE, "weight", "does not sum to 1")
 
     @classmethod
-    def plugged_in(cls, slope: float) -> Layer:
+    def plugged_in(cls, slope: float) -> Recalibration:
         """Return the layer of one known slope without lapses."""
         return cls(np.array([slope]), np.zeros(1), np.ones((1, 1)))
 
     @property
     def is_plugged_in(self) -> bool:
         """Whether there is one slope, and no lapses."""
-        return self.weight.size == 1 and self.lapse[0] == 0
+        return self.weight.size == 1 and self.outlier_rate[0] == 0
 
     def mean_slope(self) -> float:
         """Return the posterior mean of the slope."""
         return float(self.weight.sum(axis=1) @ self.slope)
 
-    def mean_lapse(self) -> float:
+    def mean_outlier_rate(self) -> float:
         """Return the posterior mean of the rate of lapses."""
-        return float(self.weight.sum(axis=0) @ self.lapse)
+        return float(self.weight.sum(axis=0) @ self.outlier_rate)
 
     def log_proba(
         self, evidence: FloatArray, log_prior: FloatArray, given: FloatArray | None = None
@@ -263,8 +263,8 @@ class Layer:
             return np.asarray(log_softmax(before + self.slope[0] * evidence, axis=1))
         log_prior = log_softmax(log_prior)
         with np.errstate(divide="ignore"):
-            result = np.full(evidence.shape, np.log(self.mean_lapse())) + log_prior
-            sound = np.log(self.weight @ (1 - self.lapse))
+            result = np.full(evidence.shape, np.log(self.mean_outlier_rate())) + log_prior
+            sound = np.log(self.weight @ (1 - self.outlier_rate))
         for slope, log_weight in zip(self.slope, sound, strict=True):
             part = _log_softmax(log_prior + slope * evidence)
             np.logaddexp(result, log_weight + part, out=result)
@@ -288,12 +288,14 @@ class Layer:
     def draw(self, n_draws: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Draw slopes and lapse rates, each of shape (S,)."""
         chosen = generator.choice(self.weight.size, n_draws, p=self.weight.ravel())
-        return self.slope[chosen // self.lapse.size], self.lapse[chosen % self.lapse.size]
+        return self.slope[chosen // self.outlier_rate.size], self.outlier_rate[
+            chosen % self.outlier_rate.size
+        ]
 
 
-def recalibration(
+def learn_recalibration(
     kind: Any, evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float
-) -> Layer:
+) -> Recalibration:
     """Learn from held-out cases what `recalibrate` asks for.
 
     Parameters
@@ -310,10 +312,10 @@ def recalibration(
         How much of an independent case each of these is worth.
     """
     if kind is None:
-        return Layer.plugged_in(1.0)
+        return Recalibration.plugged_in(1.0)
     if kind == "slope":
-        return Layer.plugged_in(fit_slope(evidence, codes, log_prior, share))
-    return fit_layer(evidence, codes, log_prior, share)
+        return Recalibration.plugged_in(fit_slope(evidence, codes, log_prior, share))
+    return fit_recalibration(evidence, codes, log_prior, share)
 
 
 def fit_slope(
@@ -340,22 +342,22 @@ def fit_slope(
     return float(np.exp(np.sum(slab * log_slope) / (np.sum(slab) + spike)))
 
 
-def fit_layer(
+def fit_recalibration(
     evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
-) -> Layer:
+) -> Recalibration:
     """Return the posterior of slope and lapse rate; parameters are those of `recalibration`."""
-    return layer_and_evidence(evidence, codes, log_prior, share)[0]
+    return recalibration_and_evidence(evidence, codes, log_prior, share)[0]
 
 
-def layer_and_evidence(
+def recalibration_and_evidence(
     evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
-) -> tuple[Layer, float]:
+) -> tuple[Recalibration, float]:
     """Return the posterior of slope and lapse rate, and how probable they make the cases.
 
     The second is the log of the held-out cases' probability, averaged over the prior and raised
     to the power ``share``: what a model is weighed by among others on the same cases.
 
-    The prior of log(slope) is that of `fit_slope`, the prior of the rate is on ``LAPSES``. The
+    The prior of log(slope) is that of `fit_slope`, the prior of the rate is on ``OUTLIER_RATES``. The
     trapezoidal rule over log(slope) is exact to rounding once its step is about half a standard
     deviation of the posterior, so nodes move to where the posterior is until they stay.
     Parameters are those of `recalibration`.
@@ -364,15 +366,17 @@ def layer_and_evidence(
     if some is not None:
         evidence, codes = evidence[some], codes[some]
     more, before = _margins(evidence, codes, log_prior)
-    lapses = LAPSES[1:, None] * softmax(log_prior)[codes]
-    log_rate = np.log(np.append(_NO_LAPSES, np.full(lapses.shape[0], 1 - _NO_LAPSES)))
-    log_rate[1:] -= np.log(lapses.shape[0])
+    outlier_rates = OUTLIER_RATES[1:, None] * softmax(log_prior)[codes]
+    log_rate = np.log(np.append(_NO_OUTLIERS, np.full(outlier_rates.shape[0], 1 - _NO_OUTLIERS)))
+    log_rate[1:] -= np.log(outlier_rates.shape[0])
 
     def log_posterior(slope: float) -> FloatArray:
         """Return the log posterior of a slope and each rate, before the prior of the slope."""
         log_proba = -_log_sum(before + slope * more)
-        with_lapses = np.log((1 - LAPSES[1:, None]) * np.exp(log_proba) + lapses).sum(axis=1)
-        return np.asarray(share * np.append(log_proba.sum(), with_lapses) + log_rate)
+        with_outliers = np.log(
+            (1 - OUTLIER_RATES[1:, None]) * np.exp(log_proba) + outlier_rates
+        ).sum(axis=1)
+        return np.asarray(share * np.append(log_proba.sum(), with_outliers) + log_rate)
 
     low, high = _LOG_SLOPES
     for _ in range(_MOST_MOVES):
@@ -391,7 +395,7 @@ def layer_and_evidence(
     total = weight.sum()
     # The node at 1 and the others have half of the prior each.
     log_evidence = float(top + np.log(total) - np.log(2))
-    return Layer(np.exp(np.append(0.0, t)), LAPSES, weight / total), log_evidence
+    return Recalibration(np.exp(np.append(0.0, t)), OUTLIER_RATES, weight / total), log_evidence
 
 
 def enough_cases(n_cases: int, n_classes: int, share: float) -> tuple[IntArray | None, float]:

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class ModelSpec:
     """What is known of an estimator without fitting it.
 
     Attributes

@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from honestbayes.base.explanation import KeptTable
-from honestbayes.base.spec import Card
+from honestbayes.base.spec import ModelSpec
 from honestbayes.cli import options as given
 from honestbayes.cli.fit import loaded_file, of_tables
 from honestbayes.cli.output import bad_input, one_line_errors, say, word
 from honestbayes.cli.select import REDUCED, kept_names, say_what_was_chosen, selector_contents
 from honestbayes.data.packed_store import PackedStore, open_store
-from honestbayes.models.cards import card_of
+from honestbayes.models.cards import spec_of
 from honestbayes.models.interactions.model import Interactions
 from honestbayes.report.analysis import KIND_WORDS
 from honestbayes.report.record import interactions_in_words, level_texts, means_one, plain_data
@@ -186,7 +186,7 @@ def _contents(fitted: TableModel) -> dict[str, Any]:
     """Return all that is shown, and more, as plain data."""
     estimator = fitted.estimator
     chosen = {kind: selection.to_dict() for kind, selection in estimator._selections().items()}
-    by_kind = card_of(estimator).by_kind
+    by_kind = spec_of(estimator).by_kind
     factors, interactions = estimator._sections().get("factors"), _interactions(fitted)
     average = estimator._sections().get("average")
     two = len(fitted.labels) == 2
@@ -207,7 +207,7 @@ def _contents(fitted: TableModel) -> dict[str, Any]:
 
 def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
     estimator = fitted.estimator
-    selections, card = estimator._selections(), card_of(estimator)
+    selections, spec = estimator._selections(), spec_of(estimator)
     counts = estimator.class_count_.tolist()
     target = word(fitted.target)
     if len(labels) == 2:
@@ -215,22 +215,22 @@ def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
     else:
         title, cases = f"P({target}), {len(labels):,} classes", f": {_by_class(labels, counts)}"
     lines = [
-        f"{title}, {card.title}{_after_selection(card)}",
+        f"{title}, {spec.title}{_after_selection(spec)}",
         f"trained on          {sum(counts):,} cases{cases}",
     ]
     for kind, selection in selections.items():
-        of_kind = f" {KIND_WORDS[kind]}" if card.by_kind else ""
+        of_kind = f" {KIND_WORDS[kind]}" if spec.by_kind else ""
         n_kept = len(selection.columns)
         lines.append(f"features            {n_kept:,} of {selection.n_features_in:,}{of_kind}")
-    if card.of_models:
+    if spec.of_models:
         lines.append(f"columns             {len(fitted.columns):,}")
-    if card.corrects:
+    if spec.corrects:
         lines.append(f"correction          {_CORRECTIONS[estimator.correction_]}")
     for what, attribute in _OPTIONAL.items():
         value = getattr(estimator, attribute, None)
         if value is not None:
             lines.append(f"{what:<20}{f'{value:.3f}' if isinstance(value, float) else value}")
-    if not card.of_models:
+    if not spec.of_models:
         lines.append(f"slope               {estimator.slope_:.3f}")
     prior = estimator.class_prior
     if prior is not None:
@@ -239,8 +239,8 @@ def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
     return lines
 
 
-def _after_selection(card: Card) -> str:
-    return " after selection" if card.selects and not card.of_models else ""
+def _after_selection(spec: ModelSpec) -> str:
+    return " after selection" if spec.selects and not spec.of_models else ""
 
 
 def _by_class(labels: tuple[str, ...], values: Iterable[float]) -> str:

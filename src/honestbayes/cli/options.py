@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from honestbayes.models.cards import table_cards
+from honestbayes.models.cards import table_specs
 from honestbayes.report.options import (
     Options,
     check_parent,
@@ -196,7 +196,7 @@ class ModelWord(StrEnum):
     """The models that a table can be given to, as their cards name them."""
 
     _ignore_ = "name"
-    for name in table_cards():
+    for name in table_specs():
         vars()[name] = name
 
 
@@ -204,7 +204,7 @@ ModelKind = Annotated[
     ModelWord,
     typer.Option(
         "--model",
-        help=" ".join(f"{name}: {card.summary}." for name, card in table_cards().items()),
+        help=" ".join(f"{name}: {spec.summary}." for name, spec in table_specs().items()),
     ),
 ]
 DEFAULT_MODEL = next(iter(ModelWord))
@@ -356,7 +356,7 @@ def check_model(
     effort: EffortWord | None = None,
 ) -> None:
     """Refuse what the model cannot do."""
-    card, number = table_cards()[model.value], number_of_features(features)
+    spec, number = table_specs()[model.value], number_of_features(features)
     order_of_patterns(order)
     refusals = (
         ("--features", refuse_choice_of_number, number == "cv"),
@@ -367,31 +367,31 @@ def check_model(
     for option, refuse, asked in refusals:
         try:
             if asked:
-                refuse(card)
+                refuse(spec)
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint=option) from None
     own = {"--order": ("order", order is not None)}
     own["--missing-as-level"] = ("missing", missing_as_level)
     own["--effort"] = ("effort", effort is not None)
     for option, (word, asked) in own.items():
-        if asked and word not in card.words:
-            able = " or ".join(name for name, other in table_cards().items() if word in other.words)
+        if asked and word not in spec.words:
+            able = " or ".join(name for name, other in table_specs().items() if word in other.words)
             msg = f"the {model.value} model does not know it; leave it out, or use --model {able}."
             raise typer.BadParameter(msg, param_hint=option)
 
 
 def check_fits(options: Options, table: TrainingTable) -> None:
     """Refuse what this table is too small for, in the words of the options."""
-    from honestbayes.report.methods import largest_race
+    from honestbayes.report.methods import max_candidates
 
-    number, racing = options.n_features, largest_race(table, options)
-    if isinstance(number, int) and number > racing:
-        several = options.card.by_kind and len(set(table.kinds)) > 1
-        words = "feature" if racing == 1 else "features"
+    number, n_candidates = options.n_features, max_candidates(table, options)
+    if isinstance(number, int) and number > n_candidates:
+        several = options.spec.by_kind and len(set(table.kinds)) > 1
+        words = "feature" if n_candidates == 1 else "features"
         words += " of any kind" if several else ""
-        most = f"{racing:,} or fewer" if racing > 1 else f"{racing}"
+        most = f"{n_candidates:,} or fewer" if n_candidates > 1 else f"{n_candidates}"
         msg = (
-            f"--features {number:,} is more than the {racing:,} {words} to select from; give "
+            f"--features {number:,} is more than the {n_candidates:,} {words} to select from; give "
             f"{most}, or 'all'."
         )
         raise InputError(msg)

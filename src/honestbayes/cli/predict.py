@@ -19,7 +19,7 @@ from honestbayes.cli import options
 from honestbayes.cli import options as given
 from honestbayes.cli.fit import loaded
 from honestbayes.cli.output import bad_input, one_line_errors, progress, say, tell, word
-from honestbayes.files import whole_file
+from honestbayes.files import atomic_write
 from honestbayes.metrics import Summary
 from honestbayes.metrics.cases import top_class
 from honestbayes.report.render import as_shown, safe_cell, shown_bounds
@@ -115,7 +115,10 @@ def csv_output(out: Path | None) -> Iterator[TextIO]:
             sys.stdout.reconfigure(encoding="utf-8", newline="")
         yield sys.stdout
         return
-    with whole_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+    with (
+        atomic_write(out) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as stream,
+    ):
         yield stream
 
 
@@ -273,8 +276,8 @@ def evaluate(
     fitted = loaded(model)
     import numpy as np
 
-    from honestbayes.metrics import claims, summarise
-    from honestbayes.models.cards import card_of
+    from honestbayes.metrics import confident_predictions, summarise
+    from honestbayes.models.cards import spec_of
     from honestbayes.report.analysis import SURE
     from honestbayes.report.record import plain_data
     from honestbayes.report.verdict import class_counts, external_verdict
@@ -315,9 +318,9 @@ def evaluate(
             step()
     together = None if groups is None else groups_of(file, groups, has_class)
     known = fitted.was_trained_on(digests)
-    claimed, classes = np.concatenate(found), np.arange(len(fitted.labels))
-    summary = summarise(y, claimed, classes=classes, groups=together)
-    counted = claims(y, claimed, at_least=SURE, classes=classes, groups=together)
+    predicted, classes = np.concatenate(found), np.arange(len(fitted.labels))
+    summary = summarise(y, predicted, classes=classes, groups=together)
+    counted = confident_predictions(y, predicted, at_least=SURE, classes=classes, groups=together)
     tell_unknown(unknown)
     absent = [label for label, n in zip(fitted.labels, class_counts(summary), strict=True) if not n]
     tell_lost(int(np.sum(~has_class)), absent, fitted.labels)
@@ -325,7 +328,7 @@ def evaluate(
         result = {
             "training_rows": known,
             "summary": summary,
-            "claims": counted,
+            "confident": counted,
             "labels": fitted.labels,
         }
         typer.echo(json.dumps(plain_data(result), allow_nan=False, indent=1))
@@ -335,5 +338,5 @@ def evaluate(
     print_summary(summary, file.name, fitted.labels, absent)
     if not known:
         say()
-        card = card_of(fitted.estimator)
-        say(external_verdict(summary, counted, fitted.labels, card.beyond, card.joint))
+        spec = spec_of(fitted.estimator)
+        say(external_verdict(summary, counted, fitted.labels, spec.beyond, spec.joint))

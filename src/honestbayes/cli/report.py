@@ -16,7 +16,7 @@ from honestbayes.cli import options
 from honestbayes.cli import options as given
 from honestbayes.cli.output import bad_input, console, one_line_errors, progress, say, word
 from honestbayes.evaluation.baselines import FREQUENCIES
-from honestbayes.report.analysis import Analysis, races_in_words
+from honestbayes.report.analysis import Analysis, rankings_in_words
 from honestbayes.report.options import DEFAULT_FOLDS, PAGE, QUICK_ROWS, Options, check_folder
 from honestbayes.report.record import Average, Report
 from honestbayes.report.render import in_short
@@ -31,8 +31,8 @@ def print_report(analysis: Analysis, folder: Path) -> None:
     """Print the verdict, the comparison and where the files are."""
     found = analysis.report
     data = found.data
-    kept = found.race.n_kept + found.race.n_by_design
-    by_kind = f" ({races_in_words(found.races)})" if found.races else ""
+    kept = found.ranking.n_kept + found.ranking.n_by_design
+    by_kind = f" ({rankings_in_words(found.rankings)})" if found.rankings else ""
     factors = f", {found.factors}" if found.factors else ""
     features = f"{data.n_features:,} feature{'' if data.n_features == 1 else 's'}"
     if found.interactions is not None:

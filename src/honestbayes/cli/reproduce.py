@@ -96,10 +96,10 @@ def _reproduce(
     began = time.perf_counter()
     done = bars(one.title, len(one.runs(size)))
     runs = perform(one, size, folder / "runs", n_jobs=jobs, again=again, done=done)
-    account = one.tell(runs)
-    page = write_folder(one, account, runs, folder)
+    findings = one.tell(runs)
+    page = write_folder(one, findings, runs, folder)
     agree = ""
-    if account.checks:
-        held = sum(check.holds for check in account.checks)
-        agree = f"; {held} of {len(account.checks)} published figures agree"
+    if findings.checks:
+        held = sum(check.holds for check in findings.checks)
+        agree = f"; {held} of {len(findings.checks)} published figures agree"
     say(f"{one.name}: {page}{agree} ({time.perf_counter() - began:.0f} s)", wrap=False)

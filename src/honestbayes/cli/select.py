@@ -21,7 +21,7 @@ from honestbayes.cli import options as given
 from honestbayes.cli.options import check_folds
 from honestbayes.cli.output import bad_input, one_line_errors, progress, say, word
 from honestbayes.cli.report import cases_in_words
-from honestbayes.files import ModelFileError, read_archive, whole_folder
+from honestbayes.files import ModelFileError, atomic_folder, read_archive
 from honestbayes.plots import InclusionDisplay, SelectionPathDisplay
 from honestbayes.report.options import check_parent, place_name
 from honestbayes.report.render import safe_cell
@@ -201,7 +201,7 @@ def write_selection(
     folder : Path
         Where; an earlier selection in this place is replaced as a whole.
     """
-    with whole_folder(folder) as place:
+    with atomic_folder(folder) as place:
         if isinstance(selector, SubsetSampler):
             write_columns(inclusion_table(selector), place / INCLUSION)
             draw(InclusionDisplay, selector, place / INCLUSION_PICTURE, None)

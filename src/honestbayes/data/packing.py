@@ -56,7 +56,7 @@ from honestbayes.data.source import (
     dense,
     work_of,
 )
-from honestbayes.files.atomic import move_folder, whole_file
+from honestbayes.files.atomic import atomic_write, move_folder
 from honestbayes.types import AnyArray, FloatArray
 
 # --------------------------------------------------------------------------------------------------
@@ -515,7 +515,7 @@ def _make_folders(partial: Path, plan: dict[str, Any]) -> None:
     """Make the folders of what is unfinished, where they are not there."""
     partial.mkdir(exist_ok=True)
     if not _is_planned(partial, plan):
-        with whole_file(partial / PLAN) as temporary:
+        with atomic_write(partial / PLAN) as temporary:
             temporary.write_bytes(_as_json(plan))
     (partial / STORE).mkdir(exist_ok=True)
 
@@ -554,7 +554,7 @@ def _write_parts(
                 if checksum(bits) != done[part]:
                     raise _OtherTableError(partial)
                 continue
-            with whole_file(partial / STORE / part_name(part)) as temporary:
+            with atomic_write(partial / STORE / part_name(part)) as temporary:
                 temporary.write_bytes(bits.data)  # NumPy's own way does not say why it fails
             journal.write(f"\n{part} {checksum(bits)} .")
             journal.flush()
@@ -587,7 +587,7 @@ def _finish(header: Header, beside: dict[str, bytes], partial: Path, target: Pat
         parts=tuple(done[part] for part in range(len(done))),
     )
     for name, content in [*sorted(beside.items()), (HEADER, whole.to_bytes())]:
-        with whole_file(folder / name) as temporary:
+        with atomic_write(folder / name) as temporary:
             temporary.write_bytes(content)
     for left in folder.glob(".*"):  # by a process that was killed while it wrote
         left.unlink()

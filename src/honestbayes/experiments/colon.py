@@ -16,9 +16,9 @@ from scipy.stats import ttest_rel
 
 from honestbayes.datasets import load_colon
 from honestbayes.experiments.experiment import (
-    Account,
     Check,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -120,12 +120,12 @@ def _scores_of(y: AnyArray, proba: Sequence[FloatArray]) -> dict[str, Any]:
     return {name: [score[name] for score in scores] for name in SCORES}
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare the divisions with the paper, and draw its figures."""
     by_rule = {rule: [run.found for run in done if run.settings["rule"] == rule] for rule in RULES}
     published = done[0].settings["width"] == 200
     first = done[0].found
-    return Account(
+    return Findings(
         conclusion=conclusion(by_rule),
         checks=tuple(_checks(by_rule["paper"])) if published else (),
         tables=(_scores(by_rule), _groups(first), _tests(by_rule)),
@@ -255,7 +255,7 @@ def conclusion(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> str:
     """Say what was found."""
     found = by_rule["paper"]
     n, n_groups = len(found), len(found[0]["gamma"])
-    errors, claims = (
+    errors, expected = (
         {m: float(average(found, m, f"{name}_error").mean()) for m in METHODS}
         for name in ("actual", "expected")
     )
@@ -268,10 +268,10 @@ def conclusion(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> str:
         for name in SCORES
     }
     moved = np.abs(np.subtract(*(by_rule[rule][0]["corrected"]["proba"] for rule in RULES)))
-    remains = errors["corrected"] - claims["corrected"]
-    gone = 1 - remains / (errors["uncorrected"] - claims["uncorrected"])
+    remains = errors["corrected"] - expected["corrected"]
+    gone = 1 - remains / (errors["uncorrected"] - expected["uncorrected"])
     shuffled = [one["shuffled"] for one in found]
-    claimed, true = (
+    predicted, true = (
         {m: float(average(shuffled, m, f"{name}_error").mean()) for m in METHODS}
         for name in ("expected", "actual")
     )
@@ -284,13 +284,13 @@ def conclusion(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> str:
         f"on average ({logs.min():.0f} at least), by squared error in {squares.mean():.1f} "
         f"({squares.min():.0f} at least); the median p-values of the paired t tests are "
         f"{np.median(p_logs):.1g} and {np.median(p_squares):.1g}.\n\n"
-        f"The uncorrected model expects {claims['uncorrected']:.1%} errors, the corrected one "
-        f"{claims['corrected']:.1%}: {gone:.0%} of the gap is gone, and {100 * remains:.1f} points "
+        f"The uncorrected model expects {expected['uncorrected']:.1%} errors, the corrected one "
+        f"{expected['corrected']:.1%}: {gone:.0%} of the gap is gone, and {100 * remains:.1f} points "
         "remain. The paper presumes that genes depend on each other, which naive Bayes does not "
         "know. With each gene shuffled within the classes, which leaves its own counts as they are "
-        f"and ends the dependence, the corrected model expects {claimed['corrected']:.1%} and is "
+        f"and ends the dependence, the corrected model expects {predicted['corrected']:.1%} and is "
         f"wrong in {true['corrected']:.1%}, the uncorrected one expects "
-        f"{claimed['uncorrected']:.1%} and is wrong in {true['uncorrected']:.1%}.\n\n"
+        f"{predicted['uncorrected']:.1%} and is wrong in {true['uncorrected']:.1%}.\n\n"
         "What the paper's quadrature costs: the corrected probability of a case of the first "
         f"division differs from that of the adaptive rule by {moved.mean():.3f} on average and by "
         f"{moved.max():.3f} at most. Over the divisions that were run with both, the corrected log "

@@ -15,8 +15,14 @@ from sklearn.model_selection import StratifiedKFold
 
 from honestbayes.average.estimator import HonestClassifier
 from honestbayes.data.kinds import Kind
-from honestbayes.evaluation.baselines import FREQUENCIES, FURTHER_PEERS, PEERS, Task, peers_for
-from honestbayes.experiments.experiment import Account, Cell, Picture, Run, Table
+from honestbayes.evaluation.baselines import (
+    BASELINES,
+    FREQUENCIES,
+    FURTHER_BASELINES,
+    Task,
+    baselines_for,
+)
+from honestbayes.experiments.experiment import Cell, Findings, Picture, Run, Table
 from honestbayes.experiments.real_tables import ComparisonTable
 from honestbayes.metrics import actual_error, brier_score, expected_error, log_score
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
@@ -44,7 +50,7 @@ UNCORRECTED, CORRECTED, CALIBRATED = (
     "naive Bayes, corrected and calibrated",
 )
 OURS = (HONEST, CALIBRATED, CORRECTED, UNCORRECTED)
-METHODS = (*OURS, *(peer.name for peer in (*PEERS, *FURTHER_PEERS)))
+METHODS = (*OURS, *(baseline.name for baseline in (*BASELINES, *FURTHER_BASELINES)))
 FOLDS, SEED, KEPT = 5, 0, 10
 LEAST = 1e-9
 """Probabilities of others' methods are at least this: a zero would be an infinite loss."""
@@ -58,8 +64,8 @@ _NAIVE: dict[Kind, Any] = {
 
 def methods_for(kind: Kind, *, sparse: bool = False) -> tuple[str, ...]:
     """Return the names of the methods that suit a table."""
-    task = Task(n_racing=2, kinds=None if sparse else (kind, kind), sparse=sparse)
-    return (*OURS, *peers_for(task, further=True))
+    task = Task(n_candidates=2, kinds=None if sparse else (kind, kind), sparse=sparse)
+    return (*OURS, *baselines_for(task, further=True))
 
 
 def make_method(name: str, table: ComparisonTable) -> Any:
@@ -78,12 +84,12 @@ def make_method(name: str, table: ComparisonTable) -> Any:
     sparse = issparse(table.X)
     task = Task(
         n_features=kept,
-        n_racing=table.n_features,
+        n_candidates=table.n_features,
         seed=SEED,
         kinds=None if sparse else (table.kind,) * table.n_features,
         sparse=sparse,
     )
-    return peers_for(task, further=True)[name]
+    return baselines_for(task, further=True)[name]
 
 
 def evaluate(
@@ -362,7 +368,7 @@ SHOWN = {
 }
 
 
-def account(done: Sequence[Run], *, new_tables: bool, took_part: Collection[str] = ()) -> Account:
+def findings(done: Sequence[Run], *, new_tables: bool, took_part: Collection[str] = ()) -> Findings:
     """Return tables, figures and a conclusion.
 
     Parameters
@@ -414,7 +420,7 @@ def account(done: Sequence[Run], *, new_tables: bool, took_part: Collection[str]
                 lambda: draw_scores(results, new_tables, "distance"),
             )
         )
-    return Account(
+    return Findings(
         conclusion="\n\n".join(conclusion(results, took_part)),
         tables=(_by_method(results), _by_table(results, new_tables)),
         pictures=tuple(pictures),
@@ -478,12 +484,14 @@ def conclusion(results: Results, took_part: Collection[str] = ()) -> Iterator[st
 def _who_wins(results: Results, took_part: Collection[str]) -> Iterator[str]:
     won, lost = [], []
     for table in results.tables:
-        best, peer = min((results.mean("log_score", table, m), m) for m in _peers(results, table))
+        best, baseline = min(
+            (results.mean("log_score", table, m), m) for m in _baselines(results, table)
+        )
         behind = results.mean("log_score", table, HONEST) - best
         if behind <= 0:
             won.append(table)
         else:
-            lost.append(f"{table} ({peer}, by {behind:.3f})")
+            lost.append(f"{table} ({baseline}, by {behind:.3f})")
     beaten = (
         f"It is behind the best peer on {_listed(lost)}." if lost else "No peer is ahead of it."
     )
@@ -528,10 +536,12 @@ def _for_whom_it_pays(results: Results) -> Iterator[str]:
         f"standard errors over repeats) on {_listed(pays)}; it costs on {_listed(costs)}; no clear "
         f"difference on {_listed(even)}."
     )
-    layer = [t for t in results.tables if results.difference(t, CORRECTED, CALIBRATED)[0] > 0]
+    recalibration = [
+        t for t in results.tables if results.difference(t, CORRECTED, CALIBRATED)[0] > 0
+    ]
     yield (
         "It knows nothing of columns that depend on each other. The layer that is learned from "
-        f"held-out cases is for them: it is better than the correction alone on {len(layer)} of "
+        f"held-out cases is for them: it is better than the correction alone on {len(recalibration)} of "
         f"{len(results.tables)} tables."
     )
 
@@ -539,7 +549,7 @@ def _for_whom_it_pays(results: Results) -> Iterator[str]:
 def _what_it_costs(results: Results) -> str:
     honest = _by_tables(results, "seconds", HONEST)
     naive = np.median(_by_tables(results, "seconds", CALIBRATED))
-    slowest = max(np.median(_by_tables(results, "seconds", m)) for m in _peers(results))
+    slowest = max(np.median(_by_tables(results, "seconds", m)) for m in _baselines(results))
     return (
         f"What it costs: the median table takes HonestClassifier {np.median(honest):.1f} processor "
         f"seconds for one fold (the dearest {max(honest):.0f}), our naive Bayes {naive:.2f}, and "
@@ -547,7 +557,7 @@ def _what_it_costs(results: Results) -> str:
     )
 
 
-def _peers(results: Results, table: str | None = None) -> list[str]:
+def _baselines(results: Results, table: str | None = None) -> list[str]:
     return [m for m in results.methods(table) if m not in OURS]
 
 

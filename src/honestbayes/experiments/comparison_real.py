@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from honestbayes.data.kinds import Kind
-from honestbayes.experiments.comparison import FOLDS, account, evaluate, methods_for
-from honestbayes.experiments.experiment import Account, Experiment, Run, Settings, Size
+from honestbayes.experiments.comparison import FOLDS, evaluate, findings, methods_for
+from honestbayes.experiments.experiment import Experiment, Findings, Run, Settings, Size
 from honestbayes.experiments.real_tables import real_table
 
 TABLES: dict[str, Kind] = {
@@ -56,9 +56,9 @@ def run(table: str, method: str, repeat: int, n_folds: int = FOLDS) -> dict[str,
     return evaluate(real_table(table), method, repeat, n_folds)
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare the methods."""
-    return account(done, new_tables=False, took_part=SETTLED)
+    return findings(done, new_tables=False, took_part=SETTLED)
 
 
 EXPERIMENT = Experiment(

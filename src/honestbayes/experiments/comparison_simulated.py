@@ -10,8 +10,8 @@ from scipy.special import expit, logsumexp
 
 from honestbayes.data.kinds import Kind
 from honestbayes.datasets import simulate_naive_bayes
-from honestbayes.experiments.comparison import FOLDS, account, evaluate, methods_for
-from honestbayes.experiments.experiment import Account, Experiment, Run, Settings, Size
+from honestbayes.experiments.comparison import FOLDS, evaluate, findings, methods_for
+from honestbayes.experiments.experiment import Experiment, Findings, Run, Settings, Size
 from honestbayes.experiments.real_tables import ComparisonTable
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
@@ -129,9 +129,9 @@ def run(
     return evaluate(simulated_table(table, repeat, n, p), method, repeat, n_folds)
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare the methods."""
-    return account(done, new_tables=True)
+    return findings(done, new_tables=True)
 
 
 EXPERIMENT = Experiment(

@@ -12,10 +12,10 @@ from honestbayes.experiments import compressed as ours
 from honestbayes.experiments import compressed as say
 from honestbayes.experiments.compressed import draw_medians, pictures, sizes_table, table
 from honestbayes.experiments.experiment import (
-    Account,
     Cell,
     Check,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -87,12 +87,12 @@ def fit(
     return found
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare models with and without compression, and of both priors."""
     models = ours.of_part(done, "model")
     sizes = [run.found for run in ours.of_part(done, "sizes")]
     order = max(m.settings["order"] for m in models if "medians" in m.found)
-    return Account(
+    return Findings(
         conclusion="\n\n".join(
             [
                 _sizes(sizes),

@@ -9,7 +9,7 @@ from honestbayes.datasets.interactions import simulate_hidden_markov
 from honestbayes.experiments import compressed as ours
 from honestbayes.experiments import compressed as say
 from honestbayes.experiments.compressed import pictures, sizes_table, table
-from honestbayes.experiments.experiment import Account, Check, Experiment, Run, Settings, Size
+from honestbayes.experiments.experiment import Check, Experiment, Findings, Run, Settings, Size
 from honestbayes.models.interactions.estimator import SequenceClassifier
 from honestbayes.types import AnyArray
 
@@ -66,14 +66,14 @@ def fit(
     return ours.measure(model, (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:]), watched)
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare models with and without compression."""
     models = ours.of_part(done, "model")
     sizes = [run.found for run in ours.of_part(done, "sizes")]
     first = sizes[0]
     at = first["orders"].index(20)
     ratios = [found["groups"][at] / found["patterns"][at] for found in sizes]
-    return Account(
+    return Findings(
         conclusion="\n\n".join([_sizes_words(sizes), _predictions(models),
                                 say.of_sampling(models)]),
         checks=(Check(what="compressed to original parameters, order 20", published=RATIO,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from honestbayes.experiments.experiment import (
-    Account,
     Check,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -85,11 +85,11 @@ def by_listing(cells: AnyArray, order: int) -> int:
     return len(seen)
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare how the numbers grow with what the thesis says of it."""
     studies = {study: [run for run in done if run.settings["study"] == study] for study in STUDIES}
     fitting = np.mean(level_orders(studies["order, 5 levels"]))
-    return Account(
+    return Findings(
         conclusion=_words(studies),
         checks=tuple(
             Check(

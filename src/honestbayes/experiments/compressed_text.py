@@ -12,9 +12,9 @@ from honestbayes.experiments import compressed as ours
 from honestbayes.experiments import compressed as say
 from honestbayes.experiments.compressed import draw_medians, pictures, sizes_table, table
 from honestbayes.experiments.experiment import (
-    Account,
     Cell,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -109,7 +109,7 @@ def groups_by_suffix(X: AnyArray) -> dict[str, int]:
     }
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare models with and without compression, and of both priors."""
     models = ours.of_part(done, "model")
     first = ours.complete(models)
@@ -120,7 +120,7 @@ def tell(done: Sequence[Run]) -> Account:
         for prior in ours.PRIORS
     }  # fmt: skip
     order = next(m.settings["order"] for m in models if "medians" in m.found)
-    return Account(
+    return Findings(
         conclusion="\n\n".join(
             [
                 f"In the 1,000 windows {say.of_growth(sizes)}",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from honestbayes.experiments.experiment import (
-    Account,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -60,7 +60,7 @@ def run(n_0: int, n_1: int) -> dict[str, Any]:
     return {"correlation": correlation(ones, observed).reshape(one.shape)}
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare the values one by one."""
     ours = np.array(done[0].found["correlation"])[::-1]
     published = np.array(PUBLISHED.split(), dtype=float).reshape(ours.shape)
@@ -72,7 +72,7 @@ def tell(done: Sequence[Run]) -> Account:
         for place, row in enumerate(ours)
     ]
     differ = "" if equal == ours.size else " " + _differences(ours, published)
-    return Account(
+    return Findings(
         conclusion=(
             f"{equal} of the {ours.size} printed values agree with ours to the last digit.{differ} "
             f"With gamma = {GAMMA}, {int(kept.sum())} pairs of counts are kept and "

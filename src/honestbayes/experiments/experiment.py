@@ -135,7 +135,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class Findings:
     """What an experiment says of its runs.
 
     Attributes
@@ -189,7 +189,7 @@ class Experiment:
     question: str
     runs: Callable[[Size], list[Settings]]
     run: Callable[..., dict[str, Any]]
-    tell: Callable[[Sequence[Run]], Account]
+    tell: Callable[[Sequence[Run]], Findings]
     needs: tuple[str, ...] = ()
     version: int = 1
 

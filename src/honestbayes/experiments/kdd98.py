@@ -28,9 +28,9 @@ from honestbayes.datasets.kdd98 import (
 )
 from honestbayes.decisions import decide, mailing_benefits, profit
 from honestbayes.experiments.experiment import (
-    Account,
     Check,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -242,13 +242,13 @@ def mail_everyone(people: Donations) -> float:
     return float(people.sample_weight @ (people.gift - MAIL_COST))
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Show the curves and the table of each study, beside what was published."""
     studies = {
         name: [run.found for run in done if run.settings["study"] == name]
         for name in dict.fromkeys(run.settings["study"] for run in done)
     }
-    return Account(
+    return Findings(
         conclusion="\n\n".join(_words(studies)),
         checks=tuple(_checks(studies["official"])) if "official" in studies else (),
         tables=tuple(_table(name, found) for name, found in studies.items()),

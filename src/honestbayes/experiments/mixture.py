@@ -20,11 +20,11 @@ from honestbayes.datasets import simulate_mixture
 from honestbayes.datasets.simulation import MixtureData
 from honestbayes.experiments.experiment import (
     NOBODY,
-    Account,
     Cell,
     Check,
     Decimals,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -60,7 +60,7 @@ AGREED = 1.1
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class FittingMethod:
     """A way to fit the model.
 
     Attributes
@@ -79,11 +79,11 @@ class Way:
 
 
 WAYS = {
-    "uncorrected": Way(correct=False),
-    "corrected": Way(correct=True),
-    "corrected, ten alphas": Way(correct=True, n_alpha=N_VALUES),
-    "corrected, stuck labels": Way(correct=True, stuck=True),
-    "corrected, both": Way(correct=True, stuck=True, n_alpha=N_VALUES),
+    "uncorrected": FittingMethod(correct=False),
+    "corrected": FittingMethod(correct=True),
+    "corrected, ten alphas": FittingMethod(correct=True, n_alpha=N_VALUES),
+    "corrected, stuck labels": FittingMethod(correct=True, stuck=True),
+    "corrected, both": FittingMethod(correct=True, stuck=True, n_alpha=N_VALUES),
 }
 TITLES = {
     "uncorrected": "uncorrected",
@@ -117,7 +117,7 @@ def fit(
 
 
 def _mixture(
-    data: MixtureData, k: int, way: Way, seed: int, chains: dict[str, Any]
+    data: MixtureData, k: int, way: FittingMethod, seed: int, chains: dict[str, Any]
 ) -> dict[str, Any]:
     began = time.process_time()
     model = SelectiveMixture(
@@ -140,7 +140,7 @@ def _mixture(
 
 
 def _stuck(
-    data: MixtureData, k: int, way: Way, seed: int, chains: dict[str, Any]
+    data: MixtureData, k: int, way: FittingMethod, seed: int, chains: dict[str, Any]
 ) -> dict[str, Any]:
     began = time.process_time()
     part = sample_naive_bayes(
@@ -171,7 +171,7 @@ def _of_chains(draws: Draws) -> dict[str, Any]:
 
 
 def _naive_bayes(
-    data: MixtureData, k: int, way: Way, seed: int, chains: dict[str, Any]
+    data: MixtureData, k: int, way: FittingMethod, seed: int, chains: dict[str, Any]
 ) -> dict[str, Any]:
     del way, chains
     began = time.process_time()
@@ -267,12 +267,12 @@ def run(
     return {"fits": [fit(data, k, name, seed, *chains) for name in WAYS]}
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare the data sets with the thesis, and draw its figures."""
     fits = [one for run in done for one in run.found["fits"]]
     checks = tuple(_checks(fits)) if done[0].settings["n_features"] == 10_000 else ()
     first = [one for run in done if run.settings["seed"] == 0 for one in run.found["fits"]]
-    return Account(
+    return Findings(
         conclusion=conclusion(fits),
         checks=checks,
         tables=(_errors(fits), _chains(fits), _decimals(first), _times(fits)),

@@ -16,10 +16,10 @@ import numpy as np
 from honestbayes.datasets import SimulatedData, simulate_naive_bayes
 from honestbayes.experiments.experiment import (
     NOBODY,
-    Account,
     Check,
     Decimals,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -181,12 +181,12 @@ def _correlation(X: AnyArray, y: AnyArray) -> FloatArray:
     return found
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare the repetitions with the paper, and draw its figures."""
     fits = [one for run in done for one in run.found["fits"]]
     p = done[0].settings["n_features"]
     shown = [one for one in done[0].found["fits"] if one["rule"] == "adaptive"]
-    return Account(
+    return Findings(
         conclusion=conclusion(fits, p),
         checks=tuple(_checks(fits)) if p == 10_000 else (),
         tables=(_errors(fits), _calibration(done[0].found["fits"]), _times(fits)),
@@ -273,7 +273,7 @@ def conclusion(fits: Sequence[dict[str, Any]], p: int) -> str:
     """Say what was found."""
     k = 100 if p == 10_000 else 10
     words: dict[str, Any] = {"k": k, "rule": "adaptive"}
-    claimed, true = (
+    predicted, true = (
         [float(of(fits, f"{name}_error", method=m, **words).mean()) for m in METHODS]
         for name in ("expected", "actual")
     )
@@ -291,8 +291,8 @@ def conclusion(fits: Sequence[dict[str, Any]], p: int) -> str:
     real = float(of(fits, "actual_error", rule="adaptive", **every).mean())
     return (
         f"With {k:,} of {p:,} features kept, the uncorrected model expects to be wrong in "
-        f"{claimed[1]:.1%} of the cases and is wrong in {true[1]:.1%}; the corrected one expects "
-        f"{claimed[0]:.1%} and is wrong in {true[0]:.1%}. Over all numbers of features the "
+        f"{predicted[1]:.1%} of the cases and is wrong in {true[1]:.1%}; the corrected one expects "
+        f"{predicted[0]:.1%} and is wrong in {true[0]:.1%}. Over all numbers of features the "
         f"uncorrected model claims {100 * least:.1f} points too little at least, and the corrected "
         f"one is off by {100 * most:.1f} points at most.\n\n"
         "What the paper's quadrature costs: 30 quantiles of the prior are too few where the "

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from honestbayes.experiments.experiment import (
-    Account,
     Cell,
     Check,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -120,7 +120,7 @@ def figures(sets: dict[str, int]) -> dict[str, int]:
     }
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare the chains with the paper."""
     found = {
         chain: {
@@ -129,7 +129,7 @@ def tell(done: Sequence[Run]) -> Account:
         for chain in CHAINS
     }
     first = {chain: sum(_first(run.found[chain]) == ALL for run in done) for chain in CHAINS}
-    return Account(
+    return Findings(
         conclusion=_words(found, first, len(done)),
         checks=tuple(_checks(found)),
         tables=(_sets(done), _figures(found, first, len(done))),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from honestbayes.experiments.catalogue import experiments
-from honestbayes.experiments.experiment import Account, Cell, Check, Experiment, Run, Table
+from honestbayes.experiments.experiment import Cell, Check, Experiment, Findings, Run, Table
 from honestbayes.experiments.running import stored as stored_runs
 from honestbayes.plots.drawing import import_pyplot
 
@@ -18,7 +18,7 @@ Markup = Literal["md", "rst"]
 
 
 def write_folder(
-    experiment: Experiment, account: Account, runs: Sequence[Run], folder: Path
+    experiment: Experiment, findings: Findings, runs: Sequence[Run], folder: Path
 ) -> Path:
     """Write tables (CSV and Markdown), figures (PNG and SVG) and the page that holds all.
 
@@ -28,19 +28,19 @@ def write_folder(
         The page.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for table in (*_checks(account.checks), *account.tables):
+    for table in (*_checks(findings.checks), *findings.tables):
         (folder / f"{table.name}.csv").write_text(_as_csv(table), encoding="utf-8")
         (folder / f"{table.name}.md").write_text(_markdown_table(table), encoding="utf-8")
-    draw(account, folder, ("png", "svg"))
+    draw(findings, folder, ("png", "svg"))
     page = folder / "page.md"
-    page.write_text(page_of(experiment, account, runs, "md"), encoding="utf-8")
+    page.write_text(page_of(experiment, findings, runs, "md"), encoding="utf-8")
     return page
 
 
-def draw(account: Account, folder: Path, formats: Sequence[str]) -> None:
+def draw(findings: Findings, folder: Path, formats: Sequence[str]) -> None:
     """Draw all figures into a folder."""
     pyplot = import_pyplot()
-    for picture in account.pictures:
+    for picture in findings.pictures:
         figure = picture.draw()
         for kind in formats:
             # The same figure is the same file: no date and no random names in it.
@@ -71,19 +71,19 @@ def write_docs(stored: Path, folder: Path) -> None:
         if not path.exists():
             continue
         runs = stored_runs(path, one)
-        account = one.tell(runs)
+        findings = one.tell(runs)
         (folder / one.name).mkdir(exist_ok=True)
-        draw(account, folder / one.name, ("png",))
-        page = page_of(one, account, runs, "rst", images=f"{one.name}/")
+        draw(findings, folder / one.name, ("png",))
+        page = page_of(one, findings, runs, "rst", images=f"{one.name}/")
         (folder / f"{one.name}.rst").write_text(page, encoding="utf-8")
-        held = sum(check.holds for check in account.checks)
+        held = sum(check.holds for check in findings.checks)
         names.append(one.name)
         rows.append(
             {
                 "experiment": f":doc:`{one.title} </generated/results/{one.name}>`",
                 "source": one.source,
-                "published figures that agree": f"{held} of {len(account.checks)}"
-                if account.checks
+                "published figures that agree": f"{held} of {len(findings.checks)}"
+                if findings.checks
                 else "",
             }
         )
@@ -95,7 +95,7 @@ def write_docs(stored: Path, folder: Path) -> None:
 
 def page_of(
     experiment: Experiment,
-    account: Account,
+    findings: Findings,
     runs: Sequence[Run],
     markup: Markup,
     images: str = "",
@@ -106,7 +106,7 @@ def page_of(
     ----------
     experiment : Experiment
         Which.
-    account : Account
+    account : Findings
         What it says.
     runs : sequence of Run
         How it was run.
@@ -115,24 +115,24 @@ def page_of(
     images : str
         What stands before the names of figures.
     """
-    blocks = list(_blocks(experiment, account, runs, markup, images))
+    blocks = list(_blocks(experiment, findings, runs, markup, images))
     return "\n\n".join(blocks) + "\n"
 
 
 def _blocks(
-    experiment: Experiment, account: Account, runs: Sequence[Run], markup: Markup, images: str
+    experiment: Experiment, findings: Findings, runs: Sequence[Run], markup: Markup, images: str
 ) -> Iterator[str]:
     yield _heading(experiment.title, markup, 0)
     yield f"*{experiment.source}*"
     yield experiment.question
     yield _heading("What was found", markup, 1)
-    yield account.conclusion
-    for picture in account.pictures:
+    yield findings.conclusion
+    for picture in findings.pictures:
         yield _image(f"{images}{picture.name}.png", picture.caption, markup)
-    for table in _checks(account.checks):
+    for table in _checks(findings.checks):
         yield _heading("Published and reproduced", markup, 1)
         yield _table(table, markup)
-    for number, table in enumerate(account.tables):
+    for number, table in enumerate(findings.tables):
         if number == 0:
             yield _heading("Tables", markup, 1)
         yield _table(table, markup)

@@ -16,10 +16,10 @@ from scipy.special import expit
 
 from honestbayes.datasets import SimulatedData, simulate_naive_bayes
 from honestbayes.experiments.experiment import (
-    Account,
     Check,
     Decimals,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -144,7 +144,7 @@ def by_chain(data: SimulatedData, k: int, method: str, shown: int) -> dict[str, 
     return found
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare the repetitions with the slides, and draw their figure."""
     fits = [one for run in done for one in run.found["fits"]]
     chains = done[0].found["chains"]
@@ -152,7 +152,7 @@ def tell(done: Sequence[Run]) -> Account:
     columns = ((shown, "uncorrected"), (shown, "corrected"), (p, "uncorrected"))
     first = [f for f in done[0].found["fits"] if (f["k"], f["method"]) in columns]
     traces = {chain["method"]: chain["trace"] for chain in chains if chain["k"] == shown}
-    return Account(
+    return Findings(
         conclusion=conclusion(fits, chains, shown, p),
         checks=tuple(_checks(fits)) if p == COMPLETE else (),
         tables=(_decimals(first, p), _errors(fits), _times(fits, chains), _both(fits, chains)),

@@ -15,9 +15,9 @@ from scipy.stats import ttest_rel
 
 from honestbayes.datasets import load_colon
 from honestbayes.experiments.experiment import (
-    Account,
     Check,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -82,7 +82,7 @@ def run(seed: int, prior: str, n_groups: int, width: int) -> dict[str, Any]:
     return found
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare the divisions with the slides."""
     divisions = [
         {"prior": run.settings["prior"]}
@@ -93,7 +93,7 @@ def tell(done: Sequence[Run]) -> Account:
     first = {
         prior: next(run.found for run in done if run.settings["prior"] == prior) for prior in PRIORS
     }
-    return Account(
+    return Findings(
         conclusion=conclusion(divisions),
         checks=tuple(_checks(divisions)) if published_size else (),
         tables=(_groups(first), _divisions(divisions)),

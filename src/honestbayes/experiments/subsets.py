@@ -15,10 +15,10 @@ import numpy as np
 from scipy.stats import t as student
 
 from honestbayes.experiments.experiment import (
-    Account,
     Cell,
     Check,
     Experiment,
+    Findings,
     Picture,
     Run,
     Settings,
@@ -146,7 +146,7 @@ def as_printed() -> FloatArray:
     return np.asarray(shares, dtype=float)
 
 
-def tell(done: Sequence[Run]) -> Account:
+def tell(done: Sequence[Run]) -> Findings:
     """Compare the draws with enumeration and with what the paper says."""
     cases = {
         name: [run.found for run in done if all(run.settings[key] == case[key] for key in case)]
@@ -157,7 +157,7 @@ def tell(done: Sequence[Run]) -> Account:
         for name, case in CASES.items()
     }
     peaks = [int(np.argmax(found["sizes"])) for found in cases["scheme 1"]]
-    return Account(
+    return Findings(
         conclusion="\n\n".join([_theorem(cases, exact), _figures(cases, exact), _printed(exact)]),
         checks=(
             Check(

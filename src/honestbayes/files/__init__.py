@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from honestbayes.files.archive import Archive, read_archive, write_archive
-from honestbayes.files.atomic import whole_file, whole_folder
+from honestbayes.files.atomic import atomic_folder, atomic_write
 from honestbayes.files.errors import ModelFileError
 
 __all__ = [
     "Archive",
     "ModelFileError",
+    "atomic_folder",
+    "atomic_write",
     "read_archive",
-    "whole_file",
-    "whole_folder",
     "write_archive",
 ]

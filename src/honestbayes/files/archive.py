@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from honestbayes.files.atomic import whole_file
+from honestbayes.files.atomic import atomic_write
 from honestbayes.files.errors import ModelFileError
 from honestbayes.files.npy import array_name_is_good, read_npy
 from honestbayes.types import AnyArray
@@ -251,7 +251,7 @@ def write_archive(
         raise ValueError(msg)
     text = write_document(kind, content, sorted(arrays))
     with (
-        whole_file(path) as temporary,
+        atomic_write(path) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED, allowZip64=False) as file,
     ):
         file.writestr(_entry_info(_JSON_NAME), text)

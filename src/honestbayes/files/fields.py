@@ -806,19 +806,19 @@ def record_from_plain(kind: type[_Record], entries: Entries, known: Known) -> _R
 def values_to_plain(fields: Mapping[str, Field], value_of: Callable[[str], Any]) -> Plain:
     """Return values, each by its field, as plain data."""
     return joined(
-        *(field.write(field.stored_as or name, value_of(name)) for name, field in fields.items())
+        *(kind.write(kind.stored_as or name, value_of(name)) for name, kind in fields.items())
     )
 
 
 def values_from_plain(fields: Mapping[str, Field], entries: Entries, known: Known) -> Known:
     """Read values, each by its field, in this order; each is known to those after it."""
     values: Known = {}
-    for name, field in fields.items():
-        stored = field.stored_as or name
-        if field.absent is not REQUIRED and not field.is_in(entries, stored):
-            values[name] = field.absent
+    for name, kind in fields.items():
+        stored = kind.stored_as or name
+        if kind.absent is not REQUIRED and not kind.is_in(entries, stored):
+            values[name] = kind.absent
         else:
-            values[name] = field.read(entries, stored, known)
+            values[name] = kind.read(entries, stored, known)
         known[name] = values[name]
     return values
 

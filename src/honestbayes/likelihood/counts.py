@@ -32,7 +32,7 @@ class DistinctCounts:
         Number of features with these counts.
     inverse : ndarray of shape (k,)
         For each feature the position of its counts.
-    peers : ndarray of shape (D,) or None
+    baselines : ndarray of shape (D,) or None
         How many distinct counts had the same numbers of observed cases before some were left
         out; None where none were. The choice between tables and pairs looks at it, so that
         leaving out changes no digit of what remains.
@@ -42,12 +42,12 @@ class DistinctCounts:
     observed: IntArray
     multiplicity: IntArray
     inverse: IntArray
-    peers: IntArray | None = None
+    baselines: IntArray | None = None
 
     def group_sizes(self) -> IntArray:
         """How many distinct counts have the same numbers of observed cases, shape (D,)."""
-        if self.peers is not None:
-            return self.peers
+        if self.baselines is not None:
+            return self.baselines
         n0, n1 = self.observed
         key = n0 * (int(n1.max(initial=0)) + 1) + n1
         _, group, size = np.unique(key, return_inverse=True, return_counts=True)
@@ -61,7 +61,7 @@ class DistinctCounts:
             observed=np.ascontiguousarray(self.observed[:, used]),
             multiplicity=self.multiplicity[used],
             inverse=inverse,
-            peers=self.group_sizes()[used],
+            baselines=self.group_sizes()[used],
         )
 
 
@@ -153,8 +153,8 @@ class CountLikelihood:
         for n0, n1, members in self._groups:
             n = n0 + n1
             rule = self._rule or theta_rule(n, alpha, self._interval, refine=self._refine)
-            peers = self.counts.peers
-            size = members.size if peers is None else int(peers[members[0]])
+            baselines = self.counts.baselines
+            size = members.size if baselines is None else int(baselines[members[0]])
             if max(n0, n1) <= TABLES_UP_TO and size > n // 32:
                 part = self._by_table(alpha, rule, n0, n1, members)
             else:

@@ -22,13 +22,18 @@ from honestbayes.metrics.scores import (
     log_score,
     optimism,
 )
-from honestbayes.metrics.summary import Claims, Summary, claims, summarise
+from honestbayes.metrics.summary import (
+    ConfidentPredictions,
+    Summary,
+    confident_predictions,
+    summarise,
+)
 from honestbayes.metrics.thresholds import ThresholdTable, threshold_table
 
 __all__ = [
     "CalibrationFit",
     "CalibrationTable",
-    "Claims",
+    "ConfidentPredictions",
     "Estimate",
     "ReliabilityCurve",
     "Summary",
@@ -38,7 +43,7 @@ __all__ = [
     "brier_score",
     "calibration_slope",
     "calibration_table",
-    "claims",
+    "confident_predictions",
     "expected_error",
     "log_score",
     "optimism",

@@ -34,7 +34,7 @@ def top_class(proba: FloatArray) -> NDArray[np.intp]:
     return np.asarray(proba.argmax(axis=-1))
 
 
-def claimed_error_per_case(proba: FloatArray) -> FloatArray:
+def expected_error_per_case(proba: FloatArray) -> FloatArray:
     """Return the probability of being wrong that the prediction itself claims.
 
     1 minus the largest probability, as the sum of the others, which keeps its digits.
@@ -72,7 +72,7 @@ def exact_logs(proba: FloatArray) -> FloatArray:
     """Return log(proba), by log1p of the other classes where a probability is near 1."""
     with np.errstate(divide="ignore"):
         logs = np.log(proba)
-    rest, top = claimed_error_per_case(proba), top_class(proba)[..., None]
+    rest, top = expected_error_per_case(proba), top_class(proba)[..., None]
     of_top = np.take_along_axis(logs, top, axis=-1)[..., 0]
     exact = np.where(rest < 0.5, np.log1p(-np.minimum(rest, 0.5)), of_top)
     np.put_along_axis(logs, top, exact[..., None], axis=-1)

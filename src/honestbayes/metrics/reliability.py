@@ -102,14 +102,14 @@ def calibration_table(
     8      0      —       —
     9      1  0.950   1.000
     """
-    happened, probabilities, n_repeats = _claims(y_true, p, pos_label, classes)
+    observed, probabilities, n_repeats = _claims(y_true, p, pos_label, classes)
     category = np.minimum(np.floor(probabilities * 10), 9).astype(np.int64)
     n = np.bincount(category, minlength=10)
     return CalibrationTable(
         category=np.arange(10),
         n=_per_repeat(n, n_repeats),
         predicted=_mean_in_bins(probabilities, category, n),
-        actual=_mean_in_bins(happened.astype(np.float64), category, n),
+        actual=_mean_in_bins(observed.astype(np.float64), category, n),
     )
 
 
@@ -197,11 +197,11 @@ def reliability(
     >>> curve.n.tolist(), curve.predicted.round(3).tolist(), curve.actual.round(3).tolist()
     ([3, 1], [0.147, 0.95], [0.333, 1.0])
     """
-    happened, probabilities, n_repeats = _claims(y_true, p, pos_label, classes)
+    observed, probabilities, n_repeats = _claims(y_true, p, pos_label, classes)
     edges = _edges(probabilities, n_bins, strategy)
     bins = np.searchsorted(edges[1:-1], probabilities, side="right")
     n = np.bincount(bins, minlength=edges.size - 1)
-    ones = np.bincount(bins[happened == 1], minlength=edges.size - 1)
+    ones = np.bincount(bins[observed == 1], minlength=edges.size - 1)
     used = n > 0
     intervals = {"wilson": wilson_interval, "exact": exact_interval}
     if interval not in intervals:
@@ -230,10 +230,12 @@ def _claims(
     The first array is 1 where that happened.
     """
     given = as_predictions(y_true, p, pos_label=pos_label, classes=classes, repeats=True)
-    claimed = top_class(given.proba) if given.n_classes > 2 else np.ones(given.proba.shape[:2], int)
-    happened = (claimed == given.y).astype(np.int64)
-    probabilities = np.take_along_axis(given.proba, claimed[..., None], axis=-1)
-    return happened.ravel(), probabilities.ravel(), given.proba.shape[0]
+    predicted = (
+        top_class(given.proba) if given.n_classes > 2 else np.ones(given.proba.shape[:2], int)
+    )
+    observed = (predicted == given.y).astype(np.int64)
+    probabilities = np.take_along_axis(given.proba, predicted[..., None], axis=-1)
+    return observed.ravel(), probabilities.ravel(), given.proba.shape[0]
 
 
 def _per_repeat(n: CountArray, n_repeats: int) -> CountArray | FloatArray:

@@ -15,8 +15,8 @@ from honestbayes.metrics.cases import (
     ClassArray,
     as_predictions,
     as_probabilities,
-    claimed_error_per_case,
     error_per_case,
+    expected_error_per_case,
     log_loss_per_case,
     squared_error_per_case,
 )
@@ -49,7 +49,7 @@ def expected_error(p: ArrayLike) -> float:
     >>> expected_error([[0.125, 0.125, 0.75], [0.5, 0.25, 0.25]])
     0.375
     """
-    return float(claimed_error_per_case(as_probabilities(p)).mean())
+    return float(expected_error_per_case(as_probabilities(p)).mean())
 
 
 def actual_error(
@@ -114,7 +114,7 @@ def optimism(
     0.350 (-0.477 to 1.177)
     """
     given = as_predictions(y_true, p, pos_label=pos_label, classes=classes)
-    difference = error_per_case(given.y, given.proba) - claimed_error_per_case(given.proba)
+    difference = error_per_case(given.y, given.proba) - expected_error_per_case(given.proba)
     return mean_estimate(difference, group_codes(groups, given.y.size), check_level(level))
 
 

@@ -12,8 +12,8 @@ from honestbayes.metrics.calibration import CalibrationFit, fit_calibration
 from honestbayes.metrics.cases import (
     PerClass,
     as_predictions,
-    claimed_error_per_case,
     error_per_case,
+    expected_error_per_case,
     log_loss_per_case,
     log_odds_against_rest,
     squared_error_per_case,
@@ -35,7 +35,7 @@ from honestbayes.metrics.scores import auc_estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claims:
+class ConfidentPredictions:
     """Cases whose most probable class was claimed with at least a given probability.
 
     Attributes
@@ -44,7 +44,7 @@ class Claims:
         The probability from which a case counts.
     n_cases : int
         All cases.
-    n_claimed, n_wrong : float
+    n_confident, n_wrong : float
         Such cases, and those of them that were of another class; with several predictions of
         each case, their average numbers.
     n_implied : float
@@ -66,7 +66,7 @@ class Claims:
 
     at_least: float
     n_cases: int
-    n_claimed: float
+    n_confident: float
     n_wrong: float
     n_implied: float
     wrong: Estimate
@@ -82,7 +82,7 @@ class Claims:
         return asdict(self)
 
 
-def claims(
+def confident_predictions(
     y_true: ArrayLike,
     p: ArrayLike,
     *,
@@ -91,7 +91,7 @@ def claims(
     classes: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     level: float = 0.95,
-) -> Claims:
+) -> ConfidentPredictions:
     """Count the cases claimed with at least some probability, and those of them that were wrong.
 
     Parameters
@@ -122,36 +122,38 @@ def claims(
     given = as_predictions(y_true, p, pos_label=pos_label, classes=classes, repeats=True)
     y = given.y
     codes, level = group_codes(groups, y.size), check_level(level)
-    risk = claimed_error_per_case(given.proba)
+    risk = expected_error_per_case(given.proba)
     # 1 - 0.95 is a little above 0.05 in doubles; a claim of exactly 0.95 counts.
     sure = risk <= 1 - at_least
-    claimed = sure.mean(axis=0)
+    predicted = sure.mean(axis=0)
     wrong = (sure * error_per_case(y, given.proba)).mean(axis=0)
-    n_claimed, n_wrong = float(claimed.sum()), float(wrong.sum())
+    n_confident, n_wrong = float(predicted.sum()), float(wrong.sum())
     n_implied = float((sure * risk).mean(axis=0).sum())
-    if n_claimed == 0:
+    if n_confident == 0:
         nothing = Estimate(np.nan, np.inf, (0.0, 1.0), level)
-        return Claims(
+        return ConfidentPredictions(
             at_least=at_least,
             n_cases=y.size,
-            n_claimed=0.0,
+            n_confident=0.0,
             n_wrong=0.0,
             n_implied=0.0,
             wrong=nothing,
             implied=np.nan,
         )
-    rate = n_wrong / n_claimed
-    error = clustered_error((wrong - rate * claimed) / n_claimed, codes)
-    n_units = n_claimed if groups is None else min(n_claimed, np.unique(codes[claimed > 0]).size)
-    return Claims(
+    rate = n_wrong / n_confident
+    error = clustered_error((wrong - rate * predicted) / n_confident, codes)
+    n_units = (
+        n_confident if groups is None else min(n_confident, np.unique(codes[predicted > 0]).size)
+    )
+    return ConfidentPredictions(
         at_least=at_least,
         n_cases=y.size,
-        n_claimed=n_claimed,
+        n_confident=n_confident,
         n_wrong=n_wrong,
         n_implied=n_implied,
         # One case that is wrong in half of the repeats does not make the claims better known.
-        wrong=fraction_estimate(rate, error, n_units, level, most=n_claimed, exact=True),
-        implied=n_implied / n_claimed,
+        wrong=fraction_estimate(rate, error, n_units, level, most=n_confident, exact=True),
+        implied=n_implied / n_confident,
     )
 
 
@@ -284,7 +286,7 @@ def summarise(
     )
     y, proba, logs = given.y, given.proba, given.log_proba()
     codes, level = group_codes(groups, y.size), check_level(level)
-    error, claimed = error_per_case(y, proba), claimed_error_per_case(proba)
+    error, predicted = error_per_case(y, proba), expected_error_per_case(proba)
     wide = OUT_OF_FOLD if out_of_fold else 1.0
     plain_error = mean_estimate(error, codes, level, widened=wide)
     counts = np.bincount(y, minlength=given.n_classes)
@@ -294,7 +296,7 @@ def summarise(
         n_cases=y.size,
         n_positive=int(counts[1]) if two else tuple(counts.tolist()),
         mean_probability=shares[1] if two else tuple(shares),
-        expected_error=float(claimed.mean()),
+        expected_error=float(predicted.mean()),
         actual_error=fraction_estimate(
             plain_error.value,
             plain_error.standard_error,
@@ -302,7 +304,7 @@ def summarise(
             level,
             most=y.size / wide**2,
         ),
-        optimism=mean_estimate(error - claimed, codes, level, widened=wide),
+        optimism=mean_estimate(error - predicted, codes, level, widened=wide),
         log_score=mean_estimate(
             log_loss_per_case(y, logs), codes, level, positive=True, widened=wide
         ),

@@ -9,28 +9,28 @@ from pkgutil import iter_modules
 from typing import Any
 
 from honestbayes import models
-from honestbayes.base.spec import Card
+from honestbayes.base.spec import ModelSpec
 
 
-def cards() -> tuple[Card, ...]:
+def specs() -> tuple[ModelSpec, ...]:
     """Return all cards, those of the models that tables can be given to in their order."""
-    return _cards_in(tuple(models.__path__))
+    return _specs_in(tuple(models.__path__))
 
 
 @cache
-def _cards_in(folders: tuple[str, ...]) -> tuple[Card, ...]:
-    """Find the module ``card`` of each family, and in it a tuple ``CARDS``."""
+def _specs_in(folders: tuple[str, ...]) -> tuple[ModelSpec, ...]:
+    """Find the module ``spec`` of each family, and in it a tuple ``SPECS``."""
     families = [f"{models.__name__}.{found.name}" for found in iter_modules(folders) if found.ispkg]
     places = [f"{name}.card" for name in families if name != f"{models.__name__}.shared"]
-    found = [card for name in places if find_spec(name) for card in import_module(name).CARDS]
-    return tuple(sorted(found, key=lambda card: (card.place, card.kind)))
+    found = [spec for name in places if find_spec(name) for spec in import_module(name).SPECS]
+    return tuple(sorted(found, key=lambda spec: (spec.place, spec.kind)))
 
 
-def table_cards() -> dict[str, Card]:
+def table_specs() -> dict[str, ModelSpec]:
     """Return the cards of the models that a table can be given to, by the word of ``--model``."""
-    return {card.name: card for card in cards() if card.name is not None}
+    return {spec.name: spec for spec in specs() if spec.name is not None}
 
 
-def card_of(estimator: Any) -> Card:
+def spec_of(estimator: Any) -> ModelSpec:
     """Return the card of a fitted or unfitted estimator."""
-    return next(card for card in cards() if card.kind == estimator._kind)
+    return next(spec for spec in specs() if spec.kind == estimator._kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from honestbayes.text import harmless
+from honestbayes.text import sanitize_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ def plain(text: object) -> str:
     A dollar sign would start a formula, a leading underscore hides a legend entry, and a line
     break would push the label out of its place. Characters that act have no picture.
     """
-    line = " ".join(harmless(str(text)).split())
+    line = " ".join(sanitize_text(str(text)).split())
     return (" " + line if line.startswith("_") else line).replace("$", r"\$")
 
 

@@ -170,12 +170,12 @@ class ReliabilityDisplay:
         starts, ends = curve.lower_edge[drawn], curve.upper_edge[drawn]
         gaps = np.flatnonzero(~np.isclose(starts[1:], ends[:-1])) + 1
         # A point that is no number ends one line and begins another.
-        claimed, actual, lower, upper = (
+        predicted, actual, lower, upper = (
             np.insert(values[drawn], gaps, np.nan)
             for values in (curve.predicted, curve.actual, curve.lower, curve.upper)
         )
         self.ax_.errorbar(
-            claimed,
+            predicted,
             actual,
             yerr=np.clip([actual - lower, upper - actual], 0, None),
             color=style.color,

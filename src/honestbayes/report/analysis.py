@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from honestbayes.base.recalibration import number_grid
-from honestbayes.base.spec import Card
+from honestbayes.base.spec import ModelSpec
 from honestbayes.data import as_source
 from honestbayes.data.categories import category_table, learn_cuts, measured_columns
 from honestbayes.data.kinds import Kind, as_columns
 from honestbayes.evaluation import Evaluation, compare, cross_validate
-from honestbayes.evaluation.baselines import PEERS
+from honestbayes.evaluation.baselines import BASELINES
 from honestbayes.evaluation.cross_validation import cross_validate_numbers
 from honestbayes.metrics import (
     Estimate,
     ThresholdTable,
     calibration_table,
-    claims,
+    confident_predictions,
     reliability,
     threshold_table,
 )
 from honestbayes.metrics.cases import top_class
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-from honestbayes.models.cards import card_of, table_cards
+from honestbayes.models.cards import spec_of, table_specs
 from honestbayes.models.gaussian.model import correlation_with
 from honestbayes.report.methods import (
     CORRECTED,
@@ -40,7 +40,7 @@ from honestbayes.report.methods import (
     estimators_of,
     final_model,
     has_only_measurements,
-    largest_race,
+    max_candidates,
     method_in_use,
     own_names,
     uncorrected_name,
@@ -53,7 +53,7 @@ from honestbayes.report.record import (
     LeftOut,
     Method,
     NumberPath,
-    Race,
+    RankingResult,
     ReadColumn,
     Report,
     average_in_words,
@@ -184,18 +184,18 @@ class ColumnsOfKind:
         return self.number - len(self.names)
 
 
-def columns_by_kind(data: DataSummary, card: Card) -> list[ColumnsOfKind]:
+def columns_by_kind(data: DataSummary, spec: ModelSpec) -> list[ColumnsOfKind]:
     """Return what the columns were read as, kinds that the table has."""
     measured = "numbers, taken as they are"
-    if card.cuts or not card.coded:
-        measured = f"numbers, cut {'into bins' if card.cuts else 'at their median'}"
+    if spec.cuts or not spec.coded:
+        measured = f"numbers, cut {'into bins' if spec.cuts else 'at their median'}"
     levels = "texts or codes, levels without an order"
     kinds = {
         "measurement": (data.n_real, measured),
         "flag": (data.n_binary, "yes or no: 0 and 1, or two texts"),
         "category": (
             data.n_categorical,
-            levels if card.coded else f"{levels}: a yes-or-no feature for each",
+            levels if spec.coded else f"{levels}: a yes-or-no feature for each",
         ),
         "left out": (len(data.left_out), "not looked at, for the reasons below"),
     }
@@ -215,19 +215,19 @@ def _names_read_as(kind: str, data: DataSummary) -> tuple[str, ...]:
     return tuple(c.name for c in data.columns if c.read_as == kind)[:MOST_NAMES]
 
 
-def races(table: TrainingTable, model: Estimator) -> tuple[Race, ...]:
+def rankings(table: TrainingTable, model: Estimator) -> tuple[RankingResult, ...]:
     """Say what selection kept and threw away, for each kind of feature that the model knows."""
     result = []
     for kind, selection in model._selections().items():
         columns = np.flatnonzero(np.array(table.kinds) == kind)
-        part = table.X.iloc[:, columns] if card_of(model).by_kind else table.X
-        cut = _cut(part, table.kinds) if card_of(model).cuts else part
+        part = table.X.iloc[:, columns] if spec_of(model).by_kind else table.X
+        cut = _cut(part, table.kinds) if spec_of(model).cuts else part
         strength, constant = _screened(part, table.y, len(table.labels), kind, cut)
         order = np.argsort(-np.abs(strength), kind="stable")
         discarded = order[~selection.support()[order]][:N_JUST_MISSED]
         kept = len(selection.kept)
         result.append(
-            Race(
+            RankingResult(
                 rule=f"{kept:,} of {kept + selection.n_discarded:,} {KIND_WORDS[kind]}",
                 bound=selection.gamma,
                 n_kept=kept,
@@ -272,16 +272,16 @@ def _screened(
     return np.asarray(np.sqrt(strength_of(categories)[0])), constant
 
 
-def all_races(model: Estimator, by_kind: tuple[Race, ...]) -> Race:
+def all_rankings(model: Estimator, by_kind: tuple[RankingResult, ...]) -> RankingResult:
     """Add up the races of all kinds."""
     if not by_kind:
         return _looked_at(model)
-    rule = _kinds_in_words if card_of(model).coded else _rule_in_words
+    rule = _kinds_in_words if spec_of(model).coded else _rule_in_words
     several = {} if len(by_kind) == 1 else _added_up(by_kind)
     return replace(by_kind[0], rule=rule(model, by_kind), **several)
 
 
-def _looked_at(model: Estimator) -> Race:
+def _looked_at(model: Estimator) -> RankingResult:
     """Say which columns a model looks at that has no ranking of its own."""
     kept, total = model.kept_columns().size, int(model.n_features_in_)
     by_design = 0 if model.always_keep is None else len(model.always_keep)
@@ -291,7 +291,7 @@ def _looked_at(model: Estimator) -> Race:
         rule = (
             "the one column is looked at" if total == 1 else f"all {total:,} columns are looked at"
         )
-    return Race(
+    return RankingResult(
         rule=f"{rule}, the same by all models" if one_set else rule,
         bound=float("nan"),
         n_kept=kept - by_design,
@@ -306,44 +306,44 @@ def _looked_at(model: Estimator) -> Race:
     )
 
 
-def _added_up(by_kind: tuple[Race, ...]) -> dict[str, Any]:
-    counts = [field.name for field in fields(Race) if field.name.startswith("n_")]
-    sums = {name: sum(getattr(race, name) for race in by_kind) for name in counts}
+def _added_up(by_kind: tuple[RankingResult, ...]) -> dict[str, Any]:
+    counts = [field.name for field in fields(RankingResult) if field.name.startswith("n_")]
+    sums = {name: sum(getattr(ranking, name) for ranking in by_kind) for name in counts}
     return {**sums, "bound": float("nan"), "just_missed": (), "kind": "all"}
 
 
-def races_in_words(by_kind: tuple[Race, ...]) -> str:
+def rankings_in_words(by_kind: tuple[RankingResult, ...]) -> str:
     """Say how many features of each kind were kept, and how many by design."""
-    words = [race.rule for race in by_kind if race.n_kept + race.n_discarded]
-    by_design = sum(race.n_by_design for race in by_kind)
+    words = [ranking.rule for ranking in by_kind if ranking.n_kept + ranking.n_discarded]
+    by_design = sum(ranking.n_by_design for ranking in by_kind)
     if by_design:
         words.append(f"{by_design:,} by design")
     return ", ".join(words)
 
 
-def _rule_in_words(model: Estimator, by_kind: tuple[Race, ...]) -> str:
+def _rule_in_words(model: Estimator, by_kind: tuple[RankingResult, ...]) -> str:
     """Say by which rule features were kept, where all are of one kind."""
-    (race,), (selection,) = by_kind, model._selections().values()
+    (ranking,), (selection,) = by_kind, model._selections().values()
     if selection.rule == "all":
         return "all features are kept"
     if selection.rule == "threshold":
-        return f"features with an absolute correlation above {race.bound:g} are kept"
+        return f"features with an absolute correlation above {ranking.bound:g} are kept"
     chosen = ", a number chosen by cross-validation," if model.number_choice_ else ""
-    return f"the {race.n_kept:,} features{chosen} that correlate best are kept"
+    return f"the {ranking.n_kept:,} features{chosen} that correlate best are kept"
 
 
-def _kinds_in_words(model: Estimator, by_kind: tuple[Race, ...]) -> str:
+def _kinds_in_words(model: Estimator, by_kind: tuple[RankingResult, ...]) -> str:
     """Say the same where there may be several kinds, and how many of each were kept."""
-    if not card_of(model).selects:
-        number = sum(race.n_kept + race.n_by_design for race in by_kind)
+    if not spec_of(model).selects:
+        number = sum(ranking.n_kept + ranking.n_by_design for ranking in by_kind)
         return "the one column is kept" if number == 1 else f"all {number:,} columns are kept"
-    counts = races_in_words(by_kind)
+    counts = rankings_in_words(by_kind)
     if model.threshold is not None:
         return (
             "features with an absolute correlation, or what is as surprising for categories, above "
             f"{model.threshold:g} are kept: {counts}"
         )
-    if not any(race.n_discarded for race in by_kind):
+    if not any(ranking.n_discarded for ranking in by_kind):
         return f"all features are kept: {counts}"
     chosen = ""
     if model.number_choice_ is not None:
@@ -368,10 +368,10 @@ def other_numbers(
     """Compare other numbers of features with the one in use, on the first drawing of the folds."""
     if options.threshold is not None or options.n_features == "cv":
         return ()
-    racing = largest_race(table, options)
+    n_candidates = max_candidates(table, options)
     asked = options.number_to_keep
-    number = min(DEFAULT_NUMBER, racing) if asked is None else asked
-    number = racing if number == "all" else number
+    number = min(DEFAULT_NUMBER, n_candidates) if asked is None else asked
+    number = n_candidates if number == "all" else number
     first = replace(
         in_use,
         proba=in_use.proba[:1],
@@ -395,10 +395,10 @@ def others_of(methods: tuple[Method, ...], model: str) -> tuple[Other, ...]:
     model : str
         The word of ``--model`` for the report.
     """
-    logistic = {peer.name for peer in PEERS if peer.is_logistic}
-    card = table_cards()[model]
-    plain, recalibrated = own_names(card)
-    naive = f"--model {'mixed' if card.coded else 'binary'}"
+    logistic = {baseline.name for baseline in BASELINES if baseline.is_logistic}
+    spec = table_specs()[model]
+    plain, recalibrated = own_names(spec)
+    naive = f"--model {'mixed' if spec.coded else 'binary'}"
     options = {
         plain: "--no-recalibrate",
         recalibrated: "leave out --no-recalibrate",
@@ -428,12 +428,12 @@ def verdict_of(
     options: Options,
 ) -> Verdict:
     """Put the comparison into words."""
-    judged = {method.name: Judged(method.summary, method.claims) for method in methods}
+    judged = {method.name: Judged(method.summary, method.confident) for method in methods}
     others = others_of(methods, options.model)
-    plain, recalibrated = own_names(options.card)
+    plain, recalibrated = own_names(options.spec)
     return verdict(
         table.labels,
-        judged.get(str(uncorrected_name(options.card))),
+        judged.get(str(uncorrected_name(options.spec))),
         judged[plain],
         judged.get(recalibrated),
         others=others,
@@ -442,12 +442,12 @@ def verdict_of(
         n_features=table.X.shape[1],
         n_kept=n_kept,
         recalibrate=options.uses_slope,
-        beyond=options.card.beyond,
-        joint=options.card.joint,
+        beyond=options.spec.beyond,
+        joint=options.spec.joint,
         groups=judged[MIXTURE].summary if MIXTURE in judged else None,
         cut=options.coded and "real" in table.kinds,
         compared=options.compares,
-        average=options.card.title if options.card.of_models else None,
+        average=options.spec.title if options.spec.of_models else None,
         measurements=options.coded and has_only_measurements(table),
         doubts=tuple(
             finding.note()
@@ -536,9 +536,9 @@ def analyse(
         model = final_model(estimators[in_use], table, options)
         posterior = _posterior(model, table)
     frequency, columns = evaluations[in_use].selected_frequency, model.kept_columns()
-    by_kind, sections = races(table, model), model._sections()
+    by_kind, sections = rankings(table, model), model._sections()
     methods = _methods(evaluations, in_use)
-    uncorrected = uncorrected_name(options.card)
+    uncorrected = uncorrected_name(options.spec)
     first = () if uncorrected is None else (uncorrected,)
     report = Report(
         data=data_summary(table, name, options.left_out()),
@@ -558,14 +558,14 @@ def analyse(
                 evaluations[method].proba,
                 n_bins=10 if table.y.size >= MANY_CASES else 5,
             )
-            for method in dict.fromkeys((*first, own_names(options.card)[0], in_use))
+            for method in dict.fromkeys((*first, own_names(options.spec)[0], in_use))
         },
         calibration={
             method: calibration_table(table.y, evaluations[method].proba)
             for method in (*first, in_use)
         },
-        race=all_races(model, by_kind),
-        races=by_kind if options.coded else (),
+        ranking=all_rankings(model, by_kind),
+        rankings=by_kind if options.coded else (),
         features=kept_features(table, model, frequency),
         posterior=posterior,
         paths=paths,
@@ -628,7 +628,7 @@ def _methods(evaluations: dict[str, Evaluation], in_use: str) -> tuple[Method, .
             Method(
                 name=name,
                 summary=evaluation.summary(),
-                claims=claims(
+                confident=confident_predictions(
                     evaluation.y, evaluation.proba, at_least=SURE, groups=evaluation.groups
                 ),
                 log_score_difference=log_score,
@@ -650,13 +650,13 @@ def _paths(
 
     Returns the paths by method, and the evaluations of the model in use by number.
     """
-    grid = number_grid(largest_race(table, options))
+    grid = number_grid(max_candidates(table, options))
     grid = grid[grid <= LONGEST_PATH]
     n_folds = 0 if options.n_folds == "loo" else options.n_folds
     wanted = options.wants_path(table.X.shape[0], table.X.shape[0] * table.X.shape[1])
     if grid.size < 2 or not n_folds or not wanted:
         return {}, {}
-    names = (UNCORRECTED, in_use) if options.card.corrects else (in_use,)
+    names = (UNCORRECTED, in_use) if options.spec.corrects else (in_use,)
     step = progress("Trying numbers of features", len(names) * n_folds)
     estimators = estimators_of(table, options, int(grid[0]), None)
     paths, by_number = {}, {}
@@ -693,7 +693,7 @@ def _posterior(model: Estimator, table: TrainingTable) -> Densities | None:
     is no naive Bayes.
     """
     selections = model._selections()
-    if card_of(model).beyond is not None or set(selections) != {"binary"} or len(table.labels) > 2:
+    if spec_of(model).beyond is not None or set(selections) != {"binary"} or len(table.labels) > 2:
         return None
     n_kept = len(selections["binary"].kept)
     words: dict[str, Any] = {

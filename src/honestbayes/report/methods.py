@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.base.spec import Card
+from honestbayes.base.spec import ModelSpec
 from honestbayes.data.kinds import KindsInOrder
-from honestbayes.evaluation.baselines import FREQUENCIES, Task, peers_for
-from honestbayes.models.cards import table_cards
+from honestbayes.evaluation.baselines import FREQUENCIES, Task, baselines_for
+from honestbayes.models.cards import table_specs
 from honestbayes.report.options import PATH_UP_TO, Options
 from honestbayes.tables import TrainingTable
 from honestbayes.tables.errors import InputError, listed, shown
@@ -104,27 +104,27 @@ MOST_FOR_MIXTURE = 400
 """Cases up to which the mixture's correction is quick to prepare, so that it is always compared."""
 
 
-def own_names(card: Card) -> tuple[str, str]:
+def own_names(spec: ModelSpec) -> tuple[str, str]:
     """Return what the model of a report is called in its comparison: without a slope, with it."""
-    if card.corrects:
+    if spec.corrects:
         return CORRECTED, CORRECTED_SLOPE
-    return card.title, f"{card.title}, recalibrated"
+    return spec.title, f"{spec.title}, recalibrated"
 
 
-def uncorrected_name(card: Card) -> str | None:
+def uncorrected_name(spec: ModelSpec) -> str | None:
     """Return what is called uncorrected in the comparison of a model, where there is such a one."""
-    if card.of_models:
+    if spec.of_models:
         return UNCORRECTED_NAIVE
-    return UNCORRECTED if card.corrects else None
+    return UNCORRECTED if spec.corrects else None
 
 
-def contenders(
-    card: Card,
+def compared_methods(
+    spec: ModelSpec,
     *,
     n_features: int | str | None,
     threshold: float | None,
     always_keep: list[str] | None,
-    n_racing: int,
+    n_candidates: int,
     seed: int,
     kinds: KindsInOrder | None = None,
     mixture: bool = False,
@@ -135,7 +135,7 @@ def contenders(
 
     Parameters
     ----------
-    card : Card
+    spec : ModelSpec
         The model that the report is about.
     n_features : int, "all", "cv" or None
         How many features to keep, of each kind where there are kinds; "cv": chosen inside the
@@ -144,7 +144,7 @@ def contenders(
         Instead, a bound on the absolute correlation.
     always_keep : list of str or None
         Features kept by design.
-    n_racing : int
+    n_candidates : int
         Features in the largest race, for the numbers that "cv" tries.
     seed : int
         Breaks ties, and draws the inner folds.
@@ -165,27 +165,31 @@ def contenders(
         "random_state": seed,
     }
     own = words | dict(more or {})
-    plain, recalibrated = own_names(card)
-    naive = card.beyond is None
+    plain, recalibrated = own_names(spec)
+    naive = spec.beyond is None
     ours: dict[str, Any] = {}
-    if card.of_models:
+    if spec.of_models:
         ours |= _naive_beside_average(words, kinds)
-    if card.uncorrected is not None:
-        ours[UNCORRECTED] = card.make(own, kinds, recalibrate=None, **card.uncorrected)
-    ours[plain] = card.make(own, kinds, recalibrate=None)
-    if card.has_slope:
-        ours[recalibrated] = card.make(own, kinds, recalibrate="layer")
-    if card.has_slope and naive and card.uncorrected is not None:
-        ours[UNCORRECTED_SLOPE] = card.make(own, kinds, recalibrate="layer", **card.uncorrected)
-    if not naive and not card.of_models:
+    if spec.uncorrected is not None:
+        ours[UNCORRECTED] = spec.make(own, kinds, recalibrate=None, **spec.uncorrected)
+    ours[plain] = spec.make(own, kinds, recalibrate=None)
+    if spec.has_slope:
+        ours[recalibrated] = spec.make(own, kinds, recalibrate="layer")
+    if spec.has_slope and naive and spec.uncorrected is not None:
+        ours[UNCORRECTED_SLOPE] = spec.make(own, kinds, recalibrate="layer", **spec.uncorrected)
+    if not naive and not spec.of_models:
         ours[NAIVE_BAYES] = naive_bayes(kinds).make(words, kinds)
     elif naive and mixture:
         ours[MIXTURE] = mixture_of(words, kinds)
     task = Task(
-        n_features=n_features, threshold=threshold, n_racing=n_racing, seed=seed, kinds=kinds
+        n_features=n_features,
+        threshold=threshold,
+        n_candidates=n_candidates,
+        seed=seed,
+        kinds=kinds,
     )
-    peers = peers_for(task)
-    return ours | (peers if compare else {FREQUENCIES: peers[FREQUENCIES]})
+    baselines = baselines_for(task)
+    return ours | (baselines if compare else {FREQUENCIES: baselines[FREQUENCIES]})
 
 
 def _naive_beside_average(words: Mapping[str, Any], kinds: KindsInOrder | None) -> dict[str, Any]:
@@ -198,9 +202,9 @@ def _naive_beside_average(words: Mapping[str, Any], kinds: KindsInOrder | None) 
     }
 
 
-def naive_bayes(kinds: KindsInOrder | None) -> Card:
+def naive_bayes(kinds: KindsInOrder | None) -> ModelSpec:
     """Return the card of the naive Bayes of columns as they are, or of yes-or-no features."""
-    return table_cards()["binary" if kinds is None else "mixed"]
+    return table_specs()["binary" if kinds is None else "mixed"]
 
 
 def mixture_of(words: dict[str, Any], kinds: KindsInOrder | None) -> Any:
@@ -211,7 +215,7 @@ def mixture_of(words: dict[str, Any], kinds: KindsInOrder | None) -> Any:
     """
     if words["n_features_to_select"] == "cv":
         words = words | {"n_features_to_select": None}
-    model = table_cards()["mixture"].make(words, kinds)
+    model = table_specs()["mixture"].make(words, kinds)
     if kinds is None or "categorical" not in kinds:
         return model
     return LevelsAsFlags(model.set_params(always_keep=None), kinds, words["always_keep"])
@@ -232,7 +236,7 @@ def with_room(options: Options, table: TrainingTable) -> tuple[Options, Training
 
 def method_in_use(options: Options) -> str:
     """Return the method whose model is saved."""
-    return own_names(options.card)[options.uses_slope]
+    return own_names(options.spec)[options.uses_slope]
 
 
 def estimators_of(
@@ -252,12 +256,12 @@ def estimators_of(
         Another bound than that of the options.
     """
     _check_classes_and_columns(table, options)
-    return contenders(
-        options.card,
+    return compared_methods(
+        options.spec,
         n_features=n_features,
         threshold=options.threshold if threshold is None else threshold,
         always_keep=list(table.keep) or None,
-        n_racing=largest_race(table, options),
+        n_candidates=max_candidates(table, options),
         seed=options.seed,
         kinds=np.array(table.kinds) if options.coded else None,
         mixture=options.compares and _suits_the_mixture(table),
@@ -291,22 +295,22 @@ def flags_are_rare(table: TrainingTable) -> bool:
 
 def _check_classes_and_columns(table: TrainingTable, options: Options) -> None:
     """Refuse a table that the model cannot take."""
-    card = options.card
-    if card.only_numbers:
-        _check_numbers(table, card.title)
-    if card.needs_measurement:
-        _check_measurements(table, card.title)
-    if card.only_categories:
-        _check_categories(table, card.title)
-    if card.complete and not options.missing_as_level:
-        _check_complete(table, card.title)
-    if card.only_two_classes and len(table.labels) > 2:
+    spec = options.spec
+    if spec.only_numbers:
+        _check_numbers(table, spec.title)
+    if spec.needs_measurement:
+        _check_measurements(table, spec.title)
+    if spec.only_categories:
+        _check_categories(table, spec.title)
+    if spec.complete and not options.missing_as_level:
+        _check_complete(table, spec.title)
+    if spec.only_two_classes and len(table.labels) > 2:
         msg = (
             f"the {options.model} model is for two classes, and column {shown(table.target)} has "
             f"{len(table.labels)}; use the mixed one."
         )
         raise InputError(msg)
-    if not card.coded and "categorical" in table.kinds:
+    if not spec.coded and "categorical" in table.kinds:
         msg = (
             f"the {options.model} model needs a feature for each level; read the table with "
             "coded=False."
@@ -389,21 +393,21 @@ def has_only_measurements(table: TrainingTable) -> bool:
     return not np.any(np.fmin.reduce(others, axis=0) < np.fmax.reduce(others, axis=0))
 
 
-def largest_race(table: TrainingTable, options: Options) -> int:
+def max_candidates(table: TrainingTable, options: Options) -> int:
     """Return how many features run in the race, or in the largest one of any kind."""
-    if not options.card.by_kind:
+    if not options.spec.by_kind:
         return table.X.shape[1] - len(table.keep)
     kept = set(table.keep)
-    racing = [
+    candidates = [
         kind for kind, name in zip(table.kinds, table.X.columns, strict=True) if name not in kept
     ]
-    return max((racing.count(kind) for kind in set(racing)), default=0)
+    return max((candidates.count(kind) for kind in set(candidates)), default=0)
 
 
 def final_model(estimator: Estimator, table: TrainingTable, options: Options) -> Estimator:
     """Fit an estimator of the folds to all rows, with all its chains, at the prevalence of use."""
     prior = prevalences(options.prevalence, table.labels)
-    words = options.card.final if prior is None else options.card.final | {"class_prior": prior}
+    words = options.spec.final if prior is None else options.spec.final | {"class_prior": prior}
     estimator.set_params(**words)
     return estimator.fit(table.X, table.y, groups=table.groups)
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from honestbayes.base.spec import Card
-from honestbayes.models.cards import table_cards
+from honestbayes.base.spec import ModelSpec
+from honestbayes.models.cards import table_specs
 from honestbayes.tables.errors import InputError, shown
 
 # --------------------------------------------------------------------------------------------------
@@ -109,46 +109,46 @@ PATH_UP_TO = 1 << 23
 """Cells of a table up to which the performance by number of features is found."""
 
 
-def refuse_choice_of_number(card: Card) -> None:
+def refuse_choice_of_number(spec: ModelSpec) -> None:
     """Refuse to choose the number of features where chains would run for each number."""
-    if card.sampled:
-        msg = f"the {card.title} does not choose the number of features; give one."
+    if spec.sampled:
+        msg = f"the {spec.title} does not choose the number of features; give one."
         raise ValueError(msg)
-    if card.of_models:
+    if spec.of_models:
         msg = (
-            f"the {card.title} tries several numbers of features by itself; leave the choice to "
+            f"the {spec.title} tries several numbers of features by itself; leave the choice to "
             "it, or give one."
         )
         raise ValueError(msg)
 
 
-def refuse_threshold(card: Card) -> None:
+def refuse_threshold(spec: ModelSpec) -> None:
     """Refuse a threshold where models rank columns each in a way of its own."""
-    refuse_selection(card)
-    if card.of_models:
+    refuse_selection(spec)
+    if spec.of_models:
         msg = (
-            f"the {card.title} keeps a number of columns, not those above a threshold; give "
+            f"the {spec.title} keeps a number of columns, not those above a threshold; give "
             "--features, or use --model mixed."
         )
         raise ValueError(msg)
 
 
-def refuse_path(card: Card) -> None:
+def refuse_path(spec: ModelSpec) -> None:
     """Refuse to try other numbers of features where that says nothing."""
-    refuse_selection(card)
-    if card.of_models:
+    refuse_selection(spec)
+    if spec.of_models:
         msg = (
-            f"the {card.title} tries several numbers of features by itself, and its report says "
+            f"the {spec.title} tries several numbers of features by itself, and its report says "
             "how each did; leave it out, or use --model mixed."
         )
         raise ValueError(msg)
 
 
-def refuse_selection(card: Card) -> None:
+def refuse_selection(spec: ModelSpec) -> None:
     """Refuse a number of features, or a threshold, where nothing would correct for it."""
-    if not card.selects:
+    if not spec.selects:
         msg = (
-            f"the {card.title} does not correct for a selection, and keeps all columns; leave "
+            f"the {spec.title} does not correct for a selection, and keeps all columns; leave "
             "columns out with --ignore, or use another model."
         )
         raise ValueError(msg)
@@ -186,7 +186,7 @@ class Options:
         Draws folds and breaks ties.
     n_jobs : int
         Folds at work at once.
-    model : {"honest", "mixed", "binary", "mixture", "factors"}, or what another card says
+    model : {"honest", "mixed", "binary", "mixture", "factors"}, or what another spec says
         "honest": the average of all models that suit the columns. "mixed": numbers stay numbers,
         text columns are categories. "binary": numbers are cut at their median, and each level of a
         text column is a yes-or-no feature. "mixture": these features, explained by two hidden
@@ -218,7 +218,7 @@ class Options:
     compare: bool = True
     seed: int = 0
     n_jobs: int = 1
-    model: str = field(default_factory=lambda: next(iter(table_cards())))
+    model: str = field(default_factory=lambda: next(iter(table_specs())))
     order: int | Literal["cv"] | None = None
     missing_as_level: bool = False
     effort: Literal["quick", "normal", "thorough"] | None = None
@@ -235,42 +235,42 @@ class Options:
         if self.n_folds != "loo" and self.n_folds < 2:
             msg = f"n_folds={self.n_folds} is not 2 or more, or 'loo'."
             raise ValueError(msg)
-        if self.model not in table_cards():
-            *first, last = map(repr, table_cards())
+        if self.model not in table_specs():
+            *first, last = map(repr, table_specs())
             msg = f"model={self.model!r} is not {', '.join(first)} or {last}."
             raise ValueError(msg)
         if self.n_features == "cv":
-            refuse_choice_of_number(self.card)
+            refuse_choice_of_number(self.spec)
         if self.n_features not in (None, "all"):
-            refuse_selection(self.card)
+            refuse_selection(self.spec)
         if self.threshold is not None:
-            refuse_threshold(self.card)
+            refuse_threshold(self.spec)
         if self.path:
-            refuse_path(self.card)
+            refuse_path(self.spec)
         for word, option in _OWN_WORDS.items():
-            if word in self.own_words and word not in self.card.words:
+            if word in self.own_words and word not in self.spec.words:
                 msg = f"{option} is not for the {self.model} model."
                 raise ValueError(msg)
 
     @property
-    def card(self) -> Card:
+    def spec(self) -> ModelSpec:
         """What is known of the model."""
-        return table_cards()[self.model]
+        return table_specs()[self.model]
 
     @property
     def coded(self) -> bool:
         """Whether text columns stay columns, as codes of their levels."""
-        return self.card.coded
+        return self.spec.coded
 
     @property
     def number_to_keep(self) -> int | Literal["all", "cv"] | None:
         """How many features to keep: all, where the model selects none."""
-        return self.n_features if self.card.selects else "all"
+        return self.n_features if self.spec.selects else "all"
 
     @property
     def own_words(self) -> dict[str, Any]:
         """The constructor's parameters that not all models have, where they are given."""
-        free = self.card.of_models and self.n_features == "all"
+        free = self.spec.of_models and self.n_features == "all"
         effort = "quick" if self._tries_little else self.effort
         return {
             **({} if self.order is None else {"order": self.order}),
@@ -282,7 +282,7 @@ class Options:
     @property
     def _tries_little(self) -> bool:
         """Whether the average of models tries one or two numbers of features only."""
-        return self.quick and self.effort is None and "effort" in self.card.words
+        return self.quick and self.effort is None and "effort" in self.spec.words
 
     @property
     def compares(self) -> bool:
@@ -301,7 +301,7 @@ class Options:
     @property
     def uses_slope(self) -> bool:
         """Whether the model in use has a slope."""
-        return self.recalibrate and self.card.has_slope
+        return self.recalibrate and self.spec.has_slope
 
     def repeats(self, n_cases: int, n_cells: int) -> int:
         """Return how often the folds are drawn for a table of this size."""
@@ -311,17 +311,17 @@ class Options:
             return self.n_repeats
         if self.quick:
             return 1
-        many = MANY_FOR_AVERAGE if self.card.of_models else MANY_CASES
-        if n_cases > many or self.card.drawn_once or self.effort == "thorough":
+        many = MANY_FOR_AVERAGE if self.spec.of_models else MANY_CASES
+        if n_cases > many or self.spec.drawn_once or self.effort == "thorough":
             return 1
         times = next((times for cells, times in _REPEATS_BY_CELLS if n_cells <= cells), 1)
-        return (times + 1) // 2 if self.card.of_models else times
+        return (times + 1) // 2 if self.spec.of_models else times
 
     def wants_path(self, n_cases: int, n_cells: int) -> bool:
         """Return whether the performance by number of features is found."""
         if self.path is not None:
             return self.path
-        if self.card.sampled or self.card.of_models or self.quick:
+        if self.spec.sampled or self.spec.of_models or self.quick:
             return False
         return n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
 
@@ -330,8 +330,8 @@ class Options:
         result = asdict(self)
         result["recalibrate"] = self.uses_slope
         del result["n_jobs"]
-        if not {"order", "missing"} & set(self.card.words):
+        if not {"order", "missing"} & set(self.spec.words):
             del result["order"], result["missing_as_level"]
-        if "effort" not in self.card.words:
+        if "effort" not in self.spec.words:
             del result["effort"]
         return result

@@ -312,7 +312,7 @@ def _path_in_words(report: Report) -> str:
             f"{name} is best by log score with {path.n_features[best]:,} features "
             f"({number(float(path.log_score[best]), 3)})"
         )
-    of_each = " of each kind" if len(report.races) > 1 else ""
+    of_each = " of each kind" if len(report.rankings) > 1 else ""
     return f"{of_each}: {'; '.join(words)}."
 
 

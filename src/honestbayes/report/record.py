@@ -13,7 +13,7 @@ from honestbayes.average.estimator import MadeOf
 from honestbayes.data.kinds import Kind
 from honestbayes.metrics import (
     CalibrationTable,
-    Claims,
+    ConfidentPredictions,
     Estimate,
     ReliabilityCurve,
     Summary,
@@ -88,7 +88,7 @@ class RealFeature:
         Where the values of each class lie, shrunk towards each other.
     spread : float
         Typical deviation within a class.
-    idle : float or None
+    prob_null : float or None
         Probability that the feature tells nothing; None in models that have no such thing.
     selected : float
         Share of the folds that kept it.
@@ -105,7 +105,7 @@ class RealFeature:
     correlation: float
     centre: tuple[float, ...]
     spread: float
-    idle: float | None
+    prob_null: float | None
     selected: float
     shared: float | None = None
     coefficient: tuple[float, ...] | None = None
@@ -193,7 +193,7 @@ class AverageModel:
         What it is called, and what it is.
     n_features : int or None
         How many it keeps; None where it sees to that itself.
-    weight, slope, lapse : float
+    weight, slope, outlier_rate : float
         What its log-odds count for in the average; the factor on its evidence; the share of cases
         of which it is taken to know nothing.
     log_score, error : float
@@ -205,7 +205,7 @@ class AverageModel:
     n_features: int | None
     weight: float
     slope: float
-    lapse: float
+    outlier_rate: float
     log_score: float
     error: float
 
@@ -450,7 +450,7 @@ class Method:
         What it is called.
     summary : Summary
         Its scores on held-out cases.
-    claims : Claims
+    claims : ConfidentPredictions
         Cases claimed at 95% or more.
     log_score_difference, squared_error_difference : Estimate or None
         Its score minus that of the model in use, case by case; None for that model itself.
@@ -458,13 +458,13 @@ class Method:
 
     name: str
     summary: Summary
-    claims: Claims
+    confident: ConfidentPredictions
     log_score_difference: Estimate | None
     squared_error_difference: Estimate | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Race:
+class RankingResult:
     """What selection kept and what it threw away, of one kind of feature or of all.
 
     Attributes
@@ -569,9 +569,9 @@ class Report:
         The comparison, on the same folds.
     reliability, calibration : dict of name to record
         Claims and facts of the uncorrected model, where there is one, and of the one in use.
-    race : Race
+    race : RankingResult
         What was kept and discarded.
-    races : tuple of Race
+    rankings : tuple of RankingResult
         The same for each kind of feature, where the model has kinds.
     features : tuple of KeptFeature, RealFeature or CategoricalFeature
         What the kept features say.
@@ -610,8 +610,8 @@ class Report:
     methods: tuple[Method, ...]
     reliability: dict[str, ReliabilityCurve]
     calibration: dict[str, CalibrationTable]
-    race: Race
-    races: tuple[Race, ...]
+    ranking: RankingResult
+    rankings: tuple[RankingResult, ...]
     features: tuple[AnyFeature, ...]
     posterior: Densities | None
     paths: dict[str, NumberPath]

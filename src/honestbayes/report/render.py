@@ -21,11 +21,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 from scipy.special import expit, logit
 
-from honestbayes.base.spec import Card
+from honestbayes.base.spec import ModelSpec
 from honestbayes.evaluation.baselines import FREQUENCIES
-from honestbayes.files import whole_folder
+from honestbayes.files import atomic_folder
 from honestbayes.metrics import CalibrationFit, Estimate
-from honestbayes.models.cards import table_cards
+from honestbayes.models.cards import table_specs
 from honestbayes.models.factors.model import Factors
 from honestbayes.report import verdict, wording
 from honestbayes.report.analysis import KIND_WORDS, READ_AS, columns_by_kind, others_of
@@ -35,7 +35,7 @@ from honestbayes.report.record import AnyFeature, DataSummary, Report
 from honestbayes.report.verdict import MATTERS, NO_SIGNAL, Other, shift_in_words
 from honestbayes.tables.model import TableModel
 from honestbayes.tables.target import prevalences
-from honestbayes.text import harmless
+from honestbayes.text import sanitize_text
 from honestbayes.types import FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def _probabilities(report: Report) -> str:
             text = f"Its probabilities agree with what was observed, as far as {n:,} cases can tell"
         case _:
             text = f"{n:,} cases are too few to tell whether its probabilities are right"
-    if method.claims.broken:
+    if method.confident.broken:
         return f"{text}; but where it was almost certain, it was wrong more often than it claimed."
     return f"{text}."
 
@@ -243,7 +243,7 @@ def _prefer(best: Other, report: Report) -> str:
     used = report.method(report.in_use)
     if verdict.is_preferred(best, used.summary, report.data.n_features):
         return f"Use {best.title} instead, which did better on the same cases."
-    broken = used.claims.broken or report.verdict.remaining in ("overconfident", "shifted")
+    broken = used.confident.broken or report.verdict.remaining in ("overconfident", "shifted")
     what = "prefer that one" if broken else "until more cases tell, either can be used"
     return f"On the same cases {best.title} did better, but that may be chance: {what}."
 
@@ -273,7 +273,7 @@ def limits(report: Report) -> list[str]:
     result = []
     result.append(_limit_of_model(report))
     if report.average is None:
-        result += _limits_of_mixed(report) if report.races else _limits_of_binary(data)
+        result += _limits_of_mixed(report) if report.rankings else _limits_of_binary(data)
     if data.n_missing:
         result.append(_missing_in_words(report))
     result.append(
@@ -306,8 +306,8 @@ def limits(report: Report) -> list[str]:
     return result
 
 
-def _card(report: Report) -> Card:
-    return table_cards()[report.settings["model"]]
+def _spec(report: Report) -> ModelSpec:
+    return table_specs()[report.settings["model"]]
 
 
 def _limit_of_model(report: Report) -> str:
@@ -329,7 +329,7 @@ def _limit_of_model(report: Report) -> str:
             "only combinations of columns show may not be seen; --effort thorough tries models "
             "that look for it."
         )
-    if not _card(report).corrects:
+    if not _spec(report).corrects:
         return (
             "The log-odds are a sum over columns. Signal that only combinations of features show "
             "is not seen, nor is what is neither more nor less along a column."
@@ -348,7 +348,7 @@ def _missing_in_words(report: Report) -> str:
             f"{number:,} missing cells were integrated out by models of how features are "
             "distributed in each class, and filled with the mean of their column by the others."
         )
-    if not _card(report).joint and not report.settings.get("missing_as_level"):
+    if not _spec(report).joint and not report.settings.get("missing_as_level"):
         return (
             f"{number:,} missing cells were filled with the mean of their column over the training "
             "rows."
@@ -379,7 +379,7 @@ def _limits_of_binary(data: DataSummary) -> list[str]:
 
 def _limits_of_mixed(report: Report) -> list[str]:
     result = []
-    if _card(report).joint and any(race.kind == "real" for race in report.races):
+    if _spec(report).joint and any(ranking.kind == "real" for ranking in report.rankings):
         result.append(
             "In each class the values of a real-valued feature are taken for normally distributed "
             "around a centre of that class, with one spread for all. A class that differs in its "
@@ -390,7 +390,7 @@ def _limits_of_mixed(report: Report) -> list[str]:
             f"{_columns(report.data.n_binary, 'yes-or-no')} taken for numbers, as if measured; the "
             "mixed model knows such columns."
         )
-    if len(report.races) > 1:
+    if len(report.rankings) > 1:
         result.append(
             "Features of each kind are ranked among themselves: a number of features to keep is "
             "one for each kind."
@@ -478,7 +478,7 @@ def _predict(report: Report) -> Iterator[NextStep]:
 
 def _selects(report: Report) -> bool:
     """Whether a new case needs fewer columns than the table has."""
-    return report.race.n_discarded > 0
+    return report.ranking.n_discarded > 0
 
 
 def _evaluate(report: Report) -> Iterator[NextStep]:
@@ -517,7 +517,7 @@ def _again(report: Report) -> Iterator[NextStep]:
 
 def _other_model(report: Report) -> Iterator[NextStep]:
     settings, remaining = report.settings, report.verdict.remaining
-    average = next(iter(table_cards()))
+    average = next(iter(table_specs()))
     if settings["model"] != average:
         chosen = ("--features",) if settings["n_features"] == "cv" else ()
         yield NextStep(
@@ -549,7 +549,7 @@ def _other_number(report: Report) -> Iterator[NextStep]:
     elif path is not None and report.settings["threshold"] is None:
         scores = dict(zip(path.n_features.tolist(), path.log_score.tolist(), strict=True))
         best = min(scores, key=lambda number: scores[number])
-        if scores.get(report.race.n_kept, scores[best]) - scores[best] >= MATTERS:
+        if scores.get(report.ranking.n_kept, scores[best]) - scores[best] >= MATTERS:
             yield NextStep(
                 "Keep the number of features that has the best log score here; the best of several "
                 "is favoured by chance.",
@@ -654,7 +654,7 @@ def render(report: Report) -> str:
         in_short=in_short(report),
         steps=next_steps(report),
         new_table=new_table(report),
-        columns_by_kind=columns_by_kind(report.data, table_cards()[report.settings["model"]]),
+        columns_by_kind=columns_by_kind(report.data, table_specs()[report.settings["model"]]),
         limits=limits(report),
         pictures=pictures(report),
         many_dots=report.data.n_cases > MOST_DOTS,
@@ -664,10 +664,10 @@ def render(report: Report) -> str:
         repeats=report.settings["n_repeats"],
         frequencies=FREQUENCIES,
         kept_by_kind=_by_kind(report.features[:MOST_FEATURES]),
-        has_binary=any(race.kind == "binary" for race in report.races),
+        has_binary=any(ranking.kind == "binary" for ranking in report.rankings),
         first_columns=FIRST_COLUMNS,
         n_shown=min(MOST_FEATURES, len(report.features)),
-        races=report.races or (report.race,),
+        rankings=report.rankings or (report.ranking,),
         kind_words=KIND_WORDS,
         read_as=READ_AS,
         naive_number=_kept_by_naive(report),
@@ -689,7 +689,7 @@ def render(report: Report) -> str:
 def _readable(value: Any) -> Any:
     """Return text without characters that act; what is markup is made of such text already."""
     is_text = isinstance(value, str) and not isinstance(value, Markup)
-    return harmless(value, _SIGN) if is_text else value
+    return sanitize_text(value, _SIGN) if is_text else value
 
 
 def _asset(name: str) -> str:
@@ -845,7 +845,7 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
         times = settings["n_repeats"]
         folds = f"{settings['n_folds']} folds, drawn {'once' if times == 1 else f'{times} times'}"
     rule = number.get(settings["n_features"], settings["n_features"])
-    if len(report.races) > 1:
+    if len(report.rankings) > 1:
         rule = f"{rule}, of each kind of column"
     if report.interactions is not None or report.edges is not None:
         rule = "all"
@@ -858,7 +858,7 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
     model = settings["model"]
     factors = [] if report.factors is None else [("factors", _chosen_in_words(report.factors))]
     return [
-        ("model", f"{model}: {table_cards()[model].page}"),
+        ("model", f"{model}: {table_specs()[model].page}"),
         *factors,
         *_interactions_in_words(report),
         *_effort_in_words(report),
@@ -902,7 +902,7 @@ def write_folder(
     """
     others = {} if more is None else dict(more)
     check_folder(Path(folder), frozenset(others))
-    with whole_folder(folder) as place:
+    with atomic_folder(folder) as place:
         (place / PAGE).write_text(render(report), encoding="utf-8")
         text = json.dumps(report.to_dict(), allow_nan=False, indent=1)
         (place / JSON).write_text(text + "\n", encoding="utf-8")
@@ -958,12 +958,12 @@ def safe_cell(text: Any) -> str:
     """Return text from data that no spreadsheet takes for a formula, and no terminal for an order.
 
     A number stays as it is; otherwise an apostrophe in front makes it text. Characters that act
-    instead of being seen become question marks (`harmless`).
+    instead of being seen become question marks (`sanitize_text`).
 
     >>> safe_cell("=cmd()"), safe_cell("-1.5"), safe_cell("AML")
     ("'=cmd()", '-1.5', 'AML')
     """
-    word = harmless(str(text))
+    word = sanitize_text(str(text))
     if not word.startswith(_FORMULA_STARTS):
         return word
     try:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from scipy.special import ndtri
 
 from honestbayes.evaluation.baselines import FREQUENCIES
-from honestbayes.metrics import CalibrationFit, Claims, Estimate, Summary
+from honestbayes.metrics import CalibrationFit, ConfidentPredictions, Estimate, Summary
 from honestbayes.report.methods import MIXTURE, UNCORRECTED, UNCORRECTED_NAIVE, UNCORRECTED_SLOPE
 from honestbayes.report.wording import (
     count,
@@ -97,17 +97,17 @@ def shift_in_words(summary: Summary, labels: tuple[str, ...]) -> str:
     if not _is_shifted(summary.calibration):
         return ""
     if isinstance(summary.mean_probability, tuple):
-        claimed = summary.mean_probability
-        happened = [count / summary.n_cases for count in class_counts(summary)]
+        predicted = summary.mean_probability
+        observed = [count / summary.n_cases for count in class_counts(summary)]
         # In units of what chance alone does to a share.
         place = max(
-            range(len(claimed)),
+            range(len(predicted)),
             key=lambda c: (
-                abs(claimed[c] - happened[c])
-                / math.sqrt(max(happened[c] * (1 - happened[c]), 1 / summary.n_cases**2))
+                abs(predicted[c] - observed[c])
+                / math.sqrt(max(observed[c] * (1 - observed[c]), 1 / summary.n_cases**2))
             ),
         )
-        share, fact, whose = claimed[place], happened[place], f" of {labels[place]}"
+        share, fact, whose = predicted[place], observed[place], f" of {labels[place]}"
     else:
         share, fact, whose = summary.mean_probability, summary.n_positive / summary.n_cases, ""
     return (
@@ -457,7 +457,7 @@ class Judged:
     """One method's results, as far as the verdict looks at them."""
 
     summary: Summary
-    claims: Claims
+    confident: ConfidentPredictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -487,7 +487,7 @@ class Verdict:
     """
 
     headline: str
-    claims: str
+    confident: str
     remaining: Remaining
     remains: str
     advice: str
@@ -500,7 +500,7 @@ class Verdict:
 
     def __str__(self) -> str:
         parts = (
-            *(self.caution, self.headline, self.claims),
+            *(self.caution, self.headline, self.confident),
             *(self.remains, self.advice, self.without),
         )
         return "\n\n".join(part for part in parts if part)
@@ -573,7 +573,7 @@ def verdict(
     nothing = not used.summary.auc.interval[0] > CHANCE
     remaining = _without_signal(used.summary) if nothing else remaining_of(used.summary.calibration)
     best = best_other(others, used.summary, n_features)
-    broken = used.claims.broken or remaining in ("overconfident", "shifted")
+    broken = used.confident.broken or remaining in ("overconfident", "shifted")
     what = _what_to_use(best, others, numbers, used.summary, n_features, cut, broken, nothing)
     if nothing:
         remains, advised = _nothing_remains(used.summary, n_kept), _nothing_advice(what)
@@ -596,7 +596,7 @@ def verdict(
         advised = "Advice: decide first what is doubtful in the table; until then do not use this."
     return Verdict(
         headline=headline,
-        claims=_claims_in_words("On held-out cases", used.claims, n_repeats),
+        confident=_claims_in_words("On held-out cases", used.confident, n_repeats),
         remaining=remaining,
         remains=remains,
         advice=advised,
@@ -670,17 +670,17 @@ def _without(
     """Say in short what the correction and the slope did."""
     if uncorrected is None:
         return "" if nothing or recalibrated is None else _without_slope(corrected, recalibrated)
-    before = uncorrected.claims
+    before = uncorrected.confident
     who = "Without the correction the model"
     if average is not None:
         who = "Naive Bayes on the features that correlate best, not corrected for their selection,"
     text = (
         f"{who} claimed {percent(before.at_least)} or more for "
-        f"{count(before.n_claimed)} cases, which implied that {count_small(before.n_implied)} of "
+        f"{count(before.n_confident)} cases, which implied that {count_small(before.n_implied)} of "
         f"them would be wrong, and {count_small(before.n_wrong)} "
         f"{'was' if before.n_wrong == 1 else 'were'}"
     )
-    if before.n_claimed == 0:
+    if before.n_confident == 0:
         text = f"{who} claimed {percent(before.at_least)} of no case"
     if nothing:  # a slope of no signal means nothing
         return f"{text}."
@@ -701,13 +701,13 @@ def _without_slope(before: Judged, after: Judged) -> str:
 
 def external_verdict(
     summary: Summary,
-    claims: Claims,
+    confident: ConfidentPredictions,
     labels: tuple[str, ...],
     beyond: str | None = None,
     joint: bool = True,
 ) -> str:
     """Say what a model claimed of cases from elsewhere, and whether that was honest."""
-    lines = [_claims_in_words("On this table", claims, 1)]
+    lines = [_claims_in_words("On this table", confident, 1)]
     if sum(count > 0 for count in class_counts(summary)) > 1:
         remaining = remaining_of(summary.calibration)
         text = remains_in_words(remaining, summary, labels, beyond, joint)
@@ -778,20 +778,22 @@ def _nothing_advice(what: list[str]) -> str:
     return "Advice: do not act on these probabilities; more cases, or other features, are needed."
 
 
-def _claims_in_words(who: str, claims: Claims, n_repeats: int) -> str:
-    sure = percent(claims.at_least)
-    if claims.n_claimed == 0:
-        return f"{who}, the model claimed {sure} or more for none of the {claims.n_cases:,} cases."
+def _claims_in_words(who: str, confident: ConfidentPredictions, n_repeats: int) -> str:
+    sure = percent(confident.at_least)
+    if confident.n_confident == 0:
+        return (
+            f"{who}, the model claimed {sure} or more for none of the {confident.n_cases:,} cases."
+        )
     average = f" (average of {n_repeats} repeats)" if n_repeats > 1 else ""
     text = (
-        f"{who}, the model claimed {sure} or more for {count(claims.n_claimed)} of "
-        f"{claims.n_cases:,} cases{average}. Its claims implied that "
-        f"{count_small(claims.n_implied)} of them would be wrong ({percent(claims.implied)}); "
-        f"{count_small(claims.n_wrong)} {'was' if claims.n_wrong == 1 else 'were'}: "
-        f"{percent_with_interval(claims.wrong)}."
+        f"{who}, the model claimed {sure} or more for {count(confident.n_confident)} of "
+        f"{confident.n_cases:,} cases{average}. Its claims implied that "
+        f"{count_small(confident.n_implied)} of them would be wrong ({percent(confident.implied)}); "
+        f"{count_small(confident.n_wrong)} {'was' if confident.n_wrong == 1 else 'were'}: "
+        f"{percent_with_interval(confident.wrong)}."
     )
-    if claims.broken:
+    if confident.broken:
         return f"{text} That is more than it claimed."
-    if claims.wrong.interval[1] < claims.implied:
+    if confident.wrong.interval[1] < confident.implied:
         return f"{text} That is less than it claimed."
     return f"{text} The interval includes the claim."

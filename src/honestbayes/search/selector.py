@@ -43,8 +43,8 @@ from honestbayes.files.fields import (
     record_to_plain,
 )
 from honestbayes.models.discrete.estimator import (
+    CodedTableMixin,
     KindsInTable,
-    KnowsTable,
     Smoothing,
     WholeParameter,
 )
@@ -247,7 +247,7 @@ class Jobs(Parameter):
         return value
 
 
-class TableSelector(SelectorMixin, KnowsTable):
+class TableSelector(SelectorMixin, CodedTableMixin):
     """Base of selectors that fit naive Bayes on codes of a table of any kind."""
 
     held_out: Any

@@ -66,7 +66,7 @@ def select(
         n0, n1 = observed[:, column].tolist()
         return squared_correlation(i0, i1, n0, n1)
 
-    result = race(
+    result = rank_features(
         np.square(screening.correlation()),
         exact,
         n_features=n_features,
@@ -172,7 +172,7 @@ class Outcome:
         )
 
 
-def race(
+def rank_features(
     strength: FloatArray,
     exact: Callable[[int], Fraction],
     *,
@@ -196,34 +196,34 @@ def race(
         Features that are not constant; the others are left out, neither kept nor discarded.
     """
     by_design = np.zeros(strength.size, dtype=bool) if always_keep is None else always_keep
-    racing = np.flatnonzero(~by_design if varies is None else ~by_design & varies)
-    runners = _Race(strength[racing], racing, exact)
+    candidates = np.flatnonzero(~by_design if varies is None else ~by_design & varies)
+    runners = _Ranking(strength[candidates], candidates, exact)
     if threshold is not None:
         rule: Rule = "threshold"
         gamma_squared = Fraction(repr(float(threshold))) ** 2  # 0.3 means 3/10
         kept_mask = runners.compare(gamma_squared) > 0
-    elif n_features is None or n_features >= racing.size:
+    elif n_features is None or n_features >= candidates.size:
         rule, gamma_squared = "all", Fraction(0)
-        kept_mask = np.ones(racing.size, dtype=bool)
+        kept_mask = np.ones(candidates.size, dtype=bool)
     else:
         rule = "top"
         gamma_squared, kept_mask = runners.strongest(n_features, random_state)
     tied = runners.compare(gamma_squared) == 0
     winners = np.flatnonzero(kept_mask)
-    winners = winners[np.argsort(-strength[racing][winners], kind="stable")]
+    winners = winners[np.argsort(-strength[candidates][winners], kind="stable")]
     return Outcome(
         rule=rule,
         gamma_squared=gamma_squared,
-        kept=racing[winners],
-        discarded=racing[~kept_mask],
+        kept=candidates[winners],
+        discarded=candidates[~kept_mask],
         always_kept=np.flatnonzero(by_design),
         tied_kept=tied[winners],
         tied_discarded=tied[~kept_mask],
-        n_constant=int(strength.size - racing.size - by_design.sum()),
+        n_constant=int(strength.size - candidates.size - by_design.sum()),
     )
 
 
-def race_by_rank(
+def rank_by_criterion(
     strength: FloatArray,
     criterion: str,
     *,
@@ -250,7 +250,7 @@ def race_by_rank(
     rank = np.empty(strength.size, dtype=np.int64)
     rank[order] = np.concatenate([[1], 1 + np.cumsum(apart)])[: strength.size]
     most = int(rank.max(initial=1))
-    outcome = race(
+    outcome = rank_features(
         rank / most,
         lambda column: Fraction(int(rank[column]), most),
         n_features=n_features,
@@ -265,19 +265,19 @@ def race_by_rank(
     return replace(outcome, gamma_squared=Fraction(0), criterion=criterion, strength_bound=weakest)
 
 
-class _Race:
+class _Ranking:
     """Features in competition: floating point where it is safe, exact integers at the bound."""
 
     def __init__(
-        self, strength: FloatArray, racing: IntArray, exact: Callable[[int], Fraction]
+        self, strength: FloatArray, candidates: IntArray, exact: Callable[[int], Fraction]
     ) -> None:
         self._strength = strength
-        self._racing = racing
+        self._candidate_columns = candidates
         self._exact = exact
 
     def exact(self, position: int) -> Fraction:
         """Squared correlation of the feature at this position of the race."""
-        return self._exact(int(self._racing[position]))
+        return self._exact(int(self._candidate_columns[position]))
 
     def compare(self, gamma_squared: Fraction) -> IntArray:
         """Sign of COR^2 - gamma^2 for each feature in the race."""
@@ -298,7 +298,7 @@ class _Race:
             top = int(np.argmax(self._strength))
             doubtful = np.flatnonzero(self._strength >= self._strength[top] * (1 - _DOUBT))
             bound = max(self.exact(int(position)) for position in doubtful)
-            return bound, np.zeros(self._racing.size, dtype=bool)
+            return bound, np.zeros(self._candidate_columns.size, dtype=bool)
         weakest = np.partition(self._strength, -k)[-k]
         close = np.abs(self._strength - weakest) <= _DOUBT * weakest
         kept: BoolArray = (self._strength > weakest) & ~close
@@ -532,7 +532,7 @@ def select_by_response(
 ) -> ResponseSelection:
     """Keep the features with the largest absolute correlation."""
     strength = screening.r_squared()
-    outcome = race(
+    outcome = rank_features(
         strength,
         lambda column: Fraction(float(strength[column])),
         n_features=n_features,

@@ -259,7 +259,6 @@ class Screening:
         >>> counts.class_counts, counts.ones.tolist()
         ((3, 2), [[3, 2, 2], [0, 1, 1]])
         """
-
         more = screen(X, y, binarize=self.binarization, classes=self.classes)
         return self.merge_rows(more)
 

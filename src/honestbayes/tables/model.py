@@ -18,7 +18,7 @@ from honestbayes.average.estimator import HonestClassifier
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.files import ModelFileError, write_archive
 from honestbayes.files.fields import Entries, Plain, nested
-from honestbayes.models.cards import card_of, table_cards
+from honestbayes.models.cards import spec_of, table_specs
 from honestbayes.tables.checks import row_digests
 from honestbayes.tables.conversion import without
 from honestbayes.tables.encoding import Encoding
@@ -226,7 +226,7 @@ class TableModel:
 
     def _to_plain(self) -> Plain:
         content, arrays = nested("estimator", self.estimator._to_plain())
-        kind = card_of(self.estimator).kind
+        kind = spec_of(self.estimator).kind
         if kind != UNNAMED:
             content["estimator_kind"] = kind
         content |= {
@@ -265,7 +265,7 @@ class TableModel:
             "is not a hash",
         )
         kind = entries.value("estimator_kind") if "estimator_kind" in content else UNNAMED
-        known = {card.kind: card.estimator for card in table_cards().values()}
+        known = {spec.kind: spec.estimator for spec in table_specs().values()}
         entries.check(isinstance(kind, str) and kind in known, "estimator_kind", "is unknown")
         estimator: Estimator = known[kind]._from_plain(*entries.section("estimator").plain())
         entries.finish()

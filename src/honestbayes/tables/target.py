@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from honestbayes.data.labels import label_key, missing_labels, spellings
-from honestbayes.tables.checks import Finding, Way
+from honestbayes.tables.checks import Finding, Remedy
 from honestbayes.tables.conversion import (
     floats,
     is_number,
@@ -185,7 +185,7 @@ def _merged(labels: list[str], codes: IntArray, name: str) -> tuple[list[str], I
 
 def _doubts(labels: list[str], codes: IntArray, name: str) -> Iterator[Finding]:
     """Find labels that are spellings of one class, or that mean that the class is missing."""
-    keep = Way("keep_labels", "", "if they are different classes")
+    keep = Remedy("keep_labels", "", "if they are different classes")
     several = spellings(labels)
     if several:
         yield Finding(
@@ -193,7 +193,7 @@ def _doubts(labels: list[str], codes: IntArray, name: str) -> Iterator[Finding]:
             "spellings of a class",
             f"the target column {shown(name)} spells one class in several ways "
             f"({'; '.join(listed(same) for same in several[:MOST_SHOWN])})",
-            (Way("merge_labels", "", "to make them one"), keep),
+            (Remedy("merge_labels", "", "to make them one"), keep),
             stops=True,
         )
     counts = np.bincount(codes[codes >= 0], minlength=len(labels)).tolist()
@@ -205,8 +205,8 @@ def _doubts(labels: list[str], codes: IntArray, name: str) -> Iterator[Finding]:
             "labels that mean missing",
             f"the target column {shown(name)} holds {shown(label)} in {rows} as a class of its own",
             (
-                Way("missing_label", label, "if the class of these rows is missing"),
-                Way("keep_labels", "", "if it is a class"),
+                Remedy("missing_label", label, "if the class of these rows is missing"),
+                Remedy("keep_labels", "", "if it is a class"),
             ),
             stops=True,
         )
@@ -224,7 +224,7 @@ def _unknown_doubts(
             "spellings of a class",
             f"the target column {shown(name)} holds {listed(spelled)}, and the model knows the "
             f"classes {listed(labels)}",
-            (Way("merge_labels", "", "to take other spellings for these classes"),),
+            (Remedy("merge_labels", "", "to take other spellings for these classes"),),
             stops=True,
         )
     others = sorted({*labels, *found})
@@ -237,7 +237,7 @@ def _unknown_doubts(
                 "labels that mean missing",
                 f"the target column {shown(name)} holds {shown(label)} in {rows}, which is no "
                 "class of the model",
-                (Way("missing_label", label, "if the class of these rows is missing"),),
+                (Remedy("missing_label", label, "if the class of these rows is missing"),),
                 stops=True,
             )
 

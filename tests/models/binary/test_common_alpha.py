@@ -174,9 +174,9 @@ def test_log_prob_selection_is_kept_beside_each_node(name):
 @pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8])
 @each_once("name, correction", ["k=1", "k=2", "k=3, ties", "missing cells"], CORRECTIONS)
 def test_the_estimated_error_is_honest(name, correction, tol):
-    actual, claimed = log_odds_distance(name, correction, tol=tol)
-    assert claimed <= tol
-    assert actual <= 10 * claimed + 1e-12
+    actual, predicted = log_odds_distance(name, correction, tol=tol)
+    assert predicted <= tol
+    assert actual <= 10 * predicted + 1e-12
 
 
 def test_a_tolerance_out_of_reach_is_warned_about():

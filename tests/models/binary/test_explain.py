@@ -157,11 +157,11 @@ def test_contributions_of_the_learned_prior_are_near_the_table_s_evidence():
 def test_the_sd_of_the_learned_prior_is_that_of_draws():
     model = fitted({})
     table = model.feature_table()
-    race, generator = model._fit.race, np.random.default_rng(0)
-    block = race.block
+    ranked, generator = model._fit.ranked, np.random.default_rng(0)
+    block = ranked.block
     ones, cases = block.counts.ones[:, block.kept], block.counts.observed[:, block.kept]
-    node = generator.choice(race.prior.shape_weights.size, 20_000, p=race.prior.shape_weights)
-    alpha, theta = draw_alpha_theta(generator, race, node, slice(None), ones, cases)
+    node = generator.choice(ranked.prior.shape_weights.size, 20_000, p=ranked.prior.shape_weights)
+    alpha, theta = draw_alpha_theta(generator, ranked, node, slice(None), ones, cases)
     for label in (0, 1):
         i, o = ones[label][:, None], (cases[label] - ones[label])[:, None]
         phi = generator.beta(alpha * theta + i, alpha * (1 - theta) + o)

@@ -47,11 +47,11 @@ def test_it_is_linear_discriminant_analysis_of_scikit_learn(n_classes, shrinkage
     model = SelectiveDiscriminant(n_features_to_select="all", shrinkage=shrinkage, **PLAIN).fit(
         X, y
     )
-    peer = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(X, y)
-    log_peer = peer.decision_function(X)
+    baseline = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(X, y)
+    log_peer = baseline.decision_function(X)
     if n_classes == 2:
         log_peer = np.stack([np.zeros(len(X)), log_peer], axis=1)
-    expected = log_peer - np.log(peer.priors_)
+    expected = log_peer - np.log(baseline.priors_)
     np.testing.assert_allclose(
         evidence_of(model, X), expected - expected[:, :1], rtol=1e-9, atol=1e-9
     )
@@ -98,7 +98,7 @@ def test_shrunken_means_are_those_of_naive_bayes():
     naive = SelectiveGaussianNB(**words).fit(X, y)
     np.testing.assert_array_equal(model.kept_columns(), naive.kept_columns())
     np.testing.assert_allclose(model.feature_table().centre, naive.feature_table().centre)
-    np.testing.assert_allclose(model.feature_table().idle, naive.feature_table().idle)
+    np.testing.assert_allclose(model.feature_table().prob_null, naive.feature_table().prob_null)
 
 
 def test_columns_of_any_unit_and_order_of_rows_and_classes_do_not_matter():
@@ -168,7 +168,7 @@ def test_the_mean_of_the_interval_is_the_probability(n_classes):
     model = SelectiveDiscriminant(n_features_to_select=30).fit(X, y)
     rows, values = model._read(X)
     draws = draw_probabilities(
-        values, rows, model.class_count_ + np.ones(n_classes), None, model._layer, 2000
+        values, rows, model.class_count_ + np.ones(n_classes), None, model._recalibration, 2000
     )
     expected = model.predict_proba(X)
     expected = expected[:, 1:] if n_classes == 2 else expected

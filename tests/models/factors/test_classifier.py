@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes import SelectiveGaussianNB
 from honestbayes.base import intervals
-from honestbayes.base.recalibration import Layer
+from honestbayes.base.recalibration import Recalibration
 from honestbayes.models.factors import model as factor_estimator
 from honestbayes.models.factors import model as factor_part
 from honestbayes.models.factors.estimator import SelectiveFactorClassifier
@@ -208,7 +208,7 @@ def test_intervals_without_features_and_with_a_slope():
     assert np.all((low < 0.5) & (high > 0.5) & (high - low < 0.4))
     model = SelectiveFactorClassifier(n_factors=1, **SHORT).fit(X, y)
     before = model.predict_proba_interval(X, class_prior=[0.5, 0.5])
-    model._layer = Layer.plugged_in(1e-9)
+    model._recalibration = Recalibration.plugged_in(1e-9)
     after = model.predict_proba_interval(X, class_prior=[0.5, 0.5])
     np.testing.assert_allclose(after, 0.5, atol=1e-6)
     assert np.ptp(before) > 0.5

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import oracles_factor as oracle
 import pytest
-from factor_problem import LIMIT, Problem, race
+from factor_problem import LIMIT, Problem, ranked
 
 PROBLEMS = {
     "two classes": Problem((6, 6), 12, 3, 1, 0.35),
@@ -31,7 +31,7 @@ def z_scores(problem, n_replicates, n_sweeps, seed=0):
     ratio, _ = problem.grid()
     before, after = [], []
     for _ in range(n_replicates):
-        state, parameters, values = race(problem, rng)
+        state, parameters, values = ranked(problem, rng)
         hidden = rng.random(values.shape) < problem.missing
         kernel = problem.kernel(values, hidden)
 

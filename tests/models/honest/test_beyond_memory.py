@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 
 import honestbayes
 from honestbayes import HonestClassifier, SelectiveMixedNB, pack_store
-from honestbayes.average.candidates import Facts, candidates_for, left_out_beyond_memory
-from honestbayes.base import recalibration
+from honestbayes.average.candidates import TableInfo, candidates_for, left_out_beyond_memory
+from honestbayes.base import learn_recalibration
 from honestbayes.data.source import Block, PackedColumns
 from honestbayes.selection.kinds import kinds_and_missing_cells, kinds_of_source
 
@@ -52,7 +52,7 @@ class Packed(Wide):
 @pytest.fixture(autouse=True)
 def one_drawing(monkeypatch):
     """Five folds instead of twenty, for the sake of time."""
-    monkeypatch.setattr(recalibration, "_ENOUGH_CASES", 0)
+    monkeypatch.setattr(learn_recalibration, "_ENOUGH_CASES", 0)
 
 
 def flags(n_classes=2, shape=SHAPE):
@@ -139,7 +139,7 @@ def test_the_table_is_never_read_as_a_whole(kind):
 
 
 def test_passes_and_reads_are_few(monkeypatch):
-    monkeypatch.setattr(recalibration, "_ENOUGH_CASES", 2000)
+    monkeypatch.setattr(learn_recalibration, "_ENOUGH_CASES", 2000)
     X, y = flags(shape=(60, 1500))
     source = cut(X)
     model = HonestClassifier(**QUICK).fit(source, y)
@@ -302,20 +302,20 @@ def test_kinds_are_those_of_whole_columns_however_rows_are_cut(rows):
 
 
 def test_many_cases_keep_fewer_columns():
-    facts = Facts(
+    table_info = TableInfo(
         kinds=("binary",) * 5000,
         n_cases=500_000,
         n_classes=2,
-        n_racing=5000,
-        n_racing_numbers=5000,
-        largest_race=5000,
+        n_candidates=5000,
+        n_numeric_candidates=5000,
+        max_candidates=5000,
         sparse=False,
         missing=False,
         in_memory=False,
     )
-    numbers = {c.name: c.numbers for c in candidates_for(facts, "normal")}
+    numbers = {c.name: c.numbers for c in candidates_for(table_info, "normal")}
     assert numbers == {"binary": (10, 50), "discriminant": (10, 50), "logistic": (10, 50)}
-    assert left_out_beyond_memory(facts, "normal") == (
+    assert left_out_beyond_memory(table_info, "normal") == (
         "binary with 200 features",
         "discriminant with 200 and 1,000 features",
         "logistic with 200 and 1,000 features",

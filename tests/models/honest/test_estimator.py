@@ -227,7 +227,9 @@ def test_a_single_candidate_is_what_its_layer_says_up_to_the_weight():
     model = HonestClassifier(candidates=[SelectiveDiscriminant(recalibrate=None)]).fit(X, y)
     (member,) = model._members
     log_prior = np.log([0.5, 0.5])
-    alone = member.layer.log_proba(member.model.predict_log_proba(X[:, member.columns]), log_prior)
+    alone = member.recalibration.log_proba(
+        member.model.predict_log_proba(X[:, member.columns]), log_prior
+    )
     odds = member.weight * (alone[:, 1] - alone[:, 0])
     expected = 1 / (1 + np.exp(-odds))
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected, rtol=1e-6)

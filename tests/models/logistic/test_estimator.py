@@ -136,7 +136,7 @@ def test_the_mean_of_what_intervals_are_drawn_from_is_the_probability(recalibrat
     (part,) = model._parts
     values = part.read(new[:, model.kept_columns()], str)
     weights = model._frequency_weights()
-    draws = draw_probabilities([(part, values)], 40, weights, None, model._layer, 2000)
+    draws = draw_probabilities([(part, values)], 40, weights, None, model._recalibration, 2000)
     assert np.abs(draws.mean()[:, 0] - model.predict_proba(new)[:, 1]).max() < 0.005
     interval = model.predict_proba_interval(new)
     assert np.all(interval[:, 0] < interval[:, 1])

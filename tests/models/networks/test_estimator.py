@@ -152,7 +152,7 @@ def test_copies_of_a_feature_count_once():
     assert copies.edge_probabilities_[:4, :4].sum() > 2.0
 
 
-def claims(model, X, y, n):
+def confident_predictions(model, X, y, n):
     proba = model.fit(X[:n], y[:n]).predict_proba(X[n:])
     own = proba[np.arange(len(y) - n), y[n:]]
     return np.mean(proba.min(axis=1)), -np.mean(np.log(own))
@@ -169,7 +169,7 @@ def test_luck_is_not_turned_into_claims(n, p, score, space):
         model = AveragedNetworkClassifier(
             space=space, table_prior=score, random_state=0, n_doublings=0
         )
-        found.append(claims(model, X, y, n))
+        found.append(confident_predictions(model, X, y, n))
     error, loss = np.mean(found, axis=0)
     assert error >= 0.45
     assert loss <= 0.71

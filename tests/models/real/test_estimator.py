@@ -123,12 +123,12 @@ def test_the_learned_prior_errs_on_the_side_of_caution(share):
 
 @pytest.mark.parametrize("prior", ["learned", "heavy-tailed"])
 def test_without_signal_the_corrected_model_hardly_claims_any(prior):
-    claimed = []
+    predicted = []
     for seed in range(10):
         X, y, new, _ = draw(seed, share=0.0)
         model = SelectiveGaussianNB(feature_prior=prior, **PLAIN).fit(X, y)
-        claimed.append(model.predict_proba(new).max(axis=1).mean())
-    assert np.mean(claimed) < 0.56
+        predicted.append(model.predict_proba(new).max(axis=1).mean())
+    assert np.mean(predicted) < 0.56
 
 
 def test_the_unit_and_the_origin_of_the_measurements_do_not_matter():
@@ -199,8 +199,8 @@ def test_the_table_of_features_tells_strong_from_lucky_ones(prior):
     assert table.r[0] == pytest.approx(abs(np.corrcoef(X[:, 3], y)[0, 1]))
     assert table.centre[:, 0] == pytest.approx([5, 9], abs=1)
     assert table.spread == pytest.approx(np.full(4, 2.0), abs=0.5)
-    assert table.idle[0] < 0.01
-    assert table.idle[1:].min() > 0.5
+    assert table.prob_null[0] < 0.01
+    assert table.prob_null[1:].min() > 0.5
     # What luck made of the others is taken back.
     observed = [X[y == 1, j].mean() - X[y == 0, j].mean() for j in model.selection_.kept[1:]]
     assert np.all(np.abs(np.diff(table.centre[:, 1:], axis=0)[0]) < 0.5 * np.abs(observed))
@@ -211,7 +211,7 @@ def test_the_table_of_features_tells_strong_from_lucky_ones(prior):
         "centre_0",
         "centre_1",
         "spread",
-        "idle",
+        "prob_null",
         "by_design",
     }
 

@@ -28,7 +28,7 @@ def draw(seed=0, n=30, p=25, n_classes=3):
 def mean_of_draws(model, X, n_draws):
     n_rows, values = model._read(X)
     draws = draw_probabilities(
-        values, n_rows, model.class_count_ + 1.0, None, model._layer, n_draws
+        values, n_rows, model.class_count_ + 1.0, None, model._recalibration, n_draws
     )
     assert np.allclose(draws.weight.sum(axis=1), 1)
     spread = np.einsum("ns,nks->nk", draws.weight, (draws.value - draws.mean()[..., None]) ** 2)
@@ -65,7 +65,7 @@ def test_with_a_layer_the_mean_is_the_probability_too(kind, estimator, words, n_
     tables, y = draw(n_classes=n_classes)
     X = tables[kind]
     model = estimator(n_features_to_select=4, **words).fit(X, y)
-    assert not model._layer.is_plugged_in
+    assert not model._recalibration.is_plugged_in
     found, _ = mean_of_draws(model, X, 300)
     probability = model.predict_proba(X)[:, -found.shape[1] :]
     np.testing.assert_allclose(found, probability, atol=0.005)
@@ -172,12 +172,12 @@ def test_draws_are_shifted_until_their_mean_is_the_target(n_classes, rates, give
         + rng.normal(scale=8, size=(n_rows, 1, n_classes - 1))
         for _ in range(n_classes)
     ]
-    lapse = rng.choice(rates, n_draws)
+    outlier_rate = rng.choice(rates, n_draws)
     prior = rng.dirichlet(np.full(n_classes, 5.0))
     factor = rng.dirichlet(np.full(n_classes, 5.0)) / prior if given else np.ones(n_classes)
     weight = rng.dirichlet(np.ones(n_classes * n_draws), n_rows)
     target = 0.8 * rng.dirichlet(np.full(n_classes, 0.3), n_rows) + 0.2 / n_classes
-    found = _around(target, log_odds, lapse, prior, factor, weight)
+    found = _around(target, log_odds, outlier_rate, prior, factor, weight)
     # With lapses, which other prevalences may make larger, not every mean can be reached.
     reachable = not given or len(rates) == 1
     if n_classes == 2:

@@ -7,17 +7,17 @@ from scipy.stats import norm
 
 import honestbayes
 from honestbayes import SelectiveGaussianNB
-from honestbayes.base import recalibration as module
-from honestbayes.base.recalibration import Layer, fit_layer
+from honestbayes.base import learn_recalibration as module
+from honestbayes.base.recalibration import Recalibration, fit_recalibration
 
 
-def cases(n, slope, lapse, seed, n_classes=2, prior=None, spread=3.0):
+def cases(n, slope, outlier_rate, seed, n_classes=2, prior=None, spread=3.0):
     """Evidence whose true slope and rate of lapses are known, and the classes that go with it."""
     rng = np.random.default_rng(seed)
     prior = np.full(n_classes, 1 / n_classes) if prior is None else np.asarray(prior)
     evidence = rng.normal(0, spread, (n, n_classes))
     sound = np.exp(log_softmax(np.log(prior) + slope * evidence, axis=1))
-    p = (1 - lapse) * sound + lapse * prior
+    p = (1 - outlier_rate) * sound + outlier_rate * prior
     codes = (rng.random((n, 1)) > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
     return evidence, codes, np.log(prior), p
 
@@ -57,9 +57,9 @@ PROBLEMS = [
 
 def compare(problem, **words):
     """How far the layer's probabilities are from those of direct integration, in log-odds."""
-    n, slope, lapse, n_classes, prior, share = problem
-    evidence, codes, log_prior, _ = cases(n, slope, lapse, 5, n_classes, prior)
-    found = fit_layer(evidence, codes, log_prior, share)
+    n, slope, outlier_rate, n_classes, prior, share = problem
+    evidence, codes, log_prior, _ = cases(n, slope, outlier_rate, 5, n_classes, prior)
+    found = fit_recalibration(evidence, codes, log_prior, share)
     given = words.get("given")
     p = np.exp(found.log_proba(evidence, log_prior, None if given is None else np.log(given)))
     expected = posterior_mean_by_integration(evidence, codes, log_prior, share, given)
@@ -74,17 +74,17 @@ def test_probabilities_are_those_of_direct_integration(problem):
 def test_another_prevalence_is_bayes_rule_on_the_averaged_probability():
     assert compare(PROBLEMS[1], given=np.array([0.99, 0.01])) < 1e-4
     # Strong evidence and lapses: inside the layer, another prevalence would say 0.95 (docs).
-    strong = Layer(np.ones(1), np.array([0.05]), np.ones((1, 1)))
+    strong = Recalibration(np.ones(1), np.array([0.05]), np.ones((1, 1)))
     p = strong.log_proba(np.array([[0.0, 50.0]]), np.log([0.5, 0.5]), np.log([0.99, 0.01]))
     assert np.exp(p[0, 1]) == pytest.approx(0.975 / 99 / (0.975 / 99 + 0.025))
 
 
-def without_lapses(monkeypatch):
-    monkeypatch.setattr(module, "LAPSES", module.LAPSES[:2] * 0)
+def without_outliers(monkeypatch):
+    monkeypatch.setattr(module, "LAPSES", module.OUTLIER_RATES[:2] * 0)
 
 
 def with_a_wrong_share(monkeypatch):
-    right = fit_layer
+    right = fit_recalibration
 
     def wrong(evidence, codes, log_prior, share):
         return right(evidence, codes, log_prior, 2 * share)
@@ -101,25 +101,30 @@ def with_a_narrow_grid(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "mistake", [without_lapses, with_a_wrong_share, with_another_spike, with_a_narrow_grid]
+    "mistake", [without_outliers, with_a_wrong_share, with_another_spike, with_a_narrow_grid]
 )
 def test_planted_mistakes_are_caught(mistake, monkeypatch):
     mistake(monkeypatch)
     assert max(compare(problem) for problem in PROBLEMS) > 1e-3
 
 
-def optimism(slopes, lapses, n, given=None):
+def optimism(slopes, outlier_rates, n, given=None):
     """Actual minus claimed error of new cases, with the layer and with the evidence as it is."""
     prior, found = np.array([0.6, 0.4]), []
-    for seed, (slope, lapse) in enumerate(zip(slopes, lapses, strict=True)):
-        evidence, codes, log_prior, _ = cases(n, slope, lapse, seed, prior=prior)
-        new, _, _, truth = cases(400, slope, lapse, 10_000 + seed, prior=prior)
+    for seed, (slope, outlier_rate) in enumerate(zip(slopes, outlier_rates, strict=True)):
+        evidence, codes, log_prior, _ = cases(n, slope, outlier_rate, seed, prior=prior)
+        new, _, _, truth = cases(400, slope, outlier_rate, 10_000 + seed, prior=prior)
         if given is not None:
             truth = truth * given / prior
             truth /= truth.sum(axis=1, keepdims=True)
         row = []
-        for layer in (fit_layer(evidence, codes, log_prior), Layer.plugged_in(1.0)):
-            p = np.exp(layer.log_proba(new, log_prior, None if given is None else np.log(given)))
+        for recalibration in (
+            fit_recalibration(evidence, codes, log_prior),
+            Recalibration.plugged_in(1.0),
+        ):
+            p = np.exp(
+                recalibration.log_proba(new, log_prior, None if given is None else np.log(given))
+            )
             row.append(np.mean(1 - truth[np.arange(400), p.argmax(axis=1)] - p.min(axis=1)))
         found.append(row)
     return np.array(found).T
@@ -143,29 +148,29 @@ def test_over_its_prior_predictions_are_calibrated_however_few_the_cases(given):
         assert_within(raw, 0.01)
 
 
-@pytest.mark.parametrize(("slope", "lapse"), [(1.0, 0.0), (0.3, 0.0), (0.5, 0.08)])
+@pytest.mark.parametrize(("slope", "outlier_rate"), [(1.0, 0.0), (0.3, 0.0), (0.5, 0.08)])
 @pytest.mark.parametrize("given", [None, (0.9, 0.1)])
-def test_of_a_known_slope_and_lapse_rate_predictions_are_calibrated(slope, lapse, given):
-    layered, raw = optimism(np.full(60, slope), np.full(60, lapse), 500, given)
+def test_of_a_known_slope_and_lapse_rate_predictions_are_calibrated(slope, outlier_rate, given):
+    layered, raw = optimism(np.full(60, slope), np.full(60, outlier_rate), 500, given)
     assert_within(layered, 0.01)
     assert slope == 1 or raw.mean() > 0.03
 
 
 def test_one_wrong_case_of_many_says_that_there_are_lapses():
     evidence, codes, log_prior, _ = cases(60, 1.0, 0.0, 3, spread=8.0)
-    sure = fit_layer(evidence, codes, log_prior)
+    sure = fit_recalibration(evidence, codes, log_prior)
     evidence[0] = np.where(np.arange(2) == codes[0], -40.0, 0.0)
-    one_off = fit_layer(evidence, codes, log_prior)
-    assert sure.mean_lapse() < 0.005 < one_off.mean_lapse()
+    one_off = fit_recalibration(evidence, codes, log_prior)
+    assert sure.mean_outlier_rate() < 0.005 < one_off.mean_outlier_rate()
     claim = np.exp(one_off.log_proba(np.array([[0.0, 60.0]]), log_prior))[0, 0]
     assert 0.001 < claim < 0.1
 
 
 def test_many_cases_give_slope_and_lapses_back():
     evidence, codes, log_prior, _ = cases(40_000, 0.4, 0.03, 0)
-    found = fit_layer(evidence, codes, log_prior)
+    found = fit_recalibration(evidence, codes, log_prior)
     assert found.mean_slope() == pytest.approx(0.4, rel=0.05)
-    assert found.mean_lapse() == pytest.approx(0.03, abs=0.015)
+    assert found.mean_outlier_rate() == pytest.approx(0.03, abs=0.015)
 
 
 def test_the_layer_is_kept_in_files_bit_for_bit(tmp_path):
@@ -177,7 +182,7 @@ def test_the_layer_is_kept_in_files_bit_for_bit(tmp_path):
     again = honestbayes.load(tmp_path / "model.honestbayes")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(again.predict_proba_interval(X), model.predict_proba_interval(X))
-    assert (again.slope_, again.lapse_) == (model.slope_, model.lapse_)
+    assert (again.slope_, again.outlier_rate_) == (model.slope_, model.outlier_rate_)
 
 
 def test_a_slope_is_plugged_in_where_that_is_asked_for():
@@ -187,6 +192,6 @@ def test_a_slope_is_plugged_in_where_that_is_asked_for():
     plugged = SelectiveGaussianNB(n_features_to_select=5, recalibrate="slope").fit(X, y)
     bare = SelectiveGaussianNB(n_features_to_select=5, recalibrate=None).fit(X, y)
     odds = np.diff(bare.predict_log_proba(X))[:, 0]
-    assert plugged.lapse_ == 0
+    assert plugged.outlier_rate_ == 0
     expected = expit(plugged.slope_ * odds)  # classes are even, so that the prior adds nothing
     np.testing.assert_allclose(plugged.predict_proba(X)[:, 1], expected, rtol=1e-9)

@@ -7,7 +7,7 @@ from grids import each_once
 from scipy.special import expit
 
 from honestbayes import SelectiveBernoulliNB
-from honestbayes.base.recalibration import Layer, held_out_folds
+from honestbayes.base.recalibration import Recalibration, held_out_folds
 from honestbayes.datasets import simulate_naive_bayes
 
 
@@ -66,7 +66,7 @@ def test_a_slope_of_zero_evidence_leads_back_to_the_prevalence():
     X = rng.integers(0, 2, (60, 200))
     y = np.arange(60) < 15
     model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0).fit(X, y)
-    model._layer = Layer.plugged_in(0.0)
+    model._recalibration = Recalibration.plugged_in(0.0)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 16 / 62)
 
 

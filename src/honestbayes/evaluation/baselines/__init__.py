@@ -21,14 +21,22 @@ from honestbayes.evaluation.baselines.naive_bayes import (
 from honestbayes.evaluation.baselines.task import InnerFolds, Task
 from honestbayes.evaluation.baselines.venn_abers import venn_abers_naive_bayes
 
-__all__ = ["FREQUENCIES", "FURTHER_PEERS", "InnerFolds", "PEERS", "Peer", "Task", "peers_for"]
+__all__ = [
+    "BASELINES",
+    "FREQUENCIES",
+    "FURTHER_BASELINES",
+    "Baseline",
+    "InnerFolds",
+    "Task",
+    "baselines_for",
+]
 
 
 FREQUENCIES = "class frequencies alone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Peer:
+class Baseline:
     """A method that others made.
 
     Attributes
@@ -59,8 +67,8 @@ def _has_measurements(task: Task) -> bool:
     return not task.sparse and (task.kinds is None or "real" in task.kinds)
 
 
-PEERS = (
-    Peer(
+BASELINES = (
+    Baseline(
         name="L1 logistic regression",
         phrase=(
             "on all columns, standardised, not cut, a column for each level of a text; its penalty "
@@ -71,7 +79,7 @@ PEERS = (
         make=l1_logistic,
         is_logistic=True,
     ),
-    Peer(
+    Baseline(
         name="L2 logistic regression",
         phrase=(
             "on the same columns, multinomial too; eight penalties, chosen by log score in five "
@@ -80,7 +88,7 @@ PEERS = (
         make=l2_logistic,
         is_logistic=True,
     ),
-    Peer(
+    Baseline(
         name="scikit-learn NB, calibrated",
         phrase=(
             "as many features of each kind, by the same measure of correlation (``SelectKBest``), "
@@ -94,7 +102,7 @@ PEERS = (
         make=sigmoid_naive_bayes,
         selects=True,
     ),
-    Peer(
+    Baseline(
         name="scikit-learn NB, temperature",
         phrase=(
             "the same naive Bayes, its log probabilities divided by one temperature instead, as "
@@ -105,7 +113,7 @@ PEERS = (
         make=temperature_naive_bayes,
         selects=True,
     ),
-    Peer(
+    Baseline(
         name="nearest shrunken centroids",
         phrase=(
             "scikit-learn's ``NearestCentroid`` on all columns, standardised, where there are "
@@ -116,7 +124,7 @@ PEERS = (
         make=shrunken_centroids,
         suits=_has_measurements,
     ),
-    Peer(
+    Baseline(
         name=FREQUENCIES,
         phrase="what anyone can do",
         make=lambda _: DummyClassifier(strategy="prior"),
@@ -124,8 +132,8 @@ PEERS = (
 )
 """The peers of reports, in their order."""
 
-FURTHER_PEERS = (
-    Peer(
+FURTHER_BASELINES = (
+    Baseline(
         name="scikit-learn NB, Venn-Abers",
         phrase=(
             "the same naive Bayes, its held-out scores in five folds made probabilities by cross "
@@ -138,7 +146,7 @@ FURTHER_PEERS = (
 """Peers of the stored comparisons that reports do without, for their time."""
 
 
-def peers_for(task: Task, *, further: bool = False) -> dict[str, Any]:
+def baselines_for(task: Task, *, further: bool = False) -> dict[str, Any]:
     """Return the estimators of the peers that suit a table, by name."""
-    wanted = (*PEERS, *FURTHER_PEERS) if further else PEERS
-    return {peer.name: peer.make(task) for peer in wanted if peer.suits(task)}
+    wanted = (*BASELINES, *FURTHER_BASELINES) if further else BASELINES
+    return {baseline.name: baseline.make(task) for baseline in wanted if baseline.suits(task)}

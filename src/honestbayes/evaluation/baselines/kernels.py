@@ -36,10 +36,10 @@ def _log_normalisers(scores: FloatArray) -> FloatArray:
 @kernel()
 def _loss(scores: FloatArray, is_class: FloatArray, c: int, size: float) -> float:
     """Return what of the penalised loss depends on the scores of class `c`."""
-    claimed = _log_normalisers(scores)
+    predicted = _log_normalisers(scores)
     total = 0.0
     for i in range(scores.shape[1]):
-        total += claimed[i] - is_class[c, i] * scores[c, i]
+        total += predicted[i] - is_class[c, i] * scores[c, i]
     result: float = total / scores.shape[1] + size
     return result
 

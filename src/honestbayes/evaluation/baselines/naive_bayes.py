@@ -215,21 +215,21 @@ def selected_naive_bayes(task: Task) -> Any:
     kinds, the same selection of each kind. It knows no features kept by design: they race with the
     others.
     """
-    k = min(10, task.n_racing) if task.n_features is None else task.n_features
+    k = min(10, task.n_candidates) if task.n_features is None else task.n_features
     naive: Any
     if task.kinds is not None:
         naive = PerKindNB(task.kinds, k=k, threshold=task.threshold)
-        return _searched(naive, "k", task.n_racing) if task.n_features == "cv" else naive
+        return _searched(naive, "k", task.n_candidates) if task.n_features == "cv" else naive
     # It cannot do without any, where others have those that are kept by design.
     select = SelectKBest(f_values, k=k if isinstance(k, str) else max(1, k))
     if task.threshold is not None:
         select = SelectAbove(task.threshold)
     naive = make_pipeline(select, BernoulliNB())
     if task.n_features == "cv":
-        naive = _searched(naive, "selectkbest__k", task.n_racing)
+        naive = _searched(naive, "selectkbest__k", task.n_candidates)
     return make_pipeline(CutAtMedian(), naive)
 
 
-def _searched(naive: Any, parameter: str, n_racing: int) -> GridSearchCV:
-    grid = np.maximum(1, number_grid(n_racing)).tolist()
+def _searched(naive: Any, parameter: str, n_candidates: int) -> GridSearchCV:
+    grid = np.maximum(1, number_grid(n_candidates)).tolist()
     return GridSearchCV(naive, {parameter: grid}, scoring="neg_log_loss", cv=5)

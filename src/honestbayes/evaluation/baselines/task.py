@@ -35,7 +35,7 @@ class Task:
         10, or all where there are fewer; "cv": chosen inside the folds.
     threshold : float or None
         Instead, a bound on the absolute correlation.
-    n_racing : int
+    n_candidates : int
         Features in the largest race, for the numbers that "cv" tries.
     seed : int
         Draws the inner folds, and breaks ties.
@@ -48,7 +48,7 @@ class Task:
 
     n_features: int | str | None = None
     threshold: float | None = None
-    n_racing: int
+    n_candidates: int
     seed: int = 0
     kinds: KindsInOrder | None = None
     sparse: bool = False

@@ -208,7 +208,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         The numbers of features that were tried, where the number was to be chosen.
     slope_ : float
         The factor on the evidence, its posterior mean; 1 without recalibration.
-    lapse_ : float
+    outlier_rate_ : float
         The rate of lapses, its posterior mean; 0 without a layer.
     feature_prior_, correction_ : str or None
         What "auto" became.
@@ -295,9 +295,9 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         self._fit = fit
         self._log_prior = fit.log_prior
         self.selection_: Selection = fit.selection
-        self.posterior_ = fit.race.posterior
+        self.posterior_ = fit.ranked.posterior
         self.always_posterior_ = None if fit.by_design is None else fit.by_design.posterior
-        self.learned_prior_ = fit.race.prior if isinstance(fit.race, LearnedFit) else None
+        self.learned_prior_ = fit.ranked.prior if isinstance(fit.ranked, LearnedFit) else None
 
     def fit_selected(self, X: Any, y: Any, selection: Selection) -> Self:
         """Fit features that were screened and selected elsewhere.
@@ -461,7 +461,7 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         """
         ones, missing = self._zero_one(X)
         evidence = model.contributions(self._fit, ones, missing)
-        return self._layer.share_out(evidence, self._log_prior)
+        return self._recalibration.share_out(evidence, self._log_prior)
 
     def feature_path(self, X: Any, y: Any) -> FeaturePath:
         """Return error and log score on (X, y) for the first 1, 2, ... of the kept features.

@@ -315,8 +315,8 @@ class FeatureBlock:
             "position": self.kept,
             "others": self.others,
         }
-        peers = self.counts.peers
-        return {}, arrays if peers is None else {**arrays, "peers": peers}
+        baselines = self.counts.baselines
+        return {}, arrays if baselines is None else {**arrays, "baselines": baselines}
 
     @classmethod
     def from_plain(cls, entries: Entries, known: Known) -> FeatureBlock:
@@ -329,15 +329,19 @@ class FeatureBlock:
         occurs = np.bincount(kept, minlength=n_distinct)
         entries.check(np.all(occurs > 0), "position", "leaves counts that no feature has")
         others = entries.counts("others", (n_distinct,))
-        peers = entries.counts("peers", (n_distinct,)) if entries.holds("peers") else None
-        entries.check(peers is None or np.all(peers > 0), "peers", "holds an impossible number")
+        baselines = (
+            entries.counts("baselines", (n_distinct,)) if entries.holds("baselines") else None
+        )
+        entries.check(
+            baselines is None or np.all(baselines > 0), "baselines", "holds an impossible number"
+        )
         return cls(
             DistinctCounts(
                 ones=ones,
                 observed=observed,
                 multiplicity=others + occurs,
                 inverse=kept,
-                peers=peers,
+                baselines=baselines,
             ),
             kept,
             others,
@@ -754,7 +758,7 @@ def as_posterior(
 _N_PROBES = 16
 
 
-def _of_race(known: Known) -> Known:
+def _of_ranked(known: Known) -> Known:
     """Return how many features won the race."""
     return {"n_kept": len(known["selection"].kept)}
 
@@ -783,12 +787,12 @@ class BernoulliFit:
     """
 
     selection: Annotated[Selection, GIVEN]
-    race: Annotated[
+    ranked: Annotated[
         CommonAlphaFit | LearnedFit,
         OneOf(
             by="learned",
             kinds={True: LearnedFit, False: CommonAlphaFit},
-            sizes=_of_race,
+            sizes=_of_ranked,
         ),
     ]
     by_design: Annotated[
@@ -814,7 +818,7 @@ class BernoulliFit:
         weakest = np.square(found[: len(selection.kept)]).min(initial=1.0)
         strong = weakest >= float(selection.gamma_squared) - CLOSE
         check(strong, "correlation", "is weaker than the bound of the selection")
-        others = sum(self.race.block.others.tolist())
+        others = sum(self.ranked.block.others.tolist())
         check(others <= selection.n_discarded, "race.counts.others", "are more than discarded")
 
     @property
@@ -825,7 +829,7 @@ class BernoulliFit:
     @property
     def blocks(self) -> list[CommonAlphaFit | LearnedFit]:
         """The fitted blocks, in the order of ``selection.columns``."""
-        return [self.race] if self.by_design is None else [self.race, self.by_design]
+        return [self.ranked] if self.by_design is None else [self.ranked, self.by_design]
 
     def column_slices(self) -> list[slice]:
         """Positions of each block's columns among the kept ones."""
@@ -870,22 +874,22 @@ def fit_selection(
     kept = np.array(selection.kept, dtype=np.int64)
     always = np.array(selection.always_kept, dtype=np.int64)
     columns = np.concatenate([kept, always])
-    race: CommonAlphaFit | LearnedFit
+    ranked: CommonAlphaFit | LearnedFit
     if settings.feature_prior == "learned":
         if learned is None:
-            source = kept if settings.correction is None else _racing(selection)
+            source = kept if settings.correction is None else _candidate_columns(selection)
             learned = learn_prior(
                 distinct_counts(ones[:, source], _columns(observed, source)),
                 settings.model.alpha_prior,
                 settings.model.theta_interval,
             )
-        race = fit_learned(feature_block(ones, observed, kept), learned)
+        ranked = fit_learned(feature_block(ones, observed, kept), learned)
     else:
         others = None
         if settings.correction == "counts":
-            others = np.setdiff1d(_racing(selection), kept, assume_unique=True)
+            others = np.setdiff1d(_candidate_columns(selection), kept, assume_unique=True)
         event = selection if settings.correction == "selection" else None
-        race = fit_common_alpha(
+        ranked = fit_common_alpha(
             feature_block(
                 ones,
                 observed,
@@ -907,7 +911,7 @@ def fit_selection(
         )
     return BernoulliFit(
         selection=selection,
-        race=race,
+        ranked=ranked,
         by_design=by_design,
         log_prior_odds=_log_prior_odds(selection.class_counts, settings.class_pseudocounts),
         binarization=screening.binarization.take(columns),
@@ -920,7 +924,7 @@ def _log_prior_odds(counts: tuple[int, ...], pseudocounts: tuple[float, float]) 
     return float(np.log(counts[1] + pseudocounts[1]) - np.log(counts[0] + pseudocounts[0]))
 
 
-def _racing(selection: Selection) -> IntArray:
+def _candidate_columns(selection: Selection) -> IntArray:
     mask = np.ones(selection.n_features_in, dtype=bool)
     mask[list(selection.always_kept)] = False
     return np.flatnonzero(mask)
@@ -1208,7 +1212,7 @@ class BernoulliPart:
 
     def to_plain(self) -> Plain:
         """Return the fit, and which of its two kinds it is, as plain data."""
-        learned = isinstance(self.fit.race, LearnedFit)
+        learned = isinstance(self.fit.ranked, LearnedFit)
         return joined(({"learned": learned}, {}), record_to_plain(self.fit))
 
     @classmethod
@@ -1261,8 +1265,8 @@ class BernoulliTraining(TrainingPart):
 
     def _fitted(self, statistic: Screening, whole: FittedPart | None) -> BernoulliPart:
         learned = None
-        if isinstance(whole, BernoulliPart) and isinstance(whole.fit.race, LearnedFit):
-            learned = whole.fit.race.prior
+        if isinstance(whole, BernoulliPart) and isinstance(whole.fit.ranked, LearnedFit):
+            learned = whole.fit.ranked.prior
         return BernoulliPart(self.rows.fit(statistic, self.settings, learned))
 
     @property
@@ -1477,15 +1481,15 @@ def feature_path(
 ) -> FeaturePath:
     """Cumulate log-odds along the ranking, so that one pass gives every number of features."""
     k = len(fit.selection.kept)
-    race, *rest = zip(fit.blocks, fit.column_slices(), strict=True)
+    ranked, *rest = zip(fit.blocks, fit.column_slices(), strict=True)
     prior = fit.log_prior_odds if log_prior_odds is None else log_prior_odds
     start = np.full(ones.shape[0], prior)
     for block, columns in rest:
         absent = None if missing is None else missing[:, columns]
         log_likelihood = block.table.log_likelihood(ones[:, columns], absent)
         start += log_likelihood[:, 1] - log_likelihood[:, 0]
-    absent = None if missing is None else missing[:, race[1]]
-    evidence = race[0].table.cumulative_log_odds(ones[:, race[1]], absent)[:, 1:]
+    absent = None if missing is None else missing[:, ranked[1]]
+    evidence = ranked[0].table.cumulative_log_odds(ones[:, ranked[1]], absent)[:, 1:]
     log_odds = start[:, None] + evidence
     p, q = expit(log_odds), expit(-log_odds)
     sign = np.where(is_class_1, 1.0, -1.0)[:, None]

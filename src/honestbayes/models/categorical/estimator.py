@@ -84,7 +84,7 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         The numbers of features that were tried, where the number was to be chosen.
     slope_ : float
         The factor on the evidence, its posterior mean; 1 without recalibration.
-    lapse_ : float
+    outlier_rate_ : float
         The rate of lapses, its posterior mean; 0 without a layer.
     feature_prior_, correction_ : str or None
         What "auto" became.
@@ -180,7 +180,7 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         assert isinstance(part, CategoricalPart)
         self._fit = part.fit
         self.selection_: Selection = part.selection
-        self.posterior_: AlphaPosterior = part.fit.race.posterior
+        self.posterior_: AlphaPosterior = part.fit.ranked.posterior
         by_design = part.fit.by_design
         self.always_posterior_ = None if by_design is None else by_design.posterior
         names = self.get_feature_names_out()

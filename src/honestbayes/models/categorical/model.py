@@ -74,8 +74,8 @@ from honestbayes.selection.categories import CategoryCounts, count_categories
 from honestbayes.selection.correlation import (
     Outcome,
     equivalent_r_squared,
-    race,
-    race_by_rank,
+    rank_by_criterion,
+    rank_features,
     strength_of,
 )
 from honestbayes.selection.criteria import Criterion
@@ -197,7 +197,7 @@ class CategoricalBlock:
         )
 
 
-def _of_race(known: Known) -> Known:
+def _of_ranked(known: Known) -> Known:
     """Return the numbers of levels of the features that won the race."""
     return {"widths": known["n_levels"][: len(known["selection"].kept)]}
 
@@ -222,9 +222,9 @@ class CategoricalFit:
     """
 
     selection: Annotated[Selection, GIVEN]
-    race: Annotated[
+    ranked: Annotated[
         CategoricalBlock,
-        Section(kind=CategoricalBlock, sizes=_of_race),
+        Section(kind=CategoricalBlock, sizes=_of_ranked),
     ]
     by_design: Annotated[
         CategoricalBlock | None,
@@ -241,7 +241,7 @@ class CategoricalFit:
     @property
     def blocks(self) -> list[CategoricalBlock]:
         """The fitted blocks, in the order of ``selection.columns``."""
-        return [self.race] if self.by_design is None else [self.race, self.by_design]
+        return [self.ranked] if self.by_design is None else [self.ranked, self.by_design]
 
     def log_likelihood(self, codes: AnyArray) -> FloatArray:
         """Return log P(x | class), shape (n, C), of the kept columns' codes; -1: missing."""
@@ -388,7 +388,7 @@ def fit_categories(
     strength : ndarray of shape (p,), optional
         Strengths of all features by a user's function, which counts cannot tell.
     """
-    outcome = _race(counts, settings, random_state, strength)
+    outcome = _rank(counts, settings, random_state, strength)
     selection = outcome.selection(
         counts.class_counts, counts.observed(), counts.feature_names, counts.n_levels()
     )
@@ -409,7 +409,7 @@ def fit_categories(
     return CategoricalFit(selection, winners, by_design)
 
 
-def _race(
+def _rank(
     counts: CategoryCounts,
     settings: CategoricalSettings,
     random_state: np.random.RandomState | None,
@@ -422,14 +422,14 @@ def _race(
     }
     criterion = settings.criterion
     if criterion is None:
-        return race(*strength_of(counts), threshold=settings.threshold, **words)
+        return rank_features(*strength_of(counts), threshold=settings.threshold, **words)
     if strength is None:
         assert criterion.from_tables is not None
         strength = np.empty(counts.n_features)
         for group in counts.groups:
             criterion.check("categorical", *group.tables.shape[1:])
             strength[group.columns] = criterion.from_tables(group.tables)
-    return race_by_rank(strength, criterion.name, **words)
+    return rank_by_criterion(strength, criterion.name, **words)
 
 
 def _no_tables(counts: CategoryCounts) -> IntArray:
@@ -819,7 +819,7 @@ class CategoricalTraining(TrainingPart):
 
     def _fitted(self, statistic: _Statistic, whole: FittedPart | None) -> CategoricalPart:
         counts, strength = statistic
-        learned = whole.fit.race.prior if isinstance(whole, CategoricalPart) else None
+        learned = whole.fit.ranked.prior if isinstance(whole, CategoricalPart) else None
         fit = fit_categories(
             counts, self.settings, tie_breaker(self.random_state), learned, strength
         )

@@ -141,7 +141,7 @@ _TABLE = {
 }
 
 
-class KnowsTable(SavedEstimator):
+class CodedTableMixin(SavedEstimator):
     """Base of estimators that keep of a table its classes and columns, and more in `_found`."""
 
     def _fitted_to_plain(self) -> Plain:
@@ -324,7 +324,7 @@ def log_likelihood_of(coded: Coded, counts: LevelCounts, smoothing: float) -> An
     return total
 
 
-class DiscreteNB(ClassifierMixin, KnowsTable):
+class DiscreteNB(ClassifierMixin, CodedTableMixin):
     """Naive Bayes on levels and bins, for columns of any kind.
 
     The plain model on which `ForwardProbabilitySelector` and `BoostedProbabilitySelector` build. It
@@ -419,7 +419,6 @@ class DiscreteNB(ClassifierMixin, KnowsTable):
         sample_weight : array-like of shape (n,), optional
             What each row counts.
         """
-
         params = self.get_params(deep=False)
         positive_number(params, "smoothing")
         n_bins = whole_number(params, "n_bins", 2)
@@ -444,7 +443,6 @@ class DiscreteNB(ClassifierMixin, KnowsTable):
         class_prior : array-like of shape (n_classes,), optional
             Prevalences where the model is used.
         """
-
         check_is_fitted(self)
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)

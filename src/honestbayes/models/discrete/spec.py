@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from honestbayes.base.spec import Card
+from honestbayes.base.spec import ModelSpec
 
-CARDS = (Card(path="plain.estimator.DiscreteNB"),)
+SPECS = (ModelSpec(path="plain.estimator.DiscreteNB"),)

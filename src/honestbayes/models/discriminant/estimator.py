@@ -67,7 +67,7 @@ class SelectiveDiscriminant(SelectiveClassifier):
         How signal ratios are distributed over features; None for plain means.
     number_choice_ : NumberChoice or None
         The numbers of features that were tried, where the number was to be chosen.
-    slope_, lapse_ : float
+    slope_, outlier_rate_ : float
         Posterior means of the factor on the evidence, and of the rate of lapses.
     classes_ : ndarray of shape (n_classes,)
         Class labels.

@@ -123,7 +123,7 @@ class DiscriminantFit:
         S, of the columns within classes.
     r : ndarray of shape (k,)
         Correlation of each column with the class; for more than two classes its size.
-    idle : ndarray of shape (k,)
+    prob_null : ndarray of shape (k,)
         Posterior probability that a column tells nothing.
     """
 
@@ -135,7 +135,7 @@ class DiscriminantFit:
     variance_of_mean: Annotated[FloatArray, Floats("n_classes", low=0.0, high=_LARGEST)]
     covariance: Covariance
     r: Annotated[FloatArray, Floats("n_columns", low=-1.0 - 1e-9, high=1.0 + 1e-9)]
-    idle: Annotated[FloatArray, Floats("n_columns", low=0.0, high=1.0 + 1e-9)]
+    prob_null: Annotated[FloatArray, Floats("n_columns", low=0.0, high=1.0 + 1e-9)]
 
     def check(self, check: Check) -> None:
         """Refuse units that are not positive."""
@@ -212,9 +212,15 @@ def fit_discriminant(
     shrinkage = settings.shrinkage
     if shrinkage is None:
         shrinkage = ledoit_wolf(residual)
-    mean, variance_of_mean, idle = moments.mean, 1 / np.maximum(observed, 1), np.zeros(columns.size)
+    mean, variance_of_mean, prob_null = (
+        moments.mean,
+        1 / np.maximum(observed, 1),
+        np.zeros(columns.size),
+    )
     if learned is not None:
-        mean, variance_of_mean, idle = _shrunken(screened.moments, settings, learned, selection)
+        mean, variance_of_mean, prob_null = _shrunken(
+            screened.moments, settings, learned, selection
+        )
     return DiscriminantFit(
         selection=selection,
         scores=scores,
@@ -224,7 +230,7 @@ def fit_discriminant(
         variance_of_mean=variance_of_mean.sum(axis=1) / max(columns.size, 1),
         covariance=Covariance.of(residual, shrinkage),
         r=correlation_with(moments),
-        idle=idle,
+        prob_null=prob_null,
     )
 
 
@@ -259,8 +265,8 @@ def _shrunken(
     fit = fit_kept(moments, selection, settings.gaussian(), learned)
     centre = np.concatenate([block.centre() for block in fit.blocks], axis=1)
     variance = np.concatenate([_variance_of_centre(block) for block in fit.blocks], axis=1)
-    idle = np.concatenate([block.idle() for block in fit.blocks])
-    return fit.standard.centre + fit.standard.unit * centre, variance, idle
+    prob_null = np.concatenate([block.prob_null() for block in fit.blocks])
+    return fit.standard.centre + fit.standard.unit * centre, variance, prob_null
 
 
 def _variance_of_centre(block: GaussianBlock) -> FloatArray:
@@ -372,5 +378,5 @@ def feature_table(
         spread=spread,
         by_design=by_design(fit.selection),
         _correlation=fit.r,
-        idle=fit.idle,
+        prob_null=fit.prob_null,
     )

@@ -15,7 +15,7 @@ from honestbayes.base.explanation import Described, KeptColumns
 from honestbayes.base.parameters import check_quantiles, check_response, refuse_arguments
 from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.base.persistence import SavedEstimator, check_number
-from honestbayes.base.recalibration import Layer, held_out_folds, warn_of_too_few_groups
+from honestbayes.base.recalibration import Recalibration, held_out_folds, warn_of_too_few_groups
 from honestbayes.data import check_as_many
 from honestbayes.data.kinds import Kind, as_table, columns_of
 from honestbayes.files.fields import (
@@ -147,7 +147,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
         The prior of the features' variances within classes.
     slope_ : float
         The factor on the evidence, its posterior mean; 1 without recalibration.
-    lapse_ : float
+    outlier_rate_ : float
         The rate of lapses, its posterior mean; 0 without a layer.
     feature_prior_, correction_ : str or None
         What "auto" became.
@@ -292,21 +292,21 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
 
     def _choose(
         self, training: Sequence[TrainingPart], labels: TrainingLabels
-    ) -> tuple[Sequence[TrainingPart], None, Layer]:
+    ) -> tuple[Sequence[TrainingPart], None, Recalibration]:
         """Choose the number of factors and learn the layer from the same held-out cases."""
         (part,) = training
         assert isinstance(part, FactorTraining)
         auto = self.n_factors == "auto"
         if not auto and self.recalibrate is None:
-            return training, None, Layer.plugged_in(1.0)
+            return training, None, Recalibration.plugged_in(1.0)
         folds = held_out_folds(labels.codes, labels.groups, repeats=1, seed=labels.seed)
         if not folds:
             warn_of_too_few_groups(labels.groups)
-            return training, None, Layer.plugged_in(1.0)
+            return training, None, Recalibration.plugged_in(1.0)
         numbers = range(MOST_FACTORS + 1) if auto else [part.n_factors]
-        choice, layer = choose_factors(self.recalibrate, part, folds, numbers)
+        choice, recalibration = choose_factors(self.recalibrate, part, folds, numbers)
         chosen = replace(part, n_factors=choice.chosen, choice=choice if auto else None)
-        return [chosen], None, layer
+        return [chosen], None, recalibration
 
     @classmethod
     def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:

@@ -30,7 +30,7 @@ from honestbayes.base.parameters import (
     whole_number,
 )
 from honestbayes.base.part import Describe, FittedToAll, TrainingLabels, TrainingPart
-from honestbayes.base.recalibration import EFFECTIVE_SHARE, Layer, recalibration
+from honestbayes.base.recalibration import EFFECTIVE_SHARE, Recalibration, learn_recalibration
 from honestbayes.data import Source
 from honestbayes.data.binarization import check_spread
 from honestbayes.data.normal_scores import NormalScores, Scored
@@ -803,7 +803,7 @@ def choose_factors(
     training: FactorTraining,
     folds: Sequence[IntArray],
     numbers: Sequence[int],
-) -> tuple[FactorChoice, Layer]:
+) -> tuple[FactorChoice, Recalibration]:
     """Try numbers of factors on held-out cases; return the choice, and the best one's layer.
 
     Numbers are judged without a slope: one would make a model that counts what features share many
@@ -819,8 +819,10 @@ def choose_factors(
         loss.append(-float(log_proba[np.arange(rows.size), codes].mean()))
         held_out.append(evidence)
     best = int(np.argmin(loss))
-    layer = recalibration(recalibrate, held_out[best], codes, log_prior, share=EFFECTIVE_SHARE)
-    return FactorChoice(np.array(numbers), np.array(loss), numbers[best]), layer
+    recalibration = learn_recalibration(
+        recalibrate, held_out[best], codes, log_prior, share=EFFECTIVE_SHARE
+    )
+    return FactorChoice(np.array(numbers), np.array(loss), numbers[best]), recalibration
 
 
 # --------------------------------------------------------------------------------------------------

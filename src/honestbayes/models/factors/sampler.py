@@ -1197,9 +1197,9 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
     any_used = np.zeros(design.ratio.size, dtype=np.bool_)
     for t in range(n_nodes):
         any_used |= event.used[t]
-    race = design.weights[:, 0]
+    ranked = design.weights[:, 0]
     along, rest = project(scores, event.basis)
-    value = log_selection(event, design.ratio, race, any_used, along, rest, loading[0])
+    value = log_selection(event, design.ratio, ranked, any_used, along, rest, loading[0])
     for t in range(n_nodes):
         value[t] += mixed(table, design.weights[t], design.drawn_from)
     chance = np.exp(value - value.max())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from honestbayes.base.spec import Card
+from honestbayes.base.spec import ModelSpec
 
-CARDS = (
-    Card(
+SPECS = (
+    ModelSpec(
         path="factors.classifier.SelectiveFactorClassifier",
         name="factors",
         title="factor model",
@@ -22,5 +22,7 @@ CARDS = (
         in_folds={"n_chains": 2, "n_samples": 300, "n_warmup": 300, "n_doublings": 0},
         final={"n_chains": 4, "n_samples": 1000, "n_warmup": 300, "n_doublings": 3},
     ),
-    Card(path="factors.regressor.SelectiveFactorRegressor", title="factor model of a response"),
+    ModelSpec(
+        path="factors.regressor.SelectiveFactorRegressor", title="factor model of a response"
+    ),
 )

@@ -82,7 +82,7 @@ class SelectiveGaussianNB(SelectiveClassifier):
         The numbers of features that were tried, where the number was to be chosen.
     slope_ : float
         The factor on the evidence, its posterior mean; 1 without recalibration.
-    lapse_ : float
+    outlier_rate_ : float
         The rate of lapses, its posterior mean; 0 without a layer.
     feature_prior_, correction_ : str or None
         What "auto" became.

@@ -54,7 +54,7 @@ from honestbayes.likelihood.normal import (
     shrinkage,
 )
 from honestbayes.selection import Selection
-from honestbayes.selection.correlation import race_by_rank
+from honestbayes.selection.correlation import rank_by_criterion
 from honestbayes.selection.criteria import Criterion
 from honestbayes.selection.moments import Moments
 from honestbayes.threads import one_blas_thread
@@ -209,7 +209,7 @@ class GaussianBlock:
         """Posterior mean of each feature in each class, shape (C, k)."""
         return np.asarray(np.einsum("ak,ack->ck", self.ratio_weights(), self.location))
 
-    def idle(self) -> FloatArray:
+    def prob_null(self) -> FloatArray:
         """Posterior probability that a feature tells nothing at all, shape (k,)."""
         return np.asarray(self.ratio_weights()[self.ratio == 0].sum(axis=0))
 
@@ -301,18 +301,18 @@ class GaussianFit:
     selection: Selection
     variance_prior: VariancePrior
     standard: Standard
-    race: GaussianBlock
+    ranked: GaussianBlock
     by_design: GaussianBlock | None
 
     @property
     def posterior(self) -> RatioPosterior:
         """How ratios are distributed over the features of the race."""
-        return self.race.posterior
+        return self.ranked.posterior
 
     @property
     def blocks(self) -> list[GaussianBlock]:
         """The blocks, in the order of ``selection.columns``."""
-        return [self.race] if self.by_design is None else [self.race, self.by_design]
+        return [self.ranked] if self.by_design is None else [self.ranked, self.by_design]
 
     @property
     def moments(self) -> Moments:
@@ -403,16 +403,16 @@ def assemble(
     by_design : RatioPosterior or None
         Of the features kept by design.
     """
-    n_race = moments.n_features if by_design is None else len(selection.kept)
+    n_ranked = moments.n_features if by_design is None else len(selection.kept)
     places = np.arange(moments.n_features)
     own = None
     if by_design is not None:
-        own = GaussianBlock.of(by_design, prior, moments.take(places[n_race:]))
+        own = GaussianBlock.of(by_design, prior, moments.take(places[n_ranked:]))
     return GaussianFit(
         selection=selection,
         variance_prior=prior,
         standard=standard,
-        race=GaussianBlock.of(posterior, prior, moments.take(places[:n_race])),
+        ranked=GaussianBlock.of(posterior, prior, moments.take(places[:n_ranked])),
         by_design=own,
     )
 
@@ -475,7 +475,7 @@ def fit_moments(
     if settings.criterion is None or strength is None:
         selection = select_by_r_squared(moments, settings, random_state)
     else:
-        selection = race_by_rank(
+        selection = rank_by_criterion(
             strength,
             settings.criterion.name,
             n_features=settings.n_features,
@@ -497,14 +497,14 @@ def fit_kept(
     own, centre, unit = moments.standardised()
     columns = np.array(selection.columns, dtype=np.int64)
     kept = own.take(columns)
-    n_race = len(selection.kept)
+    n_ranked = len(selection.kept)
     posterior = posterior or learned_from_all(moments, settings)
     if posterior is None:
         ranked = _ranked_features(moments, settings)
-        posterior = _ratio_posterior(ranked, selection, settings, kept.take(np.arange(n_race)))
+        posterior = _ratio_posterior(ranked, selection, settings, kept.take(np.arange(n_ranked)))
     by_design = None
     if selection.always_kept:
-        always = kept.take(np.arange(n_race, columns.size))
+        always = kept.take(np.arange(n_ranked, columns.size))
         by_design = _heavy_tailed(always, posterior.ratio)
     standard = Standard(centre[columns], unit[columns])
     return assemble(selection, OWN_VARIANCE, kept, standard, posterior, by_design)
@@ -620,7 +620,7 @@ def draw_gaussian_evidence(
     evidence : ndarray of shape (C, n, S, C - 1)
     log_weight : ndarray of shape (C, n, S)
     """
-    n_classes = len(fit.race.moments.classes)
+    n_classes = len(fit.ranked.moments.classes)
     evidence = np.zeros((n_classes, len(values), n_draws, n_classes - 1))
     log_weight = np.zeros((n_classes, len(values), n_draws))
     for block, columns in zip(fit.blocks, fit.in_own_units(values), strict=True):
@@ -853,7 +853,7 @@ class MeasurementTable(KeptTable):
             "correlation": self._correlation.tolist(),
             "centre": zip(*self.centre.tolist(), strict=True),
             "spread": self.spread.tolist(),
-            "idle": nothing,
+            "prob_null": nothing,
             "shared": nothing,
             self._share: getattr(self, self._share).tolist(),
         }
@@ -895,12 +895,12 @@ class GaussianFeatureTable(MeasurementTable):
 
     Attributes
     ----------
-    idle : ndarray of shape (k,)
+    prob_null : ndarray of shape (k,)
         Posterior probability that the feature tells nothing at all (ratio 0).
     """
 
-    idle: FloatArray
-    _share: ClassVar[str] = "idle"
+    prob_null: FloatArray
+    _share: ClassVar[str] = "prob_null"
 
 
 def correlation_with(moments: Moments) -> FloatArray:
@@ -949,5 +949,5 @@ def feature_table(
         spread=spread,
         by_design=by_design(fit.selection),
         _correlation=correlation_with(moments),
-        idle=np.concatenate([block.idle() for block in fit.blocks]),
+        prob_null=np.concatenate([block.prob_null() for block in fit.blocks]),
     )

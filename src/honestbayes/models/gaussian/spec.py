@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from honestbayes.base.spec import Card
+from honestbayes.base.spec import ModelSpec
 
-CARDS = (Card(path="real.estimator.SelectiveGaussianNB"),)
+SPECS = (ModelSpec(path="real.estimator.SelectiveGaussianNB"),)

@@ -23,7 +23,7 @@ from honestbayes.base.parameters import (
 )
 from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.base.persistence import SavedEstimator
-from honestbayes.base.recalibration import Layer, NumberChoice, held_out_folds
+from honestbayes.base.recalibration import NumberChoice, Recalibration, held_out_folds
 from honestbayes.data import check_as_many
 from honestbayes.data.categories import category_table
 from honestbayes.data.kinds import Kind, as_table
@@ -134,7 +134,7 @@ class InteractionClassifier(SelectiveClassifier):
         What was kept.
     number_choice_ : None
         The number of features is not chosen by held-out cases here.
-    slope_, lapse_ : float
+    slope_, outlier_rate_ : float
         Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
         recalibration.
     classes_ : ndarray of shape (n_classes,)
@@ -278,7 +278,7 @@ class InteractionClassifier(SelectiveClassifier):
 
     def _choose(
         self, training: Sequence[TrainingPart], labels: TrainingLabels
-    ) -> tuple[Sequence[TrainingPart], NumberChoice | None, Layer | None]:
+    ) -> tuple[Sequence[TrainingPart], NumberChoice | None, Recalibration | None]:
         """Choose the order on held-out cases, where it is to be chosen."""
         self.order_losses_: dict[int, float] | None = None
         (part,) = training
@@ -293,7 +293,7 @@ class InteractionClassifier(SelectiveClassifier):
             found = [values[0] for values in _of_order(part, order).held_out(folds)]
             loss = 0.0
             for rows, evidence in zip(folds, found, strict=True):
-                log_proba = Layer.plugged_in(1.0).log_proba(evidence, labels.log_prior())
+                log_proba = Recalibration.plugged_in(1.0).log_proba(evidence, labels.log_prior())
                 loss -= float(log_proba[np.arange(rows.size), labels.codes[rows]].sum())
             losses[order] = loss / sum(rows.size for rows in folds)
         self.order_losses_ = losses or None
@@ -364,12 +364,12 @@ class InteractionClassifier(SelectiveClassifier):
         cells = part.cells(read)
         baseline = part.baseline(cells)[:, None]
         some = part.fit.draws.spread(n_draws)
-        layer = Layer.plugged_in(self.slope_)
+        recalibration = Recalibration.plugged_in(self.slope_)
         tails = [(1 - level) / 2, (1 + level) / 2]
         result = np.empty((n_rows, self.classes_.size, 2))
         for rows, proba in part.fit.probabilities(cells, some):
             evidence = np.log(np.maximum(proba, 1e-300)) - baseline[rows]
-            flat = layer.log_proba(evidence.reshape(-1, proba.shape[2]), log_prior)
+            flat = recalibration.log_proba(evidence.reshape(-1, proba.shape[2]), log_prior)
             drawn = np.exp(flat).reshape(proba.shape)
             result[rows] = np.moveaxis(np.quantile(drawn, tails, axis=1), 0, 2)
         return result if self.classes_.size > 2 else result[:, 1]
@@ -513,7 +513,7 @@ class SequenceClassifier(InteractionClassifier):
         The states of a window, all of which are kept.
     number_choice_ : None
         The number of states is not chosen by held-out cases here.
-    slope_, lapse_ : float
+    slope_, outlier_rate_ : float
         Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
         recalibration.
     classes_ : ndarray of shape (n_classes,)

@@ -55,7 +55,7 @@ from honestbayes.sampling.draws import Diagnostics, Draws, draws_from_plain
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.selection import Selection
 from honestbayes.selection.categories import CategoryCounts, count_categories
-from honestbayes.selection.correlation import equivalent_r_squared, race, strength_of
+from honestbayes.selection.correlation import equivalent_r_squared, rank_features, strength_of
 from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -916,7 +916,7 @@ class InteractionTraining(TrainingPart):
     def _run(self, rows: IntArray, counts: CategoryCounts, sampling: Sampling) -> InteractionPart:
         """Select, and run chains, given some rows."""
         settings, labels = self.settings, self.labels
-        outcome = race(
+        outcome = rank_features(
             *strength_of(counts),
             n_features=settings.n_features,
             threshold=settings.threshold,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from honestbayes.base.spec import Card
+from honestbayes.base.spec import ModelSpec
 
-CARDS = (
-    Card(
+SPECS = (
+    ModelSpec(
         path="interactions.estimator.InteractionClassifier",
         name="interactions",
         title="model with interactions",
@@ -29,10 +29,12 @@ CARDS = (
         in_folds={"n_chains": 2, "n_samples": 150, "n_warmup": 50, "n_doublings": 0},
         final={"n_chains": 4, "n_samples": 250, "n_warmup": 100, "n_doublings": 2},
     ),
-    Card(
+    ModelSpec(
         path="interactions.regressor.InteractionRegressor",
         title="regression with interactions",
         sampled=True,
     ),
-    Card(path="interactions.sequence.SequenceClassifier", title="model of sequences", sampled=True),
+    ModelSpec(
+        path="interactions.sequence.SequenceClassifier", title="model of sequences", sampled=True
+    ),
 )

@@ -85,7 +85,7 @@ class SelectiveLogistic(SelectiveClassifier):
         The numbers of features that were tried, where the number was to be chosen.
     slope_ : float
         The factor on the evidence, its posterior mean; 1 without recalibration.
-    lapse_ : float
+    outlier_rate_ : float
         The rate of lapses, its posterior mean; 0 without a layer.
     correction_ : None
         This model does not condition on what was thrown away.

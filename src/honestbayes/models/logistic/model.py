@@ -781,7 +781,7 @@ class LogisticFeatureTable(KeptTable):
             "correlation": self.r.tolist(),
             "centre": zip(*self.centre.tolist(), strict=True),
             "spread": self.spread.tolist(),
-            "idle": nothing,
+            "prob_null": nothing,
             "shared": nothing,
             "coefficient": zip(*self.coefficient.tolist(), strict=True),
             "coefficient_sd": zip(*self.sd.tolist(), strict=True),

@@ -199,7 +199,7 @@ class SelectiveMixedNB(SelectiveClassifier):
         The numbers of features that were tried, where the number was to be chosen.
     slope_ : float
         The factor on the evidence, its posterior mean; 1 without recalibration.
-    lapse_ : float
+    outlier_rate_ : float
         The rate of lapses, its posterior mean; 0 without a layer.
     correction_ : str or None
         What "auto" became.
@@ -327,7 +327,7 @@ class SelectiveMixedNB(SelectiveClassifier):
 
     def _check_number(self, always: BoolArray) -> None:
         """Refuse a number of features that no kind has, or not the kind that it is given for."""
-        racing = {
+        n_candidates = {
             kind: sum(
                 found == kind and not kept
                 for found, kept in zip(self.kinds_, always.tolist(), strict=True)
@@ -341,7 +341,7 @@ class SelectiveMixedNB(SelectiveClassifier):
             msg = f"n_features_to_select names {unknown[0]!r}, which is not one of {KINDS}."
             raise ValueError(msg)
         for kind, asked in numbers.items():
-            most = racing.get(kind, 0) if kind else max(racing.values())
+            most = n_candidates.get(kind, 0) if kind else max(n_candidates.values())
             if is_number(asked) and asked > most:
                 whose = f"{kind} features" if kind else "features of any kind"
                 msg = (
@@ -350,7 +350,7 @@ class SelectiveMixedNB(SelectiveClassifier):
                 )
                 raise ValueError(msg)
 
-    def _number(self, kind: Kind, n_racing: int) -> Any:
+    def _number(self, kind: Kind, n_candidates: int) -> Any:
         """How many features of a kind are kept: at most those that it has."""
         number: Any = 0 if self._nothing_varies else self.n_features_to_select
         if isinstance(number, Mapping):
@@ -359,7 +359,7 @@ class SelectiveMixedNB(SelectiveClassifier):
                 msg = "n_features_to_select='cv' is for all kinds at once, not for one of them."
                 raise ValueError(msg)
         if is_number(number) and number >= 0 and number == int(number):
-            return min(int(number), n_racing)
+            return min(int(number), n_candidates)
         return number
 
     @classmethod

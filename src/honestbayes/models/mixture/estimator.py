@@ -97,7 +97,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
         All draws.
     number_choice_ : NumberChoice or None
         The numbers of features that were tried, where the number was to be chosen.
-    slope_, lapse_ : float
+    slope_, outlier_rate_ : float
         Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
         recalibration.
     correction_ : {"selection"} or None

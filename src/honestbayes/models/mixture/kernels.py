@@ -24,7 +24,7 @@ from honestbayes.sampling.slicing import DONE, LOG_F, PHASE, POINT, X, slice_sta
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 MISSING = 2
-RESPONSE, RACE, BY_DESIGN = 0, 1, 2
+RESPONSE, RANKED, BY_DESIGN = 0, 1, 2
 
 _FLUSH = 8  # factors that a product takes before its logarithm is taken
 _LARGE = 60.0  # from here on Stirling's series is accurate to rounding
@@ -233,7 +233,7 @@ def log_columns(alpha, theta, blocks, block, ones, seen):  # type: ignore[no-unt
 def _log_alpha(log_alpha, block, theta, ones, seen, problem, work):  # type: ignore[no-untyped-def]
     """Return the log density of the log(alpha) of a block given all else, less its prior."""
     total = log_columns(math.exp(log_alpha), theta, problem.blocks, block, ones, seen)
-    if block == RACE and problem.table.n_discarded > 0:
+    if block == RANKED and problem.table.n_discarded > 0:
         total += log_selection_of_alpha(problem.table, work, log_alpha)
     return total
 
@@ -286,7 +286,7 @@ def sweep(rng, labels, log_alpha, theta, problem, work):  # type: ignore[no-unty
     alpha = np.exp(log_alpha)[problem.blocks]
     if not problem.labels_are_fixed:
         if table.n_discarded > 0:
-            prepare(table, work, log_alpha[RACE])
+            prepare(table, work, log_alpha[RANKED])
         update_labels(rng, cells, labels, alpha, theta, pseudocounts, ones, seen, table, work)
     update_thetas(rng, alpha, theta, problem.theta_range, ones, seen)
     a, b = in_component_1(cells, labels)

@@ -168,9 +168,9 @@ def make_problem(
     from honestbayes.models.mixture import kernels
 
     table = event_table(selection, settings) if table is None else table
-    n_race = len(selection.kept)
+    n_ranked = len(selection.kept)
     blocks = np.full(cells.shape[1], kernels.BY_DESIGN, dtype=np.int64)
-    blocks[0], blocks[1 : 1 + n_race] = kernels.RESPONSE, kernels.RACE
+    blocks[0], blocks[1 : 1 + n_ranked] = kernels.RESPONSE, kernels.RANKED
     priors = [settings.response_prior, settings.alpha_prior]
     if selection.always_kept:
         priors.append(settings.alpha_prior)
@@ -246,7 +246,7 @@ class MixtureKernel:
         psi, phi = np.empty(2), np.empty((2, theta.size))
         kernels.predictive(labels, log_alpha, theta, self.problem, psi, phi)
         info = {
-            "log_alpha": log_alpha[kernels.RACE],
+            "log_alpha": log_alpha[kernels.RANKED],
             "log_alpha_0": log_alpha[kernels.RESPONSE],
             "log_posterior": log_posterior,
             "psi": psi,

@@ -12,7 +12,7 @@ from honestbayes.base.codes import check_missing
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.parameters import check_level_and_draws
 from honestbayes.base.part import FittedPart, TrainingLabels
-from honestbayes.base.recalibration import Layer
+from honestbayes.base.recalibration import Recalibration
 from honestbayes.data.kinds import Kind, as_columns
 from honestbayes.files.fields import Field
 from honestbayes.models.networks.model import (
@@ -121,7 +121,7 @@ class AveragedNetworkClassifier(SelectiveClassifier):
         Columns that graphs are over.
     number_choice_ : None
         The number of features is not chosen by held-out cases here.
-    slope_, lapse_ : float
+    slope_, outlier_rate_ : float
         Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
         recalibration.
     classes_ : ndarray of shape (n_classes,)
@@ -331,12 +331,12 @@ class AveragedNetworkClassifier(SelectiveClassifier):
         given = self._given_log_prior(class_prior)
         log_prior = self._log_prior if given is None else given
         cells = values[0][1] if values else np.zeros((n_rows, 0), dtype=np.int64)
-        layer = Layer.plugged_in(self.slope_)
+        recalibration = Recalibration.plugged_in(self.slope_)
         tails = [(1 - level) / 2, (1 + level) / 2]
         result = np.empty((n_rows, self.classes_.size, 2))
         for rows, proba in self._part.fit.probabilities(cells, n_draws):
             evidence = np.log(np.maximum(proba, 1e-300)) - self._log_prior
-            flat = layer.log_proba(evidence.reshape(-1, proba.shape[2]), log_prior)
+            flat = recalibration.log_proba(evidence.reshape(-1, proba.shape[2]), log_prior)
             drawn = np.exp(flat).reshape(proba.shape)
             result[rows] = np.moveaxis(np.quantile(drawn, tails, axis=1), 0, 2)
         return result if self.classes_.size > 2 else result[:, 1]

@@ -72,8 +72,8 @@ from honestbayes.selection.categories import CategoryCounts, count_categories
 from honestbayes.selection.correlation import (
     Outcome,
     equivalent_r_squared,
-    race,
-    race_by_rank,
+    rank_by_criterion,
+    rank_features,
     strength_of,
 )
 from honestbayes.selection.criteria import mutual_information
@@ -1030,7 +1030,7 @@ def _screened(
         raise ValueError(msg)
     if settings.threshold is not None:
         strength, exact = strength_of(counts)
-        above = race(
+        above = rank_features(
             strength,
             exact,
             threshold=settings.threshold,
@@ -1039,16 +1039,18 @@ def _screened(
         )
         if above.kept.size <= room:
             return above
-        return race(strength, exact, n_features=room, always_keep=always, random_state=random_state)
-    racing = int(np.sum(~always))
-    number = racing if settings.n_features is None else settings.n_features
+        return rank_features(
+            strength, exact, n_features=room, always_keep=always, random_state=random_state
+        )
+    n_candidates = int(np.sum(~always))
+    number = n_candidates if settings.n_features is None else settings.n_features
     number = min(number, room)
-    if number >= racing:
-        return race(*strength_of(counts), always_keep=always, random_state=random_state)
+    if number >= n_candidates:
+        return rank_features(*strength_of(counts), always_keep=always, random_state=random_state)
     strength = np.zeros(counts.n_features)
     for group in counts.groups:
         strength[group.columns] = mutual_information(group.tables)
-    return race_by_rank(
+    return rank_by_criterion(
         strength,
         "mutual_information",
         n_features=number,

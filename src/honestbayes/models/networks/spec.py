@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from honestbayes.base.spec import Card
+from honestbayes.base.spec import ModelSpec
 
-CARDS = (
-    Card(
+SPECS = (
+    ModelSpec(
         path="networks.estimator.AveragedNetworkClassifier",
         name="networks",
         title="average over networks",

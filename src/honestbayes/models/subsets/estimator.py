@@ -17,8 +17,8 @@ from honestbayes.data.categories import Coding, learn_coding
 from honestbayes.data.kinds import as_table
 from honestbayes.files.fields import Entries, Field, Known, Plain, Section, joined, plain_scalar
 from honestbayes.models.discrete.estimator import (
+    CodedTableMixin,
     KindsInTable,
-    KnowsTable,
     LevelCounts,
     Shares,
     Smoothing,
@@ -58,7 +58,7 @@ MOST_AVERAGED = 1000
 """Draws over which predictions are averaged, evenly spread over all."""
 
 
-class AveragedNB(ClassifierMixin, KnowsTable):
+class AveragedNB(ClassifierMixin, CodedTableMixin):
     """Naive Bayes averaged over subsets of features, each as often as it is likely.
 
     Instead of one best subset, Markov chains draw subsets from their posterior distribution, and

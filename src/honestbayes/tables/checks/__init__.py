@@ -36,9 +36,9 @@ from honestbayes.tables.errors import MAX_SHOWN, Places, listed, shown
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 __all__ = [
-    "Finding",
     "MOST_OF_A_RULE",
     "OF_CELLS",
+    "Finding",
     "Way",
     "gathered",
     "look_at_columns",
@@ -53,7 +53,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Remedy:
     """An option that decides.
 
     Attributes
@@ -117,16 +117,16 @@ class Finding:
     column: str
     rule: str
     sentence: str
-    ways: tuple[Way, ...]
+    remedies: tuple[Remedy, ...]
     stops: bool
 
     def in_command(self) -> str:
         """Return the finding for the command line."""
-        return f"{self.sentence}: {_either([way.in_command() for way in self.ways])}"
+        return f"{self.sentence}: {_either([remedy.in_command() for remedy in self.remedies])}"
 
     def in_python(self) -> str:
         """Return the finding for Python."""
-        return f"{self.sentence}: {_either([way.in_python() for way in self.ways])}"
+        return f"{self.sentence}: {_either([remedy.in_python() for remedy in self.remedies])}"
 
     def note(self) -> str:
         """Return the finding for the notes of a report."""
@@ -134,8 +134,8 @@ class Finding:
         return f"{text[0].upper()}{text[1:]}."
 
 
-def _either(ways: list[str]) -> str:
-    return ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])}, or {ways[-1]}"
+def _either(remedies: list[str]) -> str:
+    return remedies[0] if len(remedies) == 1 else f"{', '.join(remedies[:-1])}, or {remedies[-1]}"
 
 
 def _typed(value: str) -> str:
@@ -257,8 +257,8 @@ class Levels:
         apart = np.maximum(1, rows[chosen] * self.weight)
         alike = logsumexp(np.outer(apart, shares), axis=1).sum()
         n, k = int(repeated.sum()), int(chosen.sum())
-        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        return bool(alike + ways + math.log(self.n_columns) > math.log(LUCK))
+        remedies = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        return bool(alike + remedies + math.log(self.n_columns) > math.log(LUCK))
 
     def explained(self) -> tuple[float, bool]:
         """Return the share of the class's entropy that the column explains, and if by luck.
@@ -437,13 +437,13 @@ def _stray(levels: Levels, stray: IntArray, places: Places) -> Finding:
     more = f" and {cells.size - 3:,} more" if cells.size > 3 else ""
     some = [text for text in texts if "," not in text]
     name = levels.name
-    ways = [Way("missing", ",".join(some), "if they are missing values")] if some else []
+    remedies = [Remedy("missing", ",".join(some), "if they are missing values")] if some else []
     return Finding(
         name,
         "stray cells",
         f"{shown(name)} holds numbers, but also {listed(texts)} ({where}{more}); "
         "correct the cells, or give",
-        (*ways, Way("categorical", name), Way("ignore", name)),
+        (*remedies, Remedy("categorical", name), Remedy("ignore", name)),
         stops=True,
     )
 
@@ -488,15 +488,15 @@ def numbers_with_units(levels: Levels, decimal: str, places: Places) -> Iterator
         what, fix = "numbers with marks of thousands", "write them without these marks"
     elif any("#" in unit for unit in found):
         what, fix = "several numbers in a cell", "give each number a column of its own"
-    ways = [Way("ignore", name)]
+    remedies = [Remedy("ignore", name)]
     if levels.n_values <= MAX_LEVELS:
-        ways.append(Way("categorical", name, "if these are categories"))
+        remedies.append(Remedy("categorical", name, "if these are categories"))
     yield Finding(
         name,
         "numbers with units",
         f"{shown(name)} holds {what}, such as {shown(levels.words[levels.codes[cell]])} in "
         f"{places.named(cell)}, which are not read as numbers; {fix}, or give",
-        tuple(ways),
+        tuple(remedies),
         stops=True,
     )
 
@@ -541,7 +541,7 @@ def other_marks(levels: Levels, decimal: str, places: Places) -> Iterator[Findin
         "decimal marks",
         f"{shown(name)} holds {shown(text)} in {places.named(int(cells[0]))}, which is a number "
         f"only if {shown(other)} is a decimal mark there; write thousands without a mark, or give",
-        (Way("decimal", other, "if it is"), Way("categorical", name), Way("ignore", name)),
+        (Remedy("decimal", other, "if it is"), Remedy("categorical", name), Remedy("ignore", name)),
         stops=True,
     )
 
@@ -564,7 +564,7 @@ def sentinels(levels: Levels) -> Iterator[Finding]:
             f"column {shown(name)} holds {word} in {n_rows:,} rows, far from its other values "
             f"({number_text(float(rest[0]))} to {number_text(float(rest[-1]))}); if that stands "
             "for a missing value, give",
-            (Way("missing", word),),
+            (Remedy("missing", word),),
             stops=False,
         )
 
@@ -663,7 +663,7 @@ def copy_in(levels: Levels) -> Iterator[Finding]:
         name,
         "copy of the class",
         f"{shown(name)} {what}",
-        (Way("ignore", name), Way("keep", name, "if it is known before the class is")),
+        (Remedy("ignore", name), Remedy("keep", name, "if it is known before the class is")),
         stops=True,
     )
 
@@ -709,7 +709,7 @@ def sorted_identifiers(columns: Sequence[Levels]) -> Iterator[Finding]:
             "sorted identifiers",
             f"{shown(name)} holds {levels.n_values:,} different whole numbers whose order "
             "separates the classes, as identifiers do in a file that was sorted by class",
-            (Way("ignore", name), Way("keep", name, "if it is a measurement")),
+            (Remedy("ignore", name), Remedy("keep", name, "if it is a measurement")),
             stops=True,
         )
 
@@ -749,7 +749,7 @@ def standing_out(strengths: Mapping[str, Strength]) -> Iterator[Finding]:
             NEARLY_A_COPY,
             f"column {shown(name)} alone explains {how} of the class{others}; if it is only "
             "known once the class is, the results mean nothing",
-            (Way("ignore", name), Way("keep", name, "if it is known before")),
+            (Remedy("ignore", name), Remedy("keep", name, "if it is known before")),
             stops=False,
         )
 
@@ -769,7 +769,7 @@ def missing_by_class(levels: Levels, labels: tuple[str, ...]) -> Iterator[Findin
         f"column {shown(name)} is missing in {100 * shares[most]:.0f}% of the cases of class "
         f"{shown(labels[most])} and in {100 * shares[least]:.0f}% of {shown(labels[least])}; "
         "if it is measured because of the class, it tells the class",
-        (Way("ignore", name), Way("keep", name, "if it is meant")),
+        (Remedy("ignore", name), Remedy("keep", name, "if it is meant")),
         stops=False,
     )
 
@@ -819,7 +819,7 @@ def codes_among(columns: Sequence[tuple[str, int]]) -> Iterator[Finding]:
         names[0],
         "codes",
         what,
-        (Way("categorical", names[0] if len(names) == 1 else "NAME"),),
+        (Remedy("categorical", names[0] if len(names) == 1 else "NAME"),),
         stops=False,
     )
 
@@ -921,9 +921,9 @@ def groups_in(levels: Levels) -> Iterator[Finding]:
         "groups",
         f"{shown(name)} has {levels.n_values:,} values, and the class {varies} within one",
         (
-            Way("groups", name, "if its rows belong together"),
-            Way("ignore", name),
-            Way("keep", name, "if it is a measurement"),
+            Remedy("groups", name, "if its rows belong together"),
+            Remedy("ignore", name),
+            Remedy("keep", name, "if it is a measurement"),
         ),
         stops=True,
     )
@@ -958,9 +958,9 @@ def joint_groups(columns: Sequence[Levels]) -> Iterator[Finding]:
                 f"{levels.joined(other).n_values:,} values, and the class hardly varies within "
                 "one; if they name groups, join them in one column and give",
                 (
-                    Way("groups", "NAME"),
-                    Way("ignore", levels.name, "if they do not"),
-                    Way("keep", levels.name, "if it is a measurement"),
+                    Remedy("groups", "NAME"),
+                    Remedy("ignore", levels.name, "if they do not"),
+                    Remedy("keep", levels.name, "if it is a measurement"),
                 ),
                 stops=True,
             )
@@ -1018,8 +1018,8 @@ def repeated_rows(
         f"{len(pairs):,} of {n:,} rows repeat another row exactly, class included (for "
         f"example {places.named(*pairs[0])})",
         (
-            Way("groups", "NAME", "where a column says which rows belong together"),
-            Way("keep_duplicates", "", "if they are different cases"),
+            Remedy("groups", "NAME", "where a column says which rows belong together"),
+            Remedy("keep_duplicates", "", "if they are different cases"),
         ),
         stops=True,
     )
@@ -1102,7 +1102,7 @@ def alike_in_sequence(values: AnyArray, measured: BoolArray) -> Iterator[Finding
         "rows in sequence",
         f"the row most similar to a row stands right beside it for {beside:,} of {n:,} rows; if "
         "rows that follow each other are of one patient or sample, folds must keep them together",
-        (Way("groups", "NAME", "with a column that says which rows belong together"),),
+        (Remedy("groups", "NAME", "with a column that says which rows belong together"),),
         stops=False,
     )
 
@@ -1295,8 +1295,8 @@ def _few_of_each(found: Sequence[Finding]) -> Iterator[Finding]:
                 rule,
                 f"{len(more):,} more columns are {what} in the same way ({rule}): {names}",
                 (
-                    Way("ignore", "NAME", "for each that is not meant"),
-                    Way("keep", "NAME", "for each that is"),
+                    Remedy("ignore", "NAME", "for each that is not meant"),
+                    Remedy("keep", "NAME", "for each that is"),
                 ),
                 stops=more[0].stops,
             )
