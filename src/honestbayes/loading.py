@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from honestbayes.catalogue import all_specs
 from honestbayes.files import ModelFileError, read_archive
-from honestbayes.models.cards import specs
 from honestbayes.search import SELECTORS
 
 
@@ -77,7 +77,7 @@ def loadable_kinds() -> tuple[str, ...]:
 
 
 def _estimators() -> dict[str, Any]:
-    return {spec.kind: spec.estimator for spec in specs()} | SELECTORS
+    return {spec.kind: spec.estimator for spec in all_specs()} | SELECTORS
 
 
 def _class_of(kind: str) -> Any:

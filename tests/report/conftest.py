@@ -7,7 +7,7 @@ import pytest
 from hostile_table import hostile_frame
 from mixed_table import mixed_frame
 
-from honestbayes.models.cards import table_specs
+from honestbayes.catalogue import table_specs
 from honestbayes.report.analysis import analyse
 from honestbayes.report.options import Options
 from honestbayes.report.render import write_folder

@@ -9,9 +9,9 @@ import pytest
 from interaction_tables import FINAL, FOLDS, LONG, NAME, SUNNY, short_chains, weather
 
 from honestbayes import InteractionClassifier
+from honestbayes.catalogue import table_specs
 from honestbayes.evaluation import cross_validate
 from honestbayes.metrics import confident_predictions, summarise
-from honestbayes.models.cards import table_specs
 from honestbayes.report.analysis import analyse
 from honestbayes.report.methods import (
     NAIVE_BAYES,

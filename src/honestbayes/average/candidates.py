@@ -8,21 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from honestbayes import models
+from honestbayes.base.spec import CandidateSpec, ModelSpec, TableInfo
 from honestbayes.data import as_source
 from honestbayes.data.categories import Levels, category_table, encode_columns
 from honestbayes.data.kinds import ALL_KINDS, Kind, TwoValues, columns_of
 from honestbayes.data.source import ColumnsOf, dense_values
 from honestbayes.files.fields import Entries, Known, Plain, Section, joined, record_to_plain
-from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-from honestbayes.models.categorical.estimator import SelectiveCategoricalNB
-from honestbayes.models.discriminant.estimator import SelectiveDiscriminant
-from honestbayes.models.factors.estimator import SelectiveFactorClassifier
-from honestbayes.models.gaussian.estimator import SelectiveGaussianNB
-from honestbayes.models.interactions.estimator import InteractionClassifier
-from honestbayes.models.logistic.estimator import SelectiveLogistic
-from honestbayes.models.mixed.estimator import SelectiveMixedNB
-from honestbayes.models.mixture.estimator import SelectiveMixture
-from honestbayes.models.networks.estimator import AveragedNetworkClassifier
 from honestbayes.types import FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
@@ -160,12 +152,6 @@ class Numbers:
 Effort = Literal["quick", "normal", "thorough"]
 EFFORTS: tuple[Effort, ...] = ("quick", "normal", "thorough")
 
-_FEW_COLUMNS = 12
-"""Up to so many columns interactions of three are modelled; of more, of pairs."""
-
-_MOST_INTERACTING = 60
-"""Columns up to which interactions of pairs are modelled."""
-
 _LARGE = 2000
 """With more cases than this no candidate keeps more features than `_MOST_OF_MANY`, and columns
 are not cut at their medians."""
@@ -177,45 +163,6 @@ _MOST_CELLS = 5_000_000
 
 _MOST_KEPT_CELLS = 1 << 25
 """Cells of the kept columns, of a table beyond memory: a quarter of a gigabyte."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableInfo:
-    """What is known of a training table.
-
-    Attributes
-    ----------
-    kinds : tuple of str
-        The kind of each column.
-    n_cases, n_classes : int
-        Rows and classes.
-    n_candidates, n_numeric_candidates, max_candidates : int
-        Columns that are not kept by design: of the table, once each level of a categorical column
-        is a flag, and of the most frequent kind.
-    sparse, missing : bool
-        Whether it is a sparse matrix, and whether any cell is missing.
-    in_memory : bool
-        Whether it may be read as a whole.
-    """
-
-    kinds: tuple[Kind, ...]
-    n_cases: int
-    n_classes: int
-    n_candidates: int
-    n_numeric_candidates: int
-    max_candidates: int
-    sparse: bool
-    missing: bool
-    in_memory: bool = True
-
-    @property
-    def has_measurements(self) -> bool:
-        """Whether normal scores would change anything: those of flags are flags."""
-        return "real" in self.kinds
-
-    def only(self, *kinds: Kind) -> bool:
-        """Whether all columns are of these kinds."""
-        return set(self.kinds) <= set(kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,193 +187,9 @@ class Candidate:
     as_numbers: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Offer:
-    """A model that may be a candidate.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    title : str
-        What it is, in words.
-    estimator : type
-        Its class.
-    suits : callable
-        Whether it takes a table of which these facts are known.
-    words : callable
-        The constructor's parameters for it.
-    quick, normal : tuple of int
-        Numbers of features that are tried; -1 is all. None: the estimator sees to that itself.
-    as_numbers : bool
-        As in `Candidate`.
-    by_kind : bool
-        Whether each kind of column has a race of its own.
-    sampled : bool
-        Whether it is fitted by Markov chains, and therefore tried with effort="thorough" only.
-    shared_ranking : bool
-        Whether it ranks columns as numbers by r squared, so that all such candidates keep the
-        same ones.
-    """
-
-    name: str
-    title: str
-    estimator: type[Any]
-    suits: Callable[[TableInfo], bool]
-    words: Callable[[TableInfo], dict[str, Any]]
-    quick: tuple[int, ...] | None = None
-    normal: tuple[int, ...] | None = None
-    as_numbers: bool = False
-    by_kind: bool = False
-    sampled: bool = False
-    shared_ranking: bool = False
-
-
-_SHORT_CHAINS = {"n_chains": 2, "n_samples": 300, "n_doublings": 0}
-
-OFFERS = (
-    _Offer(
-        "binary",
-        "naive Bayes on flags",
-        SelectiveBernoulliNB,
-        lambda table_info: table_info.only("binary") and table_info.n_classes == 2,
-        lambda _: {"recalibrate": None},
-        (50,),
-        (10, 50, 200),
-        shared_ranking=True,
-    ),
-    _Offer(
-        "categorical",
-        "naive Bayes on levels",
-        SelectiveCategoricalNB,
-        lambda table_info: (
-            table_info.only("binary", "categorical")
-            and table_info.in_memory
-            and not table_info.sparse
-            and not (table_info.only("binary") and table_info.n_classes == 2)
-        ),
-        lambda _: {"recalibrate": None},
-        (50,),
-        (10, 50, 200),
-    ),
-    _Offer(
-        "gaussian",
-        "naive Bayes on normal scores",
-        SelectiveGaussianNB,
-        lambda table_info: table_info.only("real") and not table_info.sparse,
-        lambda _: {"recalibrate": None, "normal_scores": True},
-        (50,),
-        (10, 50),
-        shared_ranking=True,
-    ),
-    _Offer(
-        "cut",
-        "naive Bayes on measurements cut at the median",
-        SelectiveBernoulliNB,
-        # Of many cases the margins of cut columns take long, and little is left to be robust to.
-        lambda table_info: (
-            table_info.only("real")
-            and table_info.n_classes == 2
-            and not table_info.sparse
-            and table_info.n_cases <= _LARGE
-        ),
-        lambda _: {"recalibrate": None, "binarize": "median"},
-        (50,),
-        (10, 50, 200),
-    ),
-    _Offer(
-        "mixed",
-        "naive Bayes on columns of each kind",
-        SelectiveMixedNB,
-        lambda table_info: (
-            len(set(table_info.kinds)) > 1
-            and not table_info.only("binary", "categorical")
-            and not table_info.sparse
-            and (table_info.in_memory or table_info.n_classes == 2)
-        ),
-        lambda table_info: {"recalibrate": None, "kinds": table_info.kinds},
-        (50,),
-        (10, 50, 200),
-        by_kind=True,
-    ),
-    _Offer(
-        "discriminant",
-        "one covariance for all classes",
-        SelectiveDiscriminant,
-        lambda _: True,
-        lambda table_info: {"recalibrate": None, "normal_scores": table_info.has_measurements},
-        (50, 200),
-        (10, 50, 200, 1000, -1),
-        as_numbers=True,
-        shared_ranking=True,
-    ),
-    _Offer(
-        "logistic",
-        "Bayesian logistic regression",
-        SelectiveLogistic,
-        lambda _: True,
-        lambda table_info: {"recalibrate": None, "normal_scores": table_info.has_measurements},
-        (10, 50),
-        (10, 50, 200, 1000),
-        as_numbers=True,
-        shared_ranking=True,
-    ),
-    _Offer(
-        "mixture",
-        "two hidden groups of cases",
-        SelectiveMixture,
-        lambda table_info: table_info.only("binary") and table_info.n_classes == 2,
-        lambda _: {"n_chains": 3, "n_samples": 200, "n_warmup": 100, "thin": 5},
-        sampled=True,
-    ),
-    _Offer(
-        "factors",
-        "latent factors",
-        SelectiveFactorClassifier,
-        lambda table_info: (
-            table_info.only("real") and table_info.in_memory and not table_info.sparse
-        ),
-        lambda _: {"recalibrate": None, "n_warmup": 300, **_SHORT_CHAINS},
-        sampled=True,
-    ),
-    _Offer(
-        "interactions",
-        "patterns of several columns",
-        InteractionClassifier,
-        lambda table_info: (
-            table_info.only("binary", "categorical")
-            and table_info.in_memory
-            and not table_info.sparse
-            and len(table_info.kinds) <= _MOST_INTERACTING
-        ),
-        lambda table_info: {
-            "order": min(3, len(table_info.kinds)) if len(table_info.kinds) <= _FEW_COLUMNS else 2,
-            "missing": "level" if table_info.missing else "refuse",
-            "n_samples": 100,
-            "thin": 2,
-            "n_chains": 2,
-            "n_doublings": 0,
-        },
-        sampled=True,
-    ),
-    _Offer(
-        "networks",
-        "Bayesian networks",
-        AveragedNetworkClassifier,
-        lambda table_info: (
-            table_info.only("binary", "categorical")
-            and table_info.in_memory
-            and not table_info.sparse
-        ),
-        lambda table_info: {
-            "missing": "level" if table_info.missing else "refuse",
-            "n_warmup": 100,
-            **_SHORT_CHAINS,
-        },
-        sampled=True,
-    ),
-)
-"""All models that may be candidates; one that is added here is tried wherever it suits."""
+def candidate_specs() -> list[tuple[ModelSpec, CandidateSpec]]:
+    """Return how each model may be tried, in the order of `honestbayes.models.SPECS`."""
+    return [(spec, candidate) for spec in models.SPECS for candidate in spec.candidates]
 
 
 def candidates_for(
@@ -445,20 +208,23 @@ def candidates_for(
         and no larger numbers.
     """
     found = []
-    for offer in OFFERS:
-        if not offer.suits(table_info) or (offer.sampled and effort != "thorough"):
+    for spec, candidate in candidate_specs():
+        if not candidate.suits(table_info) or (candidate.sampled and effort != "thorough"):
             continue
-        if most is not None and not offer.shared_ranking:
+        if most is not None and not candidate.shared_ranking:
             continue
-        tried = offer.quick if effort == "quick" else offer.normal
-        width = table_info.n_numeric_candidates if offer.as_numbers else table_info.n_candidates
-        width = table_info.max_candidates if offer.by_kind else width
+        tried = candidate.quick if effort == "quick" else candidate.normal
+        width = table_info.n_numeric_candidates if candidate.as_numbers else table_info.n_candidates
+        width = table_info.max_candidates if candidate.by_kind else width
         numbers = None if tried is None else _numbers(tried, width, table_info.n_cases, most)
         if not table_info.in_memory and numbers is not None and most is None:
             numbers = _numbers_beyond_memory(numbers, width, table_info.n_cases)
         found.append(
             Candidate(
-                offer.name, offer.estimator(**offer.words(table_info)), numbers, offer.as_numbers
+                candidate.name,
+                spec.estimator(**candidate.params(table_info)),
+                numbers,
+                candidate.as_numbers,
             )
         )
     return found

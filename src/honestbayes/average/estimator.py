@@ -15,11 +15,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.average.candidates import (
     EFFORTS,
-    OFFERS,
     Candidate,
     Effort,
     Numbers,
-    TableInfo,
+    candidate_specs,
     candidates_for,
     left_out_beyond_memory,
     name_of,
@@ -45,6 +44,7 @@ from honestbayes.base.parameters import (
 )
 from honestbayes.base.part import TrainingLabels
 from honestbayes.base.recalibration import seed_of_folds
+from honestbayes.base.spec import TableInfo
 from honestbayes.data import check_as_many, encode_labels
 from honestbayes.data.kinds import KINDS, Kind, as_table
 from honestbayes.data.source import ReadAhead, is_beyond_memory
@@ -69,7 +69,7 @@ def check_choices(given: Any, effort: Any, n_features_to_select: Any) -> None:
         return
     several = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
     if several and all(isinstance(each, str) for each in given):
-        known = [offer.name for offer in OFFERS]
+        known = [candidate.name for _, candidate in candidate_specs()]
         wrong = [name for name in given if name not in known]
         if wrong:
             msg = f"candidates names {wrong[0]!r}, which is not one of {known}."
@@ -265,7 +265,7 @@ class MadeOf:
 
 def made_of(model: Any) -> MadeOf:
     """Put together what a fitted average is made of."""
-    titles = {offer.name: offer.title for offer in OFFERS}
+    titles = {candidate.name: candidate.title for _, candidate in candidate_specs()}
     table: ModelTable = model.model_table_
     return MadeOf(
         models=table,

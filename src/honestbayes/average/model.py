@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.average.candidates import OFFERS, Numbers
+from honestbayes.average.candidates import Numbers, candidate_specs
 from honestbayes.average.cross_fit import AverageMember, ModelTable, Views, rows_of, said_once
 from honestbayes.average.pool import pooled
 from honestbayes.base.estimator import FromLogProbabilities, SelectiveClassifier
@@ -360,9 +360,9 @@ class SavedAverage(SavedEstimator):
 
     @staticmethod
     def _member_from_plain(entries: Entries, kind: Any, known: Known) -> AverageMember:
-        classes = {offer.estimator._kind: offer.estimator for offer in OFFERS}
+        classes = {spec.kind: spec.estimator for spec, _ in candidate_specs()}
         entries.check(isinstance(kind, str) and kind in classes, "model", "is of no known kind")
-        name = entries.one_of("name", [offer.name for offer in OFFERS])
+        name = entries.one_of("name", [candidate.name for _, candidate in candidate_specs()])
         as_numbers = entries.flag("as_numbers")
         numbers = known["numbers"]
         width = numbers.sources().size if as_numbers else len(numbers.varying_kinds())

@@ -1,12 +1,22 @@
-"""The card of the average."""
+"""The spec of the average."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from honestbayes.base.spec import ModelSpec
+
+
+def _load() -> type[Any]:
+    from honestbayes.average.estimator import HonestClassifier
+
+    return HonestClassifier
+
 
 SPECS = (
     ModelSpec(
-        path="honest.estimator.HonestClassifier",
+        kind="HonestClassifier",
+        load=_load,
         name="honest",
         title="average of models",
         place=-1,

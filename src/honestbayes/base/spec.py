@@ -1,11 +1,92 @@
-"""A model's card: what files, reports and the command line have to know of an estimator."""
+"""Model specs: what the average, reports, commands and files know of a model without fitting it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from honestbayes.data.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """What candidates are chosen by: the shape and the kinds of a training table.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        The kind of each column.
+    n_cases, n_classes : int
+        Rows and classes.
+    n_candidates, n_numeric_candidates, max_candidates : int
+        Columns that are not kept by design: of the table, once each level of a categorical column
+        is a flag, and of the most frequent kind.
+    sparse, missing : bool
+        Whether it is a sparse matrix, and whether any cell is missing.
+    in_memory : bool
+        Whether it may be read as a whole.
+    """
+
+    kinds: tuple[Kind, ...]
+    n_cases: int
+    n_classes: int
+    n_candidates: int
+    n_numeric_candidates: int
+    max_candidates: int
+    sparse: bool
+    missing: bool
+    in_memory: bool = True
+
+    @property
+    def has_measurements(self) -> bool:
+        """Whether normal scores would change anything: those of flags are flags."""
+        return "real" in self.kinds
+
+    def only(self, *kinds: Kind) -> bool:
+        """Whether all columns are of these kinds."""
+        return set(self.kinds) <= set(kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateSpec:
+    """How the average of models tries an estimator.
+
+    Attributes
+    ----------
+    name : str
+        Its name in `HonestClassifier.model_table` and in ``candidates``.
+    title : str
+        What it is, in a few words.
+    suits : callable
+        Whether it takes a table, given its `TableInfo`.
+    params : callable
+        The constructor's parameters, given the `TableInfo`.
+    quick, normal : tuple of int, or None
+        Numbers of features that are tried with ``effort="quick"`` and otherwise; -1 is all. None:
+        the estimator chooses the number itself.
+    as_numbers : bool
+        Whether it takes the table as numbers, with a binary feature for each category.
+    by_kind : bool
+        Whether each kind of column has a ranking of its own.
+    sampled : bool
+        Whether it is fitted by Markov chains, and therefore tried with ``effort="thorough"`` only.
+    shared_ranking : bool
+        Whether it ranks columns as numbers by r squared, so that all such candidates keep the
+        same ones.
+    """
+
+    name: str
+    title: str
+    suits: Callable[[TableInfo], bool]
+    params: Callable[[TableInfo], dict[str, Any]]
+    quick: tuple[int, ...] | None = None
+    normal: tuple[int, ...] | None = None
+    as_numbers: bool = False
+    by_kind: bool = False
+    sampled: bool = False
+    shared_ranking: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,9 +95,11 @@ class ModelSpec:
 
     Attributes
     ----------
-    path : str
-        Where the estimator is, below ``honestbayes.models``: it is imported when it is needed, so
-        that ``--help`` can speak of all models at once.
+    kind : str
+        The name of the class, which files record.
+    load : callable
+        Imports the class and returns it. Specs themselves import nothing, so that ``--help`` can
+        list all models at once.
     name : str or None
         The word of ``--model``; None where a table cannot be given to it.
     title : str
@@ -67,11 +150,14 @@ class ModelSpec:
         numbers of features are not tried, and what is uncorrected beside it is naive Bayes.
     words : tuple of str
         The constructor's parameters that options of reports set, beside those of all models.
+    candidates : tuple of CandidateSpec
+        How the average tries it; empty where it does not.
     in_folds, final : dict
-        Words for the fits of a cross-validation, and for the fit to all rows after them.
+        Parameters for the fits of a cross-validation, and for the fit to all rows after them.
     """
 
-    path: str
+    kind: str
+    load: Callable[[], type[Any]]
     name: str | None = None
     title: str = "naive Bayes"
     place: int = 100
@@ -94,19 +180,14 @@ class ModelSpec:
     keeps_all: bool = False
     of_models: bool = False
     words: tuple[str, ...] = ()
+    candidates: tuple[CandidateSpec, ...] = ()
     in_folds: dict[str, Any] = field(default_factory=dict)
     final: dict[str, Any] = field(default_factory=dict)
 
     @property
     def estimator(self) -> Any:
         """The class."""
-        module, _, name = self.path.rpartition(".")
-        return getattr(import_module(f"honestbayes.models.{module}"), name)
-
-    @property
-    def kind(self) -> str:
-        """What files call the estimator: the name of its class."""
-        return self.path.rpartition(".")[2]
+        return self.load()
 
     @property
     def selects(self) -> bool:

@@ -11,12 +11,12 @@ import typer
 
 from honestbayes.base.explanation import KeptTable
 from honestbayes.base.spec import ModelSpec
+from honestbayes.catalogue import spec_of
 from honestbayes.cli import options as given
 from honestbayes.cli.fit import loaded_file, of_tables
 from honestbayes.cli.output import bad_input, one_line_errors, say, word
 from honestbayes.cli.select import REDUCED, kept_names, say_what_was_chosen, selector_contents
 from honestbayes.data.packed_store import PackedStore, open_store
-from honestbayes.models.cards import spec_of
 from honestbayes.models.interactions.model import Interactions
 from honestbayes.report.analysis import KIND_WORDS
 from honestbayes.report.record import interactions_in_words, level_texts, means_one, plain_data

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from honestbayes.models.cards import table_specs
+from honestbayes.catalogue import table_specs
 from honestbayes.report.options import (
     Options,
     check_parent,

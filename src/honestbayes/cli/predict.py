@@ -276,8 +276,8 @@ def evaluate(
     fitted = loaded(model)
     import numpy as np
 
+    from honestbayes.catalogue import spec_of
     from honestbayes.metrics import confident_predictions, summarise
-    from honestbayes.models.cards import spec_of
     from honestbayes.report.analysis import SURE
     from honestbayes.report.record import plain_data
     from honestbayes.report.verdict import class_counts, external_verdict

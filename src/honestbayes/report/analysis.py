@@ -13,6 +13,7 @@ import numpy as np
 
 from honestbayes.base.recalibration import number_grid
 from honestbayes.base.spec import ModelSpec
+from honestbayes.catalogue import spec_of, table_specs
 from honestbayes.data import as_source
 from honestbayes.data.categories import category_table, learn_cuts, measured_columns
 from honestbayes.data.kinds import Kind, as_columns
@@ -29,7 +30,6 @@ from honestbayes.metrics import (
 )
 from honestbayes.metrics.cases import top_class
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-from honestbayes.models.cards import spec_of, table_specs
 from honestbayes.models.gaussian.model import correlation_with
 from honestbayes.report.methods import (
     CORRECTED,

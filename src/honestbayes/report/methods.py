@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.base.spec import ModelSpec
+from honestbayes.catalogue import table_specs
 from honestbayes.data.kinds import KindsInOrder
 from honestbayes.evaluation.baselines import FREQUENCIES, Task, baselines_for
-from honestbayes.models.cards import table_specs
 from honestbayes.report.options import PATH_UP_TO, Options
 from honestbayes.tables import TrainingTable
 from honestbayes.tables.errors import InputError, listed, shown

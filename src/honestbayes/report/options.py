@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from honestbayes.base.spec import ModelSpec
-from honestbayes.models.cards import table_specs
+from honestbayes.catalogue import table_specs
 from honestbayes.tables.errors import InputError, shown
 
 # --------------------------------------------------------------------------------------------------

@@ -22,10 +22,10 @@ from markupsafe import Markup
 from scipy.special import expit, logit
 
 from honestbayes.base.spec import ModelSpec
+from honestbayes.catalogue import table_specs
 from honestbayes.evaluation.baselines import FREQUENCIES
 from honestbayes.files import atomic_folder
 from honestbayes.metrics import CalibrationFit, Estimate
-from honestbayes.models.cards import table_specs
 from honestbayes.models.factors.model import Factors
 from honestbayes.report import verdict, wording
 from honestbayes.report.analysis import KIND_WORDS, READ_AS, columns_by_kind, others_of

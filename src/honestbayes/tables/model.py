@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from honestbayes.average.estimator import HonestClassifier
 from honestbayes.base.estimator import SelectiveClassifier
+from honestbayes.catalogue import spec_of, table_specs
 from honestbayes.files import ModelFileError, write_archive
 from honestbayes.files.fields import Entries, Plain, nested
-from honestbayes.models.cards import spec_of, table_specs
 from honestbayes.tables.checks import row_digests
 from honestbayes.tables.conversion import without
 from honestbayes.tables.encoding import Encoding

@@ -1,12 +1,50 @@
-"""The card of the binary model."""
+"""The spec of the binary model."""
 
 from __future__ import annotations
 
-from honestbayes.base.spec import ModelSpec
+from typing import Any
+
+from honestbayes.base.spec import CandidateSpec, ModelSpec
+
+_LARGE = 2000
+"""Samples beyond which columns are not cut at their medians."""
+
+
+def _load() -> type[Any]:
+    from honestbayes.models.binary.estimator import SelectiveBernoulliNB
+
+    return SelectiveBernoulliNB
+
 
 SPECS = (
     ModelSpec(
-        path="binary.estimator.SelectiveBernoulliNB",
+        kind="SelectiveBernoulliNB",
+        load=_load,
+        candidates=(
+            CandidateSpec(
+                name="binary",
+                title="naive Bayes on flags",
+                suits=lambda info: info.only("binary") and info.n_classes == 2,
+                params=lambda _: {"recalibrate": None},
+                quick=(50,),
+                normal=(10, 50, 200),
+                shared_ranking=True,
+            ),
+            CandidateSpec(
+                name="cut",
+                title="naive Bayes on measurements cut at the median",
+                # With many samples the margins of cut columns take long, and robustness adds little.
+                suits=lambda info: (
+                    info.only("real")
+                    and info.n_classes == 2
+                    and not info.sparse
+                    and info.n_cases <= _LARGE
+                ),
+                params=lambda _: {"recalibrate": None, "binarize": "median"},
+                quick=(50,),
+                normal=(10, 50, 200),
+            ),
+        ),
         name="binary",
         place=1,
         summary="numbers are cut at the median, and each level of a text column becomes a "

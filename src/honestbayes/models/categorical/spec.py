@@ -1,7 +1,36 @@
-"""The card of the model of categorical features."""
+"""The spec of the model of categorical features."""
 
 from __future__ import annotations
 
-from honestbayes.base.spec import ModelSpec
+from typing import Any
 
-SPECS = (ModelSpec(path="categorical.estimator.SelectiveCategoricalNB"),)
+from honestbayes.base.spec import CandidateSpec, ModelSpec
+
+
+def _load() -> type[Any]:
+    from honestbayes.models.categorical.estimator import SelectiveCategoricalNB
+
+    return SelectiveCategoricalNB
+
+
+SPECS = (
+    ModelSpec(
+        kind="SelectiveCategoricalNB",
+        load=_load,
+        candidates=(
+            CandidateSpec(
+                name="categorical",
+                title="naive Bayes on levels",
+                suits=lambda info: (
+                    info.only("binary", "categorical")
+                    and info.in_memory
+                    and not info.sparse
+                    and not (info.only("binary") and info.n_classes == 2)
+                ),
+                params=lambda _: {"recalibrate": None},
+                quick=(50,),
+                normal=(10, 50, 200),
+            ),
+        ),
+    ),
+)

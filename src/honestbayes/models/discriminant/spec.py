@@ -1,12 +1,34 @@
-"""The card of the discriminant."""
+"""The spec of the discriminant."""
 
 from __future__ import annotations
 
-from honestbayes.base.spec import ModelSpec
+from typing import Any
+
+from honestbayes.base.spec import CandidateSpec, ModelSpec
+
+
+def _load() -> type[Any]:
+    from honestbayes.models.discriminant.estimator import SelectiveDiscriminant
+
+    return SelectiveDiscriminant
+
 
 SPECS = (
     ModelSpec(
-        path="discriminant.estimator.SelectiveDiscriminant",
+        kind="SelectiveDiscriminant",
+        load=_load,
+        candidates=(
+            CandidateSpec(
+                name="discriminant",
+                title="one covariance for all classes",
+                suits=lambda _: True,
+                params=lambda info: {"recalibrate": None, "normal_scores": info.has_measurements},
+                quick=(50, 200),
+                normal=(10, 50, 200, 1000, -1),
+                as_numbers=True,
+                shared_ranking=True,
+            ),
+        ),
         name="discriminant",
         title="discriminant",
         place=6,

@@ -1,12 +1,39 @@
-"""The cards of the factor models."""
+"""The specs of the factor models."""
 
 from __future__ import annotations
 
-from honestbayes.base.spec import ModelSpec
+from typing import Any
+
+from honestbayes.base.spec import CandidateSpec, ModelSpec
+
+_SHORT_CHAINS = {"n_chains": 2, "n_samples": 300, "n_doublings": 0}
+
+
+def _load_factor_classifier() -> type[Any]:
+    from honestbayes.models.factors.estimator import SelectiveFactorClassifier
+
+    return SelectiveFactorClassifier
+
+
+def _load_factor_regressor() -> type[Any]:
+    from honestbayes.models.factors.estimator import SelectiveFactorRegressor
+
+    return SelectiveFactorRegressor
+
 
 SPECS = (
     ModelSpec(
-        path="factors.classifier.SelectiveFactorClassifier",
+        kind="SelectiveFactorClassifier",
+        load=_load_factor_classifier,
+        candidates=(
+            CandidateSpec(
+                name="factors",
+                title="latent factors",
+                suits=lambda info: info.only("real") and info.in_memory and not info.sparse,
+                params=lambda _: {"recalibrate": None, "n_warmup": 300, **_SHORT_CHAINS},
+                sampled=True,
+            ),
+        ),
         name="factors",
         title="factor model",
         place=3,
@@ -23,6 +50,8 @@ SPECS = (
         final={"n_chains": 4, "n_samples": 1000, "n_warmup": 300, "n_doublings": 3},
     ),
     ModelSpec(
-        path="factors.regressor.SelectiveFactorRegressor", title="factor model of a response"
+        kind="SelectiveFactorRegressor",
+        load=_load_factor_regressor,
+        title="factor model of a response",
     ),
 )

@@ -1,7 +1,32 @@
-"""The card of the model of real-valued features."""
+"""The spec of the model of real-valued features."""
 
 from __future__ import annotations
 
-from honestbayes.base.spec import ModelSpec
+from typing import Any
 
-SPECS = (ModelSpec(path="real.estimator.SelectiveGaussianNB"),)
+from honestbayes.base.spec import CandidateSpec, ModelSpec
+
+
+def _load() -> type[Any]:
+    from honestbayes.models.gaussian.estimator import SelectiveGaussianNB
+
+    return SelectiveGaussianNB
+
+
+SPECS = (
+    ModelSpec(
+        kind="SelectiveGaussianNB",
+        load=_load,
+        candidates=(
+            CandidateSpec(
+                name="gaussian",
+                title="naive Bayes on normal scores",
+                suits=lambda info: info.only("real") and not info.sparse,
+                params=lambda _: {"recalibrate": None, "normal_scores": True},
+                quick=(50,),
+                normal=(10, 50),
+                shared_ranking=True,
+            ),
+        ),
+    ),
+)

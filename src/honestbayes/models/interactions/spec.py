@@ -1,12 +1,61 @@
-"""The cards of models with interactions."""
+"""The specs of models with interactions."""
 
 from __future__ import annotations
 
-from honestbayes.base.spec import ModelSpec
+from typing import Any
+
+from honestbayes.base.spec import CandidateSpec, ModelSpec
+
+_FEW_COLUMNS = 12
+"""Up to so many columns, interactions of three are modelled; beyond, of pairs."""
+
+_MOST_INTERACTING = 60
+"""Columns up to which interactions of pairs are modelled."""
+
+
+def _load_classifier() -> type[Any]:
+    from honestbayes.models.interactions.estimator import InteractionClassifier
+
+    return InteractionClassifier
+
+
+def _load_regressor() -> type[Any]:
+    from honestbayes.models.interactions.estimator import InteractionRegressor
+
+    return InteractionRegressor
+
+
+def _load_sequence_classifier() -> type[Any]:
+    from honestbayes.models.interactions.estimator import SequenceClassifier
+
+    return SequenceClassifier
+
 
 SPECS = (
     ModelSpec(
-        path="interactions.estimator.InteractionClassifier",
+        kind="InteractionClassifier",
+        load=_load_classifier,
+        candidates=(
+            CandidateSpec(
+                name="interactions",
+                title="patterns of several columns",
+                suits=lambda info: (
+                    info.only("binary", "categorical")
+                    and info.in_memory
+                    and not info.sparse
+                    and len(info.kinds) <= _MOST_INTERACTING
+                ),
+                params=lambda info: {
+                    "order": min(3, len(info.kinds)) if len(info.kinds) <= _FEW_COLUMNS else 2,
+                    "missing": "level" if info.missing else "refuse",
+                    "n_samples": 100,
+                    "thin": 2,
+                    "n_chains": 2,
+                    "n_doublings": 0,
+                },
+                sampled=True,
+            ),
+        ),
         name="interactions",
         title="model with interactions",
         place=4,
@@ -30,11 +79,15 @@ SPECS = (
         final={"n_chains": 4, "n_samples": 250, "n_warmup": 100, "n_doublings": 2},
     ),
     ModelSpec(
-        path="interactions.regressor.InteractionRegressor",
+        kind="InteractionRegressor",
+        load=_load_regressor,
         title="regression with interactions",
         sampled=True,
     ),
     ModelSpec(
-        path="interactions.sequence.SequenceClassifier", title="model of sequences", sampled=True
+        kind="SequenceClassifier",
+        load=_load_sequence_classifier,
+        title="model of sequences",
+        sampled=True,
     ),
 )

@@ -1,12 +1,34 @@
-"""The card of the logistic regression."""
+"""The spec of the logistic regression."""
 
 from __future__ import annotations
 
-from honestbayes.base.spec import ModelSpec
+from typing import Any
+
+from honestbayes.base.spec import CandidateSpec, ModelSpec
+
+
+def _load() -> type[Any]:
+    from honestbayes.models.logistic.estimator import SelectiveLogistic
+
+    return SelectiveLogistic
+
 
 SPECS = (
     ModelSpec(
-        path="logistic.estimator.SelectiveLogistic",
+        kind="SelectiveLogistic",
+        load=_load,
+        candidates=(
+            CandidateSpec(
+                name="logistic",
+                title="Bayesian logistic regression",
+                suits=lambda _: True,
+                params=lambda info: {"recalibrate": None, "normal_scores": info.has_measurements},
+                quick=(10, 50),
+                normal=(10, 50, 200, 1000),
+                as_numbers=True,
+                shared_ranking=True,
+            ),
+        ),
         name="logistic",
         title="logistic regression",
         place=6,

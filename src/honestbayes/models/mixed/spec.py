@@ -1,12 +1,38 @@
-"""The card of the mixed model."""
+"""The spec of the mixed model."""
 
 from __future__ import annotations
 
-from honestbayes.base.spec import ModelSpec
+from typing import Any
+
+from honestbayes.base.spec import CandidateSpec, ModelSpec
+
+
+def _load() -> type[Any]:
+    from honestbayes.models.mixed.estimator import SelectiveMixedNB
+
+    return SelectiveMixedNB
+
 
 SPECS = (
     ModelSpec(
-        path="mixed.estimator.SelectiveMixedNB",
+        kind="SelectiveMixedNB",
+        load=_load,
+        candidates=(
+            CandidateSpec(
+                name="mixed",
+                title="naive Bayes on columns of each kind",
+                suits=lambda info: (
+                    len(set(info.kinds)) > 1
+                    and not info.only("binary", "categorical")
+                    and not info.sparse
+                    and (info.in_memory or info.n_classes == 2)
+                ),
+                params=lambda info: {"recalibrate": None, "kinds": info.kinds},
+                quick=(50,),
+                normal=(10, 50, 200),
+                by_kind=True,
+            ),
+        ),
         name="mixed",
         place=0,
         summary="numbers stay numbers, text columns are categories",

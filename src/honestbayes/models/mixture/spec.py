@@ -1,12 +1,31 @@
-"""The card of the mixture."""
+"""The spec of the mixture."""
 
 from __future__ import annotations
 
-from honestbayes.base.spec import ModelSpec
+from typing import Any
+
+from honestbayes.base.spec import CandidateSpec, ModelSpec
+
+
+def _load() -> type[Any]:
+    from honestbayes.models.mixture.estimator import SelectiveMixture
+
+    return SelectiveMixture
+
 
 SPECS = (
     ModelSpec(
-        path="mixture.estimator.SelectiveMixture",
+        kind="SelectiveMixture",
+        load=_load,
+        candidates=(
+            CandidateSpec(
+                name="mixture",
+                title="two hidden groups of cases",
+                suits=lambda info: info.only("binary") and info.n_classes == 2,
+                params=lambda _: {"n_chains": 3, "n_samples": 200, "n_warmup": 100, "thin": 5},
+                sampled=True,
+            ),
+        ),
         name="mixture",
         title="mixture",
         place=2,

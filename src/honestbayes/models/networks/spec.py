@@ -1,12 +1,39 @@
-"""The card of network classifiers."""
+"""The spec of network classifiers."""
 
 from __future__ import annotations
 
-from honestbayes.base.spec import ModelSpec
+from typing import Any
+
+from honestbayes.base.spec import CandidateSpec, ModelSpec
+
+_SHORT_CHAINS = {"n_chains": 2, "n_samples": 300, "n_doublings": 0}
+
+
+def _load() -> type[Any]:
+    from honestbayes.models.networks.estimator import AveragedNetworkClassifier
+
+    return AveragedNetworkClassifier
+
 
 SPECS = (
     ModelSpec(
-        path="networks.estimator.AveragedNetworkClassifier",
+        kind="AveragedNetworkClassifier",
+        load=_load,
+        candidates=(
+            CandidateSpec(
+                name="networks",
+                title="Bayesian networks",
+                suits=lambda info: (
+                    info.only("binary", "categorical") and info.in_memory and not info.sparse
+                ),
+                params=lambda info: {
+                    "missing": "level" if info.missing else "refuse",
+                    "n_warmup": 100,
+                    **_SHORT_CHAINS,
+                },
+                sampled=True,
+            ),
+        ),
         name="networks",
         title="average over networks",
         place=5,

@@ -1,12 +1,22 @@
-"""The card of naive Bayes averaged over subsets."""
+"""The spec of naive Bayes averaged over subsets."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from honestbayes.base.spec import ModelSpec
+
+
+def _load() -> type[Any]:
+    from honestbayes.models.subsets.estimator import AveragedNB
+
+    return AveragedNB
+
 
 SPECS = (
     ModelSpec(
-        path="subsets.estimator.AveragedNB",
+        kind="AveragedNB",
+        load=_load,
         title="naive Bayes averaged over subsets of features",
         sampled=True,
     ),
