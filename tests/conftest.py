@@ -96,22 +96,40 @@ def _turn(item: pytest.Item) -> int:
     return 3 if late else 1
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Order the tests by their turn."""
+    # Where single tests are asked for, not all cases of their grids may be there.
+    if not any("::" in argument for argument in config.args):
+        _refuse_unknown_slow_cases(items)
     items.sort(key=_turn)
 
 
-LONG_CASES = frozenset(
-    (Path(__file__).parent / "long_cases.txt").read_text(encoding="utf-8").splitlines()
-)
-"""Cases of grids that take long, and of which the ordinary run keeps the quickest; and files."""
-
-
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """What lives in tests/slow is slow, whether its file says so or not; so are long cases."""
-    file = item.nodeid.split("::")[0]
-    if "slow" in item.path.parent.parts or LONG_CASES & {item.nodeid, file}:
+    """Mark what is slow: all that lives in tests/slow, and the cases that ``slow_cases`` names.
+
+    ``@pytest.mark.slow_cases("id", ...)`` stands at the test itself; the ordinary run keeps the
+    other cases of its grid.
+    """
+    named = {case for mark in item.iter_markers("slow_cases") for case in mark.args}
+    callspec = getattr(item, "callspec", None)
+    if "slow" in item.path.parent.parts or (callspec is not None and callspec.id in named):
         item.add_marker(pytest.mark.slow)
+
+
+def _refuse_unknown_slow_cases(items: list[pytest.Item]) -> None:
+    """Refuse a case that no test has: it was renamed, and would run as an ordinary one."""
+    named: dict[str, set[str]] = {}
+    known: dict[str, set[str]] = {}
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        for mark in item.iter_markers("slow_cases"):
+            named.setdefault(test, set()).update(mark.args)
+            known.setdefault(test, set()).add(item.callspec.id)  # type: ignore[attr-defined]
+    unknown = {f"{test}[{case}]" for test in named for case in named[test] - known[test]}
+    if unknown:
+        msg = f"slow_cases names what is no case of its test: {', '.join(sorted(unknown))}"
+        raise pytest.UsageError(msg)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -155,7 +155,7 @@ def draw_columns(problem, rng, state, k):
     return Everything(state, parameters, values)
 
 
-def rank_features(problem, rng):
+def ranked(problem, rng):
     """Draw everything until exactly k of p features win, and return these."""
     first = int(problem.response)
     while True:

@@ -17,16 +17,7 @@ from honestbayes.likelihood.normal import ratio_grid
 
 RATIO = ratio_grid(10)[::4]
 SOURCE = Path(importlib.import_module("honestbayes").__file__).parent
-FILES = (
-    "correction.factor_event",
-    "correction.factor_contour",
-    "models.factors.kernels",
-    "models.factors.discarded",
-    "models.factors.parameters",
-    "models.factors.whitened",
-    "models.factors.following",
-    "models.factors.sweep",
-)
+FILES = ("sampling.slicing", "correction.factor_event", "models.factors.sampler")
 NOT_COMPILED = "def kernel(**options):\n    return lambda function: function\n"
 
 
@@ -34,12 +25,11 @@ NOT_COMPILED = "def kernel(**options):\n    return lambda function: function\n"
 def plain_modules(changes=()):
     """Yield the modules as plain Python, with some texts replaced; each must be there."""
     names = [f"honestbayes.{name}" for name in FILES]
-    names.append("honestbayes.sampling.slicing")
     before = {name: sys.modules.get(name) for name in names}
     changes, found = dict(changes), set()
     try:
         loaded = []
-        for name in [names[-1], *names[:-1]]:
+        for name in names:
             path = SOURCE / (name.removeprefix("honestbayes.").replace(".", "/") + ".py")
             text = path.read_text(encoding="utf-8")
             text = text.replace("from honestbayes.compiled import kernel\n", NOT_COMPILED)
@@ -51,18 +41,8 @@ def plain_modules(changes=()):
             exec(compile(text, str(path), "exec"), module.__dict__)
             loaded.append(module)
         assert found == set(changes), "the text to change is not in the source"
-        short = (
-            "slicing",
-            "event",
-            "contour",
-            "kernels",
-            "discarded",
-            "parameters",
-            "whitened",
-            "following",
-            "sweep",
-        )
-        yield types.SimpleNamespace(**dict(zip(short, loaded, strict=True)))
+        slicing, event, sampler = loaded
+        yield types.SimpleNamespace(slicing=slicing, event=event, sampler=sampler)
     finally:
         for name, module in before.items():
             if module is None:
@@ -74,7 +54,7 @@ def plain_modules(changes=()):
 def event_of(modules, codes, n_discarded):
     """The event that so many features of complete cases were discarded; their ratios: `RATIO`."""
     contrasts = modules.event.class_contrasts(codes)
-    return modules.discarded.FactorEvent(
+    return modules.sampler.FactorEvent(
         contrasts.basis,
         contrasts.signal,
         0.35,

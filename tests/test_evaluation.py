@@ -148,6 +148,7 @@ def test_intervals_with_groups_are_over_groups(data, model):
     assert paired.summary().log_score.standard_error == pytest.approx(1.5 * error)
 
 
+@pytest.mark.slow
 def test_result_does_not_depend_on_n_jobs_for_a_random_estimator(data):
     forest = make_pipeline(SelectKBest(k=5), RandomForestClassifier(5))
     one, two = (

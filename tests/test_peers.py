@@ -56,6 +56,7 @@ def penalised_loss(X, y, penalty, coefficients, intercepts):
 # ------------------------------------------------------------------------- the multinomial path
 
 
+@pytest.mark.slow
 def test_the_path_ends_where_a_solver_of_all_columns_with_bounds_ends():
     X, y = wide(p=4)
     is_class = indicators(y, np.arange(3))
@@ -109,6 +110,7 @@ def test_probabilities_of_a_linear_model_are_softmax():
 # ----------------------------------------------------------------------------- the other peers
 
 
+@pytest.mark.slow
 def test_on_iris_the_l1_logistic_is_multinomial_and_not_one_against_the_rest():
     X, y, task = iris()
     score = {}

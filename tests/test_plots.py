@@ -205,6 +205,7 @@ def test_path_draws_expected_values_alone_or_beside_actual_ones_on_a_log_axis():
     ]
 
 
+@pytest.mark.slow_cases("$x$", "\\\\frac{$1}{$", "a\\nb", "cost in $ and $$")
 @pytest.mark.parametrize("name", ["$x$", r"\frac{$1}{$", "_hidden", "a\nb", "cost in $ and $$"])
 def test_names_from_data_are_printed_as_they_are(predictions, tmp_path, name):
     y, p = predictions

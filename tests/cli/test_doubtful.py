@@ -37,6 +37,7 @@ def stopped(ended):
     return doubts
 
 
+@pytest.mark.slow_cases("fit", "report")
 @pytest.mark.parametrize("command", ["report", "fit", "select"])
 def test_commands_that_train_stop_with_a_code_of_their_own(run, folder, visited, command):
     before = sorted(folder.iterdir())
@@ -55,6 +56,7 @@ def test_every_doubt_is_told_at_once(run, folder):
     assert [doubt.split()[1] for doubt in doubts] == ["'patient'", "'m0'", "'code'"]
 
 
+@pytest.mark.slow_cases("--ignore", "--keep")
 @pytest.mark.parametrize("word", ["--ignore", "--keep", "--groups"])
 def test_each_option_that_is_named_lets_the_report_be_made(run, folder, visited, word):
     out = f"patients{word}"
@@ -179,6 +181,7 @@ def test_a_word_that_begins_with_a_dash_is_a_word(run, folder):
     assert "Note" not in run("fit", "nine.csv", *TARGET, *words, cwd=folder).done()
 
 
+@pytest.mark.slow
 def test_decimal_commas_are_found_column_by_column(run, folder):
     frame = plain()
     frame["icd"] = np.random.default_rng(0).choice(["12.3", "45.1", "7.8"], 120)
@@ -208,6 +211,7 @@ def test_another_alphabet_is_read_where_it_is_named(run, folder):
     )
 
 
+@pytest.mark.slow
 def test_the_kind_of_a_column_can_be_decided_and_is_reported(run, folder):
     rng = np.random.default_rng(0)
     frame = plain().assign(grade=rng.integers(1, 5, 120), centre=rng.integers(1, 3, 120))

@@ -194,6 +194,7 @@ def test_the_list_of_commands_has_a_line_for_each(run, tmp_path):
         assert f"  {name:<{width}}  {line}\n" in listed
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     os.name != "posix" or os.geteuid() != 0, reason="only root can become somebody else"
 )

@@ -80,6 +80,7 @@ def test_the_model_of_fit_is_that_of_report(place, run):
     (place / "m").unlink()
 
 
+@pytest.mark.slow
 def test_tables_that_do_not_fit_the_model_are_refused(model, new, folder, run):
     write(new.drop(columns=["g0", "g1"]), folder / "lack.csv")
     stray = new.astype({"g0": object})

@@ -56,6 +56,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.slow_cases("t.csv")
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_kind_of_file_gives_the_same_bits(here, run, name):
     frame, X = table()

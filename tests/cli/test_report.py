@@ -86,6 +86,7 @@ def test_another_seed_draws_other_folds(place, base, run):
     assert other["cases"]["row"] == base["cases"]["row"]
 
 
+@pytest.mark.slow
 def test_positive_and_prevalence_turn_and_shift_the_probabilities(place, base, run):
     more = ("--positive", "well", "--prevalence", "0.2", "--id", "patient", "--out", "turned")
     printed = run("report", "patients.csv", *TARGET, *SHORT, *more, "--json", cwd=place).done()
@@ -105,6 +106,7 @@ def test_positive_and_prevalence_turn_and_shift_the_probabilities(place, base, r
     assert found == turned
 
 
+@pytest.mark.slow
 def test_threshold_no_recalibrate_keep_and_ignore(place, run):
     more = ("--threshold", "0.3", "--no-recalibrate", "--keep", "g50", "--keep", "sex")
     more += ("--ignore", "g0", "--ignore", "g3", "--out", "chosen", "--quiet")
@@ -122,6 +124,7 @@ def test_threshold_no_recalibrate_keep_and_ignore(place, run):
     assert not {"g0", "g3"} & {f["column"] for f in found["features"]}
 
 
+@pytest.mark.slow
 def test_numbers_of_features_the_path_and_leave_one_out(tmp_path, run):
     cases = {
         "all": (6, "-k", "all", "--leave-one-out", "--no-compare"),

@@ -10,6 +10,8 @@ import honestbayes
 from honestbayes import SelectiveFactorClassifier
 from honestbayes.cli import app
 
+pytestmark = pytest.mark.slow
+
 pytestmark = pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
 
 GIVEN = ("--target", "state", "--model", "factors", "-k", "3")

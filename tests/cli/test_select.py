@@ -53,6 +53,7 @@ def assert_is_path(file, path):
             np.testing.assert_allclose(numbers, values, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_forward_by_default_stops_by_itself_and_says_what_it_did(frame, place, run):
     more = ("--weights", "weight", "--groups", "patient", "--id", "who")
     printed = run("select", "clinic.csv", *TARGET, *more, cwd=place).done()

@@ -7,6 +7,8 @@ from mixed_table import SPECIES, species
 
 import honestbayes
 
+pytestmark = pytest.mark.slow
+
 TARGET = ("--target", "kind", "--model", "mixed")
 MODEL = "report/model.honestbayes"
 

@@ -22,6 +22,7 @@ def leukemia():
     return frame
 
 
+@pytest.mark.slow
 def test_the_bundled_data_give_one_result_in_every_format(leukemia, tmp_path, run):
     X, names = leukemia.iloc[:, 1:].to_numpy(), leukemia.columns[1:].to_numpy(dtype=str)
     write(leukemia, tmp_path / "a.csv")
@@ -62,6 +63,7 @@ def test_the_bundled_data_give_one_report_in_the_main_formats(leukemia, tmp_path
     np.testing.assert_array_equal(column(rows_of(printed), "probability: AML"), fitted)
 
 
+@pytest.mark.slow
 def test_what_spreadsheets_do_to_a_file_changes_nothing(frame, tmp_path, run):
     plain = frame.rename(columns={"g0": 'name, with "all"\nof it', "g1": "größe µ"})
     write(plain, tmp_path / "plain.csv")
@@ -91,6 +93,7 @@ def test_what_spreadsheets_do_to_a_file_changes_nothing(frame, tmp_path, run):
     )
 
 
+@pytest.mark.slow
 def test_twenty_thousand_columns_and_classes_of_truth_values(tmp_path, run):
     wide = patients(30, 20_000)
     wide["status"] = wide["status"] == "well"
@@ -181,6 +184,7 @@ def test_missing_cells_are_integrated_out_in_training_and_prediction(frame, tmp_
     assert column(rows_of(printed), "probability: ill")[0] == pytest.approx(share, abs=0.02)
 
 
+@pytest.mark.slow
 def test_a_small_file_that_holds_much_is_refused_until_the_limit_is_lifted(
     model, frame, tmp_path, run
 ):

@@ -34,6 +34,7 @@ def some_gammas(n0, n1):
     return [Fraction(0), Fraction(1), *picked, Fraction(0.3) ** 2, Fraction(0.77) ** 2]
 
 
+@pytest.mark.slow_cases("(9, 5)-case 1")
 @each_once("sizes, interval", {str(sizes): sizes for sizes in SIZES}, INTERVALS)
 def test_probabilities_agree_with_all_columns(sizes, interval):
     for gamma_squared in some_gammas(*sizes):

@@ -53,6 +53,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow_cases("unbalanced, asymmetrical")
 @pytest.mark.parametrize("name", CASES)
 def test_the_table_is_accurate_at_states_and_alphas_between_its_nodes(name):
     sizes, *rest = CASES[name]
@@ -91,6 +92,7 @@ def test_a_table_on_part_of_the_states_is_accurate_from_the_alpha_that_it_states
     assert largest_error(table, held_out((70, 90), 300), below) > 1e-3
 
 
+@pytest.mark.slow
 def test_nodes_are_added_until_the_table_is_accurate(monkeypatch):
     monkeypatch.setattr(mixture_table, "_CHEAP", 0.0)
     monkeypatch.setattr(mixture_table, "_NODES_NEEDED", 3.0)
@@ -171,6 +173,7 @@ def walk(table, work, states, log_alphas, out):
                 out[s, t] = mixture_kernels.log_selection(table, work, states[s, 0], states[s, 1])
 
 
+@pytest.mark.slow_cases("all_nodes")
 @pytest.mark.parametrize("nodes", ["all_nodes", "few_nodes"])
 def test_look_ups_equal_the_table(nodes, request):
     if nodes == "few_nodes":

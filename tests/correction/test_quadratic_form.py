@@ -42,6 +42,7 @@ def test_two_eigenvalues_are_an_f_distribution(m1, m2, ratio):
     assert np.exp(got) + np.exp(less) == pytest.approx(1.0, abs=1e-11)
 
 
+@pytest.mark.slow_cases("2000000")
 @pytest.mark.parametrize("n_draws", [2_000_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
 def test_random_eigenvalues_agree_with_simulation(n_draws):
     rng = np.random.default_rng(0)

@@ -49,6 +49,7 @@ BINARY = [
 ]
 
 
+@pytest.mark.slow_cases("case 2-case 0", "case 3-case 1", "case 4-case 0")
 @each_once("case, model", BINARY, [BinaryFeatures(), CategoricalFeatures()])
 def test_simulated_binary_features_agree_with_the_formula(case, model):
     sizes, at, n_discarded, n_tied, k = case
@@ -79,6 +80,7 @@ def test_simulated_real_features_agree_with_the_formula(sizes, discarded):
     assert_agree(exact, drawn, nodes, 0.1)
 
 
+@pytest.mark.slow_cases("criterion2-sizes2-4-0.75")
 @pytest.mark.parametrize(
     ("criterion", "sizes", "levels", "bound"),
     [(INFORMATION, (12, 15), 3, 0.25), (CHI2, (8, 7, 9), 2, 8.0), (CORRELATION, (9, 9), 4, 0.75)],
@@ -153,6 +155,7 @@ def test_a_function_of_real_columns_agrees_with_its_formula():
     assert_agree(exact, drawn, nodes, 0.2)
 
 
+@pytest.mark.slow
 def test_a_function_of_categorical_columns_is_simulated_where_tables_are_many():
     def chi_square(column, y):
         table = np.zeros((1, 2, 4), dtype=int)
@@ -207,6 +210,7 @@ def calibrated(z):
     )
 
 
+@pytest.mark.slow_cases("binary with ties", "real")
 @few("case", REPEATED, ["real", "binary with ties"])
 def test_standard_errors_are_those_of_independent_repetitions(case):
     assert calibrated(repeated_z(*REPEATED[case]))
@@ -264,6 +268,7 @@ def repeated_probabilities(source, proposals, per_unit, side, asked, repetitions
     return np.array(found), np.array(variance)
 
 
+@pytest.mark.slow_cases("case 0-1-True", "case 2-1-False", "case 3--1-False")
 @each_once("single, side, increasing", SINGLE, [1, -1], [True, False])
 def test_probabilities_of_one_feature_are_unbiased_and_their_variance_is_known(
     single, side, increasing

@@ -322,6 +322,7 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is set as Linux has it")
 def test_no_file_makes_the_reader_allocate_more_than_it_holds(good, tmp_path):
     entries = entries_of(good)

@@ -32,6 +32,17 @@ UNKNOWN_LEVELS = "ignore:(column .* holds levels that the model does not know|.*
 """A mutation may rename a level of a text column."""
 
 
+@pytest.mark.slow_cases(
+    "factors, two classes",
+    "factors",
+    "interactions",
+    "mixed, two classes",
+    "mixed",
+    "networks",
+    "response, interactions",
+    "response",
+    "table, mixed",
+)
 @pytest.mark.filterwarnings(UNKNOWN_LEVELS)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_mutated_file_loads_as_a_model_or_is_refused(name, tmp_path):
@@ -117,6 +128,7 @@ NUMBERS_OF_FACTORS = {
 }
 
 
+@pytest.mark.slow_cases("factors", "real", "response")
 @pytest.mark.parametrize("name", ["factors", "factors, none", "response", "real"])
 def test_extreme_numbers_in_a_forged_file_give_finite_predictions_or_are_refused(name, tmp_path):
     fitted(name).save(tmp_path / "good")
@@ -143,6 +155,7 @@ LARGE = {"class_pseudocounts", "binarize", "tol", "smoothing"}
 """Numbers that may be large."""
 
 
+@pytest.mark.slow_cases("factors-[1000000000000000000000000000000]")
 @each_once(
     "name, nasty",
     ["mixed", "real", "binary, learned", "mixture", "factors", "plain"],

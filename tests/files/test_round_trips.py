@@ -83,6 +83,7 @@ def test_parameters_come_back(name, tmp_path):
         np.testing.assert_array_equal(getattr(loaded, word), value)
 
 
+@pytest.mark.slow_cases("honest")
 @pytest.mark.parametrize("name", NARROWED)
 def test_a_model_on_kept_columns_has_the_same_probabilities(name, tmp_path):
     model, X = fitted(name), FITS[name].X

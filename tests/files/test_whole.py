@@ -292,6 +292,7 @@ def kill_writers(kind, folder, rounds, seed):
     return seen
 
 
+@pytest.mark.slow_cases("folder")
 @pytest.mark.skipif(sys.platform != "linux", reason="signals, and the exchange, are Linux's")
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_a_killed_writer_leaves_a_complete_version(tmp_path, kind):

@@ -103,6 +103,7 @@ def test_each_kind_of_model_that_can_be_saved_has_a_stored_file(model_files):
 # ---------------------------------------------------------------------------------- fresh fits
 
 
+@pytest.mark.slow_cases("bernoulli_learned", "categorical_selection", "commands", "mixed_three")
 @pytest.mark.parametrize("name", [*EXACT, *cases.TOOLS])
 def test_a_fresh_fit_gives_the_stored_figures(name):
     assert differences(stored_of(name), found_of(name)) == []
@@ -112,6 +113,7 @@ ONLY_READ = ("selection_", "classes_", "class_count_", "names_out", "support", "
 """Of a sampled model, what no chain has a part in."""
 
 
+@pytest.mark.slow_cases("factor_two")
 @pytest.mark.parametrize("name", SAMPLED)
 def test_fresh_chains_agree_with_the_stored_ones_to_within_monte_carlo_error(name):
     # On another machine a chain takes another way once a last digit decides a step.
@@ -161,6 +163,7 @@ def folder():
         yield place
 
 
+@pytest.mark.slow_cases("messy")
 @pytest.mark.parametrize("name", record.REPORTS)
 def test_a_report_says_what_it_said(name, folder):
     stored = json.loads((record.STORED / "reports" / f"{name}.json").read_text("ascii"))

@@ -33,6 +33,7 @@ def test_equals_rational_arithmetic(sizes, levels):
             np.testing.assert_allclose(means[a, d], oracle.mean_theta(table, alpha), rtol=1e-12)
 
 
+@pytest.mark.slow_cases("table1-0.2")
 @pytest.mark.parametrize("base", [0.2, 1.0, 3.5])
 @pytest.mark.parametrize("table", [[[3, 1], [0, 4]], [[3, 1, 2], [0, 4, 1]]])
 def test_other_bases_equal_integration(table, base):

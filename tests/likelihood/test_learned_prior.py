@@ -170,6 +170,7 @@ def test_probabilities_are_calibrated_on_data_from_a_planted_distribution():
     assert np.mean(uncorrected) > 0.01 + 2 * np.std(uncorrected, ddof=1) / math.sqrt(10)
 
 
+@pytest.mark.slow_cases("300.0-0.01-0.005", "50.0-0.01-0.005")
 @pytest.mark.parametrize(
     ("alpha", "mean", "median"), [(50.0, 0.01, 0.005), (300.0, 0.01, 0.005), (2000.0, 0.03, 0.015)]
 )

@@ -39,6 +39,7 @@ def rational_error(rule, alpha, interval, i0, i1, n0, n1):
     return abs(got / exact - 1), abs(weight @ (theta * product) / got / mean - 1)
 
 
+@pytest.mark.slow_cases("0.01-sizes3-interval2")
 @pytest.mark.parametrize("interval", [(0.0, 1.0), (0.1, 0.9), (0.2, 1.0)])
 @pytest.mark.parametrize("sizes", [(1, 1), (4, 5), (12, 12), (20, 31)])
 @pytest.mark.parametrize("alpha", [1e-2, 5.0, 300.0, 1e9])

@@ -1,9 +1,10 @@
-"""A model is added by adding its folder: nothing else knows it, and everything finds it."""
+"""A model is its folder and one line: nothing else names it, and everything finds it."""
 
 import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 
@@ -153,19 +154,37 @@ ESTIMATOR = dedent(
 
 SPEC = dedent(
     '''
-    """The card of the toy."""
+    """The spec of the toy."""
 
-    from honestbayes.base.spec import Card
+    from honestbayes.base.spec import CandidateSpec, ModelSpec
 
-    CARDS = (
-        Card(
-            path="toy.estimator.ToyClassifier",
+
+    def _load():
+        from honestbayes.models.toy.estimator import ToyClassifier
+
+        return ToyClassifier
+
+
+    SPECS = (
+        ModelSpec(
+            kind="ToyClassifier",
+            load=_load,
             name="toy",
             title="toy",
             summary="numbers around a centre of each class",
             page="numbers around centres",
             only_numbers=True,
             uncorrected={},
+            candidates=(
+                CandidateSpec(
+                    name="toy",
+                    title="centres of classes",
+                    suits=lambda info: info.only("real"),
+                    params=lambda _: {"recalibrate": None},
+                    quick=(4,),
+                    normal=(4, 8),
+                ),
+            ),
         ),
     )
     '''
@@ -175,11 +194,13 @@ COMMANDS = """
 import json, sys
 from honestbayes import models
 models.__path__.append(sys.argv[1])
+from honestbayes.models.toy.spec import SPECS
+models.SPECS += SPECS
 from honestbayes.__main__ import main
-from honestbayes.evaluation.baselines import FREQUENCIES, peers_for
-from honestbayes.report import contenders
-# Other models than ours are tuned for long, and are not what is looked at.
-contenders.peers_for = lambda task: {FREQUENCIES: peers_for(task)[FREQUENCIES]}
+from honestbayes.evaluation.baselines import FREQUENCIES, baselines_for
+from honestbayes.report import methods
+# Baselines are tuned for long, and are not what is looked at.
+methods.baselines_for = lambda task: {FREQUENCIES: baselines_for(task)[FREQUENCIES]}
 for words in json.loads(sys.argv[2]):
     sys.argv = ["honestbayes", *words]
     try:
@@ -198,7 +219,7 @@ def folder(tmp_path_factory):
     (place / "toy").mkdir()
     (place / "toy" / "__init__.py").write_text('"""A toy."""\n', encoding="utf-8")
     (place / "toy" / "estimator.py").write_text(ESTIMATOR, encoding="utf-8")
-    (place / "toy" / "card.py").write_text(SPEC, encoding="utf-8")
+    (place / "toy" / "spec.py").write_text(SPEC, encoding="utf-8")
     return place
 
 
@@ -206,6 +227,8 @@ def folder(tmp_path_factory):
 def toy(folder, monkeypatch):
     """The toy's class, for as long as a test takes."""
     monkeypatch.setattr(models, "__path__", [*models.__path__, str(folder)])
+    specs = import_module("honestbayes.models.toy.spec").SPECS
+    monkeypatch.setattr(models, "SPECS", (*models.SPECS, *specs))
     yield table_specs()["toy"].estimator
     for name in [name for name in sys.modules if name.startswith("honestbayes.models.toy")]:
         del sys.modules[name]
@@ -256,16 +279,29 @@ def test_the_toy_is_fitted_saved_and_loaded(toy, tmp_path):
 
 
 @pytest.mark.usefixtures("toy")
+def test_the_average_tries_the_toy_and_saves_it(tmp_path):
+    frame = table()
+    X, y = frame.drop(columns="state"), frame["state"]
+    model = honestbayes.HonestClassifier(candidates=["toy", "gaussian"], random_state=0).fit(X, y)
+    tried = set(zip(model.model_table().name, model.model_table().n_features, strict=True))
+    assert {("toy", 4), ("toy", 8)} <= tried
+    model.save(tmp_path / "average.honestbayes")
+    again = honestbayes.load(tmp_path / "average.honestbayes")
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.usefixtures("toy")
 def test_a_report_in_a_notebook_is_about_the_toy(monkeypatch):
     few = {FREQUENCIES: baselines_for(Task(n_candidates=12))[FREQUENCIES]}
     monkeypatch.setattr(methods, "baselines_for", lambda _: few)
     report = make_report(table(), "state", model="toy", n_features=4, n_folds=3, n_repeats=1)
     assert report.settings["model"] == "toy"
     assert [feature.kind for feature in report.features] == 4 * ["real"]
-    assert report.ranked.n_discarded == 8
+    assert report.ranking.n_discarded == 8
     assert {"corrected", "two-component mixture"} < {method.name for method in report.methods}
 
 
+@pytest.mark.slow
 def test_the_command_line_offers_reports_on_and_inspects_the_toy(folder, tmp_path):
     table().to_csv(tmp_path / "t.csv", index=False)
     table(seed=1).to_csv(tmp_path / "new.csv", index=False)

@@ -18,7 +18,7 @@ def small_design(modules, rng, *, shape=1.5, scale=0.7, k=3):
     values = rng.normal(size=(10, k)) + 2 * scores @ rng.normal(size=(2, k)) + codes[:, None]
     values *= 4.0
     ratio = np.array([0.0, 0.2, 3.0])
-    design = modules.kernels.Design(
+    design = modules.sampler.Design(
         values,
         np.zeros((10, k), dtype=bool),
         codes,
@@ -30,8 +30,8 @@ def small_design(modules, rng, *, shape=1.5, scale=0.7, k=3):
         np.full(k, shape),
         np.full(k, scale),
     )
-    columns = modules.kernels.column_moments(values, codes, design.counts)
-    moments = modules.kernels.score_moments(scores, columns, codes, design.counts)
+    columns = modules.sampler.column_moments(values, codes, design.counts)
+    moments = modules.sampler.score_moments(scores, columns, codes, design.counts)
     return design, columns, moments, scores
 
 
@@ -39,7 +39,7 @@ def density_check(modules):
     """Columns given the scores: a multivariate Student t."""
     design, columns, moments, scores = small_design(modules, np.random.default_rng(2))
     loading = np.array([0.6])
-    table = modules.kernels.log_marginals(design, columns, moments, loading)
+    table = modules.sampler.log_marginals(design, columns, moments, loading)
     oracles = [
         oracle.log_density_of_columns(design.values, scores, design.codes, w, np.log(0.6), 1.5, 0.7)
         for w in design.ratio
@@ -72,7 +72,7 @@ def parameters_check(modules):
         @ scores
     )
     for _ in range(n_draws):
-        _, variance, loadings, centre, expected, _ = modules.parameters.draw_columns(
+        _, variance, loadings, centre, expected, _ = modules.sampler.draw_columns(
             rng, design, columns, moments, loading, weights[None]
         )
         inverse.append(1 / variance[0])
@@ -101,7 +101,7 @@ def shifts_check(modules):
         shifts = 0.7 * rng.normal(size=(3, 1))
         shifts -= shifts[codes].mean(axis=0)
         scores = shifts[codes] + rng.normal(size=(9, 1))
-        drawn = modules.parameters.draw_class_shifts(rng, event, 0.49, scores, codes, 3)
+        drawn = modules.sampler.draw_class_shifts(rng, event, 0.49, scores, codes, 3)
         for found, values in ((before, shifts), (after, drawn)):
             by_case = values[codes, 0]
             found.append(

@@ -47,7 +47,7 @@ def contour_check(modules):
     scores = rng.normal(size=(12, 2)) + codes[:, None]
     ratio = ratio_grid(12)
     along, rest = modules.event.project(scores, contrasts.basis)
-    got = modules.contour.prob_kept(along, rest, contrasts.signal[0], ratio, 0.8, 0.3, 12.0)
+    got = modules.event.prob_kept(along, rest, contrasts.signal[0], ratio, 0.8, 0.3, 12.0)
     E = np.eye(2)[codes]
     u = contrasts.basis[:, 0]
     centring = np.eye(12) - 1 / 12

@@ -20,8 +20,8 @@ def prepared(modules, problem, rng):
     state, parameters, values = ranked(problem, rng)
     kernel = problem.kernel(values, np.zeros(values.shape, dtype=bool))
     log_noise = float(state["log_noise"])
-    current = modules.kernels.with_noise(kernel.design, log_noise)
-    own = modules.whitened.Columns(
+    current = modules.sampler.with_noise(kernel.design, log_noise)
+    own = modules.sampler.Columns(
         current.ratio[parameters.position],
         parameters.variance.copy(),
         np.ascontiguousarray(parameters.loadings.T),
@@ -31,7 +31,7 @@ def prepared(modules, problem, rng):
 
 def parts_of(modules, design, event, values):
     """Return the columns' left-overs beside the contrasts, and the contrasts."""
-    columns = modules.kernels.column_moments(values, design.codes, design.counts)
+    columns = modules.sampler.column_moments(values, design.codes, design.counts)
     return columns, event.basis.T @ values
 
 
@@ -61,20 +61,20 @@ def density_check(modules):
         shift = np.exp(float(state["log_shift"])) if problem.shifts else 0.0
         columns, contrasts = parts_of(modules, design, event, values)
         rest = columns.left - event.basis @ (event.basis.T @ columns.left)
-        held = modules.whitened.hold(event, shift, own, rest, contrasts, state["scores"])
+        held = modules.sampler.hold(event, shift, own, rest, contrasts, state["scores"])
         along, products = np.zeros((event.signal.size, 2)), np.zeros((2, 2))
         for factor in (1.0, 3.0):
             other = own._replace(variance=own.variance * factor)
-            found = modules.whitened.log_density(event, shift, held, other, along, products)
+            found = modules.sampler.log_density(event, shift, held, other, along, products)
             apart.append(found - log_normal(values, problem.codes, shift, other))
-        modules.whitened.log_density(event, shift, held, own, along, products)
+        modules.sampler.log_density(event, shift, held, own, along, products)
         expected = modules.event.project(state["scores"], event.basis)
         apart += [np.abs(along - expected[0]).max(), np.abs(products - expected[1]).max()]
         # The scores that come back are those that were there.
         scores = state["scores"].copy()
         first, weighted = np.zeros((2, 2)), np.zeros((2, values.shape[1]))
-        modules.whitened.factorise(own.loadings, own.variance, 1.0, first, weighted)
-        modules.whitened.move_scores(event, own, rest, first, weighted, along, scores)
+        modules.sampler.factorise(own.loadings, own.variance, 1.0, first, weighted)
+        modules.sampler.move_scores(event, own, rest, first, weighted, along, scores)
         apart.append(np.abs(scores - state["scores"]).max())
     return np.max(np.abs(apart)) < 1e-8
 
@@ -87,7 +87,7 @@ def deviation_check(modules):
         state, design, event, own, values = prepared(modules, CLASSES, rng)
         columns, contrasts = parts_of(modules, design, event, values)
         given = (event, np.exp(float(state["log_shift"])), own, columns.left, contrasts)
-        held = modules.whitened.hold(*given, state["scores"])
+        held = modules.sampler.hold(*given, state["scores"])
         size = np.sqrt(np.diag(held.products))[:, None]
         # Bounded: a few deviations that are far too large must not hide themselves in the spread.
         normal = np.concatenate([held.deviation.ravel(), (held.cross / size).ravel()])
@@ -164,7 +164,7 @@ def move_check(problem, move, n_replicates, n_moves=2, seed=3):
 def follow(modules, rng, problem, design, event, own, values, scores, log_loading, log_shift):
     columns, contrasts = parts_of(modules, design, event, values)
     shift = np.exp(log_shift) if problem.shifts else 0.0
-    modules.following.follow(
+    modules.sampler.follow(
         rng, design, event, shift, 0, columns.left, contrasts, own, scores, log_loading
     )
     return log_shift
@@ -172,14 +172,14 @@ def follow(modules, rng, problem, design, event, own, values, scores, log_loadin
 
 def stretch(modules, rng, _problem, design, event, _own, values, scores, log_loading, log_shift):
     columns, _ = parts_of(modules, design, event, values)
-    return modules.sweep._stretch(rng, design, event, columns, scores, 0, log_loading, log_shift)
+    return modules.sampler._stretch(rng, design, event, columns, scores, 0, log_loading, log_shift)
 
 
 def turn_with(which):
     """Return a move: columns turned one after the other, and scores that follow."""
 
     def turn(modules, rng, problem, design, event, own, values, scores, log_loading, log_shift):
-        whitened, following = modules.whitened, modules.following
+        whitened, following = modules.sampler, modules.sampler
         columns, contrasts = parts_of(modules, design, event, values)
         shift = np.exp(log_shift) if problem.shifts else 0.0
         rest = columns.left - event.basis @ (event.basis.T @ columns.left)

@@ -29,7 +29,7 @@ def rescale_check(modules):
         scores = oracle.draw_scores(rng, codes, 2, log_shift)
         before.append(of_prior(scores, log_loading))
         for _ in range(3):
-            modules.sweep._rescale(rng, event, np.exp(log_shift), scores, log_loading)
+            modules.sampler._rescale(rng, event, np.exp(log_shift), scores, log_loading)
         after.append(of_prior(scores, log_loading))
     return np.max(np.abs(oracle.paired_z(before, after))) < LIMIT
 
@@ -51,7 +51,7 @@ def joint(modules, rng):
         won = oracle.r_squared_of_classes(values, codes) > event.gamma_squared
         if won.sum() == 2:
             break
-    design = modules.kernels.Design(
+    design = modules.sampler.Design(
         values[:, won],
         np.zeros((n, 2), dtype=bool),
         codes,
@@ -74,7 +74,7 @@ def move_check(move, statistics, n_replicates):
         before, after = [], []
         for _ in range(n_replicates):
             design, event, scores, log_loading, log_noise, log_shift = joint(modules, rng)
-            columns = modules.kernels.column_moments(design.values, design.codes, design.counts)
+            columns = modules.sampler.column_moments(design.values, design.codes, design.counts)
             state = (scores, log_loading, log_noise, log_shift)
             before.append(statistics(event, *state))
             state = (scores.copy(), log_loading.copy(), log_noise, log_shift)
@@ -93,7 +93,7 @@ def of_scores(event, scores, log_loading, log_noise, log_shift):
 
 
 def move_scores(modules, rng, design, event, columns, scores, log_loading, log_noise, log_shift):
-    kernels, parameters, sweep = modules.kernels, modules.parameters, modules.sweep
+    kernels, parameters, sweep = modules.sampler, modules.sampler, modules.sampler
     current = kernels.with_noise(design, log_noise)
     for _ in range(3):
         moments = kernels.score_moments(scores, columns, design.codes, design.counts)
@@ -106,17 +106,17 @@ def move_scores(modules, rng, design, event, columns, scores, log_loading, log_n
 
 
 def move_along(modules, rng, design, event, columns, scores, log_loading, log_noise, log_shift):
-    current = modules.kernels.with_noise(design, log_noise)
+    current = modules.sampler.with_noise(design, log_noise)
     for _ in range(2):
         along = event.basis.T @ scores
-        log_shift = modules.parameters.draw_shift(rng, log_shift, event, along)
+        log_shift = modules.sampler.draw_shift(rng, log_shift, event, along)
         given = (columns, scores, 0, np.exp(log_loading))
-        modules.sweep._draw_along(rng, current, event, np.exp(log_shift), *given)
+        modules.sampler._draw_along(rng, current, event, np.exp(log_shift), *given)
     return scores, log_loading, log_noise, log_shift
 
 
 def move_ratios(modules, rng, design, event, columns, scores, log_loading, log_noise, log_shift):
-    kernels, sweep = modules.kernels, modules.sweep
+    kernels, sweep = modules.sampler, modules.sampler
     moments = kernels.score_moments(scores, columns, design.codes, design.counts)
     current = kernels.with_noise(design, log_noise)
     sweep._draw_loading(rng, 0, current, event, columns, moments, scores, 0, log_loading)

@@ -150,6 +150,7 @@ def test_a_report_replaces_a_report_and_nothing_else(analysis, table, tmp_path):
         check_folder(tmp_path / "nowhere" / "out")
 
 
+@pytest.mark.slow_cases("mixed")
 @few("model", MODELS, ["mixed"])
 def test_a_class_drawn_at_random_is_said_to_be_unpredictable(model):
     generator = np.random.default_rng(1)
@@ -166,6 +167,7 @@ def test_a_class_drawn_at_random_is_said_to_be_unpredictable(model):
         assert method.summary.log_score.interval[1] > chance, method.name
 
 
+@pytest.mark.slow_cases("binary")
 @few("model", MODELS, ["binary"])
 def test_groups_reach_every_method(model):
     # Each case twice, with a class that nothing predicts: only groups keep the twins apart.
@@ -202,6 +204,7 @@ def test_a_frame_in_memory_gives_the_same_report(analysis, folder, tmp_path):
     assert model == (folder / "model.honestbayes").read_bytes()
 
 
+@pytest.mark.slow_cases("cv")
 @pytest.mark.parametrize("number", ["all", "cv"])
 def test_a_page_is_written_however_the_number_of_features_is_asked_for(number, tmp_path):
     frame = mixed_frame(n=44).drop(columns="name")

@@ -10,6 +10,8 @@ import pytest
 import honestbayes
 from honestbayes.report.render import in_words, shown_bounds
 
+pytestmark = pytest.mark.slow
+
 N = 40
 
 

@@ -170,6 +170,7 @@ def test_one_set_of_columns_is_kept_and_its_cost_is_said(confined):
     )
 
 
+@pytest.mark.slow
 def test_three_classes_and_missing_cells_have_a_report_too():
     table = read(species(30), "kind")
     found = analyse(table, Options(**QUICK), name="t")

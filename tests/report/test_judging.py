@@ -44,6 +44,7 @@ def test_nothing_is_said_of_numbers_where_the_number_was_chosen_or_a_bound_given
         assert other_numbers(by_number, by_number[10], table, options) == ()
 
 
+@pytest.mark.slow
 def test_a_report_whose_path_shows_a_better_number_and_a_better_method_says_so(table):
     options = Options(n_features=1, n_folds=2, n_repeats=1, model="mixed")
     found = analyse(table, options, name="t").report.verdict

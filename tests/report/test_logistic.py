@@ -25,6 +25,7 @@ def report_on(frame):
     return make_report(frame, "state", model="logistic", **words)
 
 
+@pytest.mark.slow_cases("2", "3")
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_page_has_coefficients_and_speaks_of_no_correction(classes):
     frame = table(classes)
@@ -41,6 +42,7 @@ def test_the_page_has_coefficients_and_speaks_of_no_correction(classes):
     assert "The correction removes" not in page
 
 
+@pytest.mark.slow
 def test_flags_alone_will_do_and_texts_are_refused():
     assert len(report_on(table(flags=True)).features) == 3
     frame = table()

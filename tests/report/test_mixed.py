@@ -28,6 +28,8 @@ from honestbayes.tables import read_training
 from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
+pytestmark = pytest.mark.slow
+
 
 def read(frame, **words):
     return read_training(frame_table(frame, "t"), target="state", coded=True, **words)

@@ -46,6 +46,7 @@ def visit(chromium, folder, mixed_folder):
         one.context.close()
 
 
+@pytest.mark.slow_cases("binary-dark", "binary-light", "mixed-dark")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("model", ["mixed", "binary"])
 def test_nothing_is_loaded_from_outside_and_nothing_complains(visit, model, scheme):
@@ -57,6 +58,7 @@ def test_nothing_is_loaded_from_outside_and_nothing_complains(visit, model, sche
     assert found.trouble == []
 
 
+@pytest.mark.slow_cases("binary")
 @pytest.mark.parametrize("model", ["mixed", "binary"])
 def test_all_pictures_are_there_and_have_a_text_instead(visit, model):
     page = visit(model).page

@@ -265,6 +265,7 @@ def test_draws_go_to_arviz():
     assert data.sample_stats["first"].shape == (3, 20)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere SIGTERM ends a process at once")
 def test_a_process_that_is_told_to_end_saves_its_chains_first(tmp_path):
     process = subprocess.Popen(

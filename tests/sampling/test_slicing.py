@@ -50,6 +50,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow_cases("1-gamma, narrow")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("n_steps", [1, 3])
 def test_exact_draws_stay_exact(name, n_steps):

@@ -28,6 +28,7 @@ from honestbayes import BoostedProbabilitySelector, DiscreteNB, ForwardProbabili
 from honestbayes.search import losses
 
 
+@pytest.mark.slow_cases("0-squared_error-2")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("scoring", ["squared_error", "log_loss"])
 @pytest.mark.parametrize("seed", range(3))
@@ -119,6 +120,7 @@ def test_folds_may_choose_together():
     assert path.feature.tolist() == chosen
 
 
+@pytest.mark.slow
 def test_a_function_of_the_users_and_any_classifier_take_the_same_path():
     X, y, w, _ = problem(8, missing=0.0)
     X = (X != "0").astype(np.int8)

@@ -122,6 +122,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True)
 @given(st.data())
 def test_any_entry_replaced_by_anything_gives_a_record_or_a_clear_refusal(data):

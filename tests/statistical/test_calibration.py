@@ -6,6 +6,7 @@ tests/slow.
 """
 
 import numpy as np
+import pytest
 from calibration import draw_features, draw_screening, expected_and_actual_error, fit_counts
 from grids import each_once, few
 from scipy import stats
@@ -51,6 +52,7 @@ def assert_close_to_zero(differences, bound=0.01):
     assert abs(differences.mean()) < bound + 2 * error
 
 
+@pytest.mark.slow_cases("counts-100", "learned-10", "selection-10")
 @each_once("name, k", list(CORRECTED), [10, 100])
 def test_corrected_claims_come_true_on_simulated_data(name, k):
     differences = section_4_differences(range(12), k, 2000, **CORRECTED[name])
@@ -67,6 +69,7 @@ SIZES = [(10, 2000, 5), (20, 5000, 10), (40, 5000, 10)]
 """Cases, features, and kept ones."""
 
 
+@pytest.mark.slow_cases("case 0-selection", "case 1-counts", "case 2-selection")
 @each_once("size, name", SIZES, ["selection", "counts"])
 def test_optimism_vanishes_over_the_prior_where_ties_are_common(size, name):
     n, p, k = size

@@ -165,6 +165,7 @@ for path in large:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read as Linux gives it")
 def test_streaming_takes_little_memory(write: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)

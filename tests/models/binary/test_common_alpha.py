@@ -111,6 +111,7 @@ def test_the_published_rule_agrees_with_its_transcription(size, correction):
     assert published_distance(*size, correction=correction) < 1e-9
 
 
+@pytest.mark.slow
 def test_the_published_rule_agrees_where_few_features_are_kept_of_many_cases():
     assert published_distance(40, 60, 25, 2, n_rows=2, alpha=50.0) < 1e-9
 

@@ -62,6 +62,7 @@ def new(X=X, y=Y, **how):
     return SelectiveBernoulliNB(**{"random_state": 0, **how}).fit(X, y)
 
 
+@pytest.mark.slow_cases("uniform, counts")
 @every_model
 def test_pickle_and_joblib_keep_every_bit(how, tmp_path):
     model = fitted(**how, always_keep=[3])
@@ -138,6 +139,7 @@ def test_every_kind_of_table_gives_the_same_probabilities(make):
     np.testing.assert_array_equal(model.predict_proba(make(X_NEW)), fitted().predict_proba(X_NEW))
 
 
+@pytest.mark.slow_cases("polars")
 @pytest.mark.parametrize("kind", ["csr", "pandas", "polars", "float32"])
 def test_every_kind_of_table_gives_the_same_probabilities_with_medians_and_missing_cells(kind):
     rng = np.random.default_rng(0)

@@ -202,6 +202,7 @@ def test_a_hundred_thousand_kept_features(how):
     assert np.all(np.isfinite(model.predict_log_proba(X)))
 
 
+@pytest.mark.slow_cases("uniform, counts")
 @some_models
 def test_a_thousand_kept_features(how):
     how = MODELS[how]

@@ -191,6 +191,7 @@ def test_a_loaded_model_is_the_saved_one_to_the_last_bit(tmp_path, how):
     assert_same(configured(how), saved_and_loaded(configured(how), tmp_path))
 
 
+@pytest.mark.slow_cases("by mask", "chosen number", "paper", "uniform, counts")
 @with_missing_cells
 def test_missing_values_change_nothing_about_that(tmp_path, how):
     model = configured(how, missing=True)
@@ -234,6 +235,7 @@ def test_class_labels_of_every_type_come_back(tmp_path, labels):
     assert_same(model, loaded)
 
 
+@pytest.mark.slow_cases("{'feature_prior': 'uniform', 'correction': 'selection'}-nasty")
 @pytest.mark.parametrize("names", [NAMES, NASTY_NAMES], ids=["plain", "nasty"])
 @pytest.mark.parametrize("how", [{}, {**UNIFORM, "correction": "selection"}], ids=str)
 def test_names_come_back(tmp_path, names, how):
@@ -320,6 +322,9 @@ def test_a_model_is_saved_over_an_older_one(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
+@pytest.mark.slow_cases(
+    "True-{'feature_prior': 'uniform', 'correction': 'counts'}", "True-{'feature_prior': 'uniform'}"
+)
 @pytest.mark.parametrize("how", [{}, {**UNIFORM, "correction": "counts"}, UNIFORM], ids=str)
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_model_of_ten_features_of_200_000_is_small(tmp_path, how, missing):
@@ -364,6 +369,7 @@ def test_a_model_on_kept_columns_has_the_same_probabilities(tmp_path, how):
     has_the_same_probabilities_on_kept_columns(configured(how), tmp_path)
 
 
+@pytest.mark.slow_cases("by mask", "paper", "uniform, counts")
 @with_missing_cells
 def test_missing_values_change_nothing_about_that_either(tmp_path, how):
     has_the_same_probabilities_on_kept_columns(configured(how, missing=True), tmp_path)
@@ -402,6 +408,7 @@ def test_names_on_kept_columns_are_those_of_the_kept():
         narrow.predict_proba(frame.iloc[:, :7])
 
 
+@pytest.mark.slow_cases("mask")
 @pytest.mark.parametrize("always", [[5, 9], np.isin(np.arange(30), [5, 9])], ids=["index", "mask"])
 def test_features_kept_by_design_keep_their_place_in_a_fit_of_the_copy(always):
     model = fitted({"always_keep": always, "n_features_to_select": 4})

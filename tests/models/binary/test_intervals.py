@@ -149,6 +149,7 @@ def coverage(correction, n_replicates, seed, *, prior=(5.0, 500.0), n=30, p=200,
     return np.array(shares)
 
 
+@pytest.mark.slow_cases("prior0-200-120")
 @pytest.mark.parametrize(
     ("prior", "p", "n_replicates"),
     [((5.0, 500.0), 200, 120), slow((5.0, 500.0), 200, 300), slow((1.0, 50.0), 1000, 300)],

@@ -30,6 +30,11 @@ def draw_binary(seed, n=50, p=120, missing=0.03):
     return X, y
 
 
+@pytest.mark.slow_cases(
+    "{'feature_prior': 'uniform', 'correction': 'selection'}-[2, 7]",
+    "{'feature_prior': 'uniform'}-None",
+    "{'n_features_to_select': 'cv'}-[2, 7]",
+)
 @each_once(
     "words, always_keep",
     [
@@ -256,6 +261,7 @@ SMALL = {"sizes": (9, 9), "p": 150, "k": 5}
 """Small enough for P(selection) to be exact, as a sum over all tables."""
 
 
+@pytest.mark.slow_cases("counts-150-size0")
 @pytest.mark.parametrize(
     ("correction", "n_data_sets", "size"),
     [

@@ -160,6 +160,7 @@ def test_missing_cells_in_training_keep_the_variance():
     np.testing.assert_allclose(np.diag(model._parts[0].fit.covariance.factor), 1.0)
 
 
+@pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_mean_of_the_interval_is_the_probability(n_classes):
     from honestbayes.base.intervals import draw_probabilities

@@ -6,6 +6,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from honestbayes.models.factors.estimator import SelectiveFactorClassifier, SelectiveFactorRegressor
 
+pytestmark = pytest.mark.slow
+
 FEW = {
     "n_factors": 1,
     "n_chains": 2,

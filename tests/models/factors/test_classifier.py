@@ -48,6 +48,7 @@ def table(seed=0, n=40, p=120, n_classes=2, missing=0.0):
 # ------------------------------------------------------------------------------ without factors
 
 
+@pytest.mark.slow_cases("0.0-2", "0.1-2", "0.1-3")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @few_sweeps
@@ -132,6 +133,7 @@ def test_far_values_and_another_prevalence():
     np.testing.assert_allclose(other, softmax(plain + np.log([0.9, 0.1]), axis=1), atol=1e-12)
 
 
+@pytest.mark.slow_cases("1")
 @few_sweeps
 @pytest.mark.parametrize("n_factors", [0, 1, 2])
 def test_each_column_times_its_own_power_of_two_gives_the_same_bits(n_factors):
@@ -217,6 +219,7 @@ def test_intervals_without_features_and_with_a_slope():
 # -------------------------------------------------------------------------------------- promises
 
 
+@pytest.mark.slow_cases("auto-slope")
 @few_sweeps
 @pytest.mark.usefixtures("short_folds")
 @pytest.mark.parametrize(("n_factors", "recalibrate"), [(1, None), ("auto", "slope")])

@@ -13,6 +13,7 @@ from honestbayes import ModelFileError
 TWO_CLASSES = "factors, two classes"
 
 
+@pytest.mark.slow_cases("factors-part0.draws.location-<lambda>-location holds")
 @pytest.mark.parametrize(
     ("name", "array", "how", "message"),
     [

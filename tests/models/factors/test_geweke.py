@@ -108,6 +108,7 @@ def largest(z):
     return max(np.abs(list(z.values())))
 
 
+@pytest.mark.slow_cases("classes", "response, no event", "response")
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_parameters_and_columns_drawn_in_turn_follow_their_joint_distribution(name):
     z = joint_z(PROBLEMS[name], 500, 40, 50)
@@ -173,12 +174,12 @@ MISTAKES = [
 def test_the_mistake_is_noticed(size, right, wrong):
     name, *length = size
     with plain_modules([(right, wrong)]) as modules:
-        z = joint_z(PROBLEMS[name], 500, *length, modules.sweep.sweep)
+        z = joint_z(PROBLEMS[name], 500, *length, modules.sampler.sweep)
     assert largest(z) > LIMIT, z
 
 
 @pytest.mark.slow
 def test_nothing_is_noticed_in_plain_python_as_it_is():
     with plain_modules() as modules:
-        z = joint_z(PROBLEMS["classes, no event"], 500, 40, 40, modules.sweep.sweep)
+        z = joint_z(PROBLEMS["classes, no event"], 500, 40, 40, modules.sampler.sweep)
     assert largest(z) < LIMIT, z

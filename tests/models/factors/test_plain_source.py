@@ -11,6 +11,7 @@ CHECKS = factor_columns.CHECKS | factor_event.CHECKS | factor_following.CHECKS |
 LONG = (*factor_following.LONG, *factor_moves.LONG)
 
 
+@pytest.mark.slow_cases("along", "deviations")
 @pytest.mark.parametrize("name", [name for name in CHECKS if name not in LONG])
 def test_the_check_passes_on_the_source_as_it_is(name):
     with plain_modules() as modules:

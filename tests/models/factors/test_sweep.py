@@ -58,6 +58,9 @@ def z_scores(problem, n_replicates, n_sweeps, seed=0):
     return oracle.paired_z(before, after)
 
 
+@pytest.mark.slow_cases(
+    "response-300", "shifted factors-300", "three classes-300", "two classes-300", "two factors-300"
+)
 @pytest.mark.parametrize("n_replicates", [300, pytest.param(4000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_sweep_keeps_the_posterior(name, n_replicates):

@@ -5,6 +5,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from honestbayes import InteractionClassifier, InteractionRegressor, SequenceClassifier
 
+pytestmark = pytest.mark.slow
+
 SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 10, "n_doublings": 0, "thin": 2}
 
 

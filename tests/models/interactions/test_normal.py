@@ -158,6 +158,7 @@ def test_polya_gamma_draws_have_their_moments(f):
     assert abs(square.mean() - variance) < MOST * square.std() / np.sqrt(n)
 
 
+@pytest.mark.slow_cases("2", "3")
 @pytest.mark.parametrize("way", [TREE, GROUPS, ROWS])
 def test_the_posterior_of_two_classes_is_exact(way):
     settings = ModelSettings(order=1, prior="gaussian", width_prior=WIDTH_PRIOR)
@@ -192,6 +193,7 @@ def check_means(draws, exact):
     assert np.abs(z).max() < MOST, dict(zip(found.name, z, strict=True))
 
 
+@pytest.mark.slow_cases("2", "3")
 @pytest.mark.parametrize("way", [GROUPS, ROWS])
 def test_the_posterior_of_a_response_is_exact(way):
     """One width and the noise, by integrals over both of a closed form of all else."""
@@ -248,6 +250,12 @@ EXACT = {
 }
 
 
+@pytest.mark.slow_cases(
+    "Cauchy response, groups",
+    "Cauchy response, rows",
+    "three classes, groups",
+    "three classes, rows",
+)
 @pytest.mark.parametrize("name", EXACT)
 def test_exact_draws_stay_exact(name):
     """From exact draws of parameters and data, a few sweeps lead to exact draws again."""
@@ -255,6 +263,7 @@ def test_exact_draws_stay_exact(name):
     stay_exact(prior, n_classes, way, TABLE, suffixes=False)
 
 
+@pytest.mark.slow_cases("0-cauchy", "2-cauchy", "2-gaussian", "3-cauchy")
 @pytest.mark.parametrize("prior", ["gaussian", "cauchy"])
 @pytest.mark.parametrize("n_classes", [2, 3, 0])
 def test_exact_draws_of_sequences_stay_exact(prior, n_classes):

@@ -92,6 +92,7 @@ def test_parameters_and_data_drawn_in_turn_follow_the_prior(prior, n_classes):
     check_means(uniforms | squares, dict.fromkeys(uniforms, 0.5) | dict.fromkeys(squares, 1 / 12))
 
 
+@pytest.mark.slow_cases("0-cauchy", "0-gaussian", "2-cauchy", "3-cauchy", "3-gaussian")
 @pytest.mark.parametrize("prior", ["cauchy", "gaussian"])
 @pytest.mark.parametrize("n_classes", [2, 3, 0])
 def test_exact_draws_stay_exact(prior, n_classes):
@@ -126,6 +127,7 @@ COMPRESSED = {
 """Prior, cases, columns, levels, order and draws."""
 
 
+@pytest.mark.slow_cases("few cases")
 @few("name", COMPRESSED, ["few cases"])
 def test_compression_does_not_change_the_posterior(name):
     prior, n, p, n_levels, order, n_draws = COMPRESSED[name]

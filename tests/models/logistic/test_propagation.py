@@ -82,6 +82,7 @@ def test_evidence_and_probabilities_of_six_cases_are_those_of_quadrature(
     assert np.allclose(proba[:, 1], expected, atol=0.02)
 
 
+@pytest.mark.slow_cases("20-3-1.0", "20-40-1000.0")
 @pytest.mark.parametrize(("n", "k", "size"), [(20, 3, 1.0), (20, 40, 1000.0)])
 def test_probabilities_are_those_of_long_chains(n, k, size):
     X, y, new = table(n, k, size, seed=3)

@@ -268,6 +268,7 @@ SelectiveMixture(n_features_to_select=5, n_chains=2, n_samples=200_000, n_warmup
 """
 
 
+@pytest.mark.slow
 def test_a_killed_fit_goes_on_from_its_checkpoint(data, tmp_path):
     place = tmp_path / "chains"
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(place)])

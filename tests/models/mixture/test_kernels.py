@@ -77,6 +77,7 @@ def test_one_sweep_leaves_the_exact_posterior_unchanged(correct, n_draws):
     assert stats.chisquare(observed, expected).pvalue > 1e-4
 
 
+@pytest.mark.slow_cases("False-case 0", "True-case 1")
 @each_once("correct, pseudocounts", [False, True], [(1.0, 1.0), (0.5, 2.0)])
 def test_long_chains_predict_as_enumeration_does(correct, pseudocounts):
     problem = small_problem(correct, pseudocounts=pseudocounts)

@@ -15,6 +15,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow_cases("asymmetric theta", "corrected", "uncorrected")
 @pytest.mark.parametrize("name", CASES)
 def test_chains_and_quadrature_agree(name):
     correct, words = CASES[name]

@@ -12,6 +12,7 @@ import honestbayes.models.mixture
 from honestbayes.models.mixture import model as mixture_core
 
 
+@pytest.mark.slow_cases("invariance", "prior")
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_check_passes_on_the_kernels_as_they_are(name, monkeypatch):
     monkeypatch.setattr(honestbayes.models.mixture, "kernels", plain_python())

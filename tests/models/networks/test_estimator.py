@@ -158,6 +158,13 @@ def confident_predictions(model, X, y, n):
     return np.mean(proba.min(axis=1)), -np.mean(np.log(own))
 
 
+@pytest.mark.slow_cases(
+    "200-200-k2-classifiers",
+    "200-200-k2-networks",
+    "60-20-k2-networks",
+    "60-200-bdeu-classifiers",
+    "60-200-bdeu-networks",
+)
 @pytest.mark.parametrize("space", ["classifiers", "networks"])
 @pytest.mark.parametrize(("n", "p", "score"), [(60, 20, "k2"), (200, 200, "k2"), (60, 200, "bdeu")])
 def test_luck_is_not_turned_into_claims(n, p, score, space):

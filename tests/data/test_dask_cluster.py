@@ -37,6 +37,7 @@ def client(tmp_path_factory):
         yield client
 
 
+@pytest.mark.slow
 def test_a_killed_worker_does_not_change_the_model(client):
     generator = np.random.default_rng(0)
     y = np.arange(60) % 2

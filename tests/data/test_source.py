@@ -284,6 +284,7 @@ def peak_of(call):
         tracemalloc.stop()
 
 
+@pytest.mark.slow_cases("csr-False")
 @pytest.mark.parametrize("ones_only", [True, False])
 @pytest.mark.parametrize("kind", ["csc", "csr"])
 def test_sparse_input_is_not_made_dense(kind, ones_only):

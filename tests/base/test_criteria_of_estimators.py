@@ -76,6 +76,7 @@ def test_chi_square_orders_features_of_as_many_levels_alike(criterion):
     np.testing.assert_allclose(first.predict_log_proba(X), second.predict_log_proba(X), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_mutual_information_is_its_own_race_and_can_be_corrected():
     X, y = levels(2, n=24, p=20, n_classes=3)
     model = SelectiveCategoricalNB(

@@ -30,6 +30,7 @@ def expected(tmp_path_factory):
     return contents(store.folder)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the test kills a process")
 def test_killed_processes_leave_no_store_and_the_next_goes_on(tmp_path, expected):
     target, kills = tmp_path / "s", 0

@@ -48,6 +48,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow_cases("binary, selection", "binary, uncorrected", "logistic", "real", "threshold")
 @pytest.mark.parametrize("name", CASES)
 def test_numbers_together_are_as_one_by_one(name):
     model, kind = CASES[name]

@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 import honestbayes
 from honestbayes import SelectiveGaussianNB
-from honestbayes.base import learn_recalibration as module
+from honestbayes.base import recalibration as module
 from honestbayes.base.recalibration import Recalibration, fit_recalibration
 
 
@@ -100,6 +100,7 @@ def with_a_narrow_grid(monkeypatch):
     monkeypatch.setattr(module, "_LOG_SLOPES", (-0.5, 0.5))
 
 
+@pytest.mark.slow_cases("with_a_wrong_share", "with_another_spike", "without_lapses")
 @pytest.mark.parametrize(
     "mistake", [without_outliers, with_a_wrong_share, with_another_spike, with_a_narrow_grid]
 )
@@ -136,6 +137,7 @@ def assert_within(values, bound):
     assert abs(np.mean(values)) + error < bound
 
 
+@pytest.mark.slow_cases("None", "given1")
 @pytest.mark.parametrize("given", [None, (0.9, 0.1)])
 def test_over_its_prior_predictions_are_calibrated_however_few_the_cases(given):
     rng = np.random.default_rng(1)
@@ -148,6 +150,7 @@ def test_over_its_prior_predictions_are_calibrated_however_few_the_cases(given):
         assert_within(raw, 0.01)
 
 
+@pytest.mark.slow_cases("given1-0.3-0.0", "given1-1.0-0.0")
 @pytest.mark.parametrize(("slope", "outlier_rate"), [(1.0, 0.0), (0.3, 0.0), (0.5, 0.08)])
 @pytest.mark.parametrize("given", [None, (0.9, 0.1)])
 def test_of_a_known_slope_and_lapse_rate_predictions_are_calibrated(slope, outlier_rate, given):

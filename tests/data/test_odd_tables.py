@@ -10,6 +10,7 @@ ORDINARY = "SelectiveBernoulliNB"
 BROKEN = ("index", "pointer", "cut")
 
 
+@pytest.mark.slow_cases("SelectiveBernoulliNB")
 @pytest.mark.parametrize(
     "name",
     [

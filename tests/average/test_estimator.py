@@ -94,6 +94,7 @@ def test_texts_alone_and_flags_alone():
     assert thin.predict_proba(sparse.csr_array(flags)).shape == (80, 2)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_probability_in_their_middle():
     for n_classes in (2, 3):
         X, y = measurements(n_classes=n_classes)
@@ -150,6 +151,7 @@ def test_columns_kept_by_design_are_in_every_model():
     assert model.feature_table().use[list(model.kept_columns()).index(77)] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_whatever_the_number_of_jobs():
     X, y = measurements()
     one = HonestClassifier(**QUICK).fit(X, y).predict_proba(X)
@@ -336,6 +338,7 @@ class Warns(LogisticRegression):
         return super().fit(X, y)
 
 
+@pytest.mark.slow_cases("2")
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_what_candidates_warn_of_in_every_fold_is_said_once(n_jobs):
     X, y = measurements(p=10)

@@ -110,6 +110,7 @@ def test_the_uncorrected_model_is_not(n_classes):
     assert mean > 3.9 * error
 
 
+@pytest.mark.slow_cases("0.05")
 @pytest.mark.parametrize("share", [0.01, 0.05])
 def test_the_learned_prior_errs_on_the_side_of_caution(share):
     # Few weak signals are hardly visible in the distribution of features; simple shapes win then.

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import honestbayes
 from honestbayes import HonestClassifier, SelectiveMixedNB, pack_store
 from honestbayes.average.candidates import TableInfo, candidates_for, left_out_beyond_memory
-from honestbayes.base import learn_recalibration
+from honestbayes.base import recalibration
 from honestbayes.data.source import Block, PackedColumns
 from honestbayes.selection.kinds import kinds_and_missing_cells, kinds_of_source
 
@@ -52,7 +52,7 @@ class Packed(Wide):
 @pytest.fixture(autouse=True)
 def one_drawing(monkeypatch):
     """Five folds instead of twenty, for the sake of time."""
-    monkeypatch.setattr(learn_recalibration, "_ENOUGH_CASES", 0)
+    monkeypatch.setattr(recalibration, "_ENOUGH_CASES", 0)
 
 
 def flags(n_classes=2, shape=SHAPE):
@@ -139,7 +139,7 @@ def test_the_table_is_never_read_as_a_whole(kind):
 
 
 def test_passes_and_reads_are_few(monkeypatch):
-    monkeypatch.setattr(learn_recalibration, "_ENOUGH_CASES", 2000)
+    monkeypatch.setattr(recalibration, "_ENOUGH_CASES", 2000)
     X, y = flags(shape=(60, 1500))
     source = cut(X)
     model = HonestClassifier(**QUICK).fit(source, y)
@@ -240,6 +240,7 @@ def test_only_what_was_asked_for_is_said_to_be_left_out():
         HonestClassifier(candidates=["networks"]).fit(cut(X[:, :9]), y)
 
 
+@pytest.mark.slow
 def test_chains_run_in_the_folds_of_a_table_beyond_memory():
     X, y = flags(shape=(30, 25))
     words = {"random_state": 0, "candidates": ["mixture"]}

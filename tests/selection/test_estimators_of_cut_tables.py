@@ -22,6 +22,7 @@ def problem(n=60, p=40):
 FITS = {"a grid": ([10, 20, 31], [7, 30]), "rows": ([1, 59], []), "columns": ([], [3])}
 
 
+@pytest.mark.slow_cases("False-None-a grid")
 @pytest.mark.parametrize("cut", FITS.values(), ids=FITS)
 @pytest.mark.parametrize("recalibrate", [None, "slope"])
 @pytest.mark.parametrize("two_valued", [False, True])

@@ -41,6 +41,7 @@ def assert_same_counts(first, second):
     assert first.binarization.equals(second.binarization)
 
 
+@pytest.mark.slow_cases("counts-median", "missing-0.5")
 @each_once("cells, option", CELLS, ["auto", "median", 0.5, -0.5])
 def test_counts_have_the_same_bits_in_any_cut(cells, option):
     @settings(deadline=None, derandomize=True, max_examples=40)

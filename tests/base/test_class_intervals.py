@@ -124,6 +124,7 @@ def test_drawn_levels_have_the_exact_mean(alpha, base):
         assert drawn.mean() == pytest.approx(expected[level], abs=5 * drawn.std() / 140)
 
 
+@pytest.mark.slow
 def test_coverage_over_the_prior():
     """Of data from the Gaussian model itself: nine of ten true probabilities are inside."""
     generator = np.random.default_rng(1)
