@@ -100,7 +100,7 @@ def with_a_narrow_grid(monkeypatch):
     monkeypatch.setattr(module, "_LOG_SLOPES", (-0.5, 0.5))
 
 
-@pytest.mark.slow_cases("with_a_wrong_share", "with_another_spike", "without_lapses")
+@pytest.mark.slow_cases("with_a_wrong_share", "with_another_spike", "without_outliers")
 @pytest.mark.parametrize(
     "mistake", [without_outliers, with_a_wrong_share, with_another_spike, with_a_narrow_grid]
 )
