@@ -507,8 +507,9 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         most = self.n_features_to_select
         if most is not None and most > table_info.n_numeric_candidates:
             msg = (
-                f"n_features_to_select={most} is more than the {table_info.n_numeric_candidates} features "
-                "in the race; give a smaller number or None."
+                f"n_features_to_select={most} is more than the "
+                f"{table_info.n_numeric_candidates} features to choose from; give a smaller number "
+                "or None."
             )
             raise ValueError(msg)
         tried = self._tried(table_info, most, views, labels, always)

@@ -136,8 +136,8 @@ def selection_rule(params: Mapping[str, Any], n_candidates: int) -> tuple[int | 
         raise ValueError(msg)
     if k > n_candidates:
         msg = (
-            f"n_features_to_select={k} is more than the {n_candidates} features in the race; give a "
-            "smaller number or 'all'."
+            f"n_features_to_select={k} is more than the {n_candidates} features to choose from; "
+            "give a smaller number or 'all'."
         )
         raise ValueError(msg)
     return int(k), None

@@ -357,8 +357,8 @@ def recalibration_and_evidence(
     The second is the log of the held-out cases' probability, averaged over the prior and raised
     to the power ``share``: what a model is weighed by among others on the same cases.
 
-    The prior of log(slope) is that of `fit_slope`, the prior of the rate is on ``OUTLIER_RATES``. The
-    trapezoidal rule over log(slope) is exact to rounding once its step is about half a standard
+    The prior of log(slope) is that of `fit_slope`; the prior of the rate is on ``OUTLIER_RATES``.
+    The trapezoidal rule over log(slope) is exact to rounding once its step is about half a standard
     deviation of the posterior, so nodes move to where the posterior is until they stay.
     Parameters are those of `recalibration`.
     """

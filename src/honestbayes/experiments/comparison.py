@@ -540,9 +540,9 @@ def _for_whom_it_pays(results: Results) -> Iterator[str]:
         t for t in results.tables if results.difference(t, CORRECTED, CALIBRATED)[0] > 0
     ]
     yield (
-        "It knows nothing of columns that depend on each other. The layer that is learned from "
-        f"held-out cases is for them: it is better than the correction alone on {len(recalibration)} of "
-        f"{len(results.tables)} tables."
+        "It knows nothing of columns that depend on each other. The recalibration that is learned "
+        "from held-out cases is for them: it is better than the correction alone on "
+        f"{len(recalibration)} of {len(results.tables)} tables."
     )
 
 

@@ -788,7 +788,8 @@ def _claims_in_words(who: str, confident: ConfidentPredictions, n_repeats: int) 
     text = (
         f"{who}, the model claimed {sure} or more for {count(confident.n_confident)} of "
         f"{confident.n_cases:,} cases{average}. Its claims implied that "
-        f"{count_small(confident.n_implied)} of them would be wrong ({percent(confident.implied)}); "
+        f"{count_small(confident.n_implied)} of them would be wrong "
+        f"({percent(confident.implied)}); "
         f"{count_small(confident.n_wrong)} {'was' if confident.n_wrong == 1 else 'were'}: "
         f"{percent_with_interval(confident.wrong)}."
     )

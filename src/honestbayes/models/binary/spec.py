@@ -33,7 +33,7 @@ SPECS = (
             CandidateSpec(
                 name="cut",
                 title="naive Bayes on measurements cut at the median",
-                # With many samples the margins of cut columns take long, and robustness adds little.
+                # With many samples the margins of cut columns take long, and little is gained.
                 suits=lambda info: (
                     info.only("real")
                     and info.n_classes == 2

@@ -632,7 +632,7 @@ def _log_moved(shift, log_sigma, moves, problem):  # type: ignore[no-untyped-def
 # The linear predictor of class k is the sum of the coefficients s of the groups that a case is in
 # (equation 3.5, with 3.7). Given all others, a coefficient d higher changes the log likelihood by
 #
-#     sum over the cases of its group of  n_ik d - n_i log(1 + exp(u_i + d)) + n_i log(1 + exp(u_i)),
+#     sum over cases of its group of  n_ik d - n_i log(1 + exp(u_i + d)) + n_i log(1 + exp(u_i)),
 #
 # n_ik cases of class k among the n_i of this row, u_i the log odds of class k against all others;
 # so only the cases of the group are looked at.
@@ -826,17 +826,17 @@ def sweep(rng, s, log_sigma, noise, problem):  # type: ignore[no-untyped-def]
 # is drawn given them: together a draw from their joint conditional distribution. Why the posterior
 # stays as it was:
 #
-# 1. w and the scales are drawn from their conditional distributions given all else, and are forgotten
-#    after the step. Given them, the state (widths, noise, s_k) of one class has as its density
-#    p(widths, noise | z) p(s_k | widths, noise, z), where the first factor has s_k integrated out;
-#    widths are those of the other classes too, so the densities of their coefficients are in it.
+# 1. w and the scales are drawn from their conditional distributions given all else, and are
+#    forgotten after the step. Given them, the state (widths, noise, s_k) of one class has as its
+#    density p(widths, noise | z) p(s_k | widths, noise, z), where the first factor has s_k
+#    integrated out; widths are those of the other classes too, so the densities of their coefficients are in it.
 # 2. Slices leave the first factor as it is, one width at a time, and s_k is drawn from the second.
 # 3. Which class has its turn for the widths is drawn without a look at the state. For the other
 #    classes only w and s_k are drawn.
 # 4. No coefficient may be beyond LARGEST. Slices are reversible, and the order of widths is drawn
-#    anew, any order as likely as the one backwards; so a step from (widths, noise, s_k) to others is
-#    as frequent as the step back. Such steps leave a distribution that is conditioned on a set as it
-#    is, if those that would leave the set are not made.
+#    anew, any order as likely as the one backwards; so a step from (widths, noise, s_k) to others
+#    is as frequent as the step back. Such steps leave a distribution that is conditioned on a set
+#    as it is, if those that would leave the set are not made.
 #
 # With more than two classes widths are also updated given all coefficients (`update_widths`), and
 # the means of coefficients over classes are drawn anew (`_shift_classes`). Widths of classes are

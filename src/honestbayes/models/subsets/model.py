@@ -104,7 +104,7 @@ def _by_function(prior: Callable[[int], float], sizes: Any) -> FloatArray:
 # Sums over features, so that a step costs an addition:
 #
 # * ``"marginal_likelihood"``: log Bayes factor of the subset, parameters integrated out. A feature
-#   inside has a distribution of its own in each class, one outside the same in all: what is summed is
+#   inside has a distribution of its own in each class, one outside the same in all: the sum is of
 #   log P(column | class by class) - log P(column | classes together), so that subsets of all sizes
 #   speak of the same data.
 # * ``"bhattacharyya"``: the distance between two classes, which is a sum where features are
