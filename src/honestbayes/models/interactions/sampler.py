@@ -829,7 +829,8 @@ def sweep(rng, s, log_sigma, noise, problem):  # type: ignore[no-untyped-def]
 # 1. w and the scales are drawn from their conditional distributions given all else, and are
 #    forgotten after the step. Given them, the state (widths, noise, s_k) of one class has as its
 #    density p(widths, noise | z) p(s_k | widths, noise, z), where the first factor has s_k
-#    integrated out; widths are those of the other classes too, so the densities of their coefficients are in it.
+#    integrated out; widths are those of the other classes too, so the densities of their
+#    coefficients are in it.
 # 2. Slices leave the first factor as it is, one width at a time, and s_k is drawn from the second.
 # 3. Which class has its turn for the widths is drawn without a look at the state. For the other
 #    classes only w and s_k are drawn.
