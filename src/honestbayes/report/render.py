@@ -660,7 +660,7 @@ def render(report: Report) -> str:
         many_dots=report.data.n_cases > MOST_DOTS,
         two=report.data.positive is not None,
         corrected=report.cases.held_out_uncorrected is not None,
-        claimed_of=report.data.positive or "the most probable class",
+        predicted_of=report.data.positive or "the most probable class",
         repeats=report.settings["n_repeats"],
         frequencies=FREQUENCIES,
         kept_by_kind=_by_kind(report.features[:MOST_FEATURES]),
