@@ -1,14 +1,17 @@
-"""Compare two source trees bit for bit: python tests/golden/compare.py BASE_SRC HEAD_SRC.
+"""Compare two checkouts bit for bit: python tests/golden/compare.py BASE HEAD.
 
-Both are folders that hold the package ``honestbayes``. The record beside this file is computed with
-each, by this interpreter, and everything that differs is printed, with the largest difference.
-Models that the base wrote are loaded by the head as well, and must predict the same bits. Compiled
-code is cached beside the sources, so the first run of a tree takes minutes longer.
+Each is a folder with ``src`` and ``tests/golden``, and each computes its own record, by this
+interpreter, so that parameters may be renamed between the two. Everything that differs is printed,
+with the largest difference; `RENAMED` translates the names and words of the base. Models that the
+base wrote are loaded by the head as well, and must predict the same bits, unless the format of
+files has changed knowingly (``--no-files``). Compiled code is cached beside the sources, so the
+first run of a checkout takes minutes longer.
 """
 
 import argparse
 import difflib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,14 +25,44 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from golden import figures
 
-RECORD = Path(__file__).resolve().with_name("record.py")
+RENAMED: tuple[tuple[str, str], ...] = (
+    (r"\braces\b", "rankings"),
+    (r"\brace\b", "ranking"),
+    (r"\blapse_\b", "outlier_rate_"),
+    (r"\blapses?\b", "outlier_rate"),
+    (r"\bidle\b", "prob_null"),
+    (r"\bn_claimed\b", "n_confident"),
+    (r"\bn_samples\b", "n_draws"),
+    (r"\bclaims\b", "confident"),
+    (r"\blayer\b", "bayes"),
+)
+"""Patterns in names and texts of the base, and what stands there in the head. Delete a line once
+the base that is compared with has the new name too."""
 
 
-def start(source: Path, *words: str | Path) -> subprocess.Popen[bytes]:
-    """Start the program of the record on the package of one tree."""
-    environment = os.environ | {"PYTHONPATH": str(source), "PYTHONHASHSEED": "0"}
-    command = [sys.executable, "-W", "ignore", str(RECORD), *map(str, words)]
+def start(checkout: Path, *arguments: str | Path) -> subprocess.Popen[bytes]:
+    """Start the program of the record of one checkout, on its own package."""
+    environment = os.environ | {"PYTHONPATH": str(checkout / "src"), "PYTHONHASHSEED": "0"}
+    record = checkout / "tests" / "golden" / "record.py"
+    command = [sys.executable, "-W", "ignore", str(record), *map(str, arguments)]
     return subprocess.Popen(command, env=environment)
+
+
+def translated(text: str) -> str:
+    """Return a name or text of the base with what has been renamed since."""
+    for pattern, replacement in RENAMED:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def translated_figures(base: figures.Figures) -> figures.Figures:
+    """Return the figures of the base under their new names."""
+    return {
+        translated(name): np.array(translated(str(value)))
+        if value.dtype.kind in "US" and value.ndim == 0
+        else value
+        for name, value in base.items()
+    }
 
 
 def finish(*processes: subprocess.Popen[bytes]) -> None:
@@ -39,8 +72,9 @@ def finish(*processes: subprocess.Popen[bytes]) -> None:
         sys.exit(f"the record could not be computed: exit codes {codes}")
 
 
-def check_source(source: Path) -> None:
+def check_checkout(checkout: Path) -> None:
     """Refuse a folder whose package is not the one that would be imported."""
+    source = checkout / "src"
     program = "import honestbayes; print(honestbayes.__file__)"
     found = subprocess.run(
         [sys.executable, "-c", program],
@@ -113,7 +147,14 @@ def file_differences(base: Path, head: Path, *, texts: bool) -> Iterator[str]:
         if not one.exists() or not other.exists():
             yield f"{name}: only in {'base' if one.exists() else 'head'}"
         elif one.read_bytes() != other.read_bytes():
-            how = text_difference(one.read_text("utf-8"), other.read_text("utf-8")) if texts else ""
+            before, after = (
+                (translated(one.read_text("utf-8")), other.read_text("utf-8"))
+                if texts
+                else ("", "")
+            )
+            if texts and before == after:
+                continue
+            how = text_difference(before, after) if texts else ""
             yield f"{name}: {how or f'{one.stat().st_size} bytes, now {other.stat().st_size}'}"
 
 
@@ -122,48 +163,55 @@ def loaded_differences(base: figures.Figures, loaded: figures.Figures) -> Iterat
     yield from array_differences({name: base[name] for name in loaded if name in base}, loaded)
 
 
-def compared(base: Path, head: Path, loaded: Path) -> dict[str, list[str]]:
+def compared(base: Path, head: Path, loaded: Path | None) -> dict[str, list[str]]:
     """All differences of two folders, by what they are about."""
-    of_base = figures.load(base / "figures.npz")
+    of_base = translated_figures(figures.load(base / "figures.npz"))
     of_head = figures.load(head / "figures.npz")
-    return {
-        "figures": sorted(array_differences(of_base, of_head)),
-        "models of the base, loaded by the head": sorted(
-            loaded_differences(of_base, figures.load(loaded / "loaded.npz"))
-        ),
-        "bytes of model files": list(
+    differences = {"figures": sorted(array_differences(of_base, of_head))}
+    if loaded is not None:
+        of_loaded = translated_figures(figures.load(loaded / "loaded.npz"))
+        differences["models of the base, loaded by the head"] = sorted(
+            loaded_differences(of_base, of_loaded)
+        )
+        differences["bytes of model files"] = list(
             file_differences(base / "models", head / "models", texts=False)
-        ),
-        "reports": list(file_differences(base / "reports", head / "reports", texts=True)),
-        "help": list(file_differences(base / "help", head / "help", texts=True)),
-    }
+        )
+    differences["reports"] = list(file_differences(base / "reports", head / "reports", texts=True))
+    differences["help"] = list(file_differences(base / "help", head / "help", texts=True))
+    return differences
 
 
 def main() -> None:
     """Compare two trees, print what differs, and say by the exit code whether anything does."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("base", type=Path, help="source folder, such as base/src")
+    parser.add_argument("base", type=Path, help="checkout of the revision before")
     parser.add_argument("head", type=Path)
     parser.add_argument("--cases", nargs="+", default=[], help="only these; by default all")
     parser.add_argument("--keep", type=Path, help="leave what was computed in this folder")
+    parser.add_argument("--no-files", action="store_true", help="the format of files has changed")
     given = parser.parse_args()
-    sources = given.base.resolve(), given.head.resolve()
-    for source in sources:
-        check_source(source)
-    with TemporaryDirectory() as place:
-        found = _run(sources, given.keep or Path(place), given.cases)
-    for title, lines in found.items():
+    checkouts = given.base.resolve(), given.head.resolve()
+    for checkout in checkouts:
+        check_checkout(checkout)
+    with TemporaryDirectory() as folder:
+        differences = _run(checkouts, given.keep or Path(folder), given.cases, not given.no_files)
+    for title, lines in differences.items():
         sys.stdout.write(f"{title}: {len(lines) or 'no'} difference{'s'[: len(lines) != 1]}\n")
         sys.stdout.writelines(f"  {line}\n" for line in lines)
-    sys.exit(1 if any(found.values()) else 0)
+    sys.exit(1 if any(differences.values()) else 0)
 
 
-def _run(sources: Sequence[Path], place: Path, cases: Sequence[str]) -> dict[str, list[str]]:
-    folders = base, head, loaded = place / "base", place / "head", place / "loaded"
-    words = ["--cases", *cases] if cases else []
-    pairs = zip(sources, folders, strict=False)
-    finish(*[start(source, folder, *words) for source, folder in pairs])
-    finish(start(sources[1], loaded, "--load", base / "models", *words))
+def _run(
+    checkouts: Sequence[Path], folder: Path, cases: Sequence[str], files: bool
+) -> dict[str, list[str]]:
+    base, head, loaded = folder / "base", folder / "head", folder / "loaded"
+    options = ["--cases", *cases] if cases else []
+    pairs = zip(checkouts, (base, head), strict=True)
+    # What is there already, with --keep, is not computed again.
+    finish(*[start(one, to, *options) for one, to in pairs if not (to / "figures.npz").exists()])
+    if not files:
+        return compared(base, head, None)
+    finish(start(checkouts[1], loaded, "--load", base / "models", *options))
     return compared(base, head, loaded)
 
 
