@@ -55,8 +55,15 @@ def with_constants(X, values=CONSTANTS):
     return wide, np.delete(np.arange(wide.shape[1]), places + np.arange(len(values)))
 
 
-@pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("n_classes", "missing"),
+    [
+        (2, True),
+        (3, False),
+        pytest.param(2, False, marks=pytest.mark.slow),
+        pytest.param(3, True, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("model", CONTINUOUS)
 def test_constant_continuous_columns_change_no_bit(model, n_classes, missing):
     X, y = measurements(n_classes, missing)
@@ -110,9 +117,20 @@ COLUMNS = {
 }
 
 
+@pytest.mark.slow_cases(
+    "average-2-text and two numbers",
+    "average-2-two numbers only",
+    "average-2-measurements and two numbers",
+    "average-3-all kinds",
+    "average-3-measurements and two numbers",
+    "mixed-2-two numbers only",
+    "mixed-3-measurements and two numbers",
+)
 @pytest.mark.parametrize("columns", COLUMNS.values(), ids=COLUMNS)
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("model", [HonestClassifier(effort="quick"), SelectiveMixedNB()])
+@pytest.mark.parametrize(
+    "model", [HonestClassifier(effort="quick"), SelectiveMixedNB()], ids=["average", "mixed"]
+)
 def test_two_valued_numbers_are_binary_and_constants_change_no_bit(
     model, n_classes, columns, tmp_path
 ):
