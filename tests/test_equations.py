@@ -12,10 +12,12 @@ ROWS = ROW.findall(PAGE.read_text(encoding="utf-8"))
 
 
 def texts_of(place):
-    """The docstrings of a function, of its parts, and of its module."""
+    """The docstrings of a function, of its parts, and of its module, and the module's comments."""
     module_name, _, name = place.partition(":")
     module = importlib.import_module(f"honestbayes.{module_name}")
     yield module.__doc__
+    source = Path(module.__file__).read_text(encoding="utf-8")
+    yield "\n".join(re.findall(r"^ *# (.*)$", source, re.MULTILINE))
     found = module
     for part in filter(None, name.split(".")):
         found = getattr(found, part)
