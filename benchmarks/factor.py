@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes.datasets import load_colon, load_leukemia
 from honestbayes.evaluation import Evaluation, compare, cross_validate
-from honestbayes.experiments.real_tables import ComparisonTable, prostate
+from honestbayes.experiments.comparison_tables import ComparisonTable, prostate
 from honestbayes.models.factors.estimator import SelectiveFactorClassifier
 
 NUMBERS = (10, 50)

@@ -30,7 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 import honestbayes as hb
-from honestbayes.experiments.real_tables import real_table
+from honestbayes.experiments.comparison_tables import real_table
 
 HERE = Path(__file__).parent / "results"
 SETTLED = ("colon", "lymphoma", "words_1", "dorothea_1", "vote", "tic_tac_toe")

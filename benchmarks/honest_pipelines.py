@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from honestbayes import HonestClassifier
-from honestbayes.experiments.real_tables import real_table
+from honestbayes.experiments.comparison_tables import real_table
 
 HERE = Path(__file__).parent / "results"
 TABLES = ("colon", "leukaemia", "lymphoma", "srbct", "words_1", "words_2", "words_3")

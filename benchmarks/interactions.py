@@ -27,8 +27,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
 from honestbayes import InteractionClassifier
-from honestbayes.datasets.folder import data_folder
-from honestbayes.experiments.real_tables import discrete
+from honestbayes.datasets.real import data_folder
+from honestbayes.experiments.comparison_tables import discrete
 from honestbayes.metrics import summarise
 
 MOST = 500

@@ -28,7 +28,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 import honestbayes
 from honestbayes.evaluation import Evaluation, compare, cross_validate
-from honestbayes.experiments.real_tables import TABLES
+from honestbayes.experiments.comparison_tables import TABLES
 from honestbayes.metrics import summarise
 
 FOLDS = 5

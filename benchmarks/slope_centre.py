@@ -28,7 +28,7 @@ from honestbayes.base.recalibration import (
     held_out_folds,
     repeats_of_folds,
 )
-from honestbayes.experiments.real_tables import real_table
+from honestbayes.experiments.comparison_tables import real_table
 
 HERE = Path(__file__).parent / "results"
 TABLES = ("colon", "lymphoma", "words_1", "leukaemia", "prostate", "srbct", "words_2", "words_3")

@@ -29,7 +29,7 @@ from honestbayes.evaluation.baselines.logistic import (
     principal_axes,
     strongest_penalty,
 )
-from honestbayes.evaluation.baselines.temperature import Tempered, best_temperature
+from honestbayes.evaluation.baselines.naive_bayes import Tempered, best_temperature
 
 ROOT = Path(__file__).resolve().parents[1]
 L1, L2, _, TEMPERATURE, CENTROIDS, _ = (baseline.name for baseline in BASELINES)

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
 from honestbayes.evaluation.baselines import FURTHER_BASELINES, Task
-from honestbayes.evaluation.baselines.venn_abers import CrossVennAbers, brackets
+from honestbayes.evaluation.baselines.naive_bayes import CrossVennAbers, brackets
 from honestbayes.types import FloatArray
 
 

@@ -11,7 +11,7 @@ from honestbayes import (
     SelectiveMixedNB,
     screen,
 )
-from honestbayes.data import as_source, lazy_frames
+from honestbayes.data import as_source, beyond_memory
 from honestbayes.selection import counts
 
 N = 500
@@ -19,7 +19,7 @@ N = 500
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(lazy_frames, "BLOCK_CELLS", 12 * 37)
+    monkeypatch.setattr(beyond_memory, "BLOCK_CELLS", 12 * 37)
     monkeypatch.setattr(counts, "_MANY_ROWS", 20)
 
 

@@ -8,7 +8,7 @@ from honestbayes.datasets import (
     load_kdd98_categorical,
     load_kdd98_sample,
 )
-from honestbayes.datasets.kdd98 import MAIL_COST, Donations
+from honestbayes.datasets.real import MAIL_COST, Donations
 from honestbayes.experiments import kdd98 as experiment
 from honestbayes.experiments.experiment import Run
 

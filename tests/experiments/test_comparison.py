@@ -9,13 +9,14 @@ from honestbayes.experiments import comparison
 from honestbayes.experiments.comparison import (
     HONEST,
     OURS,
+    TRUTHS,
     calibration_error,
     evaluate,
     findings,
     methods_for,
     scores,
+    simulated_table,
 )
-from honestbayes.experiments.comparison_simulated import TRUTHS, simulated_table
 from honestbayes.experiments.experiment import Run
 
 

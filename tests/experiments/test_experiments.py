@@ -13,13 +13,26 @@ import pytest
 from typer.testing import CliRunner
 
 from honestbayes.cli import app
-from honestbayes.experiments.catalogue import MODULES, experiment, experiments
-from honestbayes.experiments.experiment import Check, Experiment, Findings, Run, Settings, Size
+from honestbayes.experiments.experiment import (
+    EXPERIMENTS,
+    Check,
+    Experiment,
+    Findings,
+    Run,
+    Settings,
+    Size,
+    experiment,
+    experiments,
+    missing_files,
+    perform,
+    rounded,
+    store,
+    stored,
+)
 from honestbayes.experiments.pages import page_of, write_folder
-from honestbayes.experiments.running import missing_files, perform, rounded, store, stored
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_runs_at_toy_size(name: str, tmp_path: Path) -> None:
     one = experiment(name)
     if missing_files(one):
@@ -46,7 +59,7 @@ def test_an_experiment_runs_at_toy_size(name: str, tmp_path: Path) -> None:
     assert page_of(one, one.tell(stored(tmp_path / "stored.json", one)), runs, "md") == page
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_settings_of_runs_are_json_and_differ(name: str) -> None:
     sizes: tuple[Size, ...] = ("toy", "quick", "full")
     for size in sizes:
@@ -55,7 +68,7 @@ def test_the_settings_of_runs_are_json_and_differ(name: str) -> None:
         assert [json.loads(text) for text in texts] == experiment(name).runs(size)
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_stored_runs_are_those_of_the_code(name: str) -> None:
     one = experiment(name)
     path = Path(__file__).parents[2] / "docs" / "results" / f"{name}.json"
@@ -68,7 +81,7 @@ def test_the_stored_runs_are_those_of_the_code(name: str) -> None:
 
 def test_names_and_titles_differ() -> None:
     found = list(experiments())
-    assert len({one.name for one in found}) == len({one.title for one in found}) == len(MODULES)
+    assert len({one.name for one in found}) == len({one.title for one in found}) == len(EXPERIMENTS)
 
 
 def _refused(**_: Any) -> dict[str, Any]:
@@ -172,7 +185,7 @@ def test_the_command_lists_runs_and_refuses(tmp_path: Path) -> None:
     runner = CliRunner()
     listed = runner.invoke(app, ["reproduce"])
     assert listed.exit_code == 0
-    assert all(name in listed.output for name in MODULES)
+    assert all(name in listed.output for name in EXPERIMENTS)
     done = runner.invoke(app, ["reproduce", "correlations", "-o", str(tmp_path), "--jobs", "1"])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "correlations" / "page.md").exists()
@@ -195,7 +208,7 @@ def test_an_experiment_without_its_data_is_skipped_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needy = replace(experiment("correlations"), needs=("colon_alon.npz",))
-    monkeypatch.setattr("honestbayes.experiments.catalogue.experiment", lambda _: needy)
+    monkeypatch.setattr("honestbayes.experiments.experiment.experiment", lambda _: needy)
     done = CliRunner().invoke(app, ["reproduce", "correlations", "-o", str(tmp_path)])
     assert done.exit_code == 0
     assert "skipped, for want of 'colon_alon.npz'" in done.output

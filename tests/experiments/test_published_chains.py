@@ -5,7 +5,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from honestbayes.datasets.interactions import simulate_hidden_markov
+from honestbayes.datasets.simulation import simulate_hidden_markov
 from honestbayes.experiments import compressed, compressed_sizes, compressed_text, networks, subsets
 from honestbayes.experiments.experiment import Run
 

@@ -41,19 +41,23 @@ def reproduce(
     Each experiment has a folder with page.md, its tables (CSV, Markdown) and figures (PNG, SVG).
     What was found is kept there: a call that was stopped goes on where it was.
     """
-    from honestbayes.experiments.catalogue import MODULES, experiment, experiments
-    from honestbayes.experiments.running import missing_files
+    from honestbayes.experiments.experiment import (
+        EXPERIMENTS,
+        experiment,
+        experiments,
+        missing_files,
+    )
 
     _refuse(names or [], every, out, jobs)
     if not names and not every:
-        width = max(map(len, MODULES)) + 1
+        width = max(map(len, EXPERIMENTS)) + 1
         for one in experiments():
             say(f"{one.name:<{width}} {one.title}\n{'':<{width}} {one.source}", wrap=False)
         say("\nRun one by its name, or all with --all; --full runs as many as the docs show.")
         return
     skipped = []
     with progress(quiet=quiet) as bars:
-        for name in names or MODULES:
+        for name in names or EXPERIMENTS:
             one = experiment(name)
             lacking = missing_files(one)
             if lacking:
@@ -68,14 +72,14 @@ def reproduce(
 
 def _refuse(names: list[str], every: bool, out: Path, jobs: int) -> None:
     """Refuse words that mean nothing."""
-    from honestbayes.experiments.catalogue import MODULES
+    from honestbayes.experiments.experiment import EXPERIMENTS
 
     if jobs == 0:
         msg = "--jobs is 0; give 1 or more, or -1 for all processors."
         raise InputError(msg)
     for name in names:
-        if name not in MODULES:
-            msg = f"there is no experiment {name!r}{suggestion(name, tuple(MODULES), 'there')}"
+        if name not in EXPERIMENTS:
+            msg = f"there is no experiment {name!r}{suggestion(name, tuple(EXPERIMENTS), 'there')}"
             raise InputError(msg)
     if out.exists() and not out.is_dir():
         msg = f"{out.name} is a file; give a folder for the results with --out."
@@ -89,8 +93,8 @@ def _reproduce(
     one: Experiment, full: bool, folder: Path, jobs: int, again: bool, bars: Progress
 ) -> None:
     """Run one experiment, write its folder and say where it is."""
+    from honestbayes.experiments.experiment import perform
     from honestbayes.experiments.pages import write_folder
-    from honestbayes.experiments.running import perform
 
     size: Size = "full" if full else "quick"
     began = time.perf_counter()

@@ -363,11 +363,11 @@ def as_source(X: Any) -> Source:
         return X
     module = type(X).__module__.partition(".")[0]
     if module == "dask":
-        from honestbayes.data.dask_tables import dask_source
+        from honestbayes.data.beyond_memory import dask_source
 
         return dask_source(X)
     if type(X).__name__ == "LazyFrame":
-        from honestbayes.data.lazy_frames import lazy_source
+        from honestbayes.data.beyond_memory import lazy_source
 
         return lazy_source(X)
     if all(hasattr(X, member) for member in ("blocks", "take", "shape", "feature_names")):

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from honestbayes.types import FloatArray
+from honestbayes.types import FloatArray, IntArray
 
 # Rows of X that are drawn or scored at once are limited so that the float temporaries stay small.
 _CELLS_AT_ONCE = 4_000_000
@@ -347,3 +348,90 @@ def simulate_mixture(
         sets.append((draw_features(z, phi, rng), y, z))
     (X, y, z), (X_new, y_new, z_new) = sets
     return MixtureData(X, y, X_new, y_new, z, z_new, phi, class_1)
+
+
+# --------------------------------------------------------------------------------------------------
+# Data for models with interactions (thesis, chapter 3)
+# --------------------------------------------------------------------------------------------------
+
+
+STEPS = {2: 3, 3: 8, 8: 6, 6: 4, 4: 2, 1: 7, 7: 5, 5: 1}
+"""The likely steps of the hidden states. The text names two of them, 2 to 3 and 3 to 8, and says
+that the first is the only one from an even to an odd state; the others, which stand in figure 3.6
+alone, are chosen so that this holds."""
+
+
+def simulate_hidden_markov(n: int, length: int = 21, *, random_state: Any = None) -> IntArray:
+    """Draw binary sequences of a hidden Markov model with eight states (section 3.4.3).
+
+    A hidden state takes its likely step with probability 0.95, and any step otherwise. An even
+    state shows 1 with probability 0.95, an odd one 2.
+
+    Parameters
+    ----------
+    n : int
+        Sequences.
+    length : int, default=21
+        Of each.
+    random_state : int or Generator, optional
+        Seed.
+
+    Returns
+    -------
+    ndarray of int of shape (n, length)
+        1 and 2.
+
+    Examples
+    --------
+    >>> simulate_hidden_markov(2, length=8, random_state=0).shape
+    (2, 8)
+    """
+    rng = np.random.default_rng(random_state)
+    likely = np.array([0, *(STEPS[state] for state in range(1, 9))])
+    hidden = rng.integers(1, 9, n)
+    shown = np.empty((n, length), dtype=np.int64)
+    for t in range(-20, length):
+        hidden = np.where(rng.random(n) < 0.95, likely[hidden], rng.integers(1, 9, n))
+        one = (hidden % 2 == 0) == (rng.random(n) < 0.95)
+        if t >= 0:
+            shown[:, t] = np.where(one, 1, 2)
+    return shown
+
+
+def simulate_cauchy_model(
+    n: int, n_features: int = 7, n_levels: int = 3, order: int = 4, *, random_state: Any = None
+) -> tuple[IntArray, IntArray]:
+    """Draw cases of the logistic model with interactions whose coefficients are Cauchy (3.5.3).
+
+    Coefficients of order o have width 1 / o; the intercept is 0.
+
+    Parameters
+    ----------
+    n : int
+        Cases.
+    n_features, n_levels, order : int, default=7, 3, 4
+        Features, their levels, and the highest order of interactions.
+    random_state : int or Generator, optional
+        Seed.
+
+    Returns
+    -------
+    X : ndarray of int of shape (n, n_features)
+        From 1 on.
+    y : ndarray of int of shape (n,)
+        0 and 1.
+
+    Examples
+    --------
+    >>> X, y = simulate_cauchy_model(5, random_state=0)
+    >>> X.shape, y.shape
+    ((5, 7), (5,))
+    """
+    rng = np.random.default_rng(random_state)
+    X = rng.integers(0, n_levels, (n, n_features))
+    f = np.zeros(n)
+    for o in range(1, order + 1):
+        for columns in combinations(range(n_features), o):
+            code = np.ravel_multi_index(tuple(X[:, list(columns)].T), (n_levels,) * o)
+            f += (rng.standard_cauchy(n_levels**o) / o)[code]
+    return X + 1, (rng.random(n) < expit(f)).astype(np.int64)

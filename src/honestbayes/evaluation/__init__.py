@@ -1,6 +1,10 @@
 """Cross-validation that selects again inside each fold, and paired comparisons."""
 
-from honestbayes.evaluation.comparison import PairedDifference, compare
-from honestbayes.evaluation.cross_validation import Evaluation, cross_validate
+from honestbayes.evaluation.cross_validation import (
+    Evaluation,
+    PairedDifference,
+    compare,
+    cross_validate,
+)
 
 __all__ = ["Evaluation", "PairedDifference", "compare", "cross_validate"]

@@ -1,10 +1,11 @@
-"""Out-of-fold predictions: everything, selection of features included, is repeated in each fold."""
+"""Cross-validation that repeats feature selection in each fold, and paired comparisons."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,18 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from honestbayes.metrics import Summary, summarise
+from honestbayes.metrics import Estimate, Summary, summarise
+from honestbayes.metrics.cases import as_predictions, log_loss_per_case, squared_error_per_case
+from honestbayes.metrics.estimate import (
+    OUT_OF_FOLD,
+    check_level,
+    group_codes,
+    mean_estimate,
+)
 from honestbayes.types import FloatArray
 
 # --------------------------------------------------------------------------------------------------
-# Which cases are trained on and which are predicted, in every fold of every repeat
+# Folds: which cases are trained on and which are predicted
 # --------------------------------------------------------------------------------------------------
 
 
@@ -91,7 +99,7 @@ def check_training_classes(splits: list[Split], y: NDArray[Any], classes: NDArra
             )
 
 
-def place_folds(
+def assign_folds(
     tests: list[IndexArray], n_cases: int
 ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """Return the fold of each case in each repeat, and the repeat of each tested case."""
@@ -108,18 +116,18 @@ def place_folds(
             "such as StratifiedKFold."
         )
     folds = np.empty((int(times[0]), n_cases), dtype=np.int64)
-    for number, (test, where) in enumerate(zip(tests, repeat_of, strict=True)):
-        folds[where, test] = number
+    for number, (test, repeat) in enumerate(zip(tests, repeat_of, strict=True)):
+        folds[repeat, test] = number
     return folds, repeat_of
 
 
 # --------------------------------------------------------------------------------------------------
-# Which input features a fitted estimator kept, pipelines and searches included
+# Selected features of a fitted estimator, through pipelines and searches
 # --------------------------------------------------------------------------------------------------
 
 
 def kept_features(estimator: Any) -> NDArray[np.bool_] | None:
-    """Return which input features a fitted estimator kept, or None where it does not say."""
+    """Return which input features a fitted estimator kept, or None where that is unknown."""
     if hasattr(estimator, "get_support"):
         return np.asarray(estimator.get_support(), dtype=bool)
     if hasattr(estimator, "best_estimator_"):
@@ -151,11 +159,16 @@ def _pipeline_support(pipeline: Pipeline) -> NDArray[np.bool_] | None:
 
 
 def selected_frequency(supports: list[NDArray[np.bool_] | None]) -> FloatArray | None:
-    """Return the fraction of folds that kept each feature, or None where one does not say."""
+    """Return the fraction of folds that kept each feature, or None where one is unknown."""
     known = [support for support in supports if support is not None]
     if len(known) < len(supports) or len({support.size for support in known}) != 1:
         return None
     return np.asarray(np.mean(known, axis=0), dtype=np.float64)
+
+
+# --------------------------------------------------------------------------------------------------
+# Cross-validation
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -176,7 +189,7 @@ class Evaluation:
     folds : ndarray of int, shape (n_repeats, n_cases)
         Number of the fold that predicted the case, counted through all repeats.
     selected_frequency : ndarray or None, shape (n_features,)
-        Fraction of folds that kept the feature; None where the estimator does not say.
+        Fraction of folds that kept the feature; None where the estimator does not report it.
     feature_names : tuple or None
         Column names, where X has them.
     groups : ndarray or None, shape (n_cases,)
@@ -187,8 +200,8 @@ class Evaluation:
     >>> from sklearn.naive_bayes import BernoulliNB
     >>> from honestbayes.datasets import simulate_naive_bayes
     >>> data = simulate_naive_bayes(40, 0, 20, alpha=5.0, random_state=0)
-    >>> found = cross_validate(BernoulliNB(), data.X_train, data.y_train, cv=5, n_repeats=2)
-    >>> found.proba.shape, found.summary().n_cases
+    >>> evaluation = cross_validate(BernoulliNB(), data.X_train, data.y_train, cv=5, n_repeats=2)
+    >>> evaluation.proba.shape, evaluation.summary().n_cases
     ((2, 40), 40)
     """
 
@@ -350,7 +363,7 @@ def _cross_validate(
         results.append(result)
         if on_fold is not None:
             on_fold()
-    folds, repeat_of = place_folds([test for _, test in splits], coded.size)
+    folds, repeat_of = assign_folds([test for _, test in splits], coded.size)
     names = getattr(X, "columns", None)
     evaluations = []
     for of_folds in zip(*results, strict=True):
@@ -431,3 +444,107 @@ def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
     if random_state is None or isinstance(random_state, int | np.integer):
         return np.random.SeedSequence(random_state)
     return np.random.SeedSequence(np.random.default_rng(random_state).integers(2**63))
+
+
+# --------------------------------------------------------------------------------------------------
+# Paired comparison of estimators on the same folds
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """Scores of `first` minus scores of `second` on the same cases; below 0, `first` is better.
+
+    Attributes
+    ----------
+    first, second : str
+        Names of the evaluations.
+    log_score, squared_error : Estimate
+        Mean differences, with intervals over cases (or groups).
+
+    Examples
+    --------
+    >>> from honestbayes.metrics import Estimate
+    >>> log_score = Estimate(-0.05, 0.01, (-0.07, -0.03), 0.95)
+    >>> brier = Estimate(-0.02, 0.01, (-0.04, 0.0), 0.95)
+    >>> difference = PairedDifference("naive Bayes", "shares", log_score, brier)
+    >>> difference.log_score.interval[1] < 0  # naive Bayes is better
+    True
+    """
+
+    first: str
+    second: str
+    log_score: Estimate
+    squared_error: Estimate
+
+    def __str__(self) -> str:
+        return (
+            f"{self.first} minus {self.second}: log score {self.log_score}, "
+            f"Brier score {self.squared_error}"
+        )
+
+
+def compare(
+    evaluations: Mapping[str, Evaluation], *, level: float = 0.95
+) -> tuple[PairedDifference, ...]:
+    """Compare evaluations on the same folds, each pair of them, case by case.
+
+    Parameters
+    ----------
+    evaluations : mapping of name to Evaluation
+        Two or more; made with the same `cv` and `random_state`.
+    level : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    tuple of PairedDifference
+        Means over repeats, with intervals over cases (or groups), as wide as those of
+        `Evaluation.summary` are.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.naive_bayes import BernoulliNB
+    >>> from honestbayes.datasets import simulate_naive_bayes
+    >>> from honestbayes.evaluation import cross_validate
+    >>> data = simulate_naive_bayes(100, 0, 20, alpha=1.0, random_state=0)
+    >>> models = {"naive Bayes": BernoulliNB(), "shares": DummyClassifier()}
+    >>> evaluations = {
+    ...     name: cross_validate(model, data.X_train, data.y_train, cv=5, random_state=0)
+    ...     for name, model in models.items()
+    ... }
+    >>> (difference,) = compare(evaluations)
+    >>> bool(difference.log_score.interval[1] < 0)  # naive Bayes is better
+    True
+    """
+    if len(evaluations) < 2:
+        raise ValueError(f"evaluations holds {len(evaluations)}; give two or more.")
+    reference = next(iter(evaluations.values()))
+    for name, other in evaluations.items():
+        same = np.array_equal(other.y, reference.y) and np.array_equal(other.folds, reference.folds)
+        if not same:
+            raise ValueError(
+                f"evaluations: {name!r} has other cases or folds than the first; use the same y, "
+                "cv, n_repeats and random_state."
+            )
+    codes, level = group_codes(reference.groups, reference.y.size), check_level(level)
+    losses = {name: _losses(evaluation) for name, evaluation in evaluations.items()}
+    return tuple(
+        PairedDifference(
+            first,
+            second,
+            *(
+                mean_estimate(a - b, codes, level, widened=OUT_OF_FOLD)
+                for a, b in zip(losses[first], losses[second], strict=True)
+            ),
+        )
+        for first, second in combinations(losses, 2)
+    )
+
+
+def _losses(evaluation: Evaluation) -> tuple[FloatArray, FloatArray]:
+    """Return log loss and squared error of each case, shape (n_repeats, n_cases)."""
+    y, logs = evaluation.y, evaluation.log_proba
+    given = as_predictions(y, evaluation.proba, log_proba=logs, repeats=True)
+    return log_loss_per_case(y, given.log_proba()), squared_error_per_case(y, given.proba)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from honestbayes.datasets.interactions import simulate_cauchy_model
+from honestbayes.datasets.simulation import simulate_cauchy_model
 from honestbayes.experiments import compressed as ours
 from honestbayes.experiments import compressed as say
 from honestbayes.experiments.compressed import draw_medians, pictures, sizes_table, table

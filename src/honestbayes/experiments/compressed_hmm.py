@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from honestbayes.datasets.interactions import simulate_hidden_markov
+from honestbayes.datasets.simulation import simulate_hidden_markov
 from honestbayes.experiments import compressed as ours
 from honestbayes.experiments import compressed as say
 from honestbayes.experiments.compressed import pictures, sizes_table, table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from honestbayes.datasets.interactions import load_genesis, vowels_and_consonants
+from honestbayes.datasets.real import load_genesis, vowels_and_consonants
 from honestbayes.experiments import compressed as ours
 from honestbayes.experiments import compressed as say
 from honestbayes.experiments.compressed import draw_medians, pictures, sizes_table, table

@@ -18,10 +18,11 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from honestbayes.datasets.folder import DATA_VARIABLE, data_folder
-from honestbayes.datasets.kdd98 import (
+from honestbayes.datasets.real import (
+    DATA_VARIABLE,
     MAIL_COST,
     Donations,
+    data_folder,
     load_kdd98,
     load_kdd98_categorical,
     load_kdd98_sample,

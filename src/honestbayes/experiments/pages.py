@@ -9,9 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from honestbayes.experiments.catalogue import experiments
-from honestbayes.experiments.experiment import Cell, Check, Experiment, Findings, Run, Table
-from honestbayes.experiments.running import stored as stored_runs
+from honestbayes.experiments.experiment import (
+    Cell,
+    Check,
+    Experiment,
+    Findings,
+    Run,
+    Table,
+    experiments,
+)
+from honestbayes.experiments.experiment import stored as stored_runs
 from honestbayes.plots.drawing import import_pyplot
 
 Markup = Literal["md", "rst"]
@@ -59,7 +66,7 @@ def write_docs(stored: Path, folder: Path) -> None:
     Parameters
     ----------
     stored : Path
-        Folder of the files that :func:`honestbayes.experiments.running.store` wrote.
+        Folder of the files that :func:`honestbayes.experiments.experiment.store` wrote.
     folder : Path
         Where to write ``NAME.rst``, figures, and ``all.inc``.
     """

@@ -15,17 +15,15 @@ from honestbayes.metrics.reliability import (
     reliability,
 )
 from honestbayes.metrics.scores import (
+    ConfidentPredictions,
+    Summary,
     actual_error,
     auc,
     brier_score,
+    confident_predictions,
     expected_error,
     log_score,
     optimism,
-)
-from honestbayes.metrics.summary import (
-    ConfidentPredictions,
-    Summary,
-    confident_predictions,
     summarise,
 )
 from honestbayes.metrics.thresholds import ThresholdTable, threshold_table

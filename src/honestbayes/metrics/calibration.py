@@ -29,8 +29,8 @@ from honestbayes.types import BoolArray, FloatArray
 # --------------------------------------------------------------------------------------------------
 # Multinomial logistic likelihood in a few parameters: its maximum, and the ends of its profiles
 #
-# A case is represented by its margins: the linear predictor of each class that it is not of, minus
-# that of its actual class. With two classes a margin is the log-odds of the wrong class.
+# A case is represented by its margins: the linear predictor of each wrong class minus that of its
+# actual class. With two classes a margin is the log-odds of the wrong class.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -178,10 +178,10 @@ def profile_end(drop: Callable[[float], float], start: float, step: float) -> fl
 
 
 # --------------------------------------------------------------------------------------------------
-# Whether the log-odds separate the classes, and what bounds the calibration slope then
+# Separated classes: intercepts, and a lower bound of the calibration slope
 #
-# References ---------- Albert, A. and Anderson, J. A. (1984). On the existence of maximum
-# likelihood estimates in logistic regression models. Biometrika 71, 1-10.
+# Albert, A. and Anderson, J. A. (1984). On the existence of maximum likelihood estimates in
+# logistic regression models. Biometrika 71, 1-10.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -242,7 +242,7 @@ def separated_bound(u: FloatArray, y: ClassArray, intercepts: FloatArray, cutoff
 
 
 # --------------------------------------------------------------------------------------------------
-# What to add to the log-odds of each class while the calibration slope is held at 1
+# Shifts of the log-odds of each class, with the calibration slope held at 1
 # --------------------------------------------------------------------------------------------------
 
 

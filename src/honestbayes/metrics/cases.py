@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from honestbayes.types import FloatArray
 
 # --------------------------------------------------------------------------------------------------
-# What a single case contributes to the scores, as arrays over cases and repeats
+# Contributions of single cases to the scores, as arrays over cases and repeats
 # --------------------------------------------------------------------------------------------------
 
 

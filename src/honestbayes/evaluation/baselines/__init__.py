@@ -17,9 +17,9 @@ from honestbayes.evaluation.baselines.logistic import l1_logistic, l2_logistic
 from honestbayes.evaluation.baselines.naive_bayes import (
     sigmoid_naive_bayes,
     temperature_naive_bayes,
+    venn_abers_naive_bayes,
 )
 from honestbayes.evaluation.baselines.task import InnerFolds, Task
-from honestbayes.evaluation.baselines.venn_abers import venn_abers_naive_bayes
 
 __all__ = [
     "BASELINES",

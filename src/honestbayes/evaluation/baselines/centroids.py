@@ -13,8 +13,8 @@ from sklearn.model_selection import check_cv
 from sklearn.neighbors import NearestCentroid
 
 from honestbayes.data.kinds import KindsInOrder
+from honestbayes.evaluation.baselines.naive_bayes import best_temperature
 from honestbayes.evaluation.baselines.task import InnerFolds, Task, standardised
-from honestbayes.evaluation.baselines.temperature import best_temperature
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 SHARES = np.linspace(0.0, 0.9, 8)
