@@ -14,8 +14,8 @@ import honestbayes
 from honestbayes import HonestClassifier, SelectiveMixedNB, pack_store
 from honestbayes.average.candidates import TableInfo, candidates_for, left_out_beyond_memory
 from honestbayes.base import recalibration
+from honestbayes.data.kinds import kinds_and_missing_cells, kinds_of_source
 from honestbayes.data.source import Block, PackedColumns
-from honestbayes.selection.kinds import kinds_and_missing_cells, kinds_of_source
 
 QUICK = {"effort": "quick", "random_state": 0}
 SHAPE = (60, 400)

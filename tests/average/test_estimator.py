@@ -14,8 +14,7 @@ from sklearn.svm import LinearSVC
 
 import honestbayes
 from honestbayes import HonestClassifier, SelectiveDiscriminant
-from honestbayes.data.kinds import find_kinds
-from honestbayes.selection.kinds import kinds_and_missing
+from honestbayes.data.kinds import find_kinds, kinds_and_missing
 
 
 def measurements(n=60, p=120, n_classes=2, seed=0):

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from cut_source import CutSource, grid
 
-from honestbayes.data.source import Block
-from honestbayes.selection.counts import accumulate
+from honestbayes.data.source import Block, accumulate
 
 
 @dataclass(frozen=True)

@@ -46,10 +46,9 @@ from honestbayes.base.part import TrainingLabels
 from honestbayes.base.recalibration import seed_of_folds
 from honestbayes.base.spec import TableInfo
 from honestbayes.data import check_as_many, encode_labels
-from honestbayes.data.kinds import KINDS, Kind, as_table
+from honestbayes.data.kinds import KINDS, Kind, as_table, kinds_and_missing
 from honestbayes.data.source import ReadAhead, is_beyond_memory
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.selection.kinds import kinds_and_missing
 from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray
 

@@ -1,4 +1,10 @@
-"""Categorical tables: the levels of each column, and codes of their cells.
+"""Categories of columns, and codes of their cells.
+
+Three encoders share one rule for a cell, `category_codes` and `bin_codes`: `Levels` with
+`category_table` for models of categories, `Codes` where a missing cell may be a category, and
+`Coding`, which also cuts real-valued columns into bins. Files of users have a step of their own,
+`honestbayes.tables.encoding`: it works on texts and on dictionaries of pyarrow, a batch at a time,
+and makes a feature for each category.
 
 A level is a text or a whole number from 0 on, or any number where a frame calls the column a
 category or the column has two values or fewer. The levels of a column are those that occur in
@@ -8,6 +14,7 @@ seen, so every feature has two levels or more, as a constant 0/1 column has.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -18,8 +25,8 @@ from scipy import sparse
 
 from honestbayes.data.kinds import (
     KINDS,
-    Columns,
     Kind,
+    TableColumns,
     as_columns,
     as_texts,
     column_cells,
@@ -27,9 +34,11 @@ from honestbayes.data.kinds import (
     is_missing,
     kinds_of_columns,
     named_kinds,
+    number_text,
+    numeric_cells,
 )
 from honestbayes.data.source import SparseSource, as_source
-from honestbayes.files.fields import Entries, Known, Plain, texts_as_arrays
+from honestbayes.files.fields import Entries, Flag, Known, Plain, Section, joined, texts_as_arrays
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _MOST_LEVELS = 10**9
@@ -154,7 +163,7 @@ def category_table(X: Any) -> CategoryTable:
         declared = columns.declared(j)
         if declared is not None and np.isin(found, declared).all():
             found = declared
-        codes[:, j] = positions(values, missing, found)
+        codes[:, j] = category_codes(values, missing, found)
         if found.size < 2:
             found, shift = _with_a_second(found)
             codes[~missing, j] += shift
@@ -189,12 +198,11 @@ def encode_columns(
     for place, known in enumerate(levels.values):
         any_number = columns.is_category(place) or not _are_whole(known)
         values, missing = column_cells(columns.get(place), describe(place), any_number)
-        if (values.dtype.kind == "O") != (known.dtype.kind == "O"):
-            values, known = as_texts(values), as_texts(known)
-        codes[:, place] = positions(values, missing, known)
+        codes[:, place] = category_codes(values, missing, known)
         strange = ~missing & (codes[:, place] == MISSING)
         if strange.any():
-            unknown.append((place, values[strange][0], int(strange.sum())))
+            example = as_texts(values[strange]) if known.dtype.kind == "O" else values[strange]
+            unknown.append((place, example[0], int(strange.sum())))
     return codes, unknown
 
 
@@ -204,12 +212,17 @@ def _are_whole(levels: AnyArray) -> bool:
     return bool(np.all((seen >= 0) & (seen == np.rint(seen))))
 
 
-def positions(values: AnyArray, missing: BoolArray, known: AnyArray) -> IntArray:
-    """Place of each value among sorted levels; -1 for missing and unknown."""
+def category_codes(values: AnyArray, missing: BoolArray, known: AnyArray) -> IntArray:
+    """Return the index of each cell among sorted categories; -1 for missing and unknown.
+
+    Where one side is texts and the other numbers, both are compared as the texts of a file.
+    """
+    if (values.dtype.kind == "O") != (known.dtype.kind == "O"):
+        values, known = as_texts(values), as_texts(known)
     codes = np.full(values.size, MISSING, dtype=np.int64)
-    place = {level: index for index, level in enumerate(known.tolist()) if level is not None}
+    index = {category: i for i, category in enumerate(known.tolist()) if category is not None}
     present = np.flatnonzero(~missing)
-    codes[present] = [place.get(value, MISSING) for value in values[present].tolist()]
+    codes[present] = [index.get(value, MISSING) for value in values[present].tolist()]
     return codes
 
 
@@ -228,7 +241,7 @@ def _with_a_second(found: AnyArray) -> tuple[AnyArray, int]:
     return np.array([found[0], unseen], dtype=dtype), 0
 
 
-def _code_small_numbers(columns: Columns) -> CategoryTable | None:
+def _code_small_numbers(columns: TableColumns) -> CategoryTable | None:
     """Code a table of small whole numbers all at once; None where it is not one."""
     numbers = columns.numbers
     assert numbers is not None
@@ -266,6 +279,117 @@ def _code_small_numbers(columns: Columns) -> CategoryTable | None:
     if any_missing:
         codes[missing] = MISSING
     return CategoryTable(codes, Levels(tuple(levels)), columns.feature_names)
+
+
+# --------------------------------------------------------------------------------------------------
+# Codes of columns in which a missing cell may be a category of its own
+# --------------------------------------------------------------------------------------------------
+
+
+Verbs = tuple[str, str]
+"""What one cell does, and what several do."""
+
+
+TAKEN_FOR_MISSING: Verbs = ("is taken for missing", "are taken for missing")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Codes:
+    """The codes of some columns.
+
+    Attributes
+    ----------
+    levels : Levels
+        Levels of the columns.
+    missing_is_level : bool
+        Whether a missing cell is a level of its own, the one after all others.
+    """
+
+    levels: Levels
+    missing_is_level: bool
+
+    @property
+    def n_levels(self) -> IntArray:
+        """Number of codes of each column."""
+        return np.asarray(self.levels.n_levels + self.missing_is_level)
+
+    def of_training(self, codes: AnyArray) -> AnyArray:
+        """Return codes of training cells, of which missing ones are -1."""
+        if self.missing_is_level:
+            return np.where(codes == MISSING, self.levels.n_levels, codes)
+        return codes
+
+    def read(self, X: Any, describe: Callable[[int], str], unknown_are: Verbs) -> IntArray:
+        """Return codes of a table; unknown levels are -1 as missing cells are, with a warning.
+
+        Parameters
+        ----------
+        X : table of shape (n, k)
+            With these columns.
+        describe : callable
+            Given a place, what the column is called.
+        unknown_are : tuple of str
+            What becomes of one such cell, and of several, for the warning.
+        """
+        codes, unknown = encode_columns(X, self.levels, describe)
+        if unknown:
+            position, value, _ = unknown[0]
+            total = sum(number for _, _, number in unknown)
+            cells = f"1 cell {unknown_are[0]}" if total == 1 else f"{total} cells {unknown_are[1]}"
+            shown = repr(value) if isinstance(value, str) else number_text(value)
+            warnings.warn(
+                f"{cells}: levels not seen in fit, such as {shown} in {describe(position)}.",
+                UserWarning,
+                stacklevel=6,
+            )
+        if self.missing_is_level:
+            is_missing, columns = codes == MISSING, as_columns(X)
+            for place, _, _ in unknown:  # a level that fit has not seen is not a missing cell
+                cells_of = columns.get(place), columns.name(place)
+                is_missing[:, place] &= column_cells(*cells_of, any_number=True)[1]
+            codes = np.where(is_missing, self.levels.n_levels, codes)
+        return codes
+
+    def without_new_missing(self, codes: AnyArray, seen: BoolArray) -> AnyArray:
+        """Return codes in which a missing cell is -1 where its column had none in training.
+
+        Parameters
+        ----------
+        codes : ndarray of int of shape (n, k)
+            From `read` or `of_training`.
+        seen : ndarray of bool of shape (sum of n_levels,)
+            Whether training rows have each level, those of all columns one after the other.
+        """
+        if not self.missing_is_level or not self.n_levels.size:
+            return codes
+        new = ~seen[np.cumsum(self.n_levels) - 1]
+        return np.where(new & (codes == self.levels.n_levels), MISSING, codes)
+
+    def to_plain(self) -> Plain:
+        """Return levels, and what a missing cell is."""
+        content = {"missing_is_level": self.missing_is_level}
+        return joined((content, {}), levels=self.levels.to_plain())
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> Codes:
+        """Return the codes of ``known["n_columns"]`` columns."""
+        levels = Section(kind=Levels).read(entries, "levels", known)
+        return cls(levels, Flag().read(entries, "missing_is_level", known))
+
+
+def check_missing(table: CategoryTable, why: str, *, missing_is_level: bool) -> None:
+    """Refuse missing training cells, unless they are levels; say why."""
+    found = np.flatnonzero(np.any(table.codes == MISSING, axis=0)).tolist()
+    if found and not missing_is_level:
+        names = table.feature_names
+        shown = ", ".join(str(j) if names is None else repr(names[j]) for j in found[:5])
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        what = "column" if len(found) == 1 else "columns"
+        msg = (
+            f"X contains NaN: cells are missing in {what} {shown}{more}. {why}; fill them in, or "
+            "make missing a level of its own by missing='level'."
+        )
+        raise ValueError(msg)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -383,7 +507,11 @@ class Coding:
         dtype = np.min_scalar_type(-int(n_levels.max(initial=2)))
         cells = np.empty((columns.n_rows, columns.n_columns), dtype=dtype, order="F")
         for j, (rule, kind) in enumerate(zip(self.rules, self.kinds, strict=True)):
-            cells[:, j] = _codes(columns, j, rule, kind)
+            values, missing = _cells(columns, j, kind)
+            is_open = kind == "categorical"
+            cells[:, j] = (
+                category_codes(values, missing, rule) if is_open else bin_codes(values, rule)
+            )
         return Coded(cells, n_levels, self.is_open)
 
 
@@ -412,7 +540,7 @@ def learn_coding(X: Any, weight: FloatArray, *, kinds: Any = None, n_bins: int =
     return Coding(tuple(rule for rule, _ in learnt), tuple(kind for _, kind in learnt))
 
 
-def _columns(X: Any) -> Columns:
+def _columns(X: Any) -> TableColumns:
     """Read a table by columns; one column of a sparse matrix is made dense at a time."""
     if not sparse.issparse(X):
         return as_columns(X)
@@ -427,7 +555,7 @@ def _columns(X: Any) -> Columns:
         return cells
 
     n, p = matrix.shape
-    return Columns(n, p, None, column)
+    return TableColumns(n, p, None, column)
 
 
 def _is_zero_one(rule: AnyArray) -> bool:
@@ -445,7 +573,7 @@ def _are_zero_one_bytes(X: Any) -> bool:
 
 
 def _learn(
-    columns: Columns, j: int, kind: Kind, n_bins: int, weight: FloatArray
+    columns: TableColumns, j: int, kind: Kind, n_bins: int, weight: FloatArray
 ) -> tuple[AnyArray, Kind]:
     """Return the bounds or the levels of one column; one without any cell has no levels."""
     values, missing = _cells(columns, j, kind)
@@ -459,15 +587,13 @@ def _learn(
     return bin_bounds(values[present], weight[present], n_bins), kind
 
 
-def _cells(columns: Columns, j: int, kind: Kind) -> tuple[AnyArray, BoolArray]:
+def _cells(columns: TableColumns, j: int, kind: Kind) -> tuple[AnyArray, BoolArray]:
     """Return a column's cells, numbers unless it is categorical, and which are missing."""
-    values, missing = column_cells(columns.get(j), columns.name(j), any_number=True)
-    if missing.all():
-        return np.full(missing.size, np.nan), missing
-    if kind != "categorical" and values.dtype.kind == "O":
-        msg = f"{columns.name(j)} holds texts, but is called {kind}."
-        raise ValueError(msg)
-    return values, missing
+    if kind == "categorical":
+        values, missing = column_cells(columns.get(j), columns.name(j), any_number=True)
+        return (np.full(missing.size, np.nan) if missing.all() else values), missing
+    numbers = numeric_cells(columns, j, kind)
+    return numbers, np.isnan(numbers)
 
 
 def bin_bounds(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:
@@ -482,15 +608,10 @@ def bin_bounds(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArra
     return below
 
 
-def _codes(columns: Columns, j: int, rule: AnyArray, kind: Kind) -> IntArray:
-    """Code one column."""
-    values, missing = _cells(columns, j, kind)
-    if kind == "categorical":
-        if (values.dtype.kind == "O") != (rule.dtype.kind == "O"):
-            values, rule = as_texts(values), as_texts(rule)
-        return positions(values, missing, rule)
-    codes = np.searchsorted(rule, values, side="left")
-    codes[missing] = MISSING
+def bin_codes(values: FloatArray, bounds: FloatArray) -> IntArray:
+    """Return the bin of each number, -1 for NaN."""
+    codes = np.searchsorted(bounds, values, side="left")
+    codes[np.isnan(values)] = MISSING
     return codes
 
 
@@ -529,14 +650,12 @@ class Cuts:
             return X
         columns = as_columns(X)
 
-        def get(place: int) -> AnyArray:
-            bounds = self.bounds[place]
+        def get(position: int) -> AnyArray:
+            bounds = self.bounds[position]
             if bounds is None:
-                return columns.get(place)
-            values = measurements(columns, place)
-            numbers = np.searchsorted(bounds, values, side="left").astype(float)
-            numbers[np.isnan(values)] = np.nan
-            return numbers
+                return columns.get(position)
+            codes = bin_codes(numeric_cells(columns, position, "real"), bounds)
+            return np.where(codes == MISSING, np.nan, codes)
 
         return replace(columns, get=get, numbers=None)
 
@@ -572,12 +691,12 @@ class Cuts:
         return cls(bounds)
 
 
-def measured_columns(columns: Columns, kinds: Any = None) -> IntArray:
+def measured_columns(columns: TableColumns, kinds: Any = None) -> IntArray:
     """Return which columns are measurements.
 
     Parameters
     ----------
-    columns : Columns
+    columns : TableColumns
         A training table.
     kinds : mapping or sequence, optional
         Kinds that the user has named, as in `find_kinds`: what is "real" is cut, and what is
@@ -593,29 +712,18 @@ def measured_columns(columns: Columns, kinds: Any = None) -> IntArray:
     return np.array(found, dtype=np.int64)
 
 
-def learn_cuts(columns: Columns, measured: IntArray, rows: IntArray, n_bins: int) -> Cuts:
+def learn_cuts(columns: TableColumns, measured: IntArray, rows: IntArray, n_bins: int) -> Cuts:
     """Learn the bounds of measurements from some rows; there are at most ``n_bins`` bins."""
     bounds: list[FloatArray | None] = [None] * columns.n_columns
     for place in measured.tolist():
-        values = measurements(columns, place)[rows]
+        values = numeric_cells(columns, place, "real")[rows]
         present = values[~np.isnan(values)]
         some = bin_bounds(present, np.ones(present.size), n_bins) if present.size else present
         bounds[place] = some
     return Cuts(tuple(bounds))
 
 
-def measurements(columns: Columns, place: int) -> FloatArray:
-    """Return the numbers of a column, NaN where they are missing; refuse texts."""
-    values, missing = column_cells(columns.get(place), columns.name(place), any_number=True)
-    if missing.all():
-        return np.full(missing.size, np.nan)
-    if values.dtype.kind == "O":
-        msg = f"{columns.name(place)} holds texts, but is a measurement."
-        raise ValueError(msg)
-    return values
-
-
-def _holds_no_levels(columns: Columns, place: int) -> bool:
+def _holds_no_levels(columns: TableColumns, place: int) -> bool:
     """Whether a column holds finite numbers that no level can be, and no frame calls it levels."""
     values = columns.get(place)
     if columns.is_category(place) or values.dtype.kind in "bUS":

@@ -1,4 +1,11 @@
-"""Which kind of feature each column of a table is: binary, categorical or real-valued."""
+"""The kind of each column of a table: binary, categorical, real-valued or constant.
+
+One rule serves every table. A column with one value, or none, is constant. Texts are categorical,
+and so are the categories of a frame; numbers with two values are binary, whatever these are; other
+numbers are real. Columns of numbers are judged by their `ValueRange`, which can be merged, so that
+a table beyond memory is read once. Files of users have one step before this one: their cells are
+texts, and `honestbayes.tables.columns` first decides whether they are numbers at all.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +17,43 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 from scipy import sparse
 
-from honestbayes.data.binarization import check_finite, check_spread
+from honestbayes.data.binarization import check_finite, check_range, check_spread
 from honestbayes.data.frames import as_frame, frame_names, one_block
 from honestbayes.data.source import (
     DenseSource,
+    DescribeColumns,
+    PackedColumns,
+    Source,
+    accumulate,
     as_array,
     as_source,
     check_structure,
+    dense,
     dense_values,
     is_lazy,
 )
 from honestbayes.files.fields import Array, Check
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
+Kind = Literal["binary", "categorical", "real", "constant"]
+KINDS: tuple[Kind, ...] = get_args(Kind)[:3]
+"""Kinds that a user may name, and that models know."""
+
+ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
+"""These, and that of columns with one value, or none, in the training rows."""
+
+KindsInOrder = Sequence[Kind] | AnyArray
+"""The kind of each column. Estimators that are cloned for each fold are better given an array: of
+a list, scikit-learn clones every entry."""
+
+
 # --------------------------------------------------------------------------------------------------
-# Columns of a table of any kind: numbers or texts, and which cells are missing
+# Typed columns of a table: numbers or texts, and which cells are missing
 # --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class TableColumns:
     """A table as a sequence of columns of numbers or texts, of whatever kind it is."""
 
     n_rows: int
@@ -84,9 +108,9 @@ def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
     return table if compressed or not hasattr(table, "tocsc") else table.tocsc()
 
 
-def as_columns(X: Any) -> Columns:
+def as_columns(X: Any) -> TableColumns:
     """Wrap an array of numbers or texts, a sparse matrix, or a frame."""
-    if isinstance(X, Columns):
+    if isinstance(X, TableColumns):
         return X
     X = as_frame(X)
     module = type(X).__module__.partition(".")[0]
@@ -96,8 +120,8 @@ def as_columns(X: Any) -> Columns:
         n, p = X.shape
         block = one_block(X) if module == "pandas" else None
         if block is not None:
-            return Columns(n, p, names, lambda j: block[:, j].astype(float), block)
-        return Columns(
+            return TableColumns(n, p, names, lambda j: block[:, j].astype(float), block)
+        return TableColumns(
             n,
             p,
             names,
@@ -109,11 +133,11 @@ def as_columns(X: Any) -> Columns:
     if not sparse.issparse(X) and not hasattr(X, "blocks"):
         values = as_array(X)
         if values.dtype.kind in "OUS" and values.ndim == 2 and min(values.shape) > 0:
-            return Columns(values.shape[0], values.shape[1], None, lambda j: values[:, j])
+            return TableColumns(values.shape[0], values.shape[1], None, lambda j: values[:, j])
     source = as_source(X)
     n, p = source.shape
     numbers = source.values if isinstance(source, DenseSource) else dense_values(source)
-    return Columns(n, p, source.feature_names, lambda j: numbers[:, j], numbers)
+    return TableColumns(n, p, source.feature_names, lambda j: numbers[:, j], numbers)
 
 
 def _frame_column(column: Any, module: str) -> AnyArray:
@@ -168,6 +192,20 @@ def column_cells(values: AnyArray, name: str, any_number: bool) -> tuple[AnyArra
     missing = np.isnan(numbers)
     _check_numbers(numbers, missing, name, any_number)
     return numbers, missing
+
+
+def numeric_cells(columns: TableColumns, position: int, kind: Kind) -> FloatArray:
+    """Return a column of numbers as floats, NaN where missing; refuse texts in a column so called.
+
+    A column without any cell has no type, so that it may be called anything.
+    """
+    values, missing = column_cells(columns.get(position), columns.name(position), any_number=True)
+    if missing.all():
+        return np.full(missing.size, np.nan)
+    if values.dtype.kind == "O":
+        msg = f"{columns.name(position)} holds texts, but is called {kind}."
+        raise ValueError(msg)
+    return values
 
 
 def _missing_objects(values: AnyArray, name: str) -> tuple[BoolArray, bool]:
@@ -236,23 +274,13 @@ def number_text(value: float) -> str:
     return f"{value:.0f}" if value == np.rint(value) else repr(float(value))
 
 
-Kind = Literal["binary", "categorical", "real", "constant"]
-KINDS: tuple[Kind, ...] = get_args(Kind)[:3]
-"""Kinds that a user may name, and that models know."""
-
-ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
-"""These, and that of columns with one value, or none, in the training rows."""
-
-KindsInOrder = Sequence[Kind] | AnyArray
-"""The kind of each column. Estimators that are cloned for each fold are better given an array: of
-a list, scikit-learn clones every entry."""
+# --------------------------------------------------------------------------------------------------
+# Detection of kinds
+# --------------------------------------------------------------------------------------------------
 
 
 def find_kinds(X: Any, given: Any = None) -> tuple[Kind, ...]:
-    """Return the kind of each column.
-
-    A column with one value, or none, is constant. Texts are categorical, and so are a frame's
-    categories; numbers with two values are binary, whatever these are; other numbers are real.
+    """Return the kind of each column of a table in memory.
 
     Parameters
     ----------
@@ -270,9 +298,9 @@ def find_kinds(X: Any, given: Any = None) -> tuple[Kind, ...]:
 
 
 def kinds_of_columns(
-    columns: Columns, given: Any = None, *, constant: bool = True
+    columns: TableColumns, given: Any = None, *, constant: bool = True
 ) -> tuple[Kind, ...]:
-    """Return the kind of each column of a table that is read as such; as `find_kinds`.
+    """Return the kind of each column; those that the user named are not looked at.
 
     Where ``constant`` is false, a column with one value is categorical or binary, as its value is
     a text or a number.
@@ -284,20 +312,157 @@ def kinds_of_columns(
     )
 
 
-def columns_of(X: Any, columns: IntArray) -> Any:
-    """Return some columns of a table, as a table of the same sort."""
-    module = type(X).__module__.partition(".")[0]
-    if module == "pandas":
-        return X.iloc[:, columns]
-    if module == "polars":
-        return X[:, columns.tolist()]
-    if hasattr(X, "blocks"):
-        return X.take(columns)
-    part = X[:, columns]
-    return _numbers_where_possible(part) if part.dtype.kind == "O" else part
+def kinds_and_missing(X: Any, given: Any = None) -> tuple[tuple[Kind, ...], bool]:
+    """Return the kind of each column of any table or source, and whether any cell is missing.
+
+    Arrays of numbers are looked at as a whole, sources block by block in one pass. A sparse matrix
+    differs from `find_kinds`: it stays sparse, and its columns are binary where all of its cells
+    are 0 or 1, else real.
+    """
+    if hasattr(X, "indptr"):
+        named, kinds = named_kinds(given, None, X.shape[1]), _kinds_of_sparse(X)
+        missing = bool(np.isnan(X.data).any())
+        return tuple(named.get(position) or kind for position, kind in enumerate(kinds)), missing
+    source = X if hasattr(X, "blocks") else None
+    if source is None:
+        columns = as_columns(X)
+        if columns.numbers is None:
+            cells = (columns.get(position) for position in range(columns.n_columns))
+            return kinds_of_columns(columns, given), any(map(_any_missing, cells))
+        source = DenseSource(columns.numbers, columns.feature_names)
+    of_source, missing = kinds_and_missing_cells(source)
+    named = named_kinds(given, source.feature_names, source.shape[1])
+    return tuple(named.get(position) or kind for position, kind in enumerate(of_source)), missing
 
 
-def _kind(columns: Columns, position: int, constant: bool) -> Kind:
+def kinds_of_source(source: Source, given: Any = None) -> tuple[Kind, ...]:
+    """Return the kind of each column of numbers; nothing is read where the user named all of them.
+
+    Parameters
+    ----------
+    source : Source of shape (n, p)
+        The table.
+    given : mapping or sequence, optional
+        Kinds that the user has named, as in `find_kinds`.
+    """
+    named = named_kinds(given, source.feature_names, source.shape[1])
+    if len(named) == source.shape[1]:
+        return tuple(named[position] for position in range(len(named)))
+    return kinds_and_missing(source, given)[0]
+
+
+def kinds_and_missing_cells(source: Source) -> tuple[tuple[Kind, ...], bool]:
+    """Return the kind of each column of numbers, and whether any cell is missing."""
+    values = accumulate(source, lambda _rows, _columns: value_range)
+    describe = DescribeColumns(source.feature_names)
+    infinite = np.flatnonzero((values.low == -np.inf) | (values.high == np.inf))
+    if infinite.size:
+        first = int(infinite[0])
+        check_finite(source.take(infinite[:1]), lambda _: describe(first))
+    kinds = values.kinds()
+    # The names of columns are right here; later they may be those of some columns only.
+    real = np.array(kinds) == "real"
+    low, high = np.where(real, values.low, 0), np.where(real, values.high, 0)
+    check_range(low, high, source.shape[0], describe)
+    return tuple(kinds), bool(values.n_missing.any())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueRange:
+    """The smallest and largest numbers of some columns, as a statistic that can be merged.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (c,)
+        The smallest and the largest; where all are missing, infinity and minus infinity.
+    two_valued : ndarray of bool of shape (c,)
+        Whether there are no others.
+    n_missing : ndarray of int of shape (c,)
+        Number of missing cells.
+    """
+
+    low: AnyArray
+    high: AnyArray
+    two_valued: BoolArray
+    n_missing: IntArray
+
+    def kinds(self) -> list[Kind]:
+        """Return the kind of each column."""
+        constant = ~(self.low < self.high)
+        return [
+            "constant" if single else "binary" if two else "real"
+            for single, two in zip(constant.tolist(), self.two_valued.tolist(), strict=True)
+        ]
+
+    def merge_rows(self, other: ValueRange) -> ValueRange:
+        """Return the range over both sets of rows."""
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        two_valued = self.two_valued & other.two_valued
+        for part in (self, other):
+            seen = part.low <= part.high
+            for value in (part.low, part.high):
+                two_valued = two_valued & (~seen | (value == low) | (value == high))
+        return ValueRange(low, high, two_valued, self.n_missing + other.n_missing)
+
+    def merge_columns(self, *others: ValueRange) -> ValueRange:
+        """Return the ranges of all sets of columns, in this order."""
+        parts = (self, *others)
+        return ValueRange(
+            np.concatenate([part.low for part in parts]),
+            np.concatenate([part.high for part in parts]),
+            np.concatenate([part.two_valued for part in parts]),
+            np.concatenate([part.n_missing for part in parts]),
+        )
+
+
+def value_range(block: Any) -> ValueRange:
+    """Return the range of each column of a block, shape (n, c) with n > 0; NaN is missing."""
+    none_missing = np.zeros(block.shape[1], dtype=np.int64)
+    if isinstance(block, PackedColumns):
+        all_ones = PackedColumns.pack(np.ones((block.n_rows, 1), dtype=np.uint8)).bits
+        low = (block.bits == all_ones).all(axis=1) * 1.0
+        high = np.asarray(block.bits.any(axis=1) * 1.0)
+        return ValueRange(low, high, np.ones(low.size, dtype=bool), none_missing)
+    values = dense(block)
+    if values.dtype.kind == "b":
+        values = values.view(np.uint8)
+    if values.dtype.kind != "f":
+        low, high = values.min(axis=0), values.max(axis=0)
+        two_valued = ((values == low) | (values == high)).all(axis=0)
+        return ValueRange(low, high, two_valued, none_missing)
+    missing = np.isnan(values)
+    low = np.where(missing, np.inf, values).min(axis=0)
+    high = np.where(missing, -np.inf, values).max(axis=0)
+    two_valued = ((values == low) | (values == high) | missing).all(axis=0)
+    return ValueRange(low, high, two_valued, missing.sum(axis=0))
+
+
+def _kinds_of_sparse(X: Any) -> list[Kind]:
+    """Return the kinds of the columns of a sparse matrix, whose absent cells are 0."""
+    matrix = X.tocsc()
+    kind: Kind = "binary" if np.isin(matrix.data, (0, 1)).all() else "real"
+    # A column varies unless all of its cells, stored or not, are equal or missing.
+    low, high = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    stored = np.diff(matrix.indptr)
+    some = np.flatnonzero(stored)
+    if some.size:
+        data = matrix.data.astype(float)
+        low[some] = np.fmin.reduceat(data, matrix.indptr[some])
+        high[some] = np.fmax.reduceat(data, matrix.indptr[some])
+    partly = stored < X.shape[0]
+    low, high = np.where(partly, np.fmin(low, 0), low), np.where(partly, np.fmax(high, 0), high)
+    check_range(low, high, X.shape[0], DescribeColumns(None))
+    return [kind if varies else "constant" for varies in (low < high).tolist()]
+
+
+def _any_missing(values: AnyArray) -> bool:
+    """Whether any cell of a column is missing."""
+    if values.dtype.kind in "OUS":
+        return any(value is None or value != value for value in values.tolist())
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
+
+
+def _kind(columns: TableColumns, position: int, constant: bool) -> Kind:
     values, name = columns.get(position), columns.name(position)
     category = columns.is_category(position)
     if values.dtype.kind in "OUS":
@@ -315,16 +480,14 @@ def _kind(columns: Columns, position: int, constant: bool) -> Kind:
     if values.dtype.kind == "f":
         check_finite(values[:, None], lambda _: name)
         values = values[~np.isnan(values)]
-    n_values = np.unique(values).size
-    if constant and n_values <= 1:
-        return "constant"
-    if category and n_values > 2:
+    kind = value_range(values[:, None]).kinds()[0] if values.size else "constant"
+    if kind == "constant" and not constant:
+        kind = "binary"
+    if kind == "real" and category:
         return "categorical"
-    if n_values <= 2:
-        return "binary"
-    if constant:  # else it is cut into bins, and never squared
+    if kind == "real" and constant:  # else it is cut into bins, and never squared
         check_spread(values[:, None], lambda _: name)
-    return "real"
+    return kind
 
 
 def named_kinds(given: Any, names: tuple[str, ...] | None, n_columns: int) -> dict[int, Kind]:
@@ -358,6 +521,19 @@ def _checked(kind: Any) -> Kind:
     raise ValueError(msg)
 
 
+def columns_of(X: Any, columns: IntArray) -> Any:
+    """Return some columns of a table, as a table of the same sort."""
+    module = type(X).__module__.partition(".")[0]
+    if module == "pandas":
+        return X.iloc[:, columns]
+    if module == "polars":
+        return X[:, columns.tolist()]
+    if hasattr(X, "blocks"):
+        return X.take(columns)
+    part = X[:, columns]
+    return _numbers_where_possible(part) if part.dtype.kind == "O" else part
+
+
 def _numbers_where_possible(values: AnyArray) -> AnyArray:
     """Return objects that are all numbers or missing as floats, others as they are.
 
@@ -369,6 +545,11 @@ def _numbers_where_possible(values: AnyArray) -> AnyArray:
         return np.array([[np.nan if is_missing(v) else float(v) for v in row] for row in values])
     except (TypeError, ValueError):
         return values
+
+
+# --------------------------------------------------------------------------------------------------
+# Binary columns as 0 and 1
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -411,7 +592,7 @@ class TwoValues:
             low[binary[plain]], high[binary[plain]] = 0.0, 1.0
             binary = binary[~plain]
         for j in binary.tolist():
-            values = np.unique(_numbers(columns, j))
+            values = np.unique(numeric_cells(columns, j, "binary"))
             values = values[~np.isnan(values)]
             if np.isin(values, (0.0, 1.0)).all():
                 low[j], high[j] = 0.0, 1.0
@@ -447,7 +628,7 @@ class TwoValues:
                 return X
             values = values.astype(float)
         else:
-            values = np.column_stack([_numbers(columns, j) for j in coded.tolist()])
+            values = np.column_stack([numeric_cells(columns, j, "binary") for j in coded.tolist()])
         low, high = self.low[coded], self.high[coded]
         missing = np.isnan(values)
         third = ~missing & (values != low) & (values != high)
@@ -470,15 +651,6 @@ def _are_zero_one(values: AnyArray) -> bool:
     if values.dtype.kind == "b":
         return True
     return bool(np.all((values == 0) | (values == 1) | (values != values)))
-
-
-def _numbers(columns: Columns, position: int) -> FloatArray:
-    """Return a column of numbers as floats; NaN is missing."""
-    values, missing = column_cells(columns.get(position), columns.name(position), any_number=True)
-    if values.dtype.kind == "O" and not missing.all():
-        msg = f"{columns.name(position)} holds texts, but is called binary."
-        raise ValueError(msg)
-    return np.where(missing, np.nan, 0.0 if missing.all() else values)
 
 
 def _with_columns(X: Any, columns: IntArray, values: FloatArray) -> Any:

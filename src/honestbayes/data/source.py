@@ -3,19 +3,19 @@
 A source hands out blocks of rows, of columns or of both for counting, and dense copies of a few
 named columns for prediction. The blocks hold every cell once, in any order; two blocks have the
 same columns or none in common. Nobody may rely on more: statistics of blocks are merged by
-`honestbayes.selection.counts`, and what needs all rows of a column asks
-:func:`whole_columns`. To add a kind of table, write a class with these members and name it in
-:func:`as_source`.
+:func:`accumulate`, and what needs all rows of a column asks :func:`whole_columns`. To add
+a kind of table, write a class with these members and name it in :func:`as_source`.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import getitem
-from typing import Any, NoReturn, Protocol
+from typing import Any, Generic, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -572,6 +572,119 @@ def _columns_of_block(values: Any, columns: IntArray) -> Any:
     if isinstance(values, PackedColumns):
         return PackedColumns(values.bits[columns], values.n_rows)
     return values[:, columns]
+
+
+# --------------------------------------------------------------------------------------------------
+# Statistics of a table, merged from the statistics of its blocks
+#
+# Blocks of the same columns are merged along a tree that their row numbers alone determine, so that
+# the same blocks give the same bits in whatever order they arrive. Rows have ranks: the more often
+# a row number can be halved the higher, then the larger the higher; the ends of the table come
+# first. Two neighbours are merged when the row at which they meet ranks below both ends of their
+# union: then the tree has nothing left to merge inside either of them. Of blocks of one length that
+# arrive from top to bottom, about log2 of their number wait at any time.
+# --------------------------------------------------------------------------------------------------
+
+
+class Statistic(Protocol):
+    """A statistic of some rows and columns that can be merged with others."""
+
+    def merge_rows(self, other: Self, /) -> Self:
+        """Return the statistic of both sets of rows, which share none."""
+
+    def merge_columns(self, *others: Self) -> Self:
+        """Return the statistic of all sets of columns, in this order."""
+
+
+S = TypeVar("S", bound=Statistic)
+
+
+@dataclass(frozen=True, slots=True)
+class _MergedRows(Generic[S]):
+    """The statistic of the rows from ``start`` to before ``stop``."""
+
+    start: int
+    stop: int
+    statistic: S
+
+
+OfBlock = Callable[[slice, slice], Callable[[Any], S]]
+"""Takes the rows and the columns of a block; returns what makes the statistic of its values. What
+it returns may be sent to another machine, so it should hold no more than this block needs."""
+
+
+def accumulate(source: Source, of_block: OfBlock[S]) -> S:
+    """Return the statistic of all cells of a table.
+
+    Where the source's values are read elsewhere, statistics are made and merged there, along the
+    same tree.
+
+    Parameters
+    ----------
+    source : Source of shape (n, p)
+        The table.
+    of_block : callable
+        What makes the statistic of one block.
+    """
+    (n, p), work = source.shape, work_of(source)
+    by_columns: dict[tuple[int, int], list[_MergedRows[Any]]] = {}
+    for block in source.blocks():
+        runs = by_columns.setdefault((block.columns.start, block.columns.stop), [])
+        statistic = work.call(of_block(block.rows, block.columns), block.values)
+        _insert(runs, _MergedRows(block.rows.start, block.rows.stop, statistic), n, work)
+    first = 0
+    for (start, stop), runs in sorted(by_columns.items()):
+        if start != first or [(run.start, run.stop) for run in runs] != [(0, n)]:
+            _refuse_blocks(source, min(start, first), stop)
+        first = stop
+    if first != p:
+        _refuse_blocks(source, first, p)
+    parts: list[S] = work.results([runs[0].statistic for _, runs in sorted(by_columns.items())])
+    return parts[0].merge_columns(*parts[1:]) if len(parts) > 1 else parts[0]
+
+
+def _insert(runs: list[_MergedRows[Any]], new: _MergedRows[Any], n: int, work: Work) -> None:
+    """Insert a run in order, and merge neighbours as far as the tree allows."""
+    index = bisect_left(runs, new.start, key=lambda run: run.start)
+    runs.insert(index, new)
+    while True:
+        ready = [i for i in (index - 1, index) if _can_be_merged(runs, i, n)]
+        if not ready:
+            return
+        index = ready[0]
+        left, right = runs[index : index + 2]
+        merged = work.call(_merge_rows, left.statistic, right.statistic)
+        runs[index : index + 2] = [_MergedRows(left.start, right.stop, merged)]
+
+
+def _merge_rows(first: S, second: S) -> S:
+    return first.merge_rows(second)
+
+
+def _can_be_merged(runs: list[_MergedRows[Any]], index: int, n: int) -> bool:
+    """Whether a run and the next one meet, at a row that both of their other ends outrank."""
+    if index < 0 or index + 1 >= len(runs):
+        return False
+    left, right = runs[index], runs[index + 1]
+    middle = _rank(right.start, n)
+    return (
+        left.stop == right.start and middle < _rank(left.start, n) and middle < _rank(right.stop, n)
+    )
+
+
+def _rank(row: int, n: int) -> tuple[int, int]:
+    """Return the largest power of two that divides a row number, and the number."""
+    return (n if row in (0, n) else row & -row, row)
+
+
+def _refuse_blocks(source: Source, start: int, stop: int) -> None:
+    """Raise an error: blocks overlap, leave a gap, or are cut at different columns."""
+    msg = (
+        f"the blocks of {type(source).__name__} do not hold every cell of columns {start} to "
+        f"{stop - 1} once; a source yields each cell in one block, and two blocks must have the "
+        "same columns or none in common."
+    )
+    raise ValueError(msg)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -12,9 +12,15 @@ import numpy as np
 
 from honestbayes.data.binarization import SMALLEST_SPREAD, check_finite, check_spread, is_zero_one
 from honestbayes.data.normal_scores import scores_of
-from honestbayes.data.source import DescribeColumns, PackedColumns, Source, dense, whole_columns
-from honestbayes.selection.counts import (
+from honestbayes.data.source import (
+    DescribeColumns,
+    PackedColumns,
+    Source,
     accumulate,
+    dense,
+    whole_columns,
+)
+from honestbayes.selection.counts import (
     add_class_counts,
     check_columns,
     check_rows,

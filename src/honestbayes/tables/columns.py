@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from honestbayes.data.kinds import KINDS, Kind
+from honestbayes.data.kinds import KINDS, Kind, value_range
 from honestbayes.tables.conversion import (
     code_cells,
     floats,
@@ -147,12 +147,10 @@ def _numeric_block(
     if values.shape[0] == 0:
         yield from ((name, Column(name, "left out", "no values")) for name in names)
         return
+    of_values = value_range(values)
+    low, high = of_values.low, of_values.high
+    observed = values.shape[0] - of_values.n_missing
     with np.errstate(invalid="ignore"):
-        low = np.fmin.reduce(values, axis=0)
-        high = np.fmax.reduce(values, axis=0)
-        missing = np.isnan(values)
-        observed = values.shape[0] - missing.sum(axis=0)
-        binary = np.all((values == low) | (values == high) | missing, axis=0)
         may_count = (
             (observed >= IDENTIFIER_ROWS)
             & (high - low >= observed - 1)  # else two of them are equal
@@ -164,9 +162,9 @@ def _numeric_block(
             yield name, Column(name, "left out", "no values")
         elif blurred[j] and name not in keep and is_identifier_name(name):
             yield name, Column(name, "left out", "identifier-like: numbers of 16 digits or more")
-        elif binary[j]:
+        elif of_values.two_valued[j]:
             yield name, Column(name, "binary")
-        elif may_count[j] and name not in keep and _counts_rows(values[~missing[:, j], j], name):
+        elif may_count[j] and name not in keep and _counts_rows(values[:, j], name):
             reason = f"identifier-like: {observed[j]:,} different whole numbers in as many rows"
             yield name, Column(name, "left out", reason)
         else:
@@ -175,6 +173,7 @@ def _numeric_block(
 
 def _counts_rows(values: FloatArray, name: str) -> bool:
     """Whether whole numbers that are all different count the rows, or are named like that."""
+    values = values[~np.isnan(values)]
     fills = values.size >= IDENTIFIER_FILL * (values.max() - values.min() + 1)
     if not fills and not is_identifier_name(name):
         return False

@@ -11,7 +11,6 @@ from scipy.special import ndtri
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.base.codes import TAKEN_FOR_MISSING, Codes, check_missing
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.explanation import Described
 from honestbayes.base.parameters import (
@@ -25,7 +24,7 @@ from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.base.persistence import SavedEstimator
 from honestbayes.base.recalibration import NumberChoice, Recalibration, held_out_folds
 from honestbayes.data import check_as_many
-from honestbayes.data.categories import category_table
+from honestbayes.data.categories import TAKEN_FOR_MISSING, Codes, category_table, check_missing
 from honestbayes.data.kinds import Kind, as_table
 from honestbayes.files.fields import (
     MOST_FEATURES,

@@ -13,7 +13,6 @@ from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from honestbayes.base.codes import TAKEN_FOR_MISSING, Codes
 from honestbayes.base.explanation import by_design
 from honestbayes.base.parameters import (
     SelectionSettings,
@@ -23,7 +22,7 @@ from honestbayes.base.parameters import (
     whole_number,
 )
 from honestbayes.base.part import Describe, FittedPart, TrainingLabels, TrainingPart, tie_breaker
-from honestbayes.data.categories import CategoryTable
+from honestbayes.data.categories import TAKEN_FOR_MISSING, CategoryTable, Codes
 from honestbayes.files.fields import (
     MOST_CASES,
     Counts,

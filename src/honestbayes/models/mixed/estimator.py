@@ -23,6 +23,7 @@ from honestbayes.data.kinds import (
     columns_of,
     find_kinds,
     kinds_of_columns,
+    kinds_of_source,
 )
 from honestbayes.data.source import ColumnsOf, DescribeColumns, as_source, is_beyond_memory
 from honestbayes.files.fields import MOST_FEATURES, Entries, Field, Known, Plain, Section
@@ -48,7 +49,6 @@ from honestbayes.models.gaussian.model import (
 )
 from honestbayes.models.gaussian.model import feature_table as real_table
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.selection.kinds import kinds_of_source
 from honestbayes.types import BoolArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

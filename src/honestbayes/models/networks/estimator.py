@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.base.codes import check_missing
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.parameters import check_level_and_draws
 from honestbayes.base.part import FittedPart, TrainingLabels
 from honestbayes.base.recalibration import Recalibration
+from honestbayes.data.categories import check_missing
 from honestbayes.data.kinds import Kind, as_columns
 from honestbayes.files.fields import Field
 from honestbayes.models.networks.model import (

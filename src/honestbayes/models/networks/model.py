@@ -14,7 +14,6 @@ from scipy.special import gammaln
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from honestbayes.base.codes import TAKEN_FOR_MISSING, Codes
 from honestbayes.base.explanation import by_design
 from honestbayes.base.parameters import (
     SelectionSettings,
@@ -27,14 +26,15 @@ from honestbayes.base.part import Describe, FittedPart, TrainingLabels, Training
 from honestbayes.base.persistence import Parameter
 from honestbayes.data.categories import (
     MISSING,
+    TAKEN_FOR_MISSING,
     CategoryTable,
+    Codes,
     Cuts,
     category_table,
     learn_cuts,
     measured_columns,
-    measurements,
 )
-from honestbayes.data.kinds import Columns, as_columns
+from honestbayes.data.kinds import TableColumns, as_columns, numeric_cells
 from honestbayes.files.fields import (
     LARGEST_SEED,
     Array,
@@ -884,7 +884,7 @@ class NetworkTraining(TrainingPart):
     ----------
     settings : NetworkSettings
         Selection, graphs and chains.
-    columns : Columns
+    columns : TableColumns
         The table as it was given.
     measured : ndarray of int
         Which of its columns are measurements.
@@ -902,7 +902,7 @@ class NetworkTraining(TrainingPart):
     """
 
     settings: NetworkSettings
-    columns: Columns
+    columns: TableColumns
     measured: IntArray
     cuts: Cuts
     table: CategoryTable
@@ -958,7 +958,7 @@ class NetworkTraining(TrainingPart):
         codes = self.table.codes[np.ix_(rows, columns)]
         for place, bounds in enumerate(part.cuts.bounds):
             if bounds is not None:
-                values = measurements(self.columns, int(columns[place]))[rows]
+                values = numeric_cells(self.columns, int(columns[place]), "real")[rows]
                 bins = np.searchsorted(bounds, values, side="left")
                 codes[:, place] = np.where(np.isnan(values), MISSING, bins)
         return np.asarray(part.codes.of_training(codes))
