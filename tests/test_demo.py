@@ -32,7 +32,7 @@ def without_baselines(task: Task) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def printed(folder: Path) -> str:
-    """What is printed of fewer features and some of the genes, and without peers."""
+    """What is printed of fewer features and some of the genes, and without baselines."""
     shown, whole = io.StringIO(), demo.load_leukemia()
     simulate = demo.simulate_naive_bayes
     some = replace(whole, X=whole.X[:, :400], feature_names=whole.feature_names[:400])
@@ -81,7 +81,7 @@ def check_report(printed: str, folder: Path) -> None:
     assert (folder / line.split(": ")[1]).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_on_simulated_data_only_the_average_of_models_claims_what_happens(printed: str) -> None:
+def test_on_simulated_data_only_the_average_of_models_predicts_its_error_rate(printed: str) -> None:
     check_simulated(printed)
 
 

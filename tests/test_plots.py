@@ -343,18 +343,18 @@ def test_profit_draws_what_happened_the_promise_the_stop_and_acting_on_all(maili
     y, proba, expected, actual = mailing
     display = ProfitDisplay.from_predictions(y, proba, expected, actual, name="mine")
     curve = profit_curve(y, proba, expected, actual)
-    everyone, promised, observed = display.ax_.get_lines()
+    everyone, expected_line, observed = display.ax_.get_lines()
     assert observed.get_xdata() == pytest.approx(np.arange(201))
     assert observed.get_ydata() == pytest.approx(curve.profit)
-    assert promised.get_ydata() == pytest.approx(curve.expected)
-    assert promised.get_color() == observed.get_color()
+    assert expected_line.get_ydata() == pytest.approx(curve.expected)
+    assert expected_line.get_color() == observed.get_color()
     assert observed.get_linestyle() == "-"
-    assert promised.get_linestyle() == "--"
+    assert expected_line.get_linestyle() == "--"
     assert observed.get_markevery() == [curve.chosen]
     assert everyone.get_ydata() == pytest.approx([curve.profit[-1]] * 2)
-    told = f"mine: {curve.profit[curve.chosen]:.3g} of {curve.expected[curve.chosen]:.3g} promised"
-    assert told in legend_texts(display.ax_)
-    assert {"promised", "acting on all"} < set(legend_texts(display.ax_))
+    label = f"mine: {curve.profit[curve.chosen]:.3g} of {curve.expected[curve.chosen]:.3g} expected"
+    assert label in legend_texts(display.ax_)
+    assert {"expected", "acting on all"} < set(legend_texts(display.ax_))
 
 
 def test_profit_without_the_promise_and_with_several_models(mailing):
@@ -362,7 +362,7 @@ def test_profit_without_the_promise_and_with_several_models(mailing):
     several = {"good": proba, "same for all": np.full((200, 2), 0.5)}
     weight = np.arange(200) % 3
     display = ProfitDisplay.from_predictions(
-        y, several, expected, actual, sample_weight=weight, promised=False
+        y, several, expected, actual, sample_weight=weight, show_expected=False
     )
     # Acting on all is worth the same whoever orders them.
     _, one, two = display.ax_.get_lines()
@@ -371,7 +371,7 @@ def test_profit_without_the_promise_and_with_several_models(mailing):
     curve = profit_curve(y, several["same for all"], expected, actual, sample_weight=weight)
     assert two.get_xdata() == pytest.approx(curve.acted_on)
     assert two.get_ydata() == pytest.approx(curve.profit)
-    assert "promised" not in " ".join(legend_texts(display.ax_)).replace("promises", "")
+    assert "expected" not in legend_texts(display.ax_)
 
 
 def test_profit_follows_a_wild_promise_only_so_far(mailing):
@@ -388,7 +388,9 @@ def test_profit_from_estimators_takes_their_classes(fitted):
     display = ProfitDisplay.from_estimator(model, X, y, benefits)
     curve = profit_curve(y, model.predict_proba(X), benefits, classes=["normal", "tumor"])
     assert display.curves["BernoulliNB"].profit.tolist() == curve.profit.tolist()
-    several = ProfitDisplay.from_estimator({"a": model, "b": model}, X, y, benefits, promised=False)
+    several = ProfitDisplay.from_estimator(
+        {"a": model, "b": model}, X, y, benefits, show_expected=False
+    )
     assert list(several.curves) == ["a", "b"]
     figure, ax = plt.subplots()
     assert ProfitDisplay(curve, name="mine").plot(ax).figure_ is figure

@@ -18,7 +18,7 @@ _SUM_TOLERANCE = 1e-5
 
 
 def expected_benefit(proba: ArrayLike, benefits: ArrayLike) -> FloatArray:
-    """Return what each action is worth on average, shape (n, n_actions).
+    """Return the expected benefit of each action, shape (n, n_actions).
 
     Parameters
     ----------
@@ -41,8 +41,7 @@ def expected_benefit(proba: ArrayLike, benefits: ArrayLike) -> FloatArray:
 def decide(proba: ArrayLike, benefits: ArrayLike) -> IntArray:
     """Return the action with the largest expected benefit, shape (n,).
 
-    Of actions that are worth exactly as much the first one is taken, so put first what is done
-    where nothing speaks for anything else.
+    Ties go to the first action, so put the default action first.
 
     Parameters
     ----------
@@ -70,7 +69,7 @@ def profit(
     classes: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return what actions were worth in total, the actual classes being known.
+    """Return the total benefit of actions, given the actual classes.
 
     Parameters
     ----------
@@ -101,10 +100,10 @@ def profit(
 def case_benefits(
     y: ArrayLike, actions: ArrayLike, benefits: ArrayLike, *, classes: ArrayLike | None = None
 ) -> FloatArray:
-    """Return what the action on each case was worth, shape (n,); parameters as in `profit`."""
+    """Return the benefit of the action on each case, shape (n,); parameters as in `profit`."""
     taken = np.asarray(actions)
     if taken.ndim != 1 or (taken.size and taken.dtype.kind not in "iub"):
-        msg = "actions must be one whole number for each case: the place of its action."
+        msg = "actions must be one whole number for each case: the index of its action."
         raise ValueError(msg)
     worth = _checked_benefits(benefits, taken.size, None, "benefits")
     wrong = (taken < 0) | (taken >= worth.shape[-2])
@@ -154,18 +153,18 @@ def mailing_benefits(gift: ArrayLike, cost: float) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProfitCurve:
-    """What acting on more and more cases is worth, the most promising first.
+    """Profit by the number of cases acted on, the most promising first.
 
     Attributes
     ----------
     acted_on : ndarray of shape (1 + n,)
         Cases that are acted on, from none to all; by weight.
     profit : ndarray of shape (1 + n,)
-        What that was worth.
+        Actual profit.
     expected : ndarray of shape (1 + n,)
-        What the probabilities promised.
+        Expected profit, by the probabilities.
     chosen : int
-        The place where the expected benefit of one more turns to a loss: what `decide` does.
+        Index from which one more case has an expected loss: what `decide` does.
     """
 
     acted_on: FloatArray
@@ -175,7 +174,7 @@ class ProfitCurve:
 
     @property
     def best(self) -> int:
-        """The place with the largest profit, which nobody knows beforehand."""
+        """Index of the largest profit, which is not known beforehand."""
         return int(np.argmax(self.profit))
 
     def at(self, budget: float) -> float:
@@ -184,8 +183,8 @@ class ProfitCurve:
             msg = f"budget={budget!r} is not a number from 0 on."
             raise ValueError(msg)
         # Sums of weights are not exact: 0.1 + 0.1 + 0.1 is more than 0.3.
-        place = int(np.searchsorted(self.acted_on, budget * (1 + 1e-12), side="right")) - 1
-        return float(self.profit[min(place, self.chosen)])
+        index = int(np.searchsorted(self.acted_on, budget * (1 + 1e-12), side="right")) - 1
+        return float(self.profit[min(index, self.chosen)])
 
 
 def profit_curve(
@@ -216,7 +215,7 @@ def profit_curve(
 
     Notes
     -----
-    Cases of which acting promises exactly as much are taken in the order of the rows.
+    Cases with equal expected benefits are taken in the order of the rows.
 
     Examples
     --------
@@ -228,12 +227,12 @@ def profit_curve(
     """
     p = _checked_proba(proba)
     n, n_classes = p.shape
-    promised = _expected(p, expected_benefits, "expected_benefits")
+    expected = _expected(p, expected_benefits, "expected_benefits")
     if actual_benefits is None:
         actual = np.asarray(expected_benefits, dtype=float)
     else:
         actual = _checked_benefits(actual_benefits, n, n_classes, "actual_benefits")
-    for name, size in (("expected", promised.shape[1]), ("actual", actual.shape[-2])):
+    for name, size in (("expected", expected.shape[1]), ("actual", actual.shape[-2])):
         if size != 2:
             msg = f"a profit curve needs two actions, but {name}_benefits has {size}."
             raise ValueError(msg)
@@ -242,7 +241,7 @@ def profit_curve(
         msg = f"y has {codes.size} cases, but proba has {n} rows."
         raise ValueError(msg)
     alone, acted = (_gained(actual, np.full(n, action), codes) for action in (0, 1))
-    gain = promised[:, 1] - promised[:, 0]
+    gain = expected[:, 1] - expected[:, 0]
     weight = _weights(sample_weight, n)
     order = np.argsort(-gain, kind="stable")
 
@@ -252,7 +251,7 @@ def profit_curve(
     return ProfitCurve(
         running(np.ones(n), 0.0),
         running(acted - alone, float(weight @ alone)),
-        running(gain, float(weight @ promised[:, 0])),
+        running(gain, float(weight @ expected[:, 0])),
         int(np.count_nonzero(gain > 0)),
     )
 
@@ -317,7 +316,7 @@ def _codes(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> IntArray:
         raise ValueError(msg)
     known = _labels(labels, n_classes) if classes is None else np.atleast_1d(classes)
     names = known.tolist()
-    column = {} if known.ndim != 1 else {label: place for place, label in enumerate(names)}
+    column = {} if known.ndim != 1 else {label: index for index, label in enumerate(names)}
     if not len(names) == len(column) == n_classes:
         msg = (
             f"there are {n_classes} classes, but the labels are {names}; give classes: a label for "
@@ -333,21 +332,21 @@ def _codes(y: ArrayLike, classes: ArrayLike | None, n_classes: int) -> IntArray:
 
 
 def _labels(labels: AnyArray, n_classes: int) -> AnyArray:
-    """Return the labels in the order of the columns, where nobody has said it."""
+    """Return the labels in the order of the columns, where they are not given."""
     if not labels.size or labels.dtype.kind == "b":
         return np.arange(n_classes)
     try:
-        found = np.unique(labels)
+        present = np.unique(labels)
     except TypeError:
         msg = "y holds labels that cannot be sorted: give classes, in the order of the columns."
         raise ValueError(msg) from None
-    is_whole = labels.dtype.kind in "iu" and found[-1] < n_classes
-    if is_whole and found[0] == 0:
+    is_whole = labels.dtype.kind in "iu" and present[-1] < n_classes
+    if is_whole and present[0] == 0:
         return np.arange(n_classes)
-    if is_whole and found[0] > 0 and found.size < n_classes:
+    if is_whole and present[0] > 0 and present.size < n_classes:
         msg = (
-            f"y holds {found.tolist()}, which may be columns or labels: give classes, in the order "
-            "of the columns."
+            f"y holds {present.tolist()}, which may be columns or labels: give classes, in the "
+            "order of the columns."
         )
         raise ValueError(msg)
-    return found
+    return present

@@ -1,6 +1,6 @@
-"""The demonstration: what models claim, naive Bayes and the average of all, and what happened.
+"""The demonstration: predicted and actual error rates of naive Bayes and of the average.
 
-The first part simulates data, so that the truth is known; the second makes a report of the
+The first part simulates data, so that the truth is known; the second makes a report on the
 leukaemia data that come with the package.
 """
 
@@ -68,11 +68,11 @@ def simulated_section() -> Iterator[str]:
     yield "1. Simulated data, where the truth is known"
     yield ""
     yield f"200 training cases, 10,000 binary features; the {N_KEPT} that correlate best with the"
-    yield "class are kept. Then 2,000 new cases: what a model claims, and what happened."
+    yield "class are kept. Then 2,000 new cases are predicted."
     yield ""
-    yield f"{'':18}{'error rate':>18}   {f'cases claimed at {CONFIDENT:.0%} or more':>30}"
+    yield f"{'':18}{'error rate':>18}   {f'cases predicted at {CONFIDENT:.0%} or more':>30}"
     yield (
-        f"{'':18}{'claimed':>9}{'actual':>9}   {'cases':>10}{'claimed':>10}{'right':>10}"
+        f"{'':18}{'expected':>9}{'actual':>9}   {'cases':>10}{'expected':>10}{'right':>10}"
         f"{'log score':>13}"
     )
     data = simulate_naive_bayes(200, 2000, n_features=10_000, alpha=300.0, random_state=SEED)
@@ -82,20 +82,20 @@ def simulated_section() -> Iterator[str]:
     best = data.true_proba(data.X_test, model.get_support())
     yield f"{'the truth':18}{error_rates(data.y_test, best)}"
     yield ""
-    yield "Uncorrected: naive Bayes that takes the luck of the selected features for signal."
+    yield "Uncorrected: naive Bayes that takes the selected features' luck for signal."
     yield f"{OURS}: the average of all models that suit the table, calibrated."
-    yield "The truth: the probabilities of one who knows the distribution of the kept features."
+    yield "The truth: probabilities from the true distribution of the kept features."
     yield "Log score: average minus log probability of the actual class; lower is better."
     yield ""
     if model.restriction_cost_ > 0:
         cost = f"{model.restriction_cost_:.2f} of held-out log score"
-        yield f"Keeping to {N_KEPT} columns costs {cost}: here signal is spread"
-        yield "over all of them. Without n_features_to_select models look at what they ask for."
+        yield f"Keeping to {N_KEPT} columns costs {cost}: here the signal is spread"
+        yield "over all of them. Without n_features_to_select models choose their own number."
         yield ""
 
 
 def error_rates(y: NDArray[np.int64], p: NDArray[np.float64]) -> str:
-    """Return one row of the table: what was claimed for the cases, and what happened."""
+    """Return one row of the table: expected and actual error rates."""
     summary = summarise(y, p)
     predicted = np.maximum(p, 1 - p)
     confident = predicted >= CONFIDENT
@@ -120,8 +120,8 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
     n_cases, n_genes = data.X.shape
     yield "2. Real data: leukaemia, ALL or AML (Golub et al., 1999)"
     yield ""
-    yield f"{n_cases} patients; {n_genes:,} genes, as they were measured. Naive Bayes keeps"
-    yield f"{N_KEPT}, each model of the average as many as it asks for. All is learned again in"
+    yield f"{n_cases} patients; {n_genes:,} genes, as measured. Naive Bayes keeps"
+    yield f"{N_KEPT}, each model of the average chooses its own number. All is learned again in"
     yield "each of five folds."
     yield ""
     frame = pd.DataFrame(data.X, columns=data.feature_names.tolist())
@@ -132,20 +132,20 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
         table, options, name="leukemia", command="honestbayes demo", progress=progress
     )
     report = analysis.report
-    yield f"{'':24}{'error claimed':>13}{'actual (95% interval)':>22}{'log score':>24}"
+    yield f"{'':24}{'expected error':>14}{'actual (95% interval)':>22}{'log score':>24}"
     for name in (UNCORRECTED_NAIVE, report.in_use):
         yield f"{name:24}{_row(report.method(name))}"
     difference = report.method(UNCORRECTED_NAIVE).log_score_difference
     yield ""
     if difference is not None:
         yield f"Difference of the log scores, case by case: {with_interval(difference)}."
-    yield f"With {n_cases} patients the intervals are wide; one around 0 shows no difference."
+    yield f"With {n_cases} patients the intervals are wide; one that covers 0 shows no difference."
     yield ""
     model = TableModel.of_training(analysis.model, table)
     write_folder(report, model, folder, {TABLE: frame.to_csv(index=False)})
     yield f"The whole report, to open in a browser: {folder / PAGE}"
     yield ""
-    yield "To make one of a table of your own, or of this one:"
+    yield "To make a report on your own table, or on this one:"
     yield ""
     yield f"    honestbayes report {folder / TABLE} --target leukemia"
     yield ""
@@ -154,7 +154,7 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
 def _row(method: Method) -> str:
     summary = method.summary
     return (
-        f"{percent(summary.expected_error):>13}{percent_with_interval(summary.actual_error):>22}"
+        f"{percent(summary.expected_error):>14}{percent_with_interval(summary.actual_error):>22}"
         f"{with_interval(summary.log_score):>24}"
     )
 

@@ -1,4 +1,4 @@
-"""How good, and how honest, the probabilities of a model are.
+"""Accuracy and calibration of predicted probabilities.
 
 Every function takes the true classes and, for two classes, P(class 1), or for two and more a column
 of probabilities for each class. "The paper" is Li, Zhang and Neal (2008),

@@ -1,4 +1,4 @@
-"""Calibration slope and intercepts: logistic regression of the class on the claimed log-odds.
+"""Calibration slope and intercepts: logistic regression of the class on the predicted log-odds.
 
 References
 ----------
@@ -7,8 +7,8 @@ Cox, D. R. (1958). Two further applications of a model for binary regression. Bi
 
 Van Hoorde, K., Vergouwe, Y., Timmerman, D., Van Huffel, S., Steyerberg, E. W. and Van Calster, B.
 (2014). Assessing calibration of multinomial risk prediction models. Statistics in Medicine 33,
-2585-2596. With one slope for all classes here, so that a single number says how overconfident the
-probabilities are, whichever class comes first.
+2585-2596. Here all classes share one slope, so that a single number measures overconfidence,
+whichever class comes first.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DOUBLINGS = 200
 
 
 def margins_of(predictors: FloatArray, y: ClassArray) -> FloatArray:
-    """Return what each wrong class has more than the actual one.
+    """Return the linear predictor of each wrong class minus that of the actual one.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def intercept_margins(y: ClassArray, n_classes: int) -> FloatArray:
 
 def _wrong_classes(y: ClassArray, n_classes: int) -> ClassArray:
     """Return the classes that a case is not of, shape (n_cases, n_classes - 1)."""
-    places = np.arange(n_classes - 1)
-    return places + (places >= y[:, None])
+    index = np.arange(n_classes - 1)
+    return index + (index >= y[:, None])
 
 
 def log_likelihood(margins: FloatArray) -> float:
@@ -268,9 +268,9 @@ def fit_shifts(z: FloatArray, y: ClassArray, cutoff: float) -> list[tuple[float,
     results = []
     for c in range(1, z.shape[1]):
         if 0 in present and c in present:
-            place = int(np.searchsorted(present, c))
-            interval = _profile(z[:, present], np.searchsorted(present, y), shifts, place, cutoff)
-            results.append((float(shifts[place]), interval))
+            index = int(np.searchsorted(present, c))
+            interval = _profile(z[:, present], np.searchsorted(present, y), shifts, index, cutoff)
+            results.append((float(shifts[index]), interval))
         elif 0 in present:
             results.append((-np.inf, (-np.inf, _absent_bound(z, y, 0, c, cutoff))))
         elif c in present:
@@ -368,11 +368,11 @@ _Line = tuple[float, Interval, list[tuple[float, Interval]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationFit:
-    """The line logit P(class 1) = intercept + slope * (claimed log-odds), fitted to what happened.
+    """The line logit P(class 1) = intercept + slope * (predicted log-odds), fitted to the classes.
 
     With more than two classes, the log-odds of class c against the first are
-    intercept_c + slope * (claimed log-odds of c against the first), with one slope for all; which
-    class is the first does not matter for the slope. Honest probabilities have slope 1 and
+    intercept_c + slope * (predicted log-odds of c against the first), with one slope for all; which
+    class is the first does not matter for the slope. Calibrated probabilities have slope 1 and
     intercepts 0; a slope below 1 means overconfidence.
 
     Attributes
@@ -418,12 +418,12 @@ class CalibrationFit:
         low, high = self.slope_interval
         text = f"slope {self.slope:z.2f} ({low:z.2f} to {high:z.2f}), "
         if not isinstance(self.intercept, tuple):
-            return text + f"intercept {_in_words(self.intercept, self.intercept_interval)}"
+            return text + f"intercept {_with_interval(self.intercept, self.intercept_interval)}"
         pairs = zip(self.intercept, self.intercept_interval, strict=True)
-        return text + f"intercepts {', '.join(_in_words(*pair) for pair in pairs)}"
+        return text + f"intercepts {', '.join(_with_interval(*pair) for pair in pairs)}"
 
 
-def _in_words(value: float, interval: Interval) -> str:
+def _with_interval(value: float, interval: Interval) -> str:
     return f"{value:z.2f} ({interval[0]:z.2f} to {interval[1]:z.2f})"
 
 

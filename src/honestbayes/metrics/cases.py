@@ -1,4 +1,4 @@
-"""Checks of what the metrics are given, in one form for two classes and for more."""
+"""Validation of predictions, in one form for two classes and for more, and per-case scores."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def top_class(proba: FloatArray) -> NDArray[np.intp]:
 
 
 def expected_error_per_case(proba: FloatArray) -> FloatArray:
-    """Return the probability of being wrong that the prediction itself claims.
+    """Return the predicted probability of being wrong.
 
     1 minus the largest probability, as the sum of the others, which keeps its digits.
     """
@@ -263,8 +263,8 @@ def _by_class(
     one_column = values.ndim in (1, 2) and values.shape[-1] == n_cases
     columns = values.ndim in (2, 3) and values.shape[-2] == n_cases and values.shape[-1] >= 2
     if one_column and columns:  # a square table
-        told = classes is not None and classes.size == n_cases
-        one_column = not told and np.unique(labels).size <= 2
+        is_given = classes is not None and classes.size == n_cases
+        one_column = not is_given and np.unique(labels).size <= 2
     n_repeated = values.ndim - (1 if one_column else 2)
     if not (one_column or columns) or n_repeated > int(repeats) or values.size == 0:
         raise _wrong_shape(values, n_cases)

@@ -30,7 +30,7 @@ class Estimate:
     value : float
         The estimate.
     standard_error : float
-        Its standard error; infinite where a single case cannot tell.
+        Its standard error; infinite with a single case.
     interval : (float, float)
         Lower and upper bound.
     level : float
@@ -39,10 +39,10 @@ class Estimate:
     Examples
     --------
     >>> from honestbayes.metrics import optimism
-    >>> found = optimism([0, 1, 1, 0], [0.1, 0.9, 0.2, 0.8])
-    >>> print(found)
+    >>> estimate = optimism([0, 1, 1, 0], [0.1, 0.9, 0.2, 0.8])
+    >>> print(estimate)
     0.350 (-0.477 to 1.177)
-    >>> round(float(found), 3)
+    >>> round(float(estimate), 3)
     0.35
     """
 
@@ -103,7 +103,7 @@ def mean_estimate(
     ----------
     values : ndarray, shape (n_cases,) or (n_repeats, n_cases)
         One value for each case and repeat. The standard error is that of one repeat: models of
-        other folds share their training cases, so repeats do not tell as much as they seem to.
+        other folds share their training cases, so repeats hold less information than they seem to.
     codes : ndarray of int, shape (n_cases,)
         Group of each case.
     level : float
@@ -148,11 +148,11 @@ def fraction_estimate(
     error : float
         Its standard error.
     n_units : float
-        Sample size where the error is 0 and says nothing.
+        Sample size to use where the error is 0.
     level : float
         Coverage.
     most : float
-        Largest sample size that is believed.
+        Upper bound on the sample size.
     exact : bool
         Clopper and Pearson's interval instead, which covers at least `level` in small samples too.
     """

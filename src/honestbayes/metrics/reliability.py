@@ -1,4 +1,4 @@
-"""Claimed probabilities beside what happened: the table by first decimal, and bins."""
+"""Predicted probabilities beside observed frequencies, by first decimal and in bins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEWEST_IN_BIN = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationTable:
-    """Claims and facts by the first decimal of P(class 1), as Table 1 of the paper.
+    """Predicted and observed frequencies by the first decimal of P(class 1) (the paper, Table 1).
 
     With more than two classes, of the probability of the most probable class: "in class 1" then
     reads "in the class that was most probable".
@@ -102,7 +102,7 @@ def calibration_table(
     8      0      —       —
     9      1  0.950   1.000
     """
-    observed, probabilities, n_repeats = _claims(y_true, p, pos_label, classes)
+    observed, probabilities, n_repeats = _events(y_true, p, pos_label, classes)
     category = np.minimum(np.floor(probabilities * 10), 9).astype(np.int64)
     n = np.bincount(category, minlength=10)
     return CalibrationTable(
@@ -115,7 +115,7 @@ def calibration_table(
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReliabilityCurve:
-    """Claims and facts in bins of P(class 1); bins without cases are left out.
+    """Predicted and observed frequencies in bins of P(class 1); empty bins are left out.
 
     With more than two classes, of the probability of the most probable class: "in class 1" then
     reads "in the class that was most probable".
@@ -197,7 +197,7 @@ def reliability(
     >>> curve.n.tolist(), curve.predicted.round(3).tolist(), curve.actual.round(3).tolist()
     ([3, 1], [0.147, 0.95], [0.333, 1.0])
     """
-    observed, probabilities, n_repeats = _claims(y_true, p, pos_label, classes)
+    observed, probabilities, n_repeats = _events(y_true, p, pos_label, classes)
     edges = _edges(probabilities, n_bins, strategy)
     bins = np.searchsorted(edges[1:-1], probabilities, side="right")
     n = np.bincount(bins, minlength=edges.size - 1)
@@ -221,13 +221,13 @@ def reliability(
     )
 
 
-def _claims(
+def _events(
     y_true: ArrayLike, p: ArrayLike, pos_label: Any, classes: ArrayLike | None
 ) -> tuple[ClassArray, FloatArray, int]:
-    """Return what was claimed with which probability, and predictions per case.
+    """Return whether the predicted event occurred, its probability, and predictions per case.
 
-    Of two classes, that the case is of class 1; of more, that it is of the most probable class.
-    The first array is 1 where that happened.
+    With two classes, the event is class 1; with more, the most probable class. The first array is 1
+    where the event was observed.
     """
     given = as_predictions(y_true, p, pos_label=pos_label, classes=classes, repeats=True)
     predicted = (

@@ -1,4 +1,6 @@
-"""Error rates, claimed and actual, and proper scores (the paper, section 4).
+"""Error rates, expected and actual, proper scores, and all of them in one summary.
+
+The paper is Li, Zhang and Neal (2008), section 4.
 
 Every function takes P(class 1) of two classes, or a column of probabilities for each class.
 """
@@ -37,7 +39,7 @@ from honestbayes.types import FloatArray
 
 
 def expected_error(p: ArrayLike) -> float:
-    """Return the error rate that the probabilities themselves claim.
+    """Return the error rate that the probabilities themselves predict.
 
     (1/N) sum of p I(p < 0.5) + (1 - p) I(p >= 0.5) (the paper, section 4): the mean of 1 minus the
     largest probability, with any number of classes.
@@ -95,8 +97,8 @@ def optimism(
 ) -> Estimate:
     """Return the actual minus the expected error rate, with an interval.
 
-    Above 0, the probabilities promise more than they keep. The standard error is paired: that of
-    the mean over cases of (wrong or not) minus (claimed probability of being wrong).
+    Above 0, the probabilities are overconfident. The standard error is paired: that of
+    the mean over cases of (wrong or not) minus (predicted probability of being wrong).
 
     Parameters
     ----------
@@ -248,14 +250,14 @@ def auc_estimate(
     counts = np.bincount(y, minlength=scores.shape[-1])
     if counts.min() == 0:
         return Estimate(np.nan, np.inf, (0.0, 1.0), level)
-    found = [_auc_and_influence(y, row) for row in scores]
-    value = float(np.mean([one for one, _ in found]))
+    by_repeat = [_auc_and_influence(y, row) for row in scores]
+    value = float(np.mean([one for one, _ in by_repeat]))
     if counts.min() == 1:
         return Estimate(value, np.inf, (0.0, 1.0), level)
     # n / (n - 1) within each class makes the sum DeLong's variance.
     scale = np.sqrt(1 / (counts * (counts - 1)))[y]
     n_groups = int(codes.max()) + 1
-    squares = [clustered_error(influence * scale, codes) ** 2 for _, influence in found]
+    squares = [clustered_error(influence * scale, codes) ** 2 for _, influence in by_repeat]
     error = widened * np.sqrt(np.mean(squares) * (n_groups - 1) / n_groups)
     units = counts
     if n_groups < y.size:  # cases of one group count as one
@@ -291,7 +293,7 @@ def _auc_sample_size(value: float, counts: NDArray[np.intp]) -> float:
 def _auc_and_influence(y: ClassArray, scores: FloatArray) -> tuple[float, FloatArray]:
     """Return the AUC, and what each case adds to it: its placements less their means.
 
-    Of two classes one ordered pair is enough: the other says the same.
+    With two classes one ordered pair is enough: the other gives the same value.
     """
     n_classes = scores.shape[1]
     pairs = [(1, 0)] if n_classes == 2 else list(permutations(range(n_classes), 2))
@@ -321,7 +323,7 @@ def _placements(is_one: NDArray[np.bool_], scores: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidentPredictions:
-    """Cases whose most probable class was claimed with at least a given probability.
+    """Cases whose most probable class has at least a given probability.
 
     Attributes
     ----------
@@ -333,7 +335,7 @@ class ConfidentPredictions:
         Such cases, and those of them that were of another class; with several predictions of
         each case, their average numbers.
     n_implied : float
-        How many would have been wrong, had the claims been honest.
+        How many would be wrong if the probabilities were calibrated.
     wrong : Estimate
         n_wrong / n_confident, with Clopper and Pearson's interval for as many cases as the standard
         error amounts to; NaN without such cases.
@@ -360,7 +362,7 @@ class ConfidentPredictions:
 
     @property
     def broken(self) -> bool:
-        """Whether more went wrong than the claims allow: the interval is above what they imply."""
+        """Whether more were wrong than predicted: the interval is above the implied error rate."""
         return self.wrong.interval[0] > self.implied
 
     def to_dict(self) -> dict[str, Any]:
@@ -378,7 +380,7 @@ def confident_predictions(
     groups: ArrayLike | None = None,
     level: float = 0.95,
 ) -> ConfidentPredictions:
-    """Count the cases claimed with at least some probability, and those of them that were wrong.
+    """Count confident predictions, and those of them that were wrong.
 
     Parameters
     ----------
@@ -409,7 +411,7 @@ def confident_predictions(
     y = given.y
     codes, level = group_codes(groups, y.size), check_level(level)
     risk = expected_error_per_case(given.proba)
-    # 1 - 0.95 is a little above 0.05 in doubles; a claim of exactly 0.95 counts.
+    # 1 - 0.95 is a little above 0.05 in doubles; a probability of exactly 0.95 counts.
     sure = risk <= 1 - at_least
     predicted = sure.mean(axis=0)
     wrong = (sure * error_per_case(y, given.proba)).mean(axis=0)
@@ -437,7 +439,7 @@ def confident_predictions(
         n_confident=n_confident,
         n_wrong=n_wrong,
         n_implied=n_implied,
-        # One case that is wrong in half of the repeats does not make the claims better known.
+        # A case that is wrong in half of the repeats does not add information on the rate.
         wrong=fraction_estimate(rate, error, n_units, level, most=n_confident, exact=True),
         implied=n_implied / n_confident,
     )
@@ -450,7 +452,7 @@ def confident_predictions(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """How good and how honest the probabilities are.
+    """All scores of a set of predicted probabilities.
 
     Attributes
     ----------
@@ -459,10 +461,10 @@ class Summary:
     n_positive : int, or tuple of int
         Cases of class 1; with more than two classes, of each class.
     mean_probability : float, or tuple of float
-        Average P(class 1): the share of class 1 that the probabilities claim. With more than two
-        classes, of each class.
+        Average P(class 1): the predicted share of class 1. With more than two classes, of each
+        class.
     expected_error : float
-        The error rate that the probabilities claim.
+        The error rate that the probabilities predict.
     actual_error : Estimate
         The error rate of the most probable class; with two classes, at threshold 1/2.
     optimism : Estimate
@@ -478,10 +480,10 @@ class Summary:
 
     Examples
     --------
-    >>> found = summarise([0, 0, 1, 0, 1, 1], [0.01, 0.1, 0.2, 0.8, 0.9, 0.99])
-    >>> round(found.expected_error, 3), round(found.actual_error.value, 3)
+    >>> summary = summarise([0, 0, 1, 0, 1, 1], [0.01, 0.1, 0.2, 0.8, 0.9, 0.99])
+    >>> round(summary.expected_error, 3), round(summary.actual_error.value, 3)
     (0.103, 0.333)
-    >>> print(found.auc)
+    >>> print(summary.auc)
     0.889 (0.417 to 0.989)
     """
 

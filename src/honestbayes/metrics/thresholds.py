@@ -1,4 +1,4 @@
-"""What follows from acting above a threshold: sensitivity, specificity and net benefit.
+"""Decisions at a threshold: sensitivity, specificity and net benefit.
 
 References
 ----------
@@ -24,7 +24,7 @@ DEFAULT_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ThresholdTable:
-    """What happens when all cases with P(class 1) at or above a threshold are acted on.
+    """Results of acting on all cases with P(class 1) at or above a threshold.
 
     Attributes
     ----------

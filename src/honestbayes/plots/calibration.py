@@ -32,7 +32,7 @@ _LIGHT = "#d9d9d9"
 
 
 class ReliabilityDisplay:
-    """Fraction of class 1 against the claimed probability, with binomial intervals.
+    """Fraction of class 1 against the predicted probability, with binomial intervals.
 
     With more than two classes, how often the most probable class was right against its probability.
     A bin of fewer than three cases has no point. Lines join neighbouring points only: where a bin
@@ -43,7 +43,7 @@ class ReliabilityDisplay:
     curves : mapping of name to ReliabilityCurve
         One or more curves, drawn over each other.
     event : str
-        What the probabilities claim, for the labels of the axes.
+        The predicted event, for the labels of the axes.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class ReliabilityDisplay:
     >>> y, p = [0, 0, 1, 0, 1, 1], [0.01, 0.1, 0.2, 0.8, 0.9, 0.99]
     >>> display = ReliabilityDisplay.from_predictions(y, p, n_bins=3)
     >>> display.ax_.get_xlabel()
-    'claimed probability of class 1'
+    'predicted probability of class 1'
     """
 
     ax_: Axes
@@ -161,7 +161,7 @@ class ReliabilityDisplay:
         unit_square(self.ax_)
         if counts:
             self._write_counts(first_look)
-        self.ax_.set_xlabel(f"claimed probability of {self.event}")
+        self.ax_.set_xlabel(f"predicted probability of {self.event}")
         levels = " and ".join(sorted({f"{100 * c.level:g}%" for c in self.curves.values()}))
         self.ax_.set_ylabel(f"fraction of cases in {self.event} ({levels} intervals)")
         self.ax_.legend(loc="upper left", frameon=False)

@@ -1,4 +1,4 @@
-"""What the displays share: matplotlib on demand, safe text, and a look that survives grey."""
+"""Shared by the displays: matplotlib on demand, safe text, styles that survive greyscale."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GREY = "0.45"
 
 
 class Look(NamedTuple):
-    """Colour, line style and marker of one curve: each tells the curves apart by itself."""
+    """Colour, line style and marker of one curve: each of them identifies the curve."""
 
     color: str
     linestyle: Any
@@ -47,15 +47,15 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
     return axes
 
 
-def subplots(*sizes: int, **words: Any) -> tuple[Figure, Any]:
-    """Return a new figure without overlaps, and its axes; words are those of pyplot."""
+def subplots(*sizes: int, **options: Any) -> tuple[Figure, Any]:
+    """Return a new figure without overlaps, and its axes; options are those of pyplot."""
     figure: Figure
-    figure, axes = import_pyplot().subplots(*sizes, layout="constrained", **words)
+    figure, axes = import_pyplot().subplots(*sizes, layout="constrained", **options)
     return figure, axes
 
 
 def import_pyplot() -> Any:
-    """Return matplotlib.pyplot, or say how to install it."""
+    """Return matplotlib.pyplot, or explain how to install it."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
@@ -67,7 +67,7 @@ def plain(text: object) -> str:
     """Return text from data so that matplotlib prints it as it is.
 
     A dollar sign would start a formula, a leading underscore hides a legend entry, and a line
-    break would push the label out of its place. Characters that act have no picture.
+    break would move the label. Control characters have no glyph.
     """
     line = " ".join(sanitize_text(str(text)).split())
     return (" " + line if line.startswith("_") else line).replace("$", r"\$")
@@ -111,6 +111,6 @@ LONGEST_NAME = 24
 
 
 def short(name: str) -> str:
-    """Return a name that fits into a small place."""
+    """Return a shortened name."""
     line = " ".join(name.split())
     return plain(line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…")

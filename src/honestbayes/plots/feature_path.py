@@ -1,4 +1,4 @@
-"""How good probabilities are with each feature more."""
+"""Scores along a path of features."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # --------------------------------------------------------------------------------------------------
 
 
-# In each panel: what the model expects, and what happened, where the record holds it.
+# In each panel: the expected and the actual score, where the record holds them.
 _PANELS = (
     ("error rate", "expected_error", "actual_error"),
     ("log score", "expected_log_score", "log_score"),
@@ -28,7 +28,7 @@ _PANELS = (
 
 
 class FeaturePathDisplay:
-    """What the model expects of each number of features, beside what happens.
+    """Expected and actual scores by the number of features.
 
     Dashed lines are expected, solid ones actual, as Figures 4 and 5 of Li, Zhang and Neal (2008)
     compare them.
@@ -37,8 +37,8 @@ class FeaturePathDisplay:
     ----------
     paths : record, or a mapping of name to record
         With arrays of shape (n_points,): ``n_features``, and of ``expected_error``,
-        ``expected_log_score`` (what the model claims), ``actual_error`` and ``log_score`` (what
-        happened) those that are known, as `SelectiveBernoulliNB.feature_path` returns them.
+        ``expected_log_score`` (predicted by the model), ``actual_error`` and ``log_score``
+        (observed) those that are known, as `SelectiveBernoulliNB.feature_path` returns them.
     name : str, optional
         Name of a single path.
 

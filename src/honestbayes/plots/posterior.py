@@ -215,7 +215,7 @@ class SignalDisplay:
                 msg = f"estimator {key!r} has no posterior_ of signal ratios; fit a Gaussian model."
                 raise ValueError(msg)
             weights = posterior.scale_weights @ posterior.weights
-            # The first ratio is 0: an idle feature, which a logarithmic axis cannot show.
+            # The first ratio is 0: a null feature, which a logarithmic axis cannot show.
             spread[key] = np.sqrt(posterior.ratio[1:])
             share[key] = np.cumsum(weights[:0:-1])[::-1]
         return cls(spread, share).plot(ax)
@@ -250,7 +250,7 @@ class SignalDisplay:
 
 
 class TraceDisplay:
-    """Draws of one quantity, a line for each chain. Chains that agree cannot be told apart.
+    """Draws of one quantity, a line for each chain. Chains that mix well look alike.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ class TraceDisplay:
         estimator : fitted model with ``draws_``
             Such as `SelectiveMixture` or `SelectiveFactorClassifier`.
         name : str, optional
-            Which of its draws; by default the first of those that chains are judged by.
+            Which of its draws; by default the first in the diagnostics.
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         """
@@ -345,7 +345,7 @@ _MOST = 30
 
 
 class InclusionDisplay:
-    """Inclusion probabilities with the uncertainty of having been drawn, the highest first.
+    """Inclusion probabilities with Monte Carlo errors, the highest first.
 
     Parameters
     ----------
@@ -402,8 +402,8 @@ class InclusionDisplay:
         """
         probability = getattr(estimator, "inclusion_probabilities_", None)
         if probability is None:
-            what = type(estimator).__name__
-            msg = f"{what} has no inclusion_probabilities_; give a fitted SubsetSampler."
+            name = type(estimator).__name__
+            msg = f"{name} has no inclusion_probabilities_; give a fitted SubsetSampler."
             raise ValueError(msg)
         known = getattr(estimator, "feature_names_in_", None)
         names = feature_names(known, list(range(probability.size)))
@@ -416,9 +416,9 @@ class InclusionDisplay:
         order = np.lexsort((np.arange(self.probability.size), -self.probability))[:_MOST]
         self.ax_ = new_axes(ax, (6.0, 1.2 + 0.26 * order.size))
         self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
-        place = np.arange(order.size)
+        rows = np.arange(order.size)
         self.ax_.barh(
-            place,
+            rows,
             self.probability[order],
             xerr=2 * self.error[order],
             color=look(0).color,
@@ -426,7 +426,7 @@ class InclusionDisplay:
             height=0.7,
         )
         self.ax_.set_ylim(order.size - 0.4, -0.6)
-        self.ax_.set_yticks(place, [plain(self.names[j]) for j in order])
+        self.ax_.set_yticks(rows, [plain(self.names[j]) for j in order])
         self.ax_.set_xlim(0, 1)
         if self.threshold is not None:
             self.ax_.axvline(self.threshold, color=GREY, linewidth=1)
@@ -509,8 +509,8 @@ class NetworkDisplay:
         """
         probability = getattr(estimator, "edge_probabilities_", None)
         if probability is None:
-            what = type(estimator).__name__
-            msg = f"{what} has no edge_probabilities_; give a fitted AveragedNetworkClassifier."
+            name = type(estimator).__name__
+            msg = f"{name} has no edge_probabilities_; give a fitted AveragedNetworkClassifier."
             raise ValueError(msg)
         names = (*map(str, estimator.get_feature_names_out()), "(class)")
         return cls(names, probability, least=least).plot(ax)
@@ -519,10 +519,10 @@ class NetworkDisplay:
         """Draw nodes and arcs, and return the display."""
         self.ax_ = new_axes(ax, (7.0, 6.0))
         self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
-        place = self._places()
+        position = self._positions()
         last = len(self.names) - 1
         boxes = {}
-        for node, (x, y) in place.items():
+        for node, (x, y) in position.items():
             style = {"facecolor": look(0).color if node == last else "white", "edgecolor": GREY}
             boxes[node] = self.ax_.text(
                 x,
@@ -537,14 +537,14 @@ class NetworkDisplay:
         shown = [
             (i, j)
             for i, j in np.argwhere(self.probability >= self.least).tolist()
-            if i in place and j in place
+            if i in position and j in position
         ]
         for i, j in shown:
             ends = {"patchA": boxes[i], "patchB": boxes[j]}
-            self._arc(place[i], place[j], float(self.probability[i, j]), ends)
+            self._arc(position[i], position[j], float(self.probability[i, j]), ends)
             if len(shown) <= MOST_NUMBERS:
-                self._number(place[i], place[j], float(self.probability[i, j]))
-        left = len(self.names) - len(place)
+                self._number(position[i], position[j], float(self.probability[i, j]))
+        left = len(self.names) - len(position)
         others = "1 other feature has" if left == 1 else f"{left:,} other features have"
         more = f"; {others} none" if left else ""
         self.ax_.set_title(
@@ -555,7 +555,7 @@ class NetworkDisplay:
         self.ax_.set_axis_off()
         return self
 
-    def _places(self) -> dict[int, tuple[float, float]]:
+    def _positions(self) -> dict[int, tuple[float, float]]:
         """Return where nodes are drawn: the class in the middle, features on a ring."""
         strongest = np.maximum(self.probability.max(axis=0), self.probability.max(axis=1))[:-1]
         order = np.lexsort((np.arange(strongest.size), -strongest))[:MOST_NODES]

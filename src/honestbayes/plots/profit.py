@@ -1,4 +1,4 @@
-"""What acting on more and more cases was worth, and what it was said to be worth."""
+"""Profit by the number of cases acted on, expected and actual."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PROMISED = (0, (4, 2))
+_DASHED = (0, (4, 2))
 
 _ROOM = 2.0
-"""How far promises are followed above and below what happened, by its span."""
+"""How far expected profits are drawn beyond the actual ones, in spans of the latter."""
 
 
 class ProfitDisplay:
     """Profit by the number of cases acted on, the most promising first.
 
-    Solid lines are what happened, dashed ones what the probabilities promised. A mark stands where
-    one more case promises a loss, which is where `honestbayes.decide` stops: the legend has the
-    profit there. A grey line is the profit of acting on all.
+    Solid lines are actual profits, dashed ones those expected from the probabilities. A mark stands
+    where one more case has an expected loss, which is where `honestbayes.decide` stops: the legend
+    gives the profit there. A grey line is the profit of acting on all.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ProfitDisplay:
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         name: str | None = None,
-        promised: bool = True,
+        show_expected: bool = True,
         ax: Axes | None = None,
     ) -> ProfitDisplay:
         """Compute and draw the curves of one or more sets of probabilities.
@@ -91,8 +91,8 @@ class ProfitDisplay:
             As in `honestbayes.profit_curve`.
         name : str, optional
             Name of a single curve.
-        promised : bool, default=True
-            Whether to draw what the probabilities promised.
+        show_expected : bool, default=True
+            Whether to draw expected profits.
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         """
@@ -107,7 +107,7 @@ class ProfitDisplay:
             )
             for key, values in named(proba, name, "model").items()
         }
-        return cls(curves).plot(ax, promised=promised)
+        return cls(curves).plot(ax, show_expected=show_expected)
 
     @classmethod
     def from_estimator(
@@ -134,7 +134,7 @@ class ProfitDisplay:
         name : str, optional
             Name of a single curve; by default the estimator's class.
         **options
-            ``sample_weight``, ``promised`` and ``ax`` of `from_predictions`.
+            ``sample_weight``, ``show_expected`` and ``ax`` of `from_predictions`.
         """
         several = named(estimator, name, type(estimator).__name__)
         classes = next(iter(several.values())).classes_
@@ -147,16 +147,16 @@ class ProfitDisplay:
             y, proba, expected_benefits, actual_benefits, classes=classes, **options
         )
 
-    def plot(self, ax: Axes | None = None, *, promised: bool = True) -> ProfitDisplay:
+    def plot(self, ax: Axes | None = None, *, show_expected: bool = True) -> ProfitDisplay:
         """Draw all curves and return the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
-        promised : bool, default=True
-            Whether to draw what the probabilities promised; where they promise far too much,
-            what happened is easier to see without.
+        show_expected : bool, default=True
+            Whether to draw expected profits; where these are far too large, actual ones are easier
+            to see without them.
         """
         self.ax_ = new_axes(ax, (6.4, 4.4))
         self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
@@ -165,12 +165,12 @@ class ProfitDisplay:
             self.ax_.axhline(level, color=GREY, linewidth=1, zorder=1)
         for index, (name, curve) in enumerate(self.curves.items()):
             style = look(index)
-            if promised:
+            if show_expected:
                 self.ax_.plot(
                     curve.acted_on,
                     curve.expected,
                     color=style.color,
-                    linestyle=_PROMISED,
+                    linestyle=_DASHED,
                     linewidth=1.2,
                     zorder=2,
                 )
@@ -183,42 +183,42 @@ class ProfitDisplay:
                 markevery=[curve.chosen],
                 markersize=8,
                 markeredgecolor="white",
-                label=_label(name, curve, promised=promised),
+                label=_label(name, curve, show_expected=show_expected),
                 zorder=3,
             )
-        self.ax_.set_ylim(*self._limits(promised=promised))
+        self.ax_.set_ylim(*self._limits(show_expected=show_expected))
         self.ax_.set_xlabel("cases acted on, the most promising first")
         self.ax_.set_ylabel("profit")
         for axis in (self.ax_.xaxis, self.ax_.yaxis):
             axis.set_major_formatter("{x:,.10g}")
         tidy(self.ax_)
-        self._explain(promised=promised)
+        self._explain(show_expected=show_expected)
         return self
 
-    def _limits(self, *, promised: bool) -> tuple[float, float]:
-        """Return limits by what happened: a promise may run out of the picture."""
+    def _limits(self, *, show_expected: bool) -> tuple[float, float]:
+        """Return limits by the actual profits: expected ones may run out of the picture."""
         actual = np.concatenate([curve.profit for curve in self.curves.values()])
         low, high = float(actual.min()), float(actual.max())
         span = high - low or 1.0
-        if promised:
+        if show_expected:
             every = np.concatenate([curve.expected for curve in self.curves.values()])
             low = min(low, max(float(every.min()), low - _ROOM * span))
             high = max(high, min(float(every.max()), high + _ROOM * span))
         margin = 0.05 * (high - low or 1.0)
         return low - margin, high + margin
 
-    def _explain(self, *, promised: bool) -> None:
+    def _explain(self, *, show_expected: bool) -> None:
         """Add a legend: the curves, and what their marks and lines mean."""
         from matplotlib.lines import Line2D
 
         handles: list[Any] = self.ax_.get_legend_handles_labels()[0]
         mark = Line2D([], [], color="black", linestyle="none", marker="o")
-        mark.set_label("one more promises a loss")
+        mark.set_label("one more: expected loss")
         every = Line2D([], [], color=GREY, linewidth=1, label="acting on all")
         handles += [mark, every]
-        if promised:
-            dashed = Line2D([], [], color="black", linestyle=_PROMISED, linewidth=1.2)
-            dashed.set_label("promised")
+        if show_expected:
+            dashed = Line2D([], [], color="black", linestyle=_DASHED, linewidth=1.2)
+            dashed.set_label("expected")
             handles.append(dashed)
         longest = max(len(str(handle.get_label())) for handle in handles)
         self.ax_.legend(
@@ -230,10 +230,10 @@ class ProfitDisplay:
         )
 
 
-def _label(name: str, curve: ProfitCurve, *, promised: bool) -> str:
+def _label(name: str, curve: ProfitCurve, *, show_expected: bool) -> str:
     """Return a curve's name, with its profit where it stops."""
-    got, told = (_amount(values[curve.chosen]) for values in (curve.profit, curve.expected))
-    return f"{plain(name)}: {got}" + f" of {told} promised" * promised
+    actual, expected = (_amount(values[curve.chosen]) for values in (curve.profit, curve.expected))
+    return f"{plain(name)}: {actual}" + f" of {expected} expected" * show_expected
 
 
 def _amount(value: float) -> str:

@@ -1,4 +1,4 @@
-"""What a good practitioner would run instead: the peers of reports, benchmarks and docs.
+"""Baselines of reports, benchmarks and docs: what a good practitioner would run instead.
 
 All are tuned by log score inside the training cases that they are given, on folds that keep groups
 together, and are the same bit for bit from the same seed.
@@ -37,22 +37,22 @@ FREQUENCIES = "class frequencies alone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """A method that others made.
+    """A method to compare with.
 
     Attributes
     ----------
     name : str
-        What it is called in tables.
+        Name in tables.
     phrase : str
-        What it is, for the docs.
+        Description for the docs.
     make : callable
         Takes a `Task`, returns an estimator whose ``fit`` takes ``groups`` where it tunes itself.
     suits : callable
-        Takes a `Task`, returns whether the peer is for such a table.
+        Takes a `Task`, returns whether the baseline suits such a table.
     is_logistic : bool
         Whether it is a logistic regression, which needs no selection.
     selects : bool
-        Whether it keeps as many features as it is told to.
+        Whether it keeps a given number of features.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Baseline:
     selects: bool = False
 
 
-def _has_measurements(task: Task) -> bool:
+def _has_continuous(task: Task) -> bool:
     return not task.sparse and (task.kinds is None or "real" in task.kinds)
 
 
@@ -71,7 +71,7 @@ BASELINES = (
     Baseline(
         name="L1 logistic regression",
         phrase=(
-            "on all columns, standardised, not cut, a column for each level of a text; its penalty "
+            "on all columns, standardised, not cut, a column for each category; its penalty "
             "chosen by log score in five folds, over ten values up to 1,000 times weaker than the "
             "one that leaves no feature. More than two classes have one multinomial model, with "
             "penalties up to 10,000 times weaker as long as they get better"
@@ -92,12 +92,12 @@ BASELINES = (
         name="scikit-learn NB, calibrated",
         phrase=(
             "as many features of each kind, by the same measure of correlation (``SelectKBest``), "
-            "then ``GaussianNB`` on standardised measurements, ``BernoulliNB`` and "
+            "then ``GaussianNB`` on standardised continuous features, ``BernoulliNB`` and "
             "``CategoricalNB``, whose log likelihoods are added, inside ``CalibratedClassifierCV`` "
             "(sigmoid, five folds, one calibrator for all of them). With ``--model binary``: the "
             "same cut at the median and ``BernoulliNB``. With ``--features auto`` its search for "
             "the number of features does not know of groups. Missing cells are filled with the "
-            "median, or the most frequent value; features kept by design race with the others"
+            "median, or the most frequent value; features kept by design are ranked with the others"
         ),
         make=sigmoid_naive_bayes,
         selects=True,
@@ -117,12 +117,12 @@ BASELINES = (
         name="nearest shrunken centroids",
         phrase=(
             "scikit-learn's ``NearestCentroid`` on all columns, standardised, where there are "
-            "measurements; the shrinkage, of eight, and a temperature are chosen together by log "
-            "score in five folds, because the scores of many columns that depend on each other "
-            "are far too large to be log probabilities"
+            "continuous features; the shrinkage, of eight, and a temperature are chosen together "
+            "by log score in five folds, because the scores of many correlated columns are far too "
+            "large to be log probabilities"
         ),
         make=shrunken_centroids,
-        suits=_has_measurements,
+        suits=_has_continuous,
     ),
     Baseline(
         name=FREQUENCIES,
@@ -130,7 +130,7 @@ BASELINES = (
         make=lambda _: DummyClassifier(strategy="prior"),
     ),
 )
-"""The peers of reports, in their order."""
+"""The baselines of reports, in their order."""
 
 FURTHER_BASELINES = (
     Baseline(
@@ -143,10 +143,10 @@ FURTHER_BASELINES = (
         selects=True,
     ),
 )
-"""Peers of the stored comparisons that reports do without, for their time."""
+"""Baselines of the stored comparisons that reports leave out, for their time."""
 
 
 def baselines_for(task: Task, *, further: bool = False) -> dict[str, Any]:
-    """Return the estimators of the peers that suit a table, by name."""
+    """Return the estimators of the baselines that suit a table, by name."""
     wanted = (*BASELINES, *FURTHER_BASELINES) if further else BASELINES
     return {baseline.name: baseline.make(task) for baseline in wanted if baseline.suits(task)}

@@ -1,4 +1,4 @@
-"""Folds inside the training cases, on which a peer tunes itself, with groups kept together."""
+"""The task of a baseline, its columns as numbers, and the inner folds that tune it."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from honestbayes.data.kinds import KindsInOrder
 from honestbayes.types import AnyArray, FloatArray
 
 # --------------------------------------------------------------------------------------------------
-# What a peer is told of the table that it is compared on
+# The task of a baseline
 # --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a peer is told of the table, and of what the user asked for.
+    """The table and the options that a baseline is made for.
 
     Attributes
     ----------
     n_features : int, "all", "cv" or None
-        How many features are kept, of each kind where there are kinds, by peers that select; None:
-        10, or all where there are fewer; "cv": chosen inside the folds.
+        How many features are kept, of each kind where there are kinds, by baselines that select;
+        None: 10, or all where there are fewer; "cv": chosen inside the folds.
     threshold : float or None
         Instead, a bound on the absolute correlation.
     n_candidates : int
-        Features in the largest race, for the numbers that "cv" tries.
+        Candidates of the largest ranking, for the numbers of features that "cv" tries.
     seed : int
         Draws the inner folds, and breaks ties.
     kinds : sequence of {"binary", "categorical", "real"}, optional
-        The kind of each column, where columns are features as they are; without it, peers that
-        select cut columns at their median.
+        The kind of each column, where columns are features as they are; without it, baselines
+        that select cut columns at their median.
     sparse : bool, default=False
-        Whether the table is a sparse matrix of flags.
+        Whether the table is a sparse matrix of binary features.
     """
 
     n_features: int | str | None = None
@@ -55,15 +55,15 @@ class Task:
 
 
 # --------------------------------------------------------------------------------------------------
-# Columns as peers take them: filled, categories spread over flags, standardised
+# Columns as numbers: filled, categories one-hot encoded, standardised
 # --------------------------------------------------------------------------------------------------
 
 
 def standardised(X: Any, kinds: KindsInOrder | None) -> Any:
     """Return a transformer, not fitted, of a table's columns to standardised numbers.
 
-    A sparse matrix of flags stays as it is: standardised it would be dense, and its rarest flags
-    would count most.
+    A sparse matrix of binary features stays as it is: standardised it would be dense, and its
+    rarest features would count most.
     """
     if issparse(X):
         return FunctionTransformer()
@@ -77,10 +77,10 @@ def _is_whole(X: Any) -> bool:
 
 
 def _as_numbers(kinds: KindsInOrder | None, *, whole: bool) -> Any:
-    """Return what fills missing cells, and spreads categories over columns.
+    """Return a transformer that fills missing cells and one-hot encodes categories.
 
-    Columns that cannot have missing cells are left as they are: medians of 100,000 flags take
-    longer than all else.
+    Columns that cannot have missing cells are left as they are: medians of 100,000 columns
+    take longer than all else.
     """
     numbers: Any = FunctionTransformer()
     if not whole:

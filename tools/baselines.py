@@ -1,6 +1,6 @@
-"""Write the peers that reports compare with on their page, from the one list in the code.
+"""Write the baselines of reports on their page, from the one list in the code.
 
-Run `python tools/baselines.py` after a peer was added or changed; a test compares.
+Run `python tools/baselines.py` after a baseline was added or changed; a test compares.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from pathlib import Path
 from honestbayes.evaluation.baselines import BASELINES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "report.rst"
-BEGIN = ".. The peers: made by tools/peers.py from honestbayes.evaluation.baselines.\n"
-END = ".. End of the peers.\n"
+BEGIN = ".. The baselines: made by tools/baselines.py from honestbayes.evaluation.baselines.\n"
+END = ".. End of the baselines.\n"
 
 
 def items() -> str:
-    """Return the peers as a list of reStructuredText."""
+    """Return the baselines as a list of reStructuredText."""
     return "\n".join(
         textwrap.fill(
             f"- *{baseline.name}*: {baseline.phrase}{'.' if baseline is BASELINES[-1] else ';'}",
@@ -30,7 +30,7 @@ def items() -> str:
 
 
 def with_baselines(page: str) -> str:
-    """Return the page with the peers as they are now."""
+    """Return the page with the current baselines."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{items()}\n\n{END}{after}"

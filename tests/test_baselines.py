@@ -107,7 +107,7 @@ def test_probabilities_of_a_linear_model_are_softmax():
     assert np.exp(model.log_proba(np.array([[2.0]])))[0, 0] == pytest.approx(1 / (1 + np.exp(-2.5)))
 
 
-# ----------------------------------------------------------------------------- the other peers
+# ----------------------------------------------------------------------------- the other baselines
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ def test_centroids_are_those_of_scikit_learn_with_scores_that_were_tempered():
 
 
 @pytest.mark.parametrize("name", [L1, L2, TEMPERATURE, CENTROIDS])
-def test_a_peer_is_the_same_bit_for_bit_from_the_same_seed(name):
+def test_a_baseline_is_the_same_bit_for_bit_from_the_same_seed(name):
     X, y = wide(n_classes=2)
     task = Task(n_candidates=200, kinds=("real",) * 200)
     one, two = (clone(baselines_for(task)[name]).fit(X, y).predict_proba(X) for _ in range(2))
@@ -194,7 +194,7 @@ def test_a_peer_is_the_same_bit_for_bit_from_the_same_seed(name):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_table_of_constants_has_the_frequencies_from_every_peer(n_classes):
+def test_a_table_of_constants_has_the_frequencies_from_every_baseline(n_classes):
     y = np.arange(30) % n_classes
     expected = np.full((1, n_classes), 1 / n_classes)
     for name, baseline in baselines_for(Task(n_candidates=2, n_features=1)).items():
@@ -202,7 +202,7 @@ def test_a_table_of_constants_has_the_frequencies_from_every_peer(n_classes):
         np.testing.assert_allclose(p, expected, atol=0.02, err_msg=name)
 
 
-def test_five_cases_are_no_reason_for_a_peer_to_fail():
+def test_five_cases_are_no_reason_for_a_baseline_to_fail():
     X, y = np.random.default_rng(0).normal(size=(5, 4)), np.array([0, 1, 0, 1, 0])
     for name, baseline in baselines_for(Task(n_candidates=4, n_features=2)).items():
         p = baseline.fit(X, y).predict_proba(X)
@@ -212,21 +212,21 @@ def test_five_cases_are_no_reason_for_a_peer_to_fail():
 # ---------------------------------------------------------------------------------- one list
 
 
-def test_reports_and_docs_share_the_list_of_peers():
+def test_reports_and_docs_share_the_list_of_baselines():
     from honestbayes.report.methods import compared_methods, naive_bayes
 
     words = {"n_features": 2, "threshold": None, "always_keep": None, "n_candidates": 3, "seed": 0}
     found = compared_methods(naive_bayes(("real",) * 3), kinds=("real",) * 3, **words)
     assert [baseline.name for baseline in BASELINES] == list(found)[-len(BASELINES) :]
-    spec = importlib.util.spec_from_file_location("baselines", ROOT / "tools" / "peers.py")
+    spec = importlib.util.spec_from_file_location("baselines", ROOT / "tools" / "baselines.py")
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     page = tool.PAGE.read_text(encoding="utf-8")
-    assert tool.with_baselines(page) == page, "run python tools/peers.py"
+    assert tool.with_baselines(page) == page, "run python tools/baselines.py"
     assert all(f"- *{baseline.name}*: " in page for baseline in BASELINES)
 
 
-def test_benchmarks_take_their_peers_from_the_list(monkeypatch):
+def test_benchmarks_take_their_baselines_from_the_list(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     from real_data_methods import methods
 
@@ -235,7 +235,7 @@ def test_benchmarks_take_their_peers_from_the_list(monkeypatch):
     expected = [baseline.name for baseline in BASELINES if baseline.name != FREQUENCIES]
     assert list(found)[-len(expected) :] == expected
     # Indicators of levels and their products, on discrete tables, an elastic net, and pipelines
-    # that are to be averaged are no peers of reports.
+    # that are to be averaged are no baselines of reports.
     others = ("interactions.py", "networks.py", "honest.py", "honest_pipelines.py")
     apart = {ROOT / "benchmarks" / name for name in others}
     for path in set((ROOT / "benchmarks").glob("*.py")) - apart:
