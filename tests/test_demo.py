@@ -107,7 +107,7 @@ def test_the_pages_show_the_same_lines(page: str) -> None:
 
 
 def test_a_model_that_is_never_confident_has_a_row_too() -> None:
-    text = demo.confident_predictions(np.array([0, 1, 1]), np.array([0.5, 0.5, 0.5]))
+    text = demo.error_rates(np.array([0, 1, 1]), np.array([0.5, 0.5, 0.5]))
     assert text.split()[2:5] == ["0", "-", "-"]
 
 

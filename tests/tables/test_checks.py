@@ -203,7 +203,7 @@ def test_flags_looked_at_together_give_the_findings_of_each_alone(
         skipped.append(values.shape[1])
         return np.zeros(values.shape[1], dtype=bool)
 
-    monkeypatch.setattr("honestbayes.tables.training.ordinary_flags", none)
+    monkeypatch.setattr("honestbayes.tables.training.ordinary_binary_columns", none)
     assert train(frame).findings == together
     assert skipped == [72]
 
@@ -214,10 +214,10 @@ def test_only_the_best_of_weak_flags_is_looked_at_alone() -> None:
     flags[:, 0] = y  # a copy
     flags[:, 1] = y * (np.arange(100) < 80)  # the best of the others
     flags[:40, 2] = 1
-    found = checks.ordinary_flags(flags, y, 2, np.array([True, True, True, False]))
+    found = checks.ordinary_binary_columns(flags, y, 2, np.array([True, True, True, False]))
     np.testing.assert_array_equal(found, [False, False, True, False])
     flags[0, 2] = np.nan
-    assert not checks.ordinary_flags(flags, y, 2, np.ones(4, dtype=bool))[2]
+    assert not checks.ordinary_binary_columns(flags, y, 2, np.ones(4, dtype=bool))[2]
 
 
 def test_many_remarks_of_one_kind_are_counted() -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from honestbayes.tables import Column, classify_columns, open_table
-from honestbayes.tables.errors import InputError, Places
+from honestbayes.tables.errors import InputError, RowLocations
 
 
 def classify(values: Any, name: str = "v", **options: Any) -> Column:
@@ -130,7 +130,7 @@ def test_numbers_with_a_stray_text_name_the_cell(stray: str) -> None:
     assert column.kind == "left out"
     assert column.reason == (f"mostly numbers, but row 17 holds '{stray}', which is not a number")
     rows = np.arange(101, 141)
-    assert "row 117 " in classify(words, places=Places(rows)).reason
+    assert "row 117 " in classify(words, locations=RowLocations(rows)).reason
 
 
 @pytest.mark.parametrize("form", ["{:.2f}%", "{:.1f} %", "${:.3f}", "{:.3f} €"])
@@ -169,9 +169,9 @@ def test_codes_with_leading_zeros_are_text_and_say_so() -> None:
     assert classify([*many, "01067"] * 3).reason == reason
     reason = f"identifier-like: 41 different values in 41 rows; row 41 {zeros}"
     assert classify([*many[:40], "01067"]).reason == reason
-    assert classify(["20095", "01067"], decimal=",", places=Places(np.array([3, 9]))).reason == (
-        f"row 9 {zeros}"
-    )
+    assert classify(
+        ["20095", "01067"], decimal=",", locations=RowLocations(np.array([3, 9]))
+    ).reason == (f"row 9 {zeros}")
     assert classify(["007", None, "007"]).reason == "one value only: '007'"
 
 

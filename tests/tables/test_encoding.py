@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestbayes.tables import Column, Encoding, Feature, classify_columns, encoding_of, open_table
-from honestbayes.tables.errors import InputError, Places
+from honestbayes.tables.errors import InputError, RowLocations
 
 COLUMNS = (
     Column("x", "real"),
@@ -71,9 +71,9 @@ def test_text_in_a_numeric_column_is_refused_with_its_place() -> None:
     with pytest.raises(InputError, match=r"column 'x' holds 'low' in row 2, which is not a number"):
         ENCODING.apply(table(x=["1", "low"]))
     with pytest.raises(InputError, match="in row 12,"):
-        ENCODING.apply(table(x=["1", "low"]), places=Places(first=11))
+        ENCODING.apply(table(x=["1", "low"]), locations=RowLocations(first=11))
     with pytest.raises(InputError, match="in row 70,"):
-        ENCODING.apply(table(x=["1", "low"]), places=Places(np.array([3, 70])))
+        ENCODING.apply(table(x=["1", "low"]), locations=RowLocations(np.array([3, 70])))
     values, _ = ENCODING.apply(table(x=["1", " true "]))
     assert values[:, 0].tolist() == [1.0, 1.0]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from honestbayes.tables import csv_reader, open_table, read_training
 from honestbayes.tables.csv_reader import line_of_row
-from honestbayes.tables.errors import InputError, Places
+from honestbayes.tables.errors import InputError, RowLocations
 
 CELLS = st.text(alphabet='ab1,"\n\r é\u2028', max_size=6)
 
@@ -94,9 +94,9 @@ def test_a_line_that_cannot_be_told_is_none_and_the_row_is_named(
     csv_reader._lines.cache_clear()
     path.unlink()
     assert line_of_row(path, 3, **words) is None
-    places = Places(line_of=lambda row: line_of_row(path, row, **words))
-    assert places.named(14) == "data row 15 (the header not counted)"
-    assert places.named(14, 19) == "data rows 15, 20 (the header not counted)"
+    locations = RowLocations(line_of=lambda row: line_of_row(path, row, **words))
+    assert locations.describe(14) == "data row 15 (the header not counted)"
+    assert locations.describe(14, 19) == "data rows 15, 20 (the header not counted)"
 
 
 def test_many_messages_read_the_file_once(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def _packed(
             found.source, store, labels=found.labels, binarize=binarize, progress=shown
         )
     except CellError as error:
-        msg = f"{error.what} in {found.places.named(error.row)}; {error.fix}."
+        msg = f"{error.what} in {found.locations.describe(error.row)}; {error.fix}."
         raise InputError(msg) from None
 
 

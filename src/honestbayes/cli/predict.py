@@ -174,8 +174,8 @@ def groups_of(file: TableFile, name: str, has_class: BoolArray) -> Any:
     for row in np.flatnonzero(has_class).tolist():
         if texts[row] is None:
             msg = (
-                f"the group column {shown(name)} has no value in {file.places().named(row)}; give "
-                "each row its group."
+                f"the group column {shown(name)} has no value in {file.locations().describe(row)}; "
+                "give each row its group."
             )
             raise InputError(msg)
     return np.array(texts, dtype=object)[has_class].astype(np.str_)

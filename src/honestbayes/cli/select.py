@@ -396,13 +396,13 @@ def not_candidates(
 def row_weights(file: TableFile, name: str, row_numbers: IntArray) -> FloatArray:
     """Return what each row that has a class counts; refuse what is no weight."""
     column = file.read([name])[name]
-    values = to_numbers(column, name, decimal=file.decimal_of(name), places=file.places())
+    values = to_numbers(column, name, decimal=file.decimal_of(name), locations=file.locations())
     values = values[row_numbers - 1]
     wrong = np.flatnonzero(~(values >= 0))
     if wrong.size:
         value = float(values[wrong[0]])
         what = "has no value" if np.isnan(value) else f"holds {value:g}"
-        place = file.places(row_numbers).named(int(wrong[0]))
+        place = file.locations(row_numbers).describe(int(wrong[0]))
         msg = (
             f"the column of weights {shown(name)} {what} in {place}; give each row a number from "
             "0 on."

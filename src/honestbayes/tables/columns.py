@@ -22,7 +22,7 @@ from honestbayes.tables.conversion import (
     to_numbers,
     to_text,
 )
-from honestbayes.tables.errors import InputError, Places, shown
+from honestbayes.tables.errors import InputError, RowLocations, shown
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 DATE = "date or time"
@@ -92,7 +92,7 @@ def classify_columns(
     *,
     keep: Collection[str] = (),
     decimal: str | Callable[[str], str] = ".",
-    places: Places = Places(),  # noqa: B008  # frozen
+    locations: RowLocations = RowLocations(),  # noqa: B008  # frozen
 ) -> tuple[Column, ...]:
     """Say what each column of a table is.
 
@@ -104,7 +104,7 @@ def classify_columns(
         Columns that are used wherever that is possible, identifiers or not.
     decimal : {".", ","} or callable
         Decimal mark of numbers that are text; or what returns that of a column.
-    places : Places
+    locations : RowLocations
         Where the rows stand, for messages.
     """
     numbers = [name for name in table.column_names if is_number(table.schema.field(name).type)]
@@ -112,7 +112,7 @@ def classify_columns(
     for name in table.column_names:
         if name not in found:
             mark = decimal if isinstance(decimal, str) else decimal(name)
-            found[name] = _other_column(table[name], name, name in keep, mark, places)
+            found[name] = _other_column(table[name], name, name in keep, mark, locations)
         if name in keep and found[name].kind == "left out":
             msg = (
                 f"column {shown(name)} cannot be kept: {found[name].reason}; encode it as numbers "
@@ -187,7 +187,7 @@ def _other_column(
     name: str,
     kept: bool,
     decimal: str,
-    places: Places,
+    locations: RowLocations,
 ) -> Column:
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -197,7 +197,7 @@ def _other_column(
     elif pa.types.is_temporal(kind):
         found = Column(name, "left out", DATE)
     elif is_text(column.type):
-        found = _text_column(column, name, kept, decimal, places)
+        found = _text_column(column, name, kept, decimal, locations)
     else:
         found = Column(name, "left out", f"values of type {shown(str(kind))} cannot be used")
     return found
@@ -208,7 +208,7 @@ def _text_column(
     name: str,
     kept: bool,
     decimal: str,
-    places: Places,
+    locations: RowLocations,
 ) -> Column:
     words, codes = levels_and_codes(column, name)
     n_levels = len(words)
@@ -217,7 +217,7 @@ def _text_column(
         return Column(name, "left out", "no values")
     if n_levels == 1:
         return Column(name, "left out", f"one value only: {shown(words[0].as_py())}")
-    code, stray = _look_like_numbers(words, codes, decimal, places)
+    code, stray = _look_like_numbers(words, codes, decimal, locations)
     if n_levels <= FEW_LEVELS or (kept and n_levels <= MAX_LEVELS):
         if not kept and _are_dates(words):
             return Column(name, "left out", DATE)
@@ -237,7 +237,7 @@ def _text_column(
 
 
 def _look_like_numbers(
-    words: pa.Array, codes: IntArray, decimal: str, places: Places
+    words: pa.Array, codes: IntArray, decimal: str, locations: RowLocations
 ) -> tuple[str, str]:
     """Say why numbers are text: a code such as 01067, or a cell that is none.
 
@@ -256,7 +256,7 @@ def _look_like_numbers(
 
     def first(found: BoolArray) -> str:
         position = int(np.argmax(found))
-        return f"{places.named(position)} holds {shown(words[int(codes[position])].as_py())}"
+        return f"{locations.describe(position)} holds {shown(words[int(codes[position])].as_py())}"
 
     # A decimal comma where the file has points, or 5%: no number here, but meant as one.
     good = cells(number_cells(words, decimal))
@@ -310,7 +310,7 @@ def decided_table(
     table: pa.Table,
     kinds: Mapping[str, Kind],
     decimal_of: Callable[[str], str],
-    places: Places,
+    locations: RowLocations,
 ) -> pa.Table:
     """Return the table with measurements as numbers and categories as text."""
     for name, kind in kinds.items():
@@ -319,7 +319,7 @@ def decided_table(
         if kind == "categorical":
             changed = to_text(column, name)
         elif kind == "real":
-            values = to_numbers(column, name, decimal=decimal_of(name), places=places)
+            values = to_numbers(column, name, decimal=decimal_of(name), locations=locations)
             changed = pa.chunked_array([pa.array(values, from_pandas=True)])
         else:
             changed = column

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from honestbayes.tables.errors import InputError, Places, shown
+from honestbayes.tables.errors import InputError, RowLocations, shown
 from honestbayes.types import FloatArray, IntArray
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", ".")
@@ -127,7 +127,7 @@ def to_numbers(
     name: str,
     *,
     decimal: str = ".",
-    places: Places = Places(),  # noqa: B008  # frozen
+    locations: RowLocations = RowLocations(),  # noqa: B008  # frozen
 ) -> FloatArray:
     """Return a column as floats, NaN where missing.
 
@@ -142,7 +142,7 @@ def to_numbers(
     if pa.types.is_null(column.type):
         return np.full(len(column), np.nan)
     if is_text(column.type):
-        values = _numbers_of_text(plain(column), name, decimal, places)
+        values = _numbers_of_text(plain(column), name, decimal, locations)
     elif is_number(column.type):
         values = floats(column)
     else:
@@ -157,8 +157,8 @@ def to_numbers(
         value = values[position]
         what = f"{value:.3g}, which is too large," if np.isfinite(value) else "an infinite value"
         msg = (
-            f"column {shown(name)} holds {what} in {places.named(position)}; replace it, or leave "
-            "the cell empty."
+            f"column {shown(name)} holds {what} in {locations.describe(position)}; replace it, or "
+            "leave the cell empty."
         )
         raise InputError(msg)
     return values
@@ -174,7 +174,7 @@ def floats(column: pa.ChunkedArray) -> FloatArray:
 
 
 def _numbers_of_text(
-    column: pa.ChunkedArray, name: str, decimal: str, places: Places
+    column: pa.ChunkedArray, name: str, decimal: str, locations: RowLocations
 ) -> FloatArray:
     if decimal == ".":
         try:
@@ -192,8 +192,9 @@ def _numbers_of_text(
         except pa.ArrowInvalid:  # the cast and the pattern differ: believe the cast
             good = pa.chunked_array([[_is_castable(cell, decimal) for cell in text]], pa.bool_())
     position = pc.index(good, False).as_py()
+    where = locations.describe(position)
     msg = (
-        f"column {shown(name)} holds {shown(text[position].as_py())} in {places.named(position)}, "
+        f"column {shown(name)} holds {shown(text[position].as_py())} in {where}, "
         "which is not a number; correct it, or leave the cell empty."
     )
     raise InputError(msg)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from honestbayes.tables.columns import Column
 from honestbayes.tables.conversion import levels_and_codes, number_text, to_numbers
-from honestbayes.tables.errors import InputError, Places, listed, shown
+from honestbayes.tables.errors import InputError, RowLocations, listed, shown
 from honestbayes.types import AnyArray
 
 MAX_UNKNOWN = 100
@@ -83,7 +83,7 @@ class Encoding:
         self,
         table: pa.Table,
         *,
-        places: Places = Places(),  # noqa: B008  # frozen
+        locations: RowLocations = RowLocations(),  # noqa: B008  # frozen
         decimal: str = ".",
     ) -> tuple[AnyArray, dict[str, tuple[str, ...]]]:
         """Encode rows.
@@ -92,7 +92,7 @@ class Encoding:
         ----------
         table : pyarrow.Table
             Holds the columns that are needed; others are not looked at.
-        places : Places
+        locations : RowLocations
             Where the rows stand, for messages.
         decimal : {".", ","}
             Decimal mark of numbers that are text.
@@ -122,7 +122,7 @@ class Encoding:
                 if strange:
                     unknown[name] = strange
             else:
-                numbers = to_numbers(table[name], name, decimal=decimal, places=places)
+                numbers = to_numbers(table[name], name, decimal=decimal, locations=locations)
                 for j in features:
                     values[:, j] = numbers
         if np.all((values == 0) | (values == 1)):

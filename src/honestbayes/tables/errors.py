@@ -14,7 +14,7 @@ from honestbayes.types import IntArray
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class RowLocations:
     """Where the rows of a table, or of a part of it, stand.
 
     Attributes
@@ -32,12 +32,12 @@ class Places:
     first: int = 1
     line_of: Callable[[int], int | None] | None = None
 
-    def named(self, *positions: int) -> str:
+    def describe(self, *positions: int) -> str:
         """Return how a message names rows, given by their positions in the table.
 
-        >>> Places(first=11).named(0), Places().named(0, 2)
+        >>> RowLocations(first=11).describe(0), RowLocations().describe(0, 2)
         ('row 11', 'rows 1, 3')
-        >>> Places(line_of=lambda row: row + 1).named(16)
+        >>> RowLocations(line_of=lambda row: row + 1).describe(16)
         'line 18 of the file'
         """
         numbers = [

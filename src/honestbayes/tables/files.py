@@ -20,7 +20,7 @@ import pyarrow.parquet
 
 from honestbayes.tables.conversion import infer, is_text, to_numbers, to_text, without
 from honestbayes.tables.csv_reader import GZIP_MAGIC, TextForm, checked_names, open_csv, too_large
-from honestbayes.tables.errors import InputError, Places, listed, shown, suggestion
+from honestbayes.tables.errors import InputError, RowLocations, listed, shown, suggestion
 from honestbayes.tables.npz_reader import open_npz
 from honestbayes.types import FloatArray, IntArray
 
@@ -315,9 +315,9 @@ class TableFile:
         """Return the decimal mark of a column."""
         return self.marks.get(name, self.decimal)
 
-    def places(self, numbers: IntArray | None = None, *, first: int = 1) -> Places:
+    def locations(self, numbers: IntArray | None = None, *, first: int = 1) -> RowLocations:
         """Return where rows stand, for messages: by their numbers, or one after another."""
-        return Places(numbers, first, self.line_of)
+        return RowLocations(numbers, first, self.line_of)
 
     def with_missing(self, words: Collection[str]) -> Self:
         """Return the file with cells that are called missing."""
@@ -402,7 +402,7 @@ class TableFile:
         with closing(self.reader.batches(wanted, limit=self.max_bytes, whole=False)) as batches:
             for batch in _joined(batches, fewest):
                 arrays = {}
-                places = self.places(first=row)
+                locations = self.locations(first=row)
                 for name in wanted:
                     column = batch[name]
                     if name not in names:
@@ -411,7 +411,7 @@ class TableFile:
                         arrays[name] = to_text(column, name)
                     else:
                         mark = self.decimal_of(name)
-                        values = to_numbers(column, name, decimal=mark, places=places)
+                        values = to_numbers(column, name, decimal=mark, locations=locations)
                         arrays[name] = without(
                             pa.chunked_array([pa.array(values, from_pandas=True)]), self.missing
                         )

@@ -22,7 +22,7 @@ from honestbayes.files.fields import Entries, Plain, nested
 from honestbayes.tables.checks import row_digests
 from honestbayes.tables.conversion import without
 from honestbayes.tables.encoding import Encoding
-from honestbayes.tables.errors import InputError, Places, listed, shown
+from honestbayes.tables.errors import InputError, RowLocations, listed, shown
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.training import TrainingTable
 from honestbayes.types import AnyArray, FloatArray
@@ -112,7 +112,7 @@ class TableModel:
         if self.missing:
             cells = {name: without(rows[name], self.missing) for name in self.columns}
             rows = pa.table(cells)
-        return self.encoding.apply(rows, places=Places(first=first_row), decimal=decimal)
+        return self.encoding.apply(rows, locations=RowLocations(first=first_row), decimal=decimal)
 
     def predict_proba(self, table: Any, *, class_prior: Any = None) -> FloatArray:
         """Return the probability of each class, in the order of the labels, shape (n, C).

@@ -17,7 +17,7 @@ from scipy import sparse
 from honestbayes.data.source import BLOCK_CELLS, Block, DenseSource, Source, as_source
 from honestbayes.tables.conversion import is_number
 from honestbayes.tables.csv_reader import BLOCK_BYTES, CsvReader, too_large
-from honestbayes.tables.errors import DoubtfulTable, InputError, Places, shown
+from honestbayes.tables.errors import DoubtfulTable, InputError, RowLocations, shown
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.npz_reader import NpzReader
 from honestbayes.tables.target import read_target
@@ -42,13 +42,13 @@ class ToPack:
         The columns.
     labels : ndarray of shape (n,), or None
         Class of each row.
-    places : Places
+    locations : RowLocations
         Where rows stand, for messages.
     """
 
     source: Source
     labels: AnyArray | None
-    places: Places
+    locations: RowLocations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,14 +107,14 @@ def array_to_pack(path: Path, limit: int | None) -> ToPack | None:
         start = file.read(len(_NPY_MAGIC))
     try:
         if start == _NPY_MAGIC:
-            return ToPack(as_source(np.load(path, mmap_mode="r")), None, Places())
+            return ToPack(as_source(np.load(path, mmap_mode="r")), None, RowLocations())
         if start.startswith(_ZIP_MAGIC):
             with zipfile.ZipFile(path) as archive:
                 entries = {info.filename: info.file_size for info in archive.infolist()}
             if set(entries) >= _SPARSE:
                 if limit is not None and sum(entries.values()) > limit:
                     raise too_large(path.name, limit)
-                return ToPack(as_source(sparse.load_npz(path)), None, Places())
+                return ToPack(as_source(sparse.load_npz(path)), None, RowLocations())
     except InputError:
         raise
     except (ValueError, OSError, EOFError, LookupError, zipfile.BadZipFile, zlib.error) as error:
@@ -148,7 +148,7 @@ def file_to_pack(
         raise InputError(msg)
     labels = None if target is None else _labels(file, target, labels_are)
     if isinstance(file.reader, NpzReader):
-        return ToPack(_columns_of(file, file.reader, names), labels, file.places())
+        return ToPack(_columns_of(file, file.reader, names), labels, file.locations())
     if labels is not None:
         n_rows = labels.size
     else:
@@ -160,7 +160,7 @@ def file_to_pack(
     if isinstance(file.reader, CsvReader):
         block = min(max(_ROWS_OF_A_BLOCK * 2 * len(file.columns), BLOCK_BYTES), _LARGEST_BLOCK)
         file = replace(file, reader=replace(file.reader, block_bytes=block))
-    return ToPack(FileSource(file, (n_rows, len(names)), names), labels, file.places())
+    return ToPack(FileSource(file, (n_rows, len(names)), names), labels, file.locations())
 
 
 def _columns_of(file: TableFile, reader: NpzReader, names: tuple[str, ...]) -> Source:
@@ -183,7 +183,7 @@ def _labels(file: TableFile, target: str, labels_are: Mapping[str, Any]) -> AnyA
     if doubts:
         raise DoubtfulTable(file.name, doubts)
     if not found.has_class.all():
-        place = file.places().named(int(np.argmin(found.has_class)))
+        place = file.locations().describe(int(np.argmin(found.has_class)))
         msg = f"column {shown(target)} is missing in {place}; fill it in, or leave the row out."
         raise InputError(msg)
     classes: AnyArray = np.array(found.labels)

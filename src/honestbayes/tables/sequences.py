@@ -63,7 +63,7 @@ def read_column(file: TableFile, name: str) -> list[str]:
     cells: list[str | None] = file.read([name], text={name})[name].to_pylist()
     found = [cell for cell in cells if cell is not None]
     if len(found) < len(cells):
-        place = file.places().named(cells.index(None))
+        place = file.locations().describe(cells.index(None))
         msg = f"column {shown(name)} has no symbol in {place}; fill it in, or leave the row out."
         raise InputError(msg)
     return found

@@ -14,10 +14,10 @@ from honestbayes.data.kinds import Kind
 from honestbayes.tables.checks import (
     OF_CELLS,
     Finding,
+    find_in_columns,
+    find_in_rows,
     gathered,
-    look_at_columns,
-    look_at_rows,
-    ordinary_flags,
+    ordinary_binary_columns,
 )
 from honestbayes.tables.columns import (
     DATE,
@@ -28,7 +28,7 @@ from honestbayes.tables.columns import (
     decided_table,
 )
 from honestbayes.tables.encoding import Encoding, encoding_of
-from honestbayes.tables.errors import DoubtfulTable, InputError, Places, listed, shown
+from honestbayes.tables.errors import DoubtfulTable, InputError, RowLocations, listed, shown
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.target import read_target
 from honestbayes.types import AnyArray, IntArray
@@ -194,14 +194,14 @@ def read_training(
     )
     used = np.flatnonzero(classes.has_class)
     row_numbers = used + 1 if file.row_numbers is None else file.row_numbers[used]
-    places = file.places(row_numbers)
+    locations = file.locations(row_numbers)
     if used.size < table.num_rows:
         table = table.take(pa.array(used))
-    candidates = decided_table(table.select(wanted), given, file.decimal_of, places)
-    columns = _columns(file, candidates, given, keep, places)
+    candidates = decided_table(table.select(wanted), given, file.decimal_of, locations)
+    columns = _columns(file, candidates, given, keep, locations)
     encoding = encoding_of(columns, coded=coded)
     look = partial(
-        look_at_columns,
+        find_in_columns,
         candidates,
         columns,
         classes.codes,
@@ -209,15 +209,17 @@ def read_training(
         keep=keep,
         decided=given,
         decimal_of=file.decimal_of,
-        places=places,
+        locations=locations,
     )
     if not encoding.features:
         raise _nothing_left(file, columns, look())
-    values, _ = encoding.apply(candidates, places=places)
+    values, _ = encoding.apply(candidates, locations=locations)
     lost = classes.has_class.size - row_numbers.size
-    together = _group_names(table, groups, places)
+    together = _group_names(table, groups, locations)
     numbers = [f.level is None and not f.coded and f.column not in keep for f in encoding.features]
-    ordinary = ordinary_flags(values, classes.codes, len(classes.labels), np.array(numbers))
+    ordinary = ordinary_binary_columns(
+        values, classes.codes, len(classes.labels), np.array(numbers)
+    )
     doubts = look(
         groups=together,
         ordinary=[encoding.features[j].column for j in np.flatnonzero(ordinary)],
@@ -225,14 +227,14 @@ def read_training(
     if together is None:
         real = {column.name for column in columns if column.kind == "real"}
         measured = np.array([feature.column in real for feature in encoding.features])
-        doubts = look_at_rows(
+        doubts = find_in_rows(
             doubts,
             values,
             classes.codes,
             measured,
             real,
             keep_duplicates=keep_duplicates,
-            places=places,
+            locations=locations,
         )
     doubts = gathered((*classes.findings, *doubts))
     return TrainingTable(
@@ -267,14 +269,14 @@ def _columns(
     table: pa.Table,
     kinds: Mapping[str, Kind],
     keep: Collection[str],
-    places: Places,
+    locations: RowLocations,
 ) -> tuple[Column, ...]:
     """Say what each column is; the user's word counts."""
     open_ones = [name for name in table.column_names if name not in kinds]
     found = {
         column.name: column
         for column in classify_columns(
-            table.select(open_ones), keep=keep, decimal=file.decimal_of, places=places
+            table.select(open_ones), keep=keep, decimal=file.decimal_of, locations=locations
         )
     }
     for name, kind in kinds.items():
@@ -363,15 +365,15 @@ def _texts(column: pa.ChunkedArray) -> AnyArray:
     return np.array([text or "" for text in column.to_pylist()], dtype=np.str_)
 
 
-def _group_names(table: pa.Table, groups: str | None, places: Places) -> AnyArray | None:
+def _group_names(table: pa.Table, groups: str | None, locations: RowLocations) -> AnyArray | None:
     if groups is None:
         return None
     names = _texts(table[groups])
     empty = np.flatnonzero(names == "")
     if empty.size:
         msg = (
-            f"the group column {shown(groups)} has no value in {places.named(int(empty[0]))}; give "
-            "each row its group."
+            f"the group column {shown(groups)} has no value in {locations.describe(int(empty[0]))}; "
+            "give each row its group."
         )
         raise InputError(msg)
     return names

@@ -1,4 +1,9 @@
-"""A column as the checks see it: its different values, and the classes of the rows of each."""
+"""Checks that stop wrong conclusions, before anything is fitted.
+
+Each rule looks at one column, or at the rows, and yields a `Finding`: a sentence, the options that
+decide, and whether the report stops until the user has decided. `find_in_columns` and
+`find_in_rows` apply all rules. The page docs/checks.rst describes them.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +26,7 @@ from honestbayes.tables.columns import (
     MAX_LEVELS,
     NUMBER_SHARE,
     Column,
+    ColumnKind,
     is_identifier_name,
 )
 from honestbayes.tables.conversion import (
@@ -32,23 +38,11 @@ from honestbayes.tables.conversion import (
     number_cells,
     number_text,
 )
-from honestbayes.tables.errors import MAX_SHOWN, Places, listed, shown
+from honestbayes.tables.errors import MAX_SHOWN, RowLocations, listed, shown
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "MOST_OF_A_RULE",
-    "OF_CELLS",
-    "Finding",
-    "Way",
-    "gathered",
-    "look_at_columns",
-    "look_at_rows",
-    "ordinary_flags",
-]
-
-
 # --------------------------------------------------------------------------------------------------
-# One thing that is doubtful in a table, and the options that decide it
+# Findings, and the options that decide
 # --------------------------------------------------------------------------------------------------
 
 
@@ -72,25 +66,25 @@ class Remedy:
 
     def in_command(self) -> str:
         """Return it as it is typed."""
-        words = f"--{self.option.replace('_', '-')}"
+        text = f"--{self.option.replace('_', '-')}"
         if self.value:
-            words += f" {_typed(self.value)}"
-        return f"{words} {self.when}" if self.when else words
+            text += f" {_typed(self.value)}"
+        return f"{text} {self.when}" if self.when else text
 
     def in_python(self) -> str:
         """Return it as an argument."""
         value = shown(self.value)
         if self.option in _KINDS:
-            words = f"kinds={{{value}: {_KINDS[self.option]!r}}}"
+            text = f"kinds={{{value}: {_KINDS[self.option]!r}}}"
         elif self.option in ("keep", "ignore"):
-            words = f"{self.option}=[{value}]"
+            text = f"{self.option}=[{value}]"
         elif self.option == "missing_label":
-            words = f"missing_labels=[{value}]"
+            text = f"missing_labels=[{value}]"
         elif self.option == "missing":
-            words = f"missing={self.value.split(',')!r}"
+            text = f"missing={self.value.split(',')!r}"
         else:
-            words = f"{self.option}={value if self.value else True}"
-        return f"{words} {self.when}" if self.when else words
+            text = f"{self.option}={value if self.value else True}"
+        return f"{text} {self.when}" if self.when else text
 
 
 _KINDS = {"categorical": "categorical", "measured": "real", "flags": "binary"}
@@ -108,8 +102,8 @@ class Finding:
         Its name on the page of rules.
     sentence : str
         What was found, without a full stop.
-    ways : tuple of Way
-        What decides.
+    remedies : tuple of Remedy
+        Options that decide.
     stops : bool
         Whether no report is made before the user has decided.
     """
@@ -142,13 +136,18 @@ def _typed(value: str) -> str:
     return shlex.quote(value) if len(value) <= MAX_SHOWN and value.isprintable() else shown(value)
 
 
+# --------------------------------------------------------------------------------------------------
+# A column as the rules see it: its different values, and the classes of their rows
+# --------------------------------------------------------------------------------------------------
+
+
 LUCK = 1e-4
 """Probability, times the number of columns, below which something is not taken for luck."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels:
-    """The different values of a column.
+class ColumnValues:
+    """The different values of a column, and the classes of their rows.
 
     Attributes
     ----------
@@ -156,10 +155,10 @@ class Levels:
         What it is used as.
     values : ndarray of shape (L,), or None
         The different numbers, ascending; None for text.
-    words : tuple of str
+    texts : tuple of str
         The different texts; empty for numbers.
     codes : ndarray of shape (n,)
-        Place of each row's value; -1 where it is missing.
+        Index of each row's value; -1 where it is missing.
     y : ndarray of shape (n,)
         Class of each row.
     table : ndarray of shape (L, C)
@@ -174,7 +173,7 @@ class Levels:
 
     column: Column
     values: FloatArray | None
-    words: tuple[str, ...]
+    texts: tuple[str, ...]
     codes: IntArray
     y: IntArray
     table: IntArray
@@ -186,6 +185,11 @@ class Levels:
     def name(self) -> str:
         """Name of the column."""
         return self.column.name
+
+    @property
+    def kind(self) -> ColumnKind:
+        """What the column is used as."""
+        return self.column.kind
 
     @property
     def n_values(self) -> int:
@@ -212,16 +216,18 @@ class Levels:
         """Number of rows whose value occurs in more than one class."""
         return int(self.rows[~self.pure].sum())
 
-    def joined(self, other: Levels) -> Levels:
+    def joined(self, other: ColumnValues) -> ColumnValues:
         """Return the pairs of values of two columns, where both have one."""
         both = (self.codes >= 0) & (other.codes >= 0)
         pairs = np.where(both, self.codes * other.n_values + other.codes, -1)
-        found, places = np.unique(pairs[both], return_inverse=True)
+        different, inverse = np.unique(pairs[both], return_inverse=True)
         codes = np.full(pairs.size, -1, dtype=np.int64)
-        codes[both] = places
+        codes[both] = inverse
         y, counts = self.y, self.class_counts
-        words = tuple(map(str, found.tolist()))
-        return _levels(self.column, None, words, codes, y, counts, self.n_columns, self.weight)
+        texts = tuple(map(str, different.tolist()))
+        return _with_classes(
+            self.column, None, texts, codes, y, counts, self.n_columns, self.weight
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -257,8 +263,8 @@ class Levels:
         apart = np.maximum(1, rows[chosen] * self.weight)
         alike = logsumexp(np.outer(apart, shares), axis=1).sum()
         n, k = int(repeated.sum()), int(chosen.sum())
-        remedies = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        return bool(alike + remedies + math.log(self.n_columns) > math.log(LUCK))
+        log_choices = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        return bool(alike + log_choices + math.log(self.n_columns) > math.log(LUCK))
 
     def explained(self) -> tuple[float, bool]:
         """Return the share of the class's entropy that the column explains, and if by luck.
@@ -314,14 +320,14 @@ def _binned(table: IntArray) -> IntArray:
     return result
 
 
-def levels_of(
+def column_values(
     table: pa.Table,
     columns: tuple[Column, ...],
     y: IntArray,
     n_classes: int,
     weight: float,
     skip: Collection[str] = (),
-) -> Iterator[Levels]:
+) -> Iterator[ColumnValues]:
     """Yield the columns that hold text or numbers, one after the other, without some of them."""
     counts = np.bincount(y, minlength=n_classes)
     for column in columns:
@@ -331,46 +337,47 @@ def levels_of(
         if cells.null_count == len(cells):
             continue
         if is_number(cells.type):
-            values, codes = _number_levels(floats(cells))
-            yield _levels(column, values, (), codes, y, counts, len(columns), weight)
+            values, codes = _number_values(floats(cells))
+            yield _with_classes(column, values, (), codes, y, counts, len(columns), weight)
         elif is_text(cells.type):
-            words, codes = levels_and_codes(cells, column.name)
-            texts = tuple(words.to_pylist())
-            yield _levels(column, None, texts, codes, y, counts, len(columns), weight)
+            texts, codes = levels_and_codes(cells, column.name)
+            known = tuple(texts.to_pylist())
+            yield _with_classes(column, None, known, codes, y, counts, len(columns), weight)
 
 
-def _number_levels(numbers: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the different numbers of a column, and the place of each cell's; -1: missing."""
+def _number_values(numbers: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the different numbers of a column, and the index of each cell's; -1: missing."""
     ones = numbers == 1
     if (ones | (numbers == 0)).all():  # most columns of wide tables; nothing to be sorted
         values = np.array([0.0, 1.0])[[not ones.all(), bool(ones.any())]]
         return values, ones.astype(np.int64) if values.size == 2 else np.zeros(ones.size, np.int64)
     observed = ~np.isnan(numbers)
-    values, places = np.unique(numbers[observed], return_inverse=True)
+    values, inverse = np.unique(numbers[observed], return_inverse=True)
     codes = np.full(numbers.size, -1, dtype=np.int64)
-    codes[observed] = places
+    codes[observed] = inverse
     return values, codes
 
 
-def _levels(
+def _with_classes(
     column: Column,
     values: FloatArray | None,
-    words: tuple[str, ...],
+    texts: tuple[str, ...],
     codes: IntArray,
     y: IntArray,
     counts: IntArray,
     n_columns: int,
     weight: float,
-) -> Levels:
+) -> ColumnValues:
+    """Count the rows of each value and class."""
     observed = codes >= 0
-    size = len(words) if values is None else values.size
+    size = len(texts) if values is None else values.size
     pairs = codes[observed] * counts.size + y[observed]
     table = np.bincount(pairs, minlength=size * counts.size).reshape(size, counts.size)
-    return Levels(column, values, words, codes, y, table, counts, n_columns, weight)
+    return ColumnValues(column, values, texts, codes, y, table, counts, n_columns, weight)
 
 
 # --------------------------------------------------------------------------------------------------
-# Cells that are not what their column is: text among numbers, numbers that mean "missing"
+# Rules of cells: text among numbers, numbers that mean "missing"
 # --------------------------------------------------------------------------------------------------
 
 
@@ -409,34 +416,34 @@ _NO_UNIT = re.compile(
 """What follows the first number of a range (10-19), a code (12p13, 17_T), a date or a rank."""
 
 
-def stray_cells(levels: Levels, decimal: str, places: Places) -> Iterator[Finding]:
+def stray_cells(column: ColumnValues, decimal: str, locations: RowLocations) -> Iterator[Finding]:
     """Find a column that is nearly all numbers, but for some cells."""
-    if levels.values is not None:
+    if column.values is not None:
         return
-    words = pa.array(levels.words, pa.string())
-    good = np.asarray(number_cells(words, decimal), dtype=bool)
-    codes = np.asarray(code_cells(words), dtype=bool)
-    rows = levels.rows
+    texts = pa.array(column.texts, pa.string())
+    good = np.asarray(number_cells(texts, decimal), dtype=bool)
+    codes = np.asarray(code_cells(texts), dtype=bool)
+    rows = column.rows
     n_numbers, n_texts = int(good.sum()), int((~good).sum())
     share = rows[good].sum() / max(1, rows.sum())
     meant = n_numbers >= ENOUGH_NUMBERS and (
         n_numbers > FEW_LEVELS or 2 * n_numbers > rows[good].sum()
     )
-    other = number_cells(words, "," if decimal == "." else ".")
-    if np.any(np.asarray(other, dtype=bool) & ~good):  # said by `other_marks`
+    other = number_cells(texts, "," if decimal == "." else ".")
+    if np.any(np.asarray(other, dtype=bool) & ~good):  # `other_marks` reports it
         return
     if not meant or (codes & good).any() or share < NUMBERS or not 0 < n_texts <= FEW_TEXTS:
         return
-    yield _stray(levels, ~good, places)
+    yield _stray(column, ~good, locations)
 
 
-def _stray(levels: Levels, stray: IntArray, places: Places) -> Finding:
-    cells = np.flatnonzero((levels.codes >= 0) & stray[levels.codes])
-    texts = list(dict.fromkeys(levels.words[levels.codes[cell]] for cell in cells))
-    where = places.named(*cells[:3].tolist())
+def _stray(column: ColumnValues, stray: IntArray, locations: RowLocations) -> Finding:
+    cells = np.flatnonzero((column.codes >= 0) & stray[column.codes])
+    texts = list(dict.fromkeys(column.texts[column.codes[cell]] for cell in cells))
+    where = locations.describe(*cells[:3].tolist())
     more = f" and {cells.size - 3:,} more" if cells.size > 3 else ""
     some = [text for text in texts if "," not in text]
-    name = levels.name
+    name = column.name
     remedies = [Remedy("missing", ",".join(some), "if they are missing values")] if some else []
     return Finding(
         name,
@@ -448,22 +455,24 @@ def _stray(levels: Levels, stray: IntArray, places: Places) -> Finding:
     )
 
 
-def numbers_with_units(levels: Levels, decimal: str, places: Places) -> Iterator[Finding]:
+def numbers_with_units(
+    column: ColumnValues, decimal: str, locations: RowLocations
+) -> Iterator[Finding]:
     """Find a column of numbers with units, currencies, marks of thousands or a second number.
 
     There are as many different numbers as measurements have, and few units: texts that begin with
     a number, such as addresses, have as many endings as numbers. Letters before a number, ranges
     and codes are left alone.
     """
-    name = levels.name
-    if levels.values is not None or is_identifier_name(name):
+    name = column.name
+    if column.values is not None or is_identifier_name(name):
         return
-    texts = levels.words[:_MOST_WORDS]
+    texts = column.texts[:_MOST_WORDS]
     words = pa.array(texts, pa.string())
     plain = np.asarray(number_cells(words, decimal), dtype=bool)
     if (np.asarray(code_cells(words), dtype=bool) & plain).any():
         return
-    rows = levels.rows[: len(texts)]
+    rows = column.rows[: len(texts)]
     units = [
         None if is_plain else _unit_of(text) for text, is_plain in zip(texts, plain, strict=True)
     ]
@@ -474,28 +483,28 @@ def numbers_with_units(levels: Levels, decimal: str, places: Places) -> Iterator
     few_others = int((~numbers).sum()) <= FEW_TEXTS
     if not meant or not dressed.any() or not few_others or n_rows < NUMBERS * rows.sum():
         return
-    found = {unit for unit in units if unit is not None}
-    letters = [unit for unit in found if len(unit) == 1 and unit.isalpha()]
-    if len(found) > MOST_UNITS or (len(letters) > 1 and not any("." in text for text in texts)):
+    different = {unit for unit in units if unit is not None}
+    letters = [unit for unit in different if len(unit) == 1 and unit.isalpha()]
+    if len(different) > MOST_UNITS or (len(letters) > 1 and not any("." in text for text in texts)):
         return  # 12A, 12B and 13A are names
     cell = int(
         np.flatnonzero(
-            (levels.codes >= 0) & np.append(dressed, False)[np.minimum(levels.codes, len(texts))]
+            (column.codes >= 0) & np.append(dressed, False)[np.minimum(column.codes, len(texts))]
         )[0]
     )
     what, fix = "numbers with a unit", "write numbers alone, without the unit"
-    if found == {""}:
+    if different == {""}:
         what, fix = "numbers with marks of thousands", "write them without these marks"
-    elif any("#" in unit for unit in found):
+    elif any("#" in unit for unit in different):
         what, fix = "several numbers in a cell", "give each number a column of its own"
     remedies = [Remedy("ignore", name)]
-    if levels.n_values <= MAX_LEVELS:
+    if column.n_values <= MAX_LEVELS:
         remedies.append(Remedy("categorical", name, "if these are categories"))
     yield Finding(
         name,
         "numbers with units",
-        f"{shown(name)} holds {what}, such as {shown(levels.words[levels.codes[cell]])} in "
-        f"{places.named(cell)}, which are not read as numbers; {fix}, or give",
+        f"{shown(name)} holds {what}, such as {shown(column.texts[column.codes[cell]])} in "
+        f"{locations.describe(cell)}, which are not read as numbers; {fix}, or give",
         tuple(remedies),
         stops=True,
     )
@@ -520,57 +529,57 @@ def _unit_of(text: str) -> str | None:
     return f"{sign}{unit}".casefold().rstrip(".")
 
 
-def other_marks(levels: Levels, decimal: str, places: Places) -> Iterator[Finding]:
+def other_marks(column: ColumnValues, decimal: str, locations: RowLocations) -> Iterator[Finding]:
     """Find a column of numbers with the mark that is none here: 1,234 in a file with points."""
-    if levels.values is not None:
+    if column.values is not None:
         return
-    words = pa.array(levels.words, pa.string())
+    texts = pa.array(column.texts, pa.string())
     other = "," if decimal == "." else "."
-    own = np.asarray(number_cells(words, decimal), dtype=bool)
-    strange = np.asarray(number_cells(words, other), dtype=bool) & ~own
-    rows = levels.rows
+    own = np.asarray(number_cells(texts, decimal), dtype=bool)
+    strange = np.asarray(number_cells(texts, other), dtype=bool) & ~own
+    rows = column.rows
     n_numbers = int((own | strange).sum())
     if n_numbers < ENOUGH_NUMBERS or rows[own | strange].sum() < NUMBER_SHARE * rows.sum():
         return
-    cells = np.flatnonzero((levels.codes >= 0) & strange[levels.codes])
+    cells = np.flatnonzero((column.codes >= 0) & strange[column.codes])
     if cells.size == 0:
         return
-    name, text = levels.name, levels.words[levels.codes[cells[0]]]
+    name, text = column.name, column.texts[column.codes[cells[0]]]
     yield Finding(
         name,
         "decimal marks",
-        f"{shown(name)} holds {shown(text)} in {places.named(int(cells[0]))}, which is a number "
-        f"only if {shown(other)} is a decimal mark there; write thousands without a mark, or give",
+        f"{shown(name)} holds {shown(text)} in {locations.describe(int(cells[0]))}, which is a "
+        f"number only if {shown(other)} is a decimal mark there; write thousands without a mark, or give",
         (Remedy("decimal", other, "if it is"), Remedy("categorical", name), Remedy("ignore", name)),
         stops=True,
     )
 
 
-def sentinels(levels: Levels) -> Iterator[Finding]:
+def sentinels(column: ColumnValues) -> Iterator[Finding]:
     """Find a number such as 999 that is repeated and stands apart from the rest."""
-    values = levels.values
+    values = column.values
     if values is None or values.size <= _REST:
         return
     for end, rest in ((-1, values[:-1]), (0, values[1:])):
         value = float(values[end])
         gap = abs(value - float(rest[end]))
-        n_rows = int(levels.rows[end])
+        n_rows = int(column.rows[end])
         if n_rows < 2 or gap <= np.ptp(rest) or not _SENTINEL.fullmatch(number_text(value)):
             continue
-        word, name = number_text(value), levels.name
+        text, name = number_text(value), column.name
         yield Finding(
             name,
             "sentinels",
-            f"column {shown(name)} holds {word} in {n_rows:,} rows, far from its other values "
+            f"column {shown(name)} holds {text} in {n_rows:,} rows, far from its other values "
             f"({number_text(float(rest[0]))} to {number_text(float(rest[-1]))}); if that stands "
             "for a missing value, give",
-            (Remedy("missing", word),),
+            (Remedy("missing", text),),
             stops=False,
         )
 
 
 # --------------------------------------------------------------------------------------------------
-# Columns that predict the class too well: copies of it, and identifiers sorted by it
+# Rules of columns that predict the class too well: copies of it, and sorted identifiers
 # --------------------------------------------------------------------------------------------------
 
 
@@ -602,7 +611,7 @@ MOST_STANDING_OUT = 3
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How well a column tells the class.
+    """How well a column predicts the class.
 
     Attributes
     ----------
@@ -631,34 +640,34 @@ MISSING_ONLY = 0.05
 """Share of missing cells in one class that is worth a remark where no other class has any."""
 
 
-def copy_in(levels: Levels) -> Iterator[Finding]:
+def copy_in(column: ColumnValues) -> Iterator[Finding]:
     """Find a column that is the class under another name, with or without mistakes.
 
     Each of a few values occurs in one class only; or there are as many values, or clusters of
     numbers, as classes, and they determine the class in nearly all rows.
     """
-    if levels.column.kind == "left out" or not levels.is_even:
+    if column.kind == "left out" or not column.is_even:
         return
-    present = int(np.count_nonzero(levels.table.sum(axis=0)))
-    if _is_discrete(levels) and levels.pure.all():
-        what = "is a copy of the class" if levels.n_values == present else "determines the class"
-        what += f" (each of its {levels.n_values:,} values occurs in one class only)"
-        lucky = levels.is_lucky()
+    present = int(np.count_nonzero(column.table.sum(axis=0)))
+    if _is_discrete(column) and column.pure.all():
+        what = "is a copy of the class" if column.n_values == present else "determines the class"
+        what += f" (each of its {column.n_values:,} values occurs in one class only)"
+        lucky = column.is_lucky()
     else:
-        table = _by_cluster(levels, present)
+        table = _by_cluster(column, present)
         if table is None:
             return
-        share, lucky = levels.explained_by(table)
+        share, lucky = column.explained_by(table)
         if share < COPY:
             return
-        n_wrong = int(levels.n_observed - table.max(axis=1).sum())
-        but = f"all but {n_wrong:,} of {levels.n_observed:,} rows" if n_wrong else "every row"
+        n_wrong = int(column.n_observed - table.max(axis=1).sum())
+        but = f"all but {n_wrong:,} of {column.n_observed:,} rows" if n_wrong else "every row"
         what = f"is a copy of the class in {but}"
-        if levels.n_values > present:
+        if column.n_values > present:
             what += f" (its numbers fall into {present} clusters far apart, one for each class)"
     if lucky:
         return
-    name = levels.name
+    name = column.name
     yield Finding(
         name,
         "copy of the class",
@@ -668,62 +677,62 @@ def copy_in(levels: Levels) -> Iterator[Finding]:
     )
 
 
-def _by_cluster(levels: Levels, n_clusters: int) -> IntArray | None:
+def _by_cluster(column: ColumnValues, n_clusters: int) -> IntArray | None:
     """Return the rows of each cluster of values by class; None where the clusters are not plain.
 
     With as many values as clusters each value is one. Other numbers are cut at their widest gaps.
     """
-    if levels.n_values == n_clusters:
-        return levels.table
-    if levels.values is None or levels.n_values < n_clusters:
+    if column.n_values == n_clusters:
+        return column.table
+    if column.values is None or column.n_values < n_clusters:
         return None
-    gaps = np.diff(levels.values)
+    gaps = np.diff(column.values)
     last = np.sort(np.argsort(gaps)[gaps.size - n_clusters + 1 :])  # where a cluster ends
     first = np.append(0, last + 1)
-    widths = levels.values[np.append(last, -1)] - levels.values[first]
+    widths = column.values[np.append(last, -1)] - column.values[first]
     if gaps[last].min() <= APART * widths.max():
         return None
-    return np.asarray(np.add.reduceat(levels.table, first, axis=0))
+    return np.asarray(np.add.reduceat(column.table, first, axis=0))
 
 
-def _is_discrete(levels: Levels) -> bool:
-    if levels.column.kind == "left out" or levels.n_values > FEW_LEVELS:
+def _is_discrete(column: ColumnValues) -> bool:
+    if column.kind == "left out" or column.n_values > FEW_LEVELS:
         return False
-    return levels.values is None or levels.is_whole or levels.n_values == 2
+    return column.values is None or column.is_whole or column.n_values == 2
 
 
-def sorted_identifiers(columns: Sequence[Levels]) -> Iterator[Finding]:
+def sorted_identifiers(columns: Sequence[ColumnValues]) -> Iterator[Finding]:
     """Find whole numbers, all different, that go through the classes one after the other.
 
     Parameters
     ----------
-    columns : sequence of Levels
+    columns : sequence of ColumnValues
         Those of which :func:`may_be_sorted` is true.
     """
     if len(columns) > MOST_STANDING_OUT:
         return
-    for levels in columns:
-        name = levels.name
+    for column in columns:
+        name = column.name
         yield Finding(
             name,
             "sorted identifiers",
-            f"{shown(name)} holds {levels.n_values:,} different whole numbers whose order "
+            f"{shown(name)} holds {column.n_values:,} different whole numbers whose order "
             "separates the classes, as identifiers do in a file that was sorted by class",
             (Remedy("ignore", name), Remedy("keep", name, "if it is a measurement")),
             stops=True,
         )
 
 
-def may_be_sorted(levels: Levels) -> bool:
+def may_be_sorted(column: ColumnValues) -> bool:
     """Whether whole numbers, all different, separate the classes by more than luck."""
-    if levels.column.kind == "left out" or levels.values is None:
+    if column.kind == "left out" or column.values is None:
         return False
-    n = levels.n_values
-    if n < IDENTIFIER_ROWS or n < levels.n_observed or not levels.is_whole or not levels.separates:
+    n = column.n_values
+    if n < IDENTIFIER_ROWS or n < column.n_observed or not column.is_whole or not column.separates:
         return False
-    counts = levels.table.sum(axis=0)
+    counts = column.table.sum(axis=0)
     orders = gammaln(n + 1) - gammaln(counts + 1).sum() - gammaln(counts.size + 1)
-    return bool(np.log(levels.n_columns) - orders < np.log(LUCK))
+    return bool(np.log(column.n_columns) - orders < np.log(LUCK))
 
 
 def standing_out(strengths: Mapping[str, Strength]) -> Iterator[Finding]:
@@ -732,7 +741,7 @@ def standing_out(strengths: Mapping[str, Strength]) -> Iterator[Finding]:
     Parameters
     ----------
     strengths : mapping
-        How well each column tells the class; those that stop the report are not among them.
+        How well each column predicts the class; those that stop the report are not among them.
     """
     strong = [name for name, strength in strengths.items() if strength.nearly]
     rest = max((s.share for name, s in strengths.items() if not s.nearly), default=0.0)
@@ -754,15 +763,15 @@ def standing_out(strengths: Mapping[str, Strength]) -> Iterator[Finding]:
         )
 
 
-def missing_by_class(levels: Levels, labels: tuple[str, ...]) -> Iterator[Finding]:
+def missing_by_class(column: ColumnValues, labels: tuple[str, ...]) -> Iterator[Finding]:
     """Find a column whose cells are missing in one class only, or much more often."""
-    missing = levels.class_counts - levels.table.sum(axis=0)
-    shares = missing / levels.class_counts
+    missing = column.class_counts - column.table.sum(axis=0)
+    shares = missing / column.class_counts
     only = np.count_nonzero(missing) == 1 and shares.max() >= MISSING_ONLY
-    if not (only or np.ptp(shares) >= MISSING_MORE) or _missing_by_luck(levels):
+    if not (only or np.ptp(shares) >= MISSING_MORE) or _missing_by_luck(column):
         return
     most, least = int(shares.argmax()), int(shares.argmin())
-    name = levels.name
+    name = column.name
     yield Finding(
         name,
         "missing by class",
@@ -774,18 +783,18 @@ def missing_by_class(levels: Levels, labels: tuple[str, ...]) -> Iterator[Findin
     )
 
 
-def _missing_by_luck(levels: Levels) -> bool:
-    there = levels.table.sum(axis=0)
-    table = np.array([there, levels.class_counts - there], dtype=float)
+def _missing_by_luck(column: ColumnValues) -> bool:
+    there = column.table.sum(axis=0)
+    table = np.array([there, column.class_counts - there], dtype=float)
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     seen = table > 0
     statistic = 2 * np.sum(table[seen] * np.log(table[seen] / expected[seen]))
     luck = chi2.sf(statistic, table.shape[1] - 1)
-    return bool(luck * levels.n_columns > LUCK)
+    return bool(luck * column.n_columns > LUCK)
 
 
 # --------------------------------------------------------------------------------------------------
-# Whole numbers that may be codes, though they are read as measurements
+# Whole numbers that may be codes, though they are read as continuous features
 # --------------------------------------------------------------------------------------------------
 
 
@@ -797,11 +806,11 @@ _NAMES = re.compile(
 """Names under which tables keep codes."""
 
 
-def may_be_code(levels: Levels) -> bool:
+def may_be_code(column: ColumnValues) -> bool:
     """Whether whole numbers that are read as a measurement are few, or are named like codes."""
-    if levels.column.kind != "real" or not levels.is_whole or levels.n_values < 3:
+    if column.kind != "real" or not column.is_whole or column.n_values < 3:
         return False
-    return levels.n_values <= FEW_LEVELS or _NAMES.fullmatch(levels.name.strip()) is not None
+    return column.n_values <= FEW_LEVELS or _NAMES.fullmatch(column.name.strip()) is not None
 
 
 def codes_among(columns: Sequence[tuple[str, int]]) -> Iterator[Finding]:
@@ -825,15 +834,17 @@ def codes_among(columns: Sequence[tuple[str, int]]) -> Iterator[Finding]:
 
 
 # --------------------------------------------------------------------------------------------------
-# Flags that no rule has anything to say of: wide tables are full of them
+# Binary columns to which no rule applies: wide tables are full of them
 # --------------------------------------------------------------------------------------------------
 
 
 _BLOCK_CELLS = 1 << 23
 
 
-def ordinary_flags(values: AnyArray, y: IntArray, n_classes: int, among: BoolArray) -> BoolArray:
-    """Return which columns need not be looked at one by one.
+def ordinary_binary_columns(
+    values: AnyArray, y: IntArray, n_classes: int, among: BoolArray
+) -> BoolArray:
+    """Return which binary columns need not be checked one by one.
 
     A column that is 0 or 1 in every row has two values, no cell that is missing and no order. So
     the rules ask only how much of the class it explains, and of those that explain less than
@@ -886,7 +897,7 @@ def _entropy_within(values: AnyArray, y: IntArray, n_classes: int) -> FloatArray
 
 
 # --------------------------------------------------------------------------------------------------
-# Rows that belong together: columns that name groups, and rows that are there twice
+# Rules of rows: columns that name groups, and repeated rows
 # --------------------------------------------------------------------------------------------------
 
 
@@ -909,17 +920,17 @@ _COINCIDENCES = 0.1
 """Pairs of equal rows expected by chance up to which equal rows are no coincidence."""
 
 
-def groups_in(levels: Levels) -> Iterator[Finding]:
+def groups_in(column: ColumnValues) -> Iterator[Finding]:
     """Find a column that names groups: many values that repeat, each of one class."""
-    if not _are_groups(levels) or (_is_orderly(levels) and not _is_enumeration(levels)):
+    if not _are_groups(column) or (_is_orderly(column) and not _is_enumeration(column)):
         return
-    name = levels.name
-    mixed = levels.n_mixed
+    name = column.name
+    mixed = column.n_mixed
     varies = "never varies" if mixed == 0 else f"varies in {mixed:,} rows only"
     yield Finding(
         name,
         "groups",
-        f"{shown(name)} has {levels.n_values:,} values, and the class {varies} within one",
+        f"{shown(name)} has {column.n_values:,} values, and the class {varies} within one",
         (
             Remedy("groups", name, "if its rows belong together"),
             Remedy("ignore", name),
@@ -929,64 +940,64 @@ def groups_in(levels: Levels) -> Iterator[Finding]:
     )
 
 
-def _are_groups(levels: Levels) -> bool:
+def _are_groups(column: ColumnValues) -> bool:
     """Whether there are many values, with rows that repeat them, and hardly any in two classes."""
-    repeats = levels.n_observed >= ROWS_PER_GROUP * levels.n_values
-    if levels.n_values <= FEW_LEVELS or not repeats or not levels.is_even:
+    repeats = column.n_observed >= ROWS_PER_GROUP * column.n_values
+    if column.n_values <= FEW_LEVELS or not repeats or not column.is_even:
         return False
-    return levels.n_mixed <= MIXED * levels.n_observed and not levels.is_lucky()
+    return column.n_mixed <= MIXED * column.n_observed and not column.is_lucky()
 
 
-def joint_groups(columns: Sequence[Levels]) -> Iterator[Finding]:
+def joint_groups(columns: Sequence[ColumnValues]) -> Iterator[Finding]:
     """Find two columns that name groups together, such as a hospital and a number in it.
 
     Parameters
     ----------
-    columns : sequence of Levels
+    columns : sequence of ColumnValues
         Columns with values that repeat. One of the two must be named like an identifier: many
         pairs of other columns may tell the class.
     """
-    named = [levels for levels in columns if is_identifier_name(levels.name)]
-    for levels in named:
+    named = [column for column in columns if is_identifier_name(column.name)]
+    for column in named:
         for other in columns:
-            if other is levels or not _are_groups(levels.joined(other)):
+            if other is column or not _are_groups(column.joined(other)):
                 continue
             yield Finding(
-                levels.name,
+                column.name,
                 "groups",
-                f"{shown(other.name)} and {shown(levels.name)} together have "
-                f"{levels.joined(other).n_values:,} values, and the class hardly varies within "
+                f"{shown(other.name)} and {shown(column.name)} together have "
+                f"{column.joined(other).n_values:,} values, and the class hardly varies within "
                 "one; if they name groups, join them in one column and give",
                 (
                     Remedy("groups", "NAME"),
-                    Remedy("ignore", levels.name, "if they do not"),
-                    Remedy("keep", levels.name, "if it is a measurement"),
+                    Remedy("ignore", column.name, "if they do not"),
+                    Remedy("keep", column.name, "if it is a measurement"),
                 ),
                 stops=True,
             )
             break
 
 
-def _is_orderly(levels: Levels) -> bool:
+def _is_orderly(column: ColumnValues) -> bool:
     """Whether small numbers are of one class and large ones of another."""
-    if levels.values is None:
+    if column.values is None:
         return False
-    shares = levels.class_counts / levels.class_counts.sum()
-    by_chance = levels.n_values * (1 - float(shares @ shares))
-    return levels.n_changes <= max(levels.class_counts.size - 1, _ORDERLY * by_chance)
+    shares = column.class_counts / column.class_counts.sum()
+    by_chance = column.n_values * (1 - float(shares @ shares))
+    return column.n_changes <= max(column.class_counts.size - 1, _ORDERLY * by_chance)
 
 
-def _is_enumeration(levels: Levels) -> bool:
+def _is_enumeration(column: ColumnValues) -> bool:
     """Whether whole numbers count something, or are named like that."""
-    if levels.values is None or not levels.is_whole:
+    if column.values is None or not column.is_whole:
         return False
-    width = float(levels.values[-1] - levels.values[0]) + 1
-    fills = levels.n_values >= IDENTIFIER_FILL * width
-    return is_identifier_name(levels.name) or (fills and bool(np.ptp(levels.rows) <= 2))
+    width = float(column.values[-1] - column.values[0]) + 1
+    fills = column.n_values >= IDENTIFIER_FILL * width
+    return is_identifier_name(column.name) or (fills and bool(np.ptp(column.rows) <= 2))
 
 
 def repeated_rows(
-    values: AnyArray, y: IntArray, measured: BoolArray, places: Places
+    values: AnyArray, y: IntArray, measured: BoolArray, locations: RowLocations
 ) -> Iterator[Finding]:
     """Find rows that are there more than once, where that is no coincidence.
 
@@ -998,7 +1009,7 @@ def repeated_rows(
         Classes.
     measured : ndarray of shape (p,)
         Which features are measurements: the others repeat by nature.
-    places : Places
+    locations : RowLocations
         Where the rows stand.
     """
     n = y.size
@@ -1016,7 +1027,7 @@ def repeated_rows(
         "",
         "repeated rows",
         f"{len(pairs):,} of {n:,} rows repeat another row exactly, class included (for "
-        f"example {places.named(*pairs[0])})",
+        f"example {locations.describe(*pairs[0])})",
         (
             Remedy("groups", "NAME", "where a column says which rows belong together"),
             Remedy("keep_duplicates", "", "if they are different cases"),
@@ -1054,12 +1065,12 @@ def _coincidences(values: AnyArray) -> float:
 
 
 # --------------------------------------------------------------------------------------------------
-# Rows that follow each other in the file and resemble each other, as rows of one patient do
+# Neighbouring rows that resemble each other, as rows of one patient do
 # --------------------------------------------------------------------------------------------------
 
 
 FEWEST_ROWS = 20
-"""Rows from which on neighbours are looked at."""
+"""Rows from which on neighbours are compared."""
 
 FEWEST_COLUMNS = 4
 """Measurements from which on rows can be told apart: a file may be sorted by one of them."""
@@ -1126,7 +1137,7 @@ def _nearest(rows: FloatArray) -> tuple[IntArray, float]:
 
 
 # --------------------------------------------------------------------------------------------------
-# What in a table would lead to a wrong conclusion: looked for before anything is fitted
+# All rules together
 # --------------------------------------------------------------------------------------------------
 
 
@@ -1137,10 +1148,10 @@ OF_CELLS = ("stray cells", "decimal marks", "numbers with units")
 """Rules of columns that are not read as numbers because of their cells."""
 
 MOST_OF_A_RULE = 5
-"""Findings of one rule that are told; more are counted."""
+"""Findings of one rule that are listed; more are counted."""
 
 
-def look_at_columns(
+def find_in_columns(
     table: pa.Table,
     columns: tuple[Column, ...],
     y: IntArray,
@@ -1151,9 +1162,9 @@ def look_at_columns(
     groups: AnyArray | None = None,
     ordinary: Sequence[str] = (),
     decimal_of: Callable[[str], str] = lambda _: ".",
-    places: Places,
+    locations: RowLocations,
 ) -> tuple[Finding, ...]:
-    """Look at every column that could be a feature, and return what is doubtful.
+    """Apply the rules of columns to every possible feature.
 
     Parameters
     ----------
@@ -1172,10 +1183,10 @@ def look_at_columns(
     groups : ndarray of shape (n,), or None
         Groups that the user has named.
     ordinary : sequence of str
-        Columns that :func:`ordinary_flags` found: no rule has anything to say of them.
+        Columns that :func:`ordinary_binary_columns` returned: no rule applies to them.
     decimal_of : callable
         Returns the decimal mark of a column.
-    places : Places
+    locations : RowLocations
         Where the rows stand.
 
     Returns
@@ -1184,33 +1195,35 @@ def look_at_columns(
         Those that stop the report first.
     """
     wanted = tuple(column for column in columns if column.name not in keep)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     strengths: dict[str, Strength] = {}
-    in_order: list[Levels] = []
+    in_order: list[ColumnValues] = []
     coded: list[tuple[str, int]] = []
-    repeating: list[Levels] = []
+    repeating: list[ColumnValues] = []
     named = any(is_identifier_name(column.name) for column in wanted)
     weight = 1.0 if groups is None else np.unique(groups).size / y.size
     skip = set(ordinary[MOST_JOINED:] if named and groups is None else ordinary)
-    for levels in levels_of(table, wanted, y, len(labels), weight, skip):
-        decimal = decimal_of(levels.name)
-        of_cells = [] if levels.name in decided else list(_cells(levels, decimal, places))
-        of_class = list(_classes(levels, groups is not None, labels))
-        found += of_cells + of_class
-        if may_be_sorted(levels):
-            in_order.append(levels)
-        elif levels.column.kind != "left out" and not any(f.stops for f in of_class):
-            strengths[levels.name] = Strength(*levels.explained(), levels.n_values <= FEW_LEVELS)
-        if named and groups is None and 1 < levels.n_values <= MAX_LEVELS:
-            repeating = [*repeating, levels][:MOST_JOINED]
-        if levels.name not in decided and may_be_code(levels):
-            coded.append((levels.name, levels.n_values))
-    found += [*joint_groups(repeating), *sorted_identifiers(in_order)]
-    found += [*standing_out(strengths), *codes_among(coded)]
-    return tuple(sorted(found, key=_weight))
+    for values_of in column_values(table, wanted, y, len(labels), weight, skip):
+        decimal = decimal_of(values_of.name)
+        of_cells = [] if values_of.name in decided else list(_cells(values_of, decimal, locations))
+        of_class = list(_classes(values_of, groups is not None, labels))
+        findings += of_cells + of_class
+        if may_be_sorted(values_of):
+            in_order.append(values_of)
+        elif values_of.kind != "left out" and not any(f.stops for f in of_class):
+            strengths[values_of.name] = Strength(
+                *values_of.explained(), values_of.n_values <= FEW_LEVELS
+            )
+        if named and groups is None and 1 < values_of.n_values <= MAX_LEVELS:
+            repeating = [*repeating, values_of][:MOST_JOINED]
+        if values_of.name not in decided and may_be_code(values_of):
+            coded.append((values_of.name, values_of.n_values))
+    findings += [*joint_groups(repeating), *sorted_identifiers(in_order)]
+    findings += [*standing_out(strengths), *codes_among(coded)]
+    return tuple(sorted(findings, key=_weight))
 
 
-def look_at_rows(
+def find_in_rows(
     of_columns: tuple[Finding, ...],
     values: AnyArray,
     y: IntArray,
@@ -1218,14 +1231,14 @@ def look_at_rows(
     real: Collection[str],
     *,
     keep_duplicates: bool,
-    places: Places,
+    locations: RowLocations,
 ) -> tuple[Finding, ...]:
-    """Look for rows that belong together where no column says so.
+    """Apply the rules of rows: repeats, and neighbours that resemble each other.
 
     Parameters
     ----------
     of_columns : tuple of Finding
-        From :func:`look_at_columns`.
+        From :func:`find_in_columns`.
     values : ndarray of shape (n, p)
         Features.
     y : ndarray of shape (n,)
@@ -1236,34 +1249,37 @@ def look_at_rows(
         Columns of measurements.
     keep_duplicates : bool
         Whether rows that repeat another one are meant.
-    places : Places
+    locations : RowLocations
         Where the rows stand.
     """
-    repeats = tuple(repeated_rows(values, y, measured, places))
-    found = of_columns
+    repeats = tuple(repeated_rows(values, y, measured, locations))
+    findings = of_columns
     if repeats:  # every measurement then names the rows that it is in
-        found = tuple(f for f in found if f.rule != "groups" or f.column not in real)
+        findings = tuple(f for f in findings if f.rule != "groups" or f.column not in real)
     if keep_duplicates:
-        return found
+        return findings
     alike: Iterable[Finding] = ()
-    if not any(finding.rule == "groups" for finding in found):
+    if not any(finding.rule == "groups" for finding in findings):
         alike = alike_in_sequence(values, measured)
-    return (*repeats, *alike, *found)
+    return (*repeats, *alike, *findings)
 
 
-def _cells(levels: Levels, decimal: str, places: Places) -> Iterator[Finding]:
-    of_numbers = [*stray_cells(levels, decimal, places), *other_marks(levels, decimal, places)]
-    yield from of_numbers or numbers_with_units(levels, decimal, places)
-    if levels.column.kind != "left out":
-        yield from sentinels(levels)
+def _cells(column: ColumnValues, decimal: str, locations: RowLocations) -> Iterator[Finding]:
+    of_numbers = [
+        *stray_cells(column, decimal, locations),
+        *other_marks(column, decimal, locations),
+    ]
+    yield from of_numbers or numbers_with_units(column, decimal, locations)
+    if column.kind != "left out":
+        yield from sentinels(column)
 
 
-def _classes(levels: Levels, grouped: bool, labels: tuple[str, ...]) -> Iterator[Finding]:
+def _classes(column: ColumnValues, grouped: bool, labels: tuple[str, ...]) -> Iterator[Finding]:
     if not grouped:
-        yield from groups_in(levels)
-    yield from copy_in(levels)
-    if levels.column.kind != "left out":
-        yield from missing_by_class(levels, labels)
+        yield from groups_in(column)
+    yield from copy_in(column)
+    if column.kind != "left out":
+        yield from missing_by_class(column, labels)
 
 
 _ORDER = ("nearly a copy", "missing by class", "sentinels", "codes")
@@ -1273,14 +1289,14 @@ def _weight(finding: Finding) -> int:
     return 0 if finding.stops else 1 + _ORDER.index(finding.rule)
 
 
-def gathered(found: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return the findings that stop first, of every rule a few; the others are named together."""
-    return tuple(sorted(_few_of_each(found), key=lambda finding: not finding.stops))
+def gathered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return a few findings of every rule, those that stop first; the rest are summed up."""
+    return tuple(sorted(_few_of_each(findings), key=lambda finding: not finding.stops))
 
 
-def _few_of_each(found: Sequence[Finding]) -> Iterator[Finding]:
+def _few_of_each(findings: Sequence[Finding]) -> Iterator[Finding]:
     by_rule: dict[str, list[Finding]] = {}
-    for finding in found:
+    for finding in findings:
         same = by_rule.setdefault(finding.rule, [])
         same.append(finding)
         if len(same) <= MOST_OF_A_RULE:
