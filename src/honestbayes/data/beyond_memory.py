@@ -185,13 +185,13 @@ class DaskSource:
                 _cells,
                 block.values,
                 np.asarray(rows[some], dtype=np.int64) - block.rows.start,
-                columns[places] - block.columns.start,
+                columns[indices] - block.columns.start,
             )
-            for some, places, block in wanted
+            for some, indices, block in wanted
         ]
         result = np.zeros((len(rows), columns.size), dtype=self.array.dtype)
-        for (some, places, _), cells in zip(wanted, WORK.results(calls), strict=True):
-            result[some, places] = cells
+        for (some, indices, _), cells in zip(wanted, WORK.results(calls), strict=True):
+            result[some, indices] = cells
         return result
 
 

@@ -215,8 +215,8 @@ def learn_binarization(source: Source, option: BinarizeOption, describe: Any) ->
 
 def _described_from(describe: Any, start: int, column: int) -> str:
     """Return what messages call a column of a block that starts at some column of the table."""
-    words: str = describe(start + column)
-    return words
+    description: str = describe(start + column)
+    return description
 
 
 def is_zero_one(values: Any) -> bool:

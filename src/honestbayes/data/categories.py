@@ -104,8 +104,8 @@ class Levels:
         total = sum(n_levels.tolist())
         entries.check(total <= _MOST_LEVELS, "n_levels", "is too large")
         text, seen = entries.mask("text", (n_columns,)), entries.mask("seen", (total,))
-        number, words = entries.floats("number", (total,)), entries.texts("word")
-        entries.check(len(words) == total, "word", "does not name every level")
+        number, texts = entries.floats("number", (total,)), entries.texts("word")
+        entries.check(len(texts) == total, "word", "does not name every level")
         entries.check(
             np.all(np.isfinite(number[seen & ~np.repeat(text, n_levels)])),
             "number",
@@ -117,7 +117,7 @@ class Levels:
         ):
             there = seen[start:stop]
             if is_text:
-                found = np.array(words[start:stop], dtype=object)
+                found = np.array(texts[start:stop], dtype=object)
                 found[~there] = None
             else:
                 found = np.where(there, number[start:stop], np.nan)
@@ -189,20 +189,20 @@ def encode_columns(
     -------
     codes : ndarray of shape (n, k)
         -1 for missing and unknown.
-    unknown : list of (place, value, number of cells)
+    unknown : list of (column, value, number of cells)
         An unknown value of each column that has any, and how many cells are unknown there.
     """
     columns = as_columns(X)
     codes = np.full((columns.n_rows, columns.n_columns), MISSING, dtype=np.int64)
     unknown = []
-    for place, known in enumerate(levels.values):
-        any_number = columns.is_category(place) or not _are_whole(known)
-        values, missing = column_cells(columns.get(place), describe(place), any_number)
-        codes[:, place] = category_codes(values, missing, known)
-        strange = ~missing & (codes[:, place] == MISSING)
+    for index, known in enumerate(levels.values):
+        any_number = columns.is_category(index) or not _are_whole(known)
+        values, missing = column_cells(columns.get(index), describe(index), any_number)
+        codes[:, index] = category_codes(values, missing, known)
+        strange = ~missing & (codes[:, index] == MISSING)
         if strange.any():
             example = as_texts(values[strange]) if known.dtype.kind == "O" else values[strange]
-            unknown.append((place, example[0], int(strange.sum())))
+            unknown.append((index, example[0], int(strange.sum())))
     return codes, unknown
 
 
@@ -268,8 +268,8 @@ def _code_small_numbers(columns: TableColumns) -> CategoryTable | None:
         else:
             seen[column, cells[row]] = True
     code_of = np.cumsum(seen, axis=1) - 1
-    place, value = np.nonzero(seen)
-    ends = np.searchsorted(place, np.arange(1, p))
+    index, value = np.nonzero(seen)
+    ends = np.searchsorted(index, np.arange(1, p))
     levels = np.split(value.astype(float), ends)
     for j in np.flatnonzero(seen.sum(axis=1) < 2).tolist():
         levels[j], shift = _with_a_second(levels[j])
@@ -327,7 +327,7 @@ class Codes:
         X : table of shape (n, k)
             With these columns.
         describe : callable
-            Given a place, what the column is called.
+            Given an index, the name of the column in messages.
         unknown_are : tuple of str
             What becomes of one such cell, and of several, for the warning.
         """
@@ -344,9 +344,9 @@ class Codes:
             )
         if self.missing_is_level:
             is_missing, columns = codes == MISSING, as_columns(X)
-            for place, _, _ in unknown:  # a level that fit has not seen is not a missing cell
-                cells_of = columns.get(place), columns.name(place)
-                is_missing[:, place] &= column_cells(*cells_of, any_number=True)[1]
+            for index, _, _ in unknown:  # a level that fit has not seen is not a missing cell
+                cells_of = columns.get(index), columns.name(index)
+                is_missing[:, index] &= column_cells(*cells_of, any_number=True)[1]
             codes = np.where(is_missing, self.levels.n_levels, codes)
         return codes
 
@@ -415,7 +415,7 @@ class Coded:
     Attributes
     ----------
     cells : ndarray of int of shape (n, p)
-        The place of each cell among its column's levels, -1 for missing.
+        The index of each cell among its column's levels, -1 for missing.
     n_levels : ndarray of int of shape (p,)
         Levels of each column, two or more.
     is_open : ndarray of bool of shape (p,)
@@ -447,14 +447,14 @@ class Coding:
         """Return rules column after column: those of numbers in one array, texts in another."""
         is_text = np.array([rule.dtype.kind == "O" for rule in self.rules], dtype=bool)
         numbers = [rule for rule in self.rules if rule.dtype.kind != "O"]
-        words = [word for rule in self.rules if rule.dtype.kind == "O" for word in rule.tolist()]
+        texts = [text for rule in self.rules if rule.dtype.kind == "O" for text in rule.tolist()]
         arrays: dict[str, AnyArray] = {
             "kinds": np.array([KINDS.index(kind) for kind in self.kinds], dtype=np.int64),
             "size": np.array([rule.size for rule in self.rules], dtype=np.int64),
             "is_text": is_text,
             "number": np.concatenate([np.zeros(0), *numbers]),
         }
-        return {}, arrays | texts_as_arrays("word", words)
+        return {}, arrays | texts_as_arrays("word", texts)
 
     @classmethod
     def from_plain(cls, entries: Entries, known: Known) -> Coding:
@@ -466,12 +466,12 @@ class Coding:
         good = not np.any(is_text & (codes != KINDS.index("categorical")))
         entries.check(good, "is_text", "is said of columns of numbers")
         numbers = entries.finite("number", (int(size[~is_text].sum()),))
-        words = np.array(entries.texts("word"), dtype=object)
-        entries.check(len(words) == int(size[is_text].sum()), "word", "does not name every level")
+        texts = np.array(entries.texts("word"), dtype=object)
+        entries.check(len(texts) == int(size[is_text].sum()), "word", "does not name every level")
         rules: list[AnyArray] = []
         used = {False: 0, True: 0}
         for text, length in zip(is_text.tolist(), size.tolist(), strict=True):
-            part = (words if text else numbers)[used[text] : used[text] + length]
+            part = (texts if text else numbers)[used[text] : used[text] + length]
             used[text] += length
             ordered = all(a < b for a, b in pairwise(part.tolist()))
             entries.check(ordered, "word" if text else "number", "is not in ascending order")
@@ -659,9 +659,9 @@ class Cuts:
 
         return replace(columns, get=get, numbers=None)
 
-    def words(self, place: int) -> tuple[str, ...] | None:
-        """Return what the bins of a column are called; None where it has none."""
-        bounds = self.bounds[place]
+    def labels(self, index: int) -> tuple[str, ...] | None:
+        """Return the labels of a column's bins; None where it has none."""
+        bounds = self.bounds[index]
         if bounds is None:
             return None
         if bounds.size == 0:
@@ -704,10 +704,10 @@ def measured_columns(columns: TableColumns, kinds: Any = None) -> IntArray:
     """
     named = named_kinds(kinds, columns.feature_names, columns.n_columns)
     found = [
-        place
-        for place in range(columns.n_columns)
-        if named.get(place) == "real"
-        or (named.get(place) != "categorical" and _holds_no_levels(columns, place))
+        index
+        for index in range(columns.n_columns)
+        if named.get(index) == "real"
+        or (named.get(index) != "categorical" and _holds_no_levels(columns, index))
     ]
     return np.array(found, dtype=np.int64)
 
@@ -715,21 +715,21 @@ def measured_columns(columns: TableColumns, kinds: Any = None) -> IntArray:
 def learn_cuts(columns: TableColumns, measured: IntArray, rows: IntArray, n_bins: int) -> Cuts:
     """Learn the bounds of measurements from some rows; there are at most ``n_bins`` bins."""
     bounds: list[FloatArray | None] = [None] * columns.n_columns
-    for place in measured.tolist():
-        values = numeric_cells(columns, place, "real")[rows]
+    for index in measured.tolist():
+        values = numeric_cells(columns, index, "real")[rows]
         present = values[~np.isnan(values)]
         some = bin_bounds(present, np.ones(present.size), n_bins) if present.size else present
-        bounds[place] = some
+        bounds[index] = some
     return Cuts(tuple(bounds))
 
 
-def _holds_no_levels(columns: TableColumns, place: int) -> bool:
+def _holds_no_levels(columns: TableColumns, index: int) -> bool:
     """Whether a column holds finite numbers that no level can be, and no frame calls it levels."""
-    values = columns.get(place)
-    if columns.is_category(place) or values.dtype.kind in "bUS":
+    values = columns.get(index)
+    if columns.is_category(index) or values.dtype.kind in "bUS":
         return False
     if values.dtype.kind == "O":
-        values, _ = column_cells(values, columns.name(place), any_number=True)
+        values, _ = column_cells(values, columns.name(index), any_number=True)
         if values.dtype.kind == "O":
             return False
     with np.errstate(invalid="ignore"):

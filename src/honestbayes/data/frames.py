@@ -113,13 +113,13 @@ _FIXES = {
 
 def _check_types(frame: Any) -> None:
     """Refuse columns that are neither numbers nor texts by their type, naming the first."""
-    words = {dtype: _what_it_holds(dtype) for dtype in set(frame.dtypes)}
-    if not any(words.values()):
+    contents = {dtype: _what_it_holds(dtype) for dtype in set(frame.dtypes)}
+    if not any(contents.values()):
         return
     name, dtype = next(
-        pair for pair in zip(frame.columns, frame.dtypes, strict=True) if words[pair[1]]
+        pair for pair in zip(frame.columns, frame.dtypes, strict=True) if contents[pair[1]]
     )
-    what = words[dtype]
+    what = contents[dtype]
     assert what is not None
     msg = f"column {str(name)!r} holds {what} ({dtype}); {_FIXES[what]}."
     raise ValueError(msg)
@@ -131,8 +131,8 @@ def _what_it_holds(dtype: Any) -> str | None:
     categories = getattr(dtype, "categories", None)
     inner = getattr(categories, "dtype", inner)
     # "timedelta" begins as "time" does.
-    word = re.split(r"[^a-z]", str(dtype if inner is None else inner).lower(), maxsplit=1)[0]
-    return next((what for what, starts in _NOT_NUMBERS.items() if word in starts), None)
+    start = re.split(r"[^a-z]", str(dtype if inner is None else inner).lower(), maxsplit=1)[0]
+    return next((what for what, starts in _NOT_NUMBERS.items() if start in starts), None)
 
 
 def frame_source(frame: Any, kind: str) -> Source:

@@ -143,7 +143,7 @@ def as_columns(X: Any) -> TableColumns:
 def _frame_column(column: Any, module: str) -> AnyArray:
     """Return numbers (NaN: missing) or an object array of texts (None: missing)."""
     kind = str(column.dtype).lower()
-    numeric = any(kind.startswith(word) for word in ("int", "uint", "float", "bool"))
+    numeric = any(kind.startswith(name) for name in ("int", "uint", "float", "bool"))
     if module == "pandas":
         missing = column.isna().to_numpy()
         if numeric:
@@ -495,10 +495,10 @@ def named_kinds(given: Any, names: tuple[str, ...] | None, n_columns: int) -> di
     if given is None:
         return {}
     if isinstance(given, Mapping):
-        place = {name: position for position, name in enumerate(names or ())}
+        index = {name: position for position, name in enumerate(names or ())}
         found: dict[int, Kind] = {}
         for key, kind in given.items():
-            position = place.get(key, key)
+            position = index.get(key, key)
             if not isinstance(position, int | np.integer) or not 0 <= position < n_columns:
                 msg = f"kinds names {key!r}, which is not a column of X."
                 raise ValueError(msg)
@@ -658,13 +658,13 @@ def _with_columns(X: Any, columns: IntArray, values: FloatArray) -> Any:
     module = type(X).__module__.partition(".")[0]
     if module == "pandas":
         X = X.copy(deep=False)
-        for place, column in enumerate(columns.tolist()):
-            X.isetitem(column, values[:, place])
+        for index, column in enumerate(columns.tolist()):
+            X.isetitem(column, values[:, index])
         return X
     if module == "polars":
         new = [X[:, column] for column in columns.tolist()]
         return X.with_columns(
-            [type(old)(old.name, values[:, place]) for place, old in enumerate(new)]
+            [type(old)(old.name, values[:, index]) for index, old in enumerate(new)]
         )
     X = np.array(X, dtype=object if np.asarray(X).dtype.kind in "OUS" else float)
     X[:, columns] = values

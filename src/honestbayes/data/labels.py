@@ -146,7 +146,7 @@ def _warn_of_doubtful(classes: AnyArray, codes: IntArray) -> None:
 
 
 def _coded(labels: AnyArray) -> tuple[AnyArray, IntArray]:
-    """Return the different labels, sorted, and the place of each row's among them.
+    """Return the different labels, sorted, and the index of each row's among them.
 
     Few classes of many rows are compared one by one, which is faster than sorting all rows.
     """

@@ -145,8 +145,8 @@ class _Open:
         )
         inside = slice(first - self.columns.start, end - self.columns.start)
         start = rows.start // 8
-        place = self.bits.view(np.uint8)[inside, start : start + packed.shape[1]]
-        place |= packed[first - columns.start : end - columns.start]
+        target = self.bits.view(np.uint8)[inside, start : start + packed.shape[1]]
+        target |= packed[first - columns.start : end - columns.start]
         self.left -= (rows.stop - rows.start) * (end - first)
 
 
@@ -426,7 +426,7 @@ def pack_store(
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Refuse, before anything is read, a place where something else stands."""
+    """Refuse, before anything is read, a path that holds something else."""
     target = Path(os.path.realpath(path))
     if target.exists() and not target.with_name(f"{target.name}.partial").exists():
         raise _taken(target)
@@ -499,7 +499,7 @@ def _room(target: Path) -> Iterator[None]:
 
 
 def _is_finished(target: Path, partial: Path, plan: dict[str, Any]) -> bool:
-    """Whether all was done when the process was killed; refuse a place that is taken."""
+    """Whether all was done when the process was killed; refuse a path that is taken."""
     same = _is_planned(partial, plan)
     if target.exists():
         if not same or (partial / STORE).exists():
@@ -569,12 +569,12 @@ def _done(header: Header, partial: Path) -> dict[int, int]:
     file = partial / DONE
     done = {}
     for line in file.read_text("ascii").split("\n") if file.is_file() else ():
-        words = line.split(" ")
-        if len(words) == 3 and words[2] == ".":
-            part = int(words[0])
+        fields = line.split(" ")
+        if len(fields) == 3 and fields[2] == ".":
+            part = int(fields[0])
             path = partial / STORE / part_name(part)
             if path.is_file() and path.stat().st_size == header.part_size(part):
-                done[part] = int(words[1])
+                done[part] = int(fields[1])
     return done
 
 

@@ -1,4 +1,4 @@
-"""One small interface between tables of any kind and everything that counts them.
+"""Sources: one small interface between tables of any kind and the statistics of them.
 
 A source hands out blocks of rows, of columns or of both for counting, and dense copies of a few
 named columns for prediction. The blocks hold every cell once, in any order; two blocks have the
@@ -110,10 +110,10 @@ def dense(values: Any) -> AnyArray:
 
 
 class Work(Protocol):
-    """How functions are applied to the values of blocks: at once, or elsewhere and later."""
+    """How functions are applied to the values of blocks: at once, or deferred."""
 
     def call(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Return what a function makes of values, or what stands for it."""
+        """Return the result of a function, or a deferred handle to it."""
 
     def results(self, calls: list[Any]) -> list[Any]:
         """Return the results of calls."""
@@ -123,7 +123,7 @@ class _Now:
     """Functions are applied at once."""
 
     def call(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Return what a function makes of values."""
+        """Return the result of a function."""
         return function(*values)
 
     def results(self, calls: list[Any]) -> list[Any]:
@@ -146,12 +146,12 @@ def is_beyond_memory(source: Source) -> bool:
 
 
 class Source(Protocol):
-    """What counting and prediction need of a table.
+    """A table as counting and prediction use it.
 
-    Where the values of its blocks are not at hand but stand for what others will read, a source
-    has one member more, ``work``, by which functions are applied to them. Where reading it again
-    is dear, it has ``beyond_memory = True``: then folds are counted in one pass, and columns that
-    any of them keeps are read once.
+    Where the values of its blocks are deferred handles, a source has one member more, ``work``, by
+    which functions are applied to them. Where reading it again is expensive, it has
+    ``beyond_memory = True``: then folds are counted in one pass, and columns that any of them keeps
+    are read once.
     """
 
     @property
@@ -239,7 +239,7 @@ class RowsOf:
 
     @property
     def beyond_memory(self) -> bool:
-        """Whether reading it again is dear."""
+        """Whether reading it again is expensive."""
         return is_beyond_memory(self.source)
 
     def blocks(self) -> Iterator[Block]:
@@ -345,7 +345,7 @@ class DescribeColumns:
 
 
 def is_lazy(X: Any) -> bool:
-    """Whether a table is one that others read when it is needed: of Dask, or a lazy frame."""
+    """Whether a table is deferred: of Dask, or a lazy frame."""
     kind = type(X)
     return kind.__module__.partition(".")[0] == "dask" or kind.__name__ == "LazyFrame"
 
@@ -458,7 +458,7 @@ def refuse_complex(dtype: Any, imaginary: BoolArray) -> NoReturn:
     imaginary : ndarray of bool of shape (p,)
         Whether each column has an imaginary part that is not 0.
     """
-    # The first words are those that scikit-learn's checks of estimators look for.
+    # The message begins as scikit-learn's checks of estimators expect.
     msg = (
         f"Complex data not supported: column {int(np.argmax(imaginary))} holds complex numbers "
         f"({dtype}); give its real and imaginary parts as two columns, or drop it."
@@ -546,7 +546,7 @@ class ColumnsOf:
 
     @property
     def beyond_memory(self) -> bool:
-        """Whether reading it again is dear."""
+        """Whether reading it again is expensive."""
         return is_beyond_memory(self.source)
 
     def blocks(self) -> Iterator[Block]:
@@ -742,8 +742,8 @@ class Remembered:
 
     def take_rows(self, rows: IntArray, columns: IntArray) -> AnyArray:
         """Return some of the remembered rows of some of the remembered columns."""
-        places = np.searchsorted(self.rows, rows), np.searchsorted(self.columns, columns)
-        part: AnyArray = self.values[np.ix_(*places)]
+        indices = np.searchsorted(self.rows, rows), np.searchsorted(self.columns, columns)
+        part: AnyArray = self.values[np.ix_(*indices)]
         return part
 
 
@@ -808,8 +808,8 @@ class ReadAhead:
         if self._values is None or not known.any():
             return read(columns)
         order = np.argsort(self._columns)
-        places = order[np.searchsorted(self._columns, columns[known], sorter=order)]
-        part = self._values.T[places][:, rows].T
+        indices = order[np.searchsorted(self._columns, columns[known], sorter=order)]
+        part = self._values.T[indices][:, rows].T
         if not known.all():
             part = np.concatenate([part, read(columns[~known])], axis=1)
             part = part[:, np.argsort(np.argsort(~known, kind="stable"))]

@@ -281,10 +281,10 @@ def load_kdd98(folder: str | os.PathLike[str]) -> tuple[Donations, Donations]:
     --------
     >>> learning, validation = load_kdd98("kdd98")  # doctest: +SKIP
     """
-    place = Path(folder)
-    learning = _read(place / "cup98LRN.txt", (*_TARGETS, _ID))
-    validation = _read(place / "cup98VAL.txt", (_ID,))
-    targets = _read(place / "valtargt.txt", (_ID, *_TARGETS))
+    path = Path(folder)
+    learning = _read(path / "cup98LRN.txt", (*_TARGETS, _ID))
+    validation = _read(path / "cup98VAL.txt", (_ID,))
+    targets = _read(path / "valtargt.txt", (_ID, *_TARGETS))
     merged = validation.merge(targets[[_ID, *_TARGETS]], on=_ID, how="left", validate="1:1")
     unknown = merged[_ID][merged[_TARGETS[0]].isna()]
     if unknown.size:
@@ -408,8 +408,8 @@ def load_genesis() -> str:
     >>> load_genesis()[:25]
     'In the beginning God crea'
     """
-    place = resources.files("honestbayes.datasets").joinpath("data", "genesis.txt")
-    return place.read_text(encoding="utf-8")
+    path = resources.files("honestbayes.datasets").joinpath("data", "genesis.txt")
+    return path.read_text(encoding="utf-8")
 
 
 def tic_tac_toe() -> tuple[AnyArray, AnyArray]:

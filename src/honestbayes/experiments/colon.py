@@ -342,9 +342,9 @@ def draw_probabilities(first: dict[str, Any]) -> Figure:
 def draw_scores(found: Sequence[dict[str, Any]]) -> Figure:
     """Draw figures 8 and 9."""
     figure, axes = subplots(1, 3, figsize=(11, 3.9))
-    for place, one in reversed(list(enumerate(found))):
-        words: dict[str, Any] = {"markersize": 5 if place == 0 else 2.5}
-        pale = {"alpha": 1.0 if place == 0 else 0.3, "markeredgewidth": 0}
+    for index, one in reversed(list(enumerate(found))):
+        words: dict[str, Any] = {"markersize": 5 if index == 0 else 2.5}
+        pale = {"alpha": 1.0 if index == 0 else 0.3, "markeredgewidth": 0}
         for axis, name in zip(axes, BETTER, strict=False):
             x, y = (one[method][name] for method in METHODS)
             axis.plot(x, y, "o", color=look(2).color, **words, **pale)
@@ -354,7 +354,7 @@ def draw_scores(found: Sequence[dict[str, Any]]) -> Figure:
                 one[method]["actual_error"],
                 style.marker,
                 color=style.color,
-                label=method if place == 0 else None,
+                label=method if index == 0 else None,
                 **words,
                 **pale,
             )

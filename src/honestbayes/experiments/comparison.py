@@ -113,8 +113,8 @@ def evaluate(
     X = table.X if name in OURS or table.codes is None else table.codes
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=repeat)
     logs = np.empty((codes.size, classes.size))
-    seconds, places = 0.0, np.zeros(codes.size, dtype=np.int64)
-    for place, (train, test) in enumerate(folds.split(codes, codes)):
+    seconds, indices = 0.0, np.zeros(codes.size, dtype=np.int64)
+    for index, (train, test) in enumerate(folds.split(codes, codes)):
         model = clone(make_method(name, table))
         began = time.process_time()
         with warnings.catch_warnings():
@@ -122,9 +122,9 @@ def evaluate(
             model.fit(_rows(X, train), codes[train])
             logs[test] = _log_proba(model, _rows(X, test))
         seconds += time.process_time() - began
-        places[test] = place
+        indices[test] = index
     words = {"n_cases": codes.size, "n_features": table.n_features, "n_classes": classes.size}
-    split = int(np.sum((places + 1) * np.arange(1, codes.size + 1)))
+    split = int(np.sum((indices + 1) * np.arange(1, codes.size + 1)))
     return words | scores(codes, logs, table.truth) | {"seconds": seconds / n_folds, "split": split}
 
 
@@ -247,14 +247,14 @@ def draw_scores(results: Results, new_tables: bool, name: str = "log_score") -> 
     for axis in axes.flat[len(tables) :]:
         axis.set_visible(False)
     for axis, table in zip(axes.flat, tables, strict=False):
-        for place, method in enumerate(methods):
+        for index, method in enumerate(methods):
             if (table, method) not in results.runs:
                 continue
             values = results.of_all(name, table, method)
             style = look(0 if method in OURS else 1)
             axis.errorbar(
                 values.mean(),
-                place,
+                index,
                 xerr=_spread(values, new_tables),
                 color=style.color,
                 marker=style.marker,
@@ -283,11 +283,11 @@ def _cut(axis: Any, results: Results, table: str, methods: Sequence[str]) -> Non
     if axis.get_xlim()[1] <= end:
         return
     axis.set_xlim(right=end)
-    for place, method in enumerate(methods):
+    for index, method in enumerate(methods):
         if (table, method) in results.runs:
             value = results.mean("log_score", table, method)
             if value > end:
-                axis.text(end, place, f"{value:.2f} >", ha="right", va="center", fontsize=8)
+                axis.text(end, index, f"{value:.2f} >", ha="right", va="center", fontsize=8)
 
 
 def draw_honesty(results: Results) -> Figure:
@@ -356,14 +356,14 @@ def draw_seconds(results: Results) -> Figure:
     """Draw processor seconds, a point for each table, a row for each method."""
     methods = results.methods()
     figure, axis = subplots(figsize=(7, 1 + 0.28 * len(methods)))
-    for place, method in enumerate(methods):
+    for index, method in enumerate(methods):
         values = [
             results.mean("seconds", t, method)
             for t in results.tables
             if (t, method) in results.runs
         ]
         style = look(0 if method in OURS else 1)
-        axis.plot(values, [place] * len(values), style.marker, color=style.color, markersize=4)
+        axis.plot(values, [index] * len(values), style.marker, color=style.color, markersize=4)
     axis.set(xlabel="processor seconds of a fold", xscale="log")
     axis.set_yticks(range(len(methods)), methods)
     axis.invert_yaxis()

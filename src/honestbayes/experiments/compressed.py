@@ -228,8 +228,8 @@ def named(prior: str) -> str:
 
 
 KINDS = {
-    (prior, compress): look(2 * place + (not compress))
-    for place, prior in enumerate(PRIORS)
+    (prior, compress): look(2 * index + (not compress))
+    for index, prior in enumerate(PRIORS)
     for compress in (True, False)
 }
 """How the lines of the four kinds of models are drawn."""
@@ -416,14 +416,14 @@ KIND = ("order", "prior", "seed")
 
 def of_growth(found: dict[str, Any], at: int = 20) -> str:
     """Say how the number of compressed parameters of sequences levels off, and the other not."""
-    place, last = found["orders"].index(at), found["orders"][-1]
+    index, last = found["orders"].index(at), found["orders"][-1]
     groups, patterns = found["groups"], found["patterns"]
     more = (patterns[-1] - patterns[-2]) / (last - found["orders"][-2])
     level = level_from(found)
-    ratios = [groups[j] / patterns[j] for j in (place, -1)]
+    ratios = [groups[j] / patterns[j] for j in (index, -1)]
     told = (
-        f"there are {groups[place]:,} compressed parameters at order {at} and {groups[-1]:,} at "
-        f"order {last}; without compression {patterns[place]:,} and {patterns[-1]:,}, and "
+        f"there are {groups[index]:,} compressed parameters at order {at} and {groups[-1]:,} at "
+        f"order {last}; without compression {patterns[index]:,} and {patterns[-1]:,}, and "
         f"{more:,.0f} more with each further order. The ratio is {ratios[0]:.3f} and "
         f"{ratios[1]:.3f}."
     )

@@ -132,8 +132,8 @@ def _averages(done: Sequence[Run], name: str) -> FloatArray:
 
 def _points(done: Sequence[Run], study: str) -> list[int]:
     """Return the values of what a study varies."""
-    place = VARIED[study.split(",")[0]]
-    return [point[place] for point in done[0].settings["points"]]
+    index = VARIED[study.split(",")[0]]
+    return [point[index] for point in done[0].settings["points"]]
 
 
 def _words(studies: dict[str, list[Run]]) -> str:
@@ -179,12 +179,12 @@ def _table(studies: dict[str, list[Run]]) -> Table:
             "features": point[1],
             "levels": point[2],
             "order": point[3],
-            "compressed": float(_averages(done, "groups")[place]),
-            "not compressed": float(_averages(done, "patterns")[place]),
-            "ratio": float(_averages(done, "groups")[place] / _averages(done, "patterns")[place]),
+            "compressed": float(_averages(done, "groups")[index]),
+            "not compressed": float(_averages(done, "patterns")[index]),
+            "ratio": float(_averages(done, "groups")[index] / _averages(done, "patterns")[index]),
         }
         for study, done in studies.items()
-        for place, point in enumerate(done[0].settings["points"])
+        for index, point in enumerate(done[0].settings["points"])
     ]
     return Table("sizes", "Parameters of each class, averages over data sets", rows)
 

@@ -208,8 +208,8 @@ def draw_traces(traces: _Traces) -> Figure:
     )  # fmt: skip
     for row, name in zip(axes, names, strict=True):
         for axis, (prior, chains) in zip(row, traces.items(), strict=True):
-            for place, chain in enumerate(chains):
-                axis.plot(chain[name], linewidth=0.8, color=look(place).color)
+            for index, chain in enumerate(chains):
+                axis.plot(chain[name], linewidth=0.8, color=look(index).color)
             axis.axhline(0, color=GREY, linewidth=0.6, zorder=0)
             if far[name] > 20:
                 axis.set_yscale("symlog", linthresh=10)

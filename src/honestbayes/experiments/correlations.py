@@ -68,8 +68,8 @@ def tell(done: Sequence[Run]) -> Findings:
     kept = np.abs(ours) > GAMMA
     names = [str(zero) for zero in range(N_0 + 1)]
     rows = [
-        {"ones in class 1": str(N_1 - place)} | dict(zip(names, row.tolist(), strict=True))
-        for place, row in enumerate(ours)
+        {"ones in class 1": str(N_1 - index)} | dict(zip(names, row.tolist(), strict=True))
+        for index, row in enumerate(ours)
     ]
     differ = "" if equal == ours.size else " " + _differences(ours, published)
     return Findings(
@@ -99,11 +99,11 @@ def tell(done: Sequence[Run]) -> Findings:
 
 
 def _differences(ours: FloatArray, published: FloatArray) -> str:
-    places = np.argwhere(np.abs(ours - published) > 0.005 + 1e-9)
+    indices = np.argwhere(np.abs(ours - published) > 0.005 + 1e-9)
     told = [
         f"{N_1 - i} ones in class 1 and {j} in class 0 (printed {published[i, j]:+.2f}, ours "
         f"{ours[i, j]:+.4f})"
-        for i, j in places.tolist()
+        for i, j in indices.tolist()
     ]
     return f"The others: {'; '.join(told)}."
 

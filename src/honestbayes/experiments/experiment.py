@@ -339,14 +339,14 @@ def perform(
         Called after each run.
     """
     wanted = experiment.runs(size)
-    places = [folder / f"{_key(experiment, settings)}.json" for settings in wanted]
+    paths = [folder / f"{_key(experiment, settings)}.json" for settings in wanted]
     found: dict[Path, Run] = {}
-    for place in places:
-        kept = None if again else _read(place)
+    for path in paths:
+        kept = None if again else _read(path)
         if kept is not None:
-            found[place] = kept
+            found[path] = kept
             done()
-    rest = [(s, place) for s, place in zip(wanted, places, strict=True) if place not in found]
+    rest = [(s, path) for s, path in zip(wanted, paths, strict=True) if path not in found]
     # Results are taken as they come, where the backend can hand them over one by one.
     by_one = get_active_backend()[0].supports_return_generator
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered" if by_one else "list")
@@ -358,7 +358,7 @@ def perform(
         _write(rest[number][1], run)
         found[rest[number][1]] = run
         done()
-    return [found[place] for place in places]
+    return [found[path] for path in paths]
 
 
 def _one(
@@ -377,20 +377,20 @@ def _key(experiment: Experiment, settings: Settings) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _read(place: Path) -> Run | None:
+def _read(path: Path) -> Run | None:
     try:
-        return Run(**json.loads(place.read_text(encoding="utf-8")))
+        return Run(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError):  # cut off in the middle by another program: run it again
         return None
 
 
-def _write(place: Path, run: Run) -> None:
+def _write(path: Path, run: Run) -> None:
     words = {"settings": run.settings, "found": run.found, "seconds": run.seconds}
-    beside = place.with_suffix(f".{os.getpid()}")
+    beside = path.with_suffix(f".{os.getpid()}")
     beside.write_text(json.dumps(words), encoding="utf-8")
-    beside.replace(place)
+    beside.replace(path)
 
 
 def rounded(value: Any) -> Any:

@@ -269,12 +269,12 @@ def tell(done: Sequence[Run]) -> Findings:
 def _checks(found: Sequence[dict[str, Any]]) -> Iterator[Check]:
     names = ("training error", "test error", "training profit", "test profit")
     for name in found[0]["rows"]:
-        for place, what in enumerate(names):
+        for index, what in enumerate(names):
             yield Check(
                 what=f"{name}, {what}",
-                published=PUBLISHED[name][place],
-                ours=[one["rows"][name][place] for one in found],
-                digits=5 if place < 2 else 0,
+                published=PUBLISHED[name][index],
+                ours=[one["rows"][name][index] for one in found],
+                digits=5 if index < 2 else 0,
                 why="not known; how numbers were cut into bins is not printed",
             )
 
@@ -325,7 +325,7 @@ def _words(studies: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
 
 def _study_words(name: str, found: Sequence[dict[str, Any]]) -> str:
     curves = {method: np.array([one[method] for one in found]).mean(axis=0) for method in METHODS}
-    fewest = [int(np.argmin(curves["forward"][:, place])) for place in (0, 1)]
+    fewest = [int(np.argmin(curves["forward"][:, index])) for index in (0, 1)]
     none = curves["forward"][0, 1]
     everyone = np.mean([one["everyone"][1] for one in found])
     rows = {row: _rows(found, row).mean(axis=0) for row in found[0]["rows"]}
@@ -354,13 +354,13 @@ def draw(studies: dict[str, list[dict[str, Any]]]) -> Figure:
         for axis, method in zip(row, METHODS, strict=True):
             values = np.array([one[method] for one in found])
             steps = np.arange(values.shape[1])
-            for place, label in enumerate(("training", "test")):
-                style = look(place)
+            for index, label in enumerate(("training", "test")):
+                style = look(index)
                 axis.plot(
-                    steps, values[:, :, place].mean(axis=0), **style._asdict(), markersize=4,
+                    steps, values[:, :, index].mean(axis=0), **style._asdict(), markersize=4,
                     label=label,
                 )  # fmt: skip
-                low, high = values[:, :, place].min(axis=0), values[:, :, place].max(axis=0)
+                low, high = values[:, :, index].min(axis=0), values[:, :, index].max(axis=0)
                 axis.fill_between(steps, low, high, color=style.color, alpha=0.15, linewidth=0)
             axis.axhline(values[:, 0, 1].mean(), color=GREY, linewidth=0.8, zorder=0)
             axis.set(

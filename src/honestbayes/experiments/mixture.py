@@ -468,11 +468,11 @@ def draw_errors(fits: Sequence[dict[str, Any]]) -> Figure:
     ways = {"uncorrected": "uncorrected", "corrected": "corrected", AS_THESIS: "corrected"}
     figure, axes = subplots(1, 3, figsize=(11, 3.6), sharey=True)
     for axis, (way, method) in zip(axes, ways.items(), strict=True):
-        for place, name in enumerate(("actual", "expected")):
-            _curve(axis, fits, f"{name}_error", way, place, name)
+        for index, name in enumerate(("actual", "expected")):
+            _curve(axis, fits, f"{name}_error", way, index, name)
             shown = [k for k in _numbers(fits) if k in GAMMA]
             errors = [errors_of(TABLE_2_3[k, method])[name] for k in shown]
-            axis.plot(shown, errors, "x", color=look(place).color, markersize=7)
+            axis.plot(shown, errors, "x", color=look(index).color, markersize=7)
         axis.set(title=TITLES[way])
         _by_number(axis)
     axes[0].set(ylabel="error rate", ylim=(0, 0.6))
@@ -484,8 +484,8 @@ def draw_scores(fits: Sequence[dict[str, Any]]) -> Figure:
     """Draw figure 2.14."""
     figure, axes = subplots(1, 2, figsize=(8, 3.4))
     for axis, name in zip(axes, ("log_score", "squared_error"), strict=True):
-        for place, way in enumerate(("corrected", "uncorrected")):
-            _curve(axis, fits, name, way, place, way)
+        for index, way in enumerate(("corrected", "uncorrected")):
+            _curve(axis, fits, name, way, index, way)
         axis.set(ylabel=name.replace("_", " "))
         _by_number(axis)
     axes[0].legend(frameon=False, fontsize=9)
@@ -496,8 +496,8 @@ def draw_gaps(fits: Sequence[dict[str, Any]]) -> Figure:
     """Draw the gap that remains after correction, by the way of fitting."""
     figure, axis = subplots(figsize=(7.4, 3.8))
     gaps = [{**f, "gap": f["actual_error"] - f["expected_error"]} for f in fits]
-    for place, way in enumerate(list(WAYS)[1:]):
-        _curve(axis, gaps, "gap", way, place, TITLES[way])
+    for index, way in enumerate(list(WAYS)[1:]):
+        _curve(axis, gaps, "gap", way, index, TITLES[way])
     for k, error in ((k, errors_of(TABLE_2_3[k, "corrected"])) for k in GAMMA):
         label = "published" if k == 1 else None
         axis.plot(k, error["actual"] - error["expected"], "xk", markersize=8, label=label)
@@ -509,15 +509,15 @@ def draw_gaps(fits: Sequence[dict[str, Any]]) -> Figure:
 
 
 def _curve(
-    axis: Any, fits: Sequence[dict[str, Any]], name: str, way: str, place: int, label: str
+    axis: Any, fits: Sequence[dict[str, Any]], name: str, way: str, index: int, label: str
 ) -> None:
     numbers = _numbers(fits)
     values = [of(fits, name, k=k, way=way) for k in numbers]
     axis.errorbar(
-        np.array(numbers) * 1.07 ** (place - 1),
+        np.array(numbers) * 1.07 ** (index - 1),
         [v.mean() for v in values],
         [2 * v.std(ddof=1) if v.size > 1 else 0.0 for v in values],
-        **look(place)._asdict(),
+        **look(index)._asdict(),
         label=label,
         markersize=4,
         elinewidth=0.8,

@@ -324,14 +324,14 @@ def draw_errors(fits: Sequence[dict[str, Any]]) -> Figure:
     }
     numbers = list(dict.fromkeys(f["k"] for f in fits))
     for axis, (label, names) in zip(axes, panels.items(), strict=True):
-        for place, (method, name) in enumerate((m, n) for m in METHODS for n in names):
-            style = look(place if len(names) == 2 else 2 * place)
+        for index, (method, name) in enumerate((m, n) for m in METHODS for n in names):
+            style = look(index if len(names) == 2 else 2 * index)
             values = [of(fits, name, k=k, method=method, rule="adaptive") for k in numbers]
             values = [v if v.size else of(fits, name, k=k, method=METHODS[1], rule="adaptive")
                       for k, v in zip(numbers, values, strict=True)]  # fmt: skip
             what = {"actual_error": ", actual", "expected_error": ", expected"}.get(name, "")
             axis.errorbar(
-                np.array(numbers) * 1.04 ** (place - 1.5),
+                np.array(numbers) * 1.04 ** (index - 1.5),
                 [v.mean() for v in values],
                 [2 * v.std(ddof=1) for v in values],
                 **style._asdict(),
@@ -356,8 +356,8 @@ def draw_alpha(fits: Sequence[dict[str, Any]], p: int) -> Figure:
             "corrected": curves[k, "corrected"],
             "uncorrected": curves[k, "uncorrected"],
         }
-        for place, (label, density) in enumerate(lines.items()):
-            style = look(place)
+        for index, (label, density) in enumerate(lines.items()):
+            style = look(index)
             axis.plot(GRID, density, color=style.color, linestyle=style.linestyle, label=label)
         axis.axvline(np.log(ALPHA), color=GREY, linewidth=0.8)
         axis.set(xlabel="log(alpha)", title=f"{k:,} kept")

@@ -57,8 +57,8 @@ def simulate(n: int, rng: np.random.Generator) -> tuple[AnyArray, AnyArray]:
     def node(*parents: AnyArray) -> AnyArray:
         size = 2 ** len(parents)
         chance = rng.choice([0.1, 0.3, 0.7, 0.9], size)
-        place = sum((value << j for j, value in enumerate(parents)), np.zeros(n, dtype=np.int64))
-        return np.asarray(rng.random(n) < chance[place], dtype=np.int64)
+        index = sum((value << j for j, value in enumerate(parents)), np.zeros(n, dtype=np.int64))
+        return np.asarray(rng.random(n) < chance[index], dtype=np.int64)
 
     a, e = node(), node()
     b = node(a)
@@ -235,10 +235,10 @@ def draw(found: dict[str, dict[str, FloatArray]]) -> Figure:
     titles = {"nonempty": "not empty", "all": "all features", "next": "next most frequent"}
     rng = np.random.default_rng(0)
     for axis, (name, title) in zip(axes, titles.items(), strict=True):
-        for place, chain in enumerate(CHAINS):
+        for index, chain in enumerate(CHAINS):
             values = found[chain][name]
-            aside = place + rng.uniform(-0.25, 0.25, values.size)
-            axis.plot(aside, values, look(place).marker, markersize=3, color=look(place).color,
+            aside = index + rng.uniform(-0.25, 0.25, values.size)
+            axis.plot(aside, values, look(index).marker, markersize=3, color=look(index).color,
                       alpha=0.6)  # fmt: skip
         axis.axhline(PUBLISHED[name], color=GREY, linewidth=1)
         axis.set_xticks(range(len(CHAINS)), list(CHAINS))

@@ -178,10 +178,10 @@ def _heading(text: str, markup: Markup, level: int) -> str:
     return f"{'#' * (level + 1)} {text}" if markup == "md" else f"{text}\n{'=-'[level] * len(text)}"
 
 
-def _image(place: str, caption: str, markup: Markup) -> str:
+def _image(path: str, caption: str, markup: Markup) -> str:
     if markup == "md":
-        return f"![{caption}]({place})\n\n*{caption}*"
-    return f".. figure:: {place}\n   :alt: {caption}\n\n   {caption}"
+        return f"![{caption}]({path})\n\n*{caption}*"
+    return f".. figure:: {path}\n   :alt: {caption}\n\n   {caption}"
 
 
 def _table(table: Table, markup: Markup) -> str:

@@ -304,7 +304,7 @@ def draw_calibration(fits: Sequence[dict[str, Any]], columns: Sequence[tuple[int
     """Draw claims beside facts."""
     figure, axis = subplots(figsize=(4.6, 4.6))
     axis.plot([0, 1], [0, 1], color=GREY, linewidth=0.8)
-    for place, (k, method) in zip((1, 0, 2), columns, strict=True):
+    for index, (k, method) in zip((1, 0, 2), columns, strict=True):
         count, predicted, actual = (
             of(fits, name, k=k, method=method) for name in ("count", "predicted", "actual")
         )
@@ -313,7 +313,7 @@ def draw_calibration(fits: Sequence[dict[str, Any]], columns: Sequence[tuple[int
         axis.plot(
             (count * predicted).sum(axis=0)[there] / total,
             (count * actual).sum(axis=0)[there] / total,
-            **look(place)._asdict(),
+            **look(index)._asdict(),
             markersize=5,
             label=_named(k, method, columns[-1][0]),
         )

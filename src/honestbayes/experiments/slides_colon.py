@@ -234,19 +234,19 @@ def draw(done: Sequence[Run]) -> Figure:
         for prior in PRIORS
     }
     rng = np.random.default_rng(0)
-    for place, values in enumerate(rows.values()):
+    for index, values in enumerate(rows.values()):
         gains = np.concatenate(values)
         away = rng.uniform(-0.2, 0.2, gains.size)
         axis.plot(
             gains,
-            place + away,
-            look(place).marker,
-            color=look(place).color,
+            index + away,
+            look(index).marker,
+            color=look(index).color,
             markersize=5 if gains.size <= 10 else 3,
             alpha=1.0 if gains.size <= 10 else 0.4,
             markeredgewidth=0,
         )
-        axis.plot([gains.mean()] * 2, [place - 0.35, place + 0.35], color="black", linewidth=1.2)
+        axis.plot([gains.mean()] * 2, [index - 0.35, index + 0.35], color="black", linewidth=1.2)
     axis.axvline(0, color=GREY, linewidth=0.8)
     axis.set_yticks(range(len(rows)), list(rows))
     axis.set(xlabel="squared error, uncorrected less corrected", ylim=(2.6, -0.6))

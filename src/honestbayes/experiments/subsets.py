@@ -124,7 +124,7 @@ def as_printed() -> FloatArray:
     """
     states = [(i, j) for i in range(6) for j in range(6)]
     step = np.zeros((36, 36))
-    for place, (i, j) in enumerate(states):
+    for index, (i, j) in enumerate(states):
         size, score = i + j, BASE + GAIN * i
         at_end = size in (0, N_FEATURES)
         for change in (1, -1):
@@ -138,8 +138,8 @@ def as_printed() -> FloatArray:
                 if number:
                     ratio = (BASE + GAIN * to[0]) / score * (0.5 if at_end else 1.0)
                     proposed = (1.0 if at_end else 0.5) * number / there
-                    step[place, states.index(to)] = proposed * min(1.0, ratio)
-        step[place, place] = 1.0 - step[place].sum()
+                    step[index, states.index(to)] = proposed * min(1.0, ratio)
+        step[index, index] = 1.0 - step[index].sum()
     values, vectors = np.linalg.eig(step.T)
     stationary = np.abs(np.real(vectors[:, np.argmax(np.real(values))]))
     shares = np.bincount([i + j for i, j in states], stationary / stationary.sum())

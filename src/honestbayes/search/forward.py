@@ -147,9 +147,9 @@ class EstimatorScorer:
             share = np.bincount(scorers.labels[train], weight, minlength=scorers.classes.size)
             return np.tile(share / share.sum(), (judged.size, 1))
         part = columns_of(scorers.X, np.array(features))
-        words = {} if weight is None else {"sample_weight": weight}
+        fit_params = {} if weight is None else {"sample_weight": weight}
         y = scorers.classes[scorers.labels[train]]
-        model = clone(scorers.estimator).fit(rows_of(part, train), y, **words)
+        model = clone(scorers.estimator).fit(rows_of(part, train), y, **fit_params)
         proba: FloatArray = model.predict_proba(rows_of(part, judged))
         return proba
 
@@ -355,7 +355,7 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         return self
 
     def _check_choices(self) -> None:
-        """Refuse words that mean nothing, or nothing together."""
+        """Validate parameters, and combinations of them."""
         if not callable(self.scoring) and self.scoring not in ("squared_error", "log_loss"):
             msg = (
                 f"scoring={self.scoring!r} is not 'squared_error', 'log_loss' or a function of "
@@ -477,11 +477,11 @@ class Walk:
     def step(self) -> None:
         """Take the best candidate; the first of those that are equally good."""
         losses = self._chooser.losses(self._left)
-        place = int(np.argmin(losses))
-        column = int(self._left[place])
-        self._left = np.delete(self._left, place)
+        index = int(np.argmin(losses))
+        column = int(self._left[index])
+        self._left = np.delete(self._left, index)
         self.taken.append(column)
         for scorer in self._scorers:
             scorer.add(column)
-        known = float(losses[place])
+        known = float(losses[index])
         self.scores = [known if j is self._chooser else j.loss() for j in self._scorers]

@@ -103,19 +103,19 @@ def _two_classes(cells, first, columns, table, fold, labels, margin, weight, row
     """Add the squared errors of some rows, of two classes."""
     m = rows.size
     odds, own_weight, factor = np.empty(m), np.empty(m), np.empty(m)
-    place = np.empty(m, dtype=np.int64)
+    base = np.empty(m, dtype=np.int64)
     n_slots = table.shape[3]
     flat = table.reshape(-1)
     for r in range(m):
         i = rows[r]
         odds[r] = np.exp(margin[i, 0])
         own_weight[r] = 2.0 * weight[i]
-        place[r] = (2 * fold[i] + labels[i]) * n_slots
+        base[r] = (2 * fold[i] + labels[i]) * n_slots
     for a in range(columns.size):
         j = columns[a]
         slot = first[j] + 1
         for r in range(m):
-            factor[r] = flat[place[r] + slot + cells[rows[r], j]]
+            factor[r] = flat[base[r] + slot + cells[rows[r], j]]
         out[a] += _squared(odds, factor, own_weight)
 
 

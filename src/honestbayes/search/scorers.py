@@ -280,8 +280,8 @@ def _loss(margin: FloatArray, scoring: str) -> FloatArray:
 
 def user_loss(scoring: Any, y: AnyArray, proba: FloatArray, weight: FloatArray) -> float:
     """Return what a function of the user's says; it is told of weights where they differ."""
-    words = {} if np.all(weight == weight[0]) else {"sample_weight": weight}
-    value = float(scoring(y, proba, **words))
+    fit_params = {} if np.all(weight == weight[0]) else {"sample_weight": weight}
+    value = float(scoring(y, proba, **fit_params))
     if not np.isfinite(value):
         msg = f"scoring returned {value}, which cannot be compared."
         raise ValueError(msg)

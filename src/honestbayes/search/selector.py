@@ -72,9 +72,9 @@ def loss_in_words(scoring: Any) -> str:
     >>> loss_in_words("log_loss")
     'log score'
     """
-    words = {"squared_error": SQUARED_ERROR, "log_loss": "log score"}
+    names = {"squared_error": SQUARED_ERROR, "log_loss": "log score"}
     if isinstance(scoring, str):
-        return words[scoring]
+        return names[scoring]
     return str(getattr(scoring, "__name__", "loss")).replace("_", " ")
 
 
@@ -155,10 +155,10 @@ class SelectionPath(Tabular):
             "held_out_score": self.held_out_score[1:],
             "kept": np.arange(self.feature.size) < self.n_kept,
         }
-        for word in ("r", "alpha", "entropy"):
-            value = getattr(self, word)
+        for name in ("r", "alpha", "entropy"):
+            value = getattr(self, name)
             if value is not None:
-                result[word] = value
+                result[name] = value
         return result
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -175,10 +175,10 @@ class SelectionPath(Tabular):
             name = self.name[step - 1] if step else "(none)"
             left = "" if step <= self.n_kept else "  left out"
             lines.append([str(step), f"{train:.5f}", *held_out, name + left])
-        widths = [max(len(line[place]) for line in lines) for place in range(len(head) - 1)]
+        widths = [max(len(line[index]) for line in lines) for index in range(len(head) - 1)]
         return "\n".join(
             "  ".join(
-                [*(word.rjust(w) for word, w in zip(line[:-1], widths, strict=True)), line[-1]]
+                [*(cell.rjust(w) for cell, w in zip(line[:-1], widths, strict=True)), line[-1]]
             )
             for line in lines
         )

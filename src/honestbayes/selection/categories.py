@@ -69,13 +69,13 @@ class CategoryCounts:
     def tables_of(self, columns: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield, by number of levels, positions among some columns and their tables."""
         wanted = np.asarray(columns, dtype=np.int64)
-        place = np.full(self.n_features, -1, dtype=np.int64)
+        index = np.full(self.n_features, -1, dtype=np.int64)
         for group in self.groups:
-            place[:] = -1
-            place[group.columns] = np.arange(group.columns.size)
-            positions = np.flatnonzero(place[wanted] >= 0)
+            index[:] = -1
+            index[group.columns] = np.arange(group.columns.size)
+            positions = np.flatnonzero(index[wanted] >= 0)
             if positions.size:
-                yield positions, group.tables[place[wanted[positions]]]
+                yield positions, group.tables[index[wanted[positions]]]
 
     def merge_rows(self, other: CategoryCounts) -> CategoryCounts:
         """Return the counts of both sets of rows, which must not share any."""

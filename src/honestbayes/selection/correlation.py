@@ -51,7 +51,7 @@ def select(
     threshold : float, optional
         Instead, keep all whose absolute correlation is above this bound.
     always_keep : ndarray of bool of shape (p,), optional
-        Features kept by design, outside the race.
+        Features kept by design, outside the ranking.
     random_state : RandomState, optional
         Breaks ties.
 
@@ -80,19 +80,19 @@ def select(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a race ended.
+class RankingOutcome:
+    """Outcome of a feature ranking.
 
     Attributes
     ----------
     rule : {"top", "threshold", "all"}
-        What it went by.
+        Rule of the selection.
     gamma_squared : Fraction
         The squared bound.
     kept, discarded, always_kept : ndarray of int
-        Columns: the winners, strongest first; the losers; those kept by design.
+        Columns: selected, strongest first; discarded; kept by design.
     tied_kept, tied_discarded : ndarray of bool
-        Whether a winner's or a loser's squared correlation is exactly the bound.
+        Whether the squared correlation of a selected or discarded feature is exactly the bound.
     n_constant : int
         Constant columns, which were left out.
     criterion, strength_bound
@@ -151,16 +151,16 @@ class Outcome:
         )
 
     def _groups(self, observed: IntArray, n_levels: int | IntArray) -> tuple[DiscardedGroup, ...]:
-        lost, tied = self.discarded, self.tied_discarded
-        if lost.size == 0:
+        discarded, tied = self.discarded, self.tied_discarded
+        if discarded.size == 0:
             return ()
-        cases = observed if observed.shape[1] == 1 else observed[:, lost]
-        levels = np.atleast_1d(n_levels if isinstance(n_levels, int) else n_levels[lost])
+        cases = observed if observed.shape[1] == 1 else observed[:, discarded]
+        levels = np.atleast_1d(n_levels if isinstance(n_levels, int) else n_levels[discarded])
         if np.all(cases == cases[:, :1]) and np.all(levels == levels[0]):
             sizes = tuple(cases[:, 0].tolist())
-            return (DiscardedGroup(sizes, int(lost.size), int(tied.sum()), int(levels[0])),)
-        cases = np.broadcast_to(cases, (cases.shape[0], lost.size))
-        levels = np.broadcast_to(levels, lost.shape)
+            return (DiscardedGroup(sizes, int(discarded.size), int(tied.sum()), int(levels[0])),)
+        cases = np.broadcast_to(cases, (cases.shape[0], discarded.size))
+        levels = np.broadcast_to(levels, discarded.shape)
         kinds, inverse = np.unique(
             np.concatenate([cases, levels[None]]), axis=1, return_inverse=True
         )
@@ -181,7 +181,7 @@ def rank_features(
     always_keep: BoolArray | None = None,
     varies: BoolArray | None = None,
     random_state: np.random.RandomState | None = None,
-) -> Outcome:
+) -> RankingOutcome:
     """Keep the strongest features, or all above a bound.
 
     Parameters
@@ -197,27 +197,27 @@ def rank_features(
     """
     by_design = np.zeros(strength.size, dtype=bool) if always_keep is None else always_keep
     candidates = np.flatnonzero(~by_design if varies is None else ~by_design & varies)
-    runners = _Ranking(strength[candidates], candidates, exact)
+    ranking = _Ranking(strength[candidates], candidates, exact)
     if threshold is not None:
         rule: Rule = "threshold"
         gamma_squared = Fraction(repr(float(threshold))) ** 2  # 0.3 means 3/10
-        kept_mask = runners.compare(gamma_squared) > 0
+        kept_mask = ranking.compare(gamma_squared) > 0
     elif n_features is None or n_features >= candidates.size:
         rule, gamma_squared = "all", Fraction(0)
         kept_mask = np.ones(candidates.size, dtype=bool)
     else:
         rule = "top"
-        gamma_squared, kept_mask = runners.strongest(n_features, random_state)
-    tied = runners.compare(gamma_squared) == 0
-    winners = np.flatnonzero(kept_mask)
-    winners = winners[np.argsort(-strength[candidates][winners], kind="stable")]
-    return Outcome(
+        gamma_squared, kept_mask = ranking.strongest(n_features, random_state)
+    tied = ranking.compare(gamma_squared) == 0
+    kept = np.flatnonzero(kept_mask)
+    kept = kept[np.argsort(-strength[candidates][kept], kind="stable")]
+    return RankingOutcome(
         rule=rule,
         gamma_squared=gamma_squared,
-        kept=candidates[winners],
+        kept=candidates[kept],
         discarded=candidates[~kept_mask],
         always_kept=np.flatnonzero(by_design),
-        tied_kept=tied[winners],
+        tied_kept=tied[kept],
         tied_discarded=tied[~kept_mask],
         n_constant=int(strength.size - candidates.size - by_design.sum()),
     )
@@ -231,7 +231,7 @@ def rank_by_criterion(
     always_keep: BoolArray | None = None,
     varies: BoolArray | None = None,
     random_state: np.random.RandomState | None = None,
-) -> Outcome:
+) -> RankingOutcome:
     """Keep the strongest features by any criterion; strengths that differ by rounding are equal.
 
     Parameters
@@ -241,7 +241,7 @@ def rank_by_criterion(
     criterion : str
         Its name.
     n_features, always_keep, varies, random_state
-        As in `race`.
+        As in `rank_features`.
     """
     order = np.argsort(strength, kind="stable")
     low, high = strength[order][:-1], strength[order][1:]
@@ -266,7 +266,7 @@ def rank_by_criterion(
 
 
 class _Ranking:
-    """Features in competition: floating point where it is safe, exact integers at the bound."""
+    """Candidates: floating point where it is safe, exact integers at the bound."""
 
     def __init__(
         self, strength: FloatArray, candidates: IntArray, exact: Callable[[int], Fraction]
@@ -276,11 +276,11 @@ class _Ranking:
         self._exact = exact
 
     def exact(self, position: int) -> Fraction:
-        """Squared correlation of the feature at this position of the race."""
+        """Squared correlation of the feature at this position of the ranking."""
         return self._exact(int(self._candidate_columns[position]))
 
     def compare(self, gamma_squared: Fraction) -> IntArray:
-        """Sign of COR^2 - gamma^2 for each feature in the race."""
+        """Sign of COR^2 - gamma^2 for each candidate."""
         bound = float(gamma_squared)
         signs: IntArray = np.sign(self._strength - bound).astype(np.int64)
         if gamma_squared == 0:  # a squared correlation of exactly 0 is exactly 0.0 in floats too
@@ -354,12 +354,12 @@ def parse_always_keep(always_keep: Any, names: tuple[str, ...] | None, p: int) -
 
 
 # --------------------------------------------------------------------------------------------------
-# Strength of the association between a categorical feature and the class
+# Association between a categorical feature and the class
 #
-# Features with different numbers of levels run in one race, so their statistics must be comparable:
-# chi-square of a feature with many levels is large by chance alone. Each is turned into the squared
-# correlation of a two-level feature that would be as surprising in two classes with as many
-# observed cases. With two levels and two classes that is the squared correlation itself.
+# Features with different numbers of categories are ranked together, so their statistics must be
+# comparable: chi-square of a feature with many categories is large by chance alone. Each is turned
+# into the squared correlation of a binary feature with the same p-value in two classes with as many
+# observed cases. With two categories and two classes that is the squared correlation itself.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -403,17 +403,17 @@ def equivalent_r_squared(tables: IntArray) -> FloatArray:
 
 
 def strength_of(counts: CategoryCounts) -> tuple[FloatArray, Callable[[int], Fraction]]:
-    """Return the equivalent squared correlation of every feature, and a way to have it exactly."""
+    """Return the equivalent squared correlation of every feature, and its exact function."""
     strength = np.zeros(counts.n_features)
-    place: dict[int, tuple[int, int]] = {}
+    location: dict[int, tuple[int, int]] = {}
     for group in counts.groups:
         strength[group.columns] = equivalent_r_squared(group.tables)
 
     def exact(column: int) -> Fraction:
-        if not place:
+        if not location:
             for index, group in enumerate(counts.groups):
-                place.update({c: (index, i) for i, c in enumerate(group.columns.tolist())})
-        index, position = place[column]
+                location.update({c: (index, i) for i, c in enumerate(group.columns.tolist())})
+        index, position = location[column]
         table = counts.groups[index].tables[position]
         if table.shape == (2, 2):
             (_, i0), (_, i1) = table.tolist()
@@ -425,7 +425,7 @@ def strength_of(counts: CategoryCounts) -> tuple[FloatArray, Callable[[int], Fra
 
 
 # --------------------------------------------------------------------------------------------------
-# Selection by correlation with a real response: what was kept, what was thrown away
+# Selection by correlation with a real response
 # --------------------------------------------------------------------------------------------------
 
 
@@ -440,9 +440,9 @@ class ResponseSelection:
     gamma_squared : Fraction
         The squared bound: of the weakest kept feature, or of the threshold.
     kept : tuple of int
-        Columns that won the race, strongest first.
+        Selected columns, strongest first.
     always_kept : tuple of int
-        Columns kept by design, outside the race.
+        Columns kept by design, outside the ranking.
     n_features_in : int
         Columns of the screened table.
     n_cases : int
@@ -508,7 +508,7 @@ class ResponseSelection:
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """All columns that the model uses: the winners, then those kept by design."""
+        """All columns that the model uses: selected ones, then those kept by design."""
         return self.kept + self.always_kept
 
     @property

@@ -440,7 +440,7 @@ def screen_source(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
+class GroupCounts:
     """Counts of ones and of observed cases in groups of rows: classes, or classes within folds.
 
     Attributes
@@ -460,19 +460,19 @@ class Counts:
     observed: IntArray
     zero_one: bool = True
 
-    def merge_rows(self, other: Counts) -> Counts:
+    def merge_rows(self, other: GroupCounts) -> GroupCounts:
         """Return the counts of both sets of rows, which share none."""
-        return Counts(
+        return GroupCounts(
             self.cases + other.cases,
             self.ones + other.ones,
             self.observed + other.observed,
             self.zero_one and other.zero_one,
         )
 
-    def merge_columns(self, *others: Counts) -> Counts:
+    def merge_columns(self, *others: GroupCounts) -> GroupCounts:
         """Return the counts of all sets of columns, in this order."""
         parts = (self, *others)
-        return Counts(
+        return GroupCounts(
             self.cases,
             np.concatenate([part.ones for part in parts], axis=1),
             join_observed([(part.observed, part.ones.shape[1]) for part in parts]),
@@ -501,7 +501,7 @@ def count_source(
     rule: Binarization,
     *,
     may_differ: bool = False,
-) -> Counts:
+) -> GroupCounts:
     """Count the ones of all columns in each group of rows, in one pass.
 
     Parameters
@@ -520,7 +520,7 @@ def count_source(
     """
     describe = DescribeColumns(source.feature_names)
 
-    def of_block(rows: slice, columns: slice) -> Callable[[Any], Counts]:
+    def of_block(rows: slice, columns: slice) -> Callable[[Any], GroupCounts]:
         return partial(
             count_values,
             codes=codes[rows],
@@ -543,7 +543,7 @@ def count_values(
     first_row: int,
     describe: DescribeColumns,
     may_differ: bool = False,
-) -> Counts:
+) -> GroupCounts:
     """Return the counts of a block.
 
     Parameters
@@ -566,15 +566,15 @@ def count_values(
     cases = np.bincount(codes, minlength=n_groups)[:, None]
     if may_differ and not is_zero_one(values):
         ones = np.zeros((n_groups, values.shape[1]), dtype=np.int64)
-        return Counts(cases[:, 0], ones, cases, zero_one=False)
-    place = (first_row, describe)
+        return GroupCounts(cases[:, 0], ones, cases, zero_one=False)
+    where = (first_row, describe)
     if isinstance(values, PackedColumns) and not cut.any():
         ones, missing = count_packed(values, codes, n_groups), None
     elif sparse.issparse(values):
-        ones, missing = _count_sparse(values, codes, n_groups, cut, *place)
+        ones, missing = _count_sparse(values, codes, n_groups, cut, *where)
     else:
-        ones, missing = _count_dense(dense(values), codes, n_groups, cut, *place)
-    return Counts(cases[:, 0], ones, cases if missing is None else cases - missing)
+        ones, missing = _count_dense(dense(values), codes, n_groups, cut, *where)
+    return GroupCounts(cases[:, 0], ones, cases if missing is None else cases - missing)
 
 
 def count_packed(values: PackedColumns, codes: AnyArray, n_groups: int) -> IntArray:

@@ -362,9 +362,9 @@ def _moments_of_sparse(values: Any, labels: IntArray, classes: AnyArray) -> Mome
     counts = np.bincount(labels, minlength=shape[0])
     cells = values.tocoo()
     row, column, value = labels[cells.row], cells.col, cells.data.astype(float)
-    place = np.ravel_multi_index((row, column), shape)
-    present = np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape)
-    sums = np.bincount(place, value, shape[0] * shape[1]).reshape(shape)
+    cell = np.ravel_multi_index((row, column), shape)
+    present = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+    sums = np.bincount(cell, value, shape[0] * shape[1]).reshape(shape)
     if is_zero_one(values):  # counted, as in a dense block
         return Moments.of_ones(classes, tuple(counts.tolist()), np.rint(sums).astype(np.int64))
     mean = sums / np.maximum(counts, 1)[:, None]

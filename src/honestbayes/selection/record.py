@@ -1,4 +1,4 @@
-"""The record of a selection: what was kept, what was thrown away, and by which rule."""
+"""The record of a selection: kept and discarded features, and the rule."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DiscardedGroup:
     n_tied : int
         How many of these have a correlation of exactly gamma (0 where it is not known).
     n_levels : int
-        How many levels such a feature has; 0 for real-valued ones.
+        How many categories such a feature has; 0 for real-valued ones.
     """
 
     observed: tuple[int, ...]
@@ -54,9 +54,9 @@ class Selection:
     gamma_squared : Fraction
         The squared bound, exactly: of the weakest kept feature, or of the threshold.
     kept : tuple of int
-        Columns that won the race, strongest first.
+        Selected columns, strongest first.
     always_kept : tuple of int
-        Columns kept by design, outside the race.
+        Columns kept by design, outside the ranking.
     n_features_in : int
         Columns of the screened table.
     class_counts : tuple of int
@@ -152,7 +152,7 @@ class Selection:
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """All columns that the model uses: the winners, then those kept by design."""
+        """All columns that the model uses: selected ones, then those kept by design."""
         return self.kept + self.always_kept
 
     @property

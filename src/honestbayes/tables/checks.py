@@ -549,7 +549,8 @@ def other_marks(column: ColumnValues, decimal: str, locations: RowLocations) -> 
         name,
         "decimal marks",
         f"{shown(name)} holds {shown(text)} in {locations.describe(int(cells[0]))}, which is a "
-        f"number only if {shown(other)} is a decimal mark there; write thousands without a mark, or give",
+        f"number only if {shown(other)} is a decimal mark there; write thousands without a mark, "
+        "or give",
         (Remedy("decimal", other, "if it is"), Remedy("categorical", name), Remedy("ignore", name)),
         stops=True,
     )

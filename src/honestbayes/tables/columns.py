@@ -210,22 +210,22 @@ def _text_column(
     decimal: str,
     locations: RowLocations,
 ) -> Column:
-    words, codes = levels_and_codes(column, name)
-    n_levels = len(words)
+    texts, codes = levels_and_codes(column, name)
+    n_levels = len(texts)
     observed = int(np.sum(codes >= 0))
     if n_levels == 0:
         return Column(name, "left out", "no values")
     if n_levels == 1:
-        return Column(name, "left out", f"one value only: {shown(words[0].as_py())}")
-    code, stray = _look_like_numbers(words, codes, decimal, locations)
+        return Column(name, "left out", f"one value only: {shown(texts[0].as_py())}")
+    code, stray = _look_like_numbers(texts, codes, decimal, locations)
     if n_levels <= FEW_LEVELS or (kept and n_levels <= MAX_LEVELS):
-        if not kept and _are_dates(words):
+        if not kept and _are_dates(texts):
             return Column(name, "left out", DATE)
-        levels = tuple(sorted(words.to_pylist()))
+        levels = tuple(sorted(texts.to_pylist()))
         return Column(name, "binary" if n_levels == 2 else "categorical", code or stray, levels)
     if stray:
         return Column(name, "left out", stray)
-    if _are_dates(words):
+    if _are_dates(texts):
         return Column(name, "left out", DATE)
     why = f"; {code}" if code else ""
     if n_levels > IDENTIFIER_SHARE * observed:
@@ -233,11 +233,11 @@ def _text_column(
         return Column(name, "left out", reason)
     if n_levels > MAX_LEVELS:
         return Column(name, "left out", f"text with {n_levels:,} different values{why}")
-    return Column(name, "categorical", code, tuple(sorted(words.to_pylist())))
+    return Column(name, "categorical", code, tuple(sorted(texts.to_pylist())))
 
 
 def _look_like_numbers(
-    words: pa.Array, codes: IntArray, decimal: str, locations: RowLocations
+    texts: pa.Array, codes: IntArray, decimal: str, locations: RowLocations
 ) -> tuple[str, str]:
     """Say why numbers are text: a code such as 01067, or a cell that is none.
 
@@ -256,15 +256,15 @@ def _look_like_numbers(
 
     def first(found: BoolArray) -> str:
         position = int(np.argmax(found))
-        return f"{locations.describe(position)} holds {shown(words[int(codes[position])].as_py())}"
+        return f"{locations.describe(position)} holds {shown(texts[int(codes[position])].as_py())}"
 
     # A decimal comma where the file has points, or 5%: no number here, but meant as one.
-    good = cells(number_cells(words, decimal))
-    other = cells(number_cells(words, "," if decimal == "." else "."))
-    other |= cells(pc.match_substring_regex(words, _WITH_UNIT))
+    good = cells(number_cells(texts, decimal))
+    other = cells(number_cells(texts, "," if decimal == "." else "."))
+    other |= cells(pc.match_substring_regex(texts, _WITH_UNIT))
     if (good | other).sum() < NUMBER_SHARE * observed.sum():
         return "", ""
-    coded = cells(code_cells(words)) & good
+    coded = cells(code_cells(texts)) & good
     if coded.any():
         return f"{first(coded)}, a code by its leading zero", ""
     if good.sum() == observed.sum():
@@ -272,10 +272,10 @@ def _look_like_numbers(
     return "", f"mostly numbers, but {first(observed & ~good)}, which is not a number"
 
 
-def _are_dates(words: pa.Array) -> bool:
+def _are_dates(texts: pa.Array) -> bool:
     """Whether every text is a date or a time of day."""
-    sample = words.slice(0, 1000).to_pylist()
-    return all(_DATE.fullmatch(word) for word in sample)
+    sample = texts.slice(0, 1000).to_pylist()
+    return all(_DATE.fullmatch(text) for text in sample)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ def decided_table(
 ) -> pa.Table:
     """Return the table with measurements as numbers and categories as text."""
     for name, kind in kinds.items():
-        place = table.column_names.index(name)
+        index = table.column_names.index(name)
         column = table[name]
         if kind == "categorical":
             changed = to_text(column, name)
@@ -323,7 +323,7 @@ def decided_table(
             changed = pa.chunked_array([pa.array(values, from_pandas=True)])
         else:
             changed = column
-        table = table.set_column(place, name, changed)
+        table = table.set_column(index, name, changed)
     return table
 
 
@@ -339,8 +339,8 @@ def decided_column(column: pa.ChunkedArray, name: str, kind: Kind) -> Column:
         n_levels = np.unique(values[~np.isnan(values)]).size
         levels: tuple[str, ...] = ()
     else:
-        words, _ = levels_and_codes(column, name)
-        n_levels, levels = len(words), tuple(sorted(words.to_pylist()))
+        texts, _ = levels_and_codes(column, name)
+        n_levels, levels = len(texts), tuple(sorted(texts.to_pylist()))
     if n_levels > most:
         what = "a flag" if kind == "binary" else "a category"
         msg = (

@@ -63,28 +63,28 @@ def clean_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
 
 
-def without(column: pa.ChunkedArray, words: Collection[str]) -> pa.ChunkedArray:
+def without(column: pa.ChunkedArray, texts: Collection[str]) -> pa.ChunkedArray:
     """Make the cells null that a user calls missing: texts, and numbers that equal such a text."""
-    if not words or pa.types.is_null(column.type):
+    if not texts or pa.types.is_null(column.type):
         return column
     if is_text(column.type):
         text = clean_text(plain(column))
-        found = pc.is_in(text, value_set=pa.array(list(words), pa.string()))
+        found = pc.is_in(text, value_set=pa.array(list(texts), pa.string()))
         return pc.if_else(found, pa.scalar(None, text.type), text)
     if not is_number(column.type) or pa.types.is_boolean(plain(column).type):
         return column
     values = floats(column)
-    found = np.isin(values, [number for word in words for number in _number_of(word)])
+    found = np.isin(values, [number for value in texts for number in _number_of(value)])
     if not found.any():
         return column
     return pa.chunked_array([pa.array(np.where(found, np.nan, values), from_pandas=True)])
 
 
-def _number_of(word: str) -> list[float]:
+def _number_of(text: str) -> list[float]:
     """Return the number that a word is; none where it is none."""
     for decimal in (".", ","):
-        if number_cells(pa.chunked_array([[word]]), decimal)[0].as_py():
-            return [float(word.replace(decimal, "."))]
+        if number_cells(pa.chunked_array([[text]]), decimal)[0].as_py():
+            return [float(text.replace(decimal, "."))]
     return []
 
 
@@ -236,8 +236,8 @@ def to_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if is_number(kind):
         values = floats(column)
         levels, codes = np.unique(values, return_inverse=True)
-        words = [None if level != level else number_text(level) for level in levels.tolist()]
-        return pa.chunked_array([pa.array(words, pa.string()).take(pa.array(codes))])
+        texts = [None if level != level else number_text(level) for level in levels.tolist()]
+        return pa.chunked_array([pa.array(texts, pa.string()).take(pa.array(codes))])
     if pa.types.is_temporal(kind):
         return column.cast(pa.string())
     msg = f"column {shown(name)} holds values of type {shown(str(kind))}; store it as text."
@@ -272,8 +272,8 @@ def levels_and_codes(column: pa.ChunkedArray, name: str) -> tuple[pa.Array, IntA
     column = column.unify_dictionaries()
     if column.num_chunks == 0:
         return pa.array([], pa.string()), np.zeros(0, dtype=np.int64)
-    words = clean_text(pa.chunked_array([column.chunk(0).dictionary]).cast(pa.string()))
-    encoded = words.dictionary_encode().combine_chunks()
+    texts = clean_text(pa.chunked_array([column.chunk(0).dictionary]).cast(pa.string()))
+    encoded = texts.dictionary_encode().combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.chunk(0)
     merged = np.asarray(encoded.indices.fill_null(-1)).astype(np.int64)

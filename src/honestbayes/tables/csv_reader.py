@@ -145,9 +145,9 @@ class ByteStream:
         try:
             self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
-            place = max(0, error.start - (len(error.object) - len(data)))
+            index = max(0, error.start - (len(error.object) - len(data)))
             msg = (
-                f"{self._name} is not UTF-8 text: line {self._line(data, place):,} holds other "
+                f"{self._name} is not UTF-8 text: line {self._line(data, index):,} holds other "
                 'bytes; save the table again as "CSV UTF-8", or name its alphabet, such as '
                 "--encoding latin-1."
             )
@@ -155,8 +155,8 @@ class ByteStream:
         self.lines += data.count(b"\n")
         self.quotes += data.count(b'"')
 
-    def _line(self, data: bytes, place: int) -> int:
-        return self.lines + data.count(b"\n", 0, place) + 1
+    def _line(self, data: bytes, index: int) -> int:
+        return self.lines + data.count(b"\n", 0, index) + 1
 
     # What pyarrow asks of a Python file.
 
@@ -331,11 +331,11 @@ def _first_records(stream: ByteStream, name: str) -> tuple[str, bool]:
 
 def _has_line_end(text: str) -> bool:
     """Whether a line ends outside of quotes in the first half: the rest serves as a sample."""
-    quotes = place = 0
+    quotes = index = 0
     for match in re.finditer(r"[\r\n]", text[: len(text) // 2]):
-        quotes += text.count('"', place, match.start())
-        place = match.start()
-        if quotes % 2 == 0 and text[:place].strip():
+        quotes += text.count('"', index, match.start())
+        index = match.start()
+        if quotes % 2 == 0 and text[:index].strip():
             return True
     return False
 
@@ -410,9 +410,9 @@ def _find_marks(
     """
     seen = {
         name: _mark_of(
-            [record[place].strip() for record in records if place < len(record)], delimiter == ";"
+            [record[index].strip() for record in records if index < len(record)], delimiter == ";"
         )
-        for place, name in enumerate(names)
+        for index, name in enumerate(names)
     }
     marks = {name: mark for name, (mark, _) in seen.items() if mark}
     if delimiter == "," and "." in marks.values():

@@ -32,7 +32,7 @@ class Feature:
         None: the number in the column. A text: 1 where the column holds it, 0 where it holds
         another level that is known, missing elsewhere.
     coded : bool
-        Instead of both, the place of the column's level among its known levels in sorted order,
+        Instead of both, the index of the column's level among its known levels in sorted order,
         from 0; missing elsewhere.
     """
 
@@ -131,16 +131,16 @@ class Encoding:
         return values, unknown
 
     def _fill_levels(
-        self, column: pa.ChunkedArray, name: str, places: list[int], values: AnyArray
+        self, column: pa.ChunkedArray, name: str, indices: list[int], values: AnyArray
     ) -> tuple[str, ...]:
-        words, codes = levels_and_codes(column, name)
+        parts, codes = levels_and_codes(column, name)
         known = set(self.levels[name])
-        texts = [text if text in known else _as_number(text) for text in words.to_pylist()]
+        texts = [text if text in known else _as_number(text) for text in parts.to_pylist()]
         is_known = np.array([text in known for text in texts] + [False])  # the last: missing
         observed = is_known[codes]
-        for j in places:
+        for j in indices:
             if self.features[j].coded:
-                rank = {level: place for place, level in enumerate(self.levels[name])}
+                rank = {level: index for index, level in enumerate(self.levels[name])}
                 values[:, j] = np.array([rank.get(text, np.nan) for text in texts] + [np.nan])[
                     codes
                 ]
@@ -148,7 +148,7 @@ class Encoding:
             level = self.features[j].level
             ones = np.array([text == level for text in texts] + [False])[codes]
             values[:, j] = np.where(observed, ones, np.nan)
-        strange = [text for text in words.to_pylist() if _as_number(text) not in known]
+        strange = [text for text in parts.to_pylist() if _as_number(text) not in known]
         return tuple(text for text in strange if text not in known)[:MAX_UNKNOWN]
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,7 +182,7 @@ class Encoding:
         if (
             not isinstance(coded, list)
             or len(coded) != len(names)
-            or not all(isinstance(word, bool) for word in coded)
+            or not all(isinstance(text, bool) for text in coded)
         ):
             msg = "an encoding must say of each feature whether it is a code, or of none."
             raise ValueError(msg)

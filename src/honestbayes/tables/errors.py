@@ -41,8 +41,8 @@ class RowLocations:
         'line 18 of the file'
         """
         numbers = [
-            self.first + place if self.numbers is None else int(self.numbers[place])
-            for place in positions
+            self.first + index if self.numbers is None else int(self.numbers[index])
+            for index in positions
         ]
         s = "s" * (len(numbers) > 1)
         if self.line_of is None:
@@ -114,9 +114,9 @@ def shown(text: str, limit: int = MAX_SHOWN) -> str:
 def listed(texts: Iterable[str], limit: int = _MAX_LISTED) -> str:
     """Quote several texts, and say how many more there are."""
     every = list(texts)
-    words = ", ".join(shown(text) for text in every[:limit])
+    parts = ", ".join(shown(text) for text in every[:limit])
     more = len(every) - limit
-    return f"{words} and {more:,} more" if more > 0 else words
+    return f"{parts} and {more:,} more" if more > 0 else parts
 
 
 def suggestion(name: str, names: Sequence[str], these: str = "its columns") -> str:

@@ -222,8 +222,8 @@ def _refuse(
         if pattern.match(start):
             msg = f"{name} is{when} {what}, which is not read; {_AS_TABLE}."
             raise InputError(msg)
-    place, magic = _TAR_MAGIC
-    if start[place : place + len(magic)] == magic:
+    index, magic = _TAR_MAGIC
+    if start[index : index + len(magic)] == magic:
         msg = f"{name} is{when} a tar archive, which is not read; unpack it first."
         raise InputError(msg)
 
@@ -319,9 +319,9 @@ class TableFile:
         """Return where rows stand, for messages: by their numbers, or one after another."""
         return RowLocations(numbers, first, self.line_of)
 
-    def with_missing(self, words: Collection[str]) -> Self:
+    def with_missing(self, texts: Collection[str]) -> Self:
         """Return the file with cells that are called missing."""
-        return replace(self, missing=tuple(words))
+        return replace(self, missing=tuple(texts))
 
     def read(self, columns: Sequence[str] | None = None, *, text: Collection[str] = ()) -> pa.Table:
         """Read all rows.
@@ -478,17 +478,17 @@ def open_table(
         Where the file is not there, is no table, or its header cannot be used.
     """
     file = Path(path)
-    words = tuple(missing)
+    texts = tuple(missing)
     found = recognise(file)
     if found == "parquet":
         parquet = open_parquet(file)
-        return TableFile(file.name, "parquet", parquet.columns, parquet, max_bytes, missing=words)
+        return TableFile(file.name, "parquet", parquet.columns, parquet, max_bytes, missing=texts)
     if found == "npz":
         npz = open_npz(file, max_bytes)
         notes: tuple[str, ...] = ()
         if npz.unused:
             notes = (f"Arrays beside X, y and names are not used: {listed(npz.unused)}.",)
-        return TableFile(file.name, "npz", npz.columns, npz, max_bytes, notes, missing=words)
+        return TableFile(file.name, "npz", npz.columns, npz, max_bytes, notes, missing=texts)
     form = TextForm(delimiter, decimal, encoding)
     csv = open_csv(file, form, max_bytes, found == "packed csv")
     return TableFile(
@@ -498,7 +498,7 @@ def open_table(
         csv,
         max_bytes,
         marks=csv.header.marks,
-        missing=words,
+        missing=texts,
         line_of=csv.line_of,
     )
 

@@ -45,7 +45,7 @@ class TableModel:
     Attributes
     ----------
     estimator : Estimator
-        Fitted, on the kept features alone; its classes are the places of the labels.
+        Fitted, on the kept features alone; its classes are the indices of the labels.
     encoding : Encoding
         How columns become the kept features, in their order.
     target : str
@@ -84,7 +84,7 @@ class TableModel:
         Parameters
         ----------
         digests : iterable of bytes
-            From `row_digests`, of features as :meth:`encode` returns them and the places of
+            From `row_digests`, of features as :meth:`encode` returns them and the indices of
             classes among the labels.
         """
         return self.trained_on is not None and self.trained_on == content_hash(digests)
@@ -275,13 +275,13 @@ class TableModel:
             msg = "the encoding and the model do not fit together"
             raise ModelFileError(msg)
         if estimator.classes_.tolist() != list(range(len(labels))):
-            msg = "the model's classes are not the places of its labels"
+            msg = "the model's classes are not the indices of its labels"
             raise ModelFileError(msg)
         return cls(estimator, encoding, target, tuple(labels), tuple(missing), trained_on)
 
 
-def _are_words(words: Any) -> bool:
-    return isinstance(words, list) and all(isinstance(word, str) and word for word in words)
+def _are_words(texts: Any) -> bool:
+    return isinstance(texts, list) and all(isinstance(text, str) and text for text in texts)
 
 
 def content_hash(digests: Iterable[bytes]) -> str:

@@ -210,13 +210,13 @@ def _description(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any
 def _text(values: AnyArray, name: str) -> AnyArray:
     """Return an array of text, checked to be text."""
     try:
-        words = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
-        for word in words.tolist():
-            word.encode()
+        texts = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
+        for text in texts.tolist():
+            text.encode()
     except (UnicodeError, ValueError):
         msg = f"{name} holds text that is not Unicode; write it again."
         raise InputError(msg) from None
-    result: AnyArray = words
+    result: AnyArray = texts
     return result
 
 

@@ -183,8 +183,8 @@ def _labels(file: TableFile, target: str, labels_are: Mapping[str, Any]) -> AnyA
     if doubts:
         raise DoubtfulTable(file.name, doubts)
     if not found.has_class.all():
-        place = file.locations().describe(int(np.argmin(found.has_class)))
-        msg = f"column {shown(target)} is missing in {place}; fill it in, or leave the row out."
+        where = file.locations().describe(int(np.argmin(found.has_class)))
+        msg = f"column {shown(target)} is missing in {where}; fill it in, or leave the row out."
         raise InputError(msg)
     classes: AnyArray = np.array(found.labels)
     if is_number(column.type) and not pa.types.is_boolean(column.type):

@@ -63,8 +63,8 @@ def read_column(file: TableFile, name: str) -> list[str]:
     cells: list[str | None] = file.read([name], text={name})[name].to_pylist()
     found = [cell for cell in cells if cell is not None]
     if len(found) < len(cells):
-        place = file.locations().describe(cells.index(None))
-        msg = f"column {shown(name)} has no symbol in {place}; fill it in, or leave the row out."
+        where = file.locations().describe(cells.index(None))
+        msg = f"column {shown(name)} has no symbol in {where}; fill it in, or leave the row out."
         raise InputError(msg)
     return found
 

@@ -60,7 +60,7 @@ class Target:
     has_class : ndarray of shape (number of rows,)
         Whether the row's class is known.
     codes : ndarray of shape (number of rows with a class,)
-        The place of each row's class among the labels.
+        The index of each row's class among the labels.
     findings : tuple of Finding
         What is doubtful in the labels.
     notes : tuple of str
@@ -163,8 +163,8 @@ def _without_missing(
             )
             raise InputError(msg)
     kept = [label for label in labels if label_key(label) not in keys]
-    place = {label: position for position, label in enumerate(kept)}
-    new = np.array([place.get(label, -1) for label in labels] + [-1], dtype=np.int64)
+    index = {label: position for position, label in enumerate(kept)}
+    new = np.array([index.get(label, -1) for label in labels] + [-1], dtype=np.int64)
     return kept, new[codes]
 
 
@@ -178,8 +178,8 @@ def _merged(labels: list[str], codes: IntArray, name: str) -> tuple[list[str], I
         chosen |= dict.fromkeys(same, best)
         notes.append(f"The labels {listed(same)} of column {shown(name)} are one class.")
     kept = [label for label in labels if chosen.get(label, label) == label]
-    place = {label: position for position, label in enumerate(kept)}
-    new = [place[chosen.get(label, label)] for label in labels]
+    index = {label: position for position, label in enumerate(kept)}
+    new = [index[chosen.get(label, label)] for label in labels]
     return kept, np.array([*new, -1], dtype=np.int64)[codes], notes
 
 
@@ -228,7 +228,7 @@ def _unknown_doubts(
             stops=True,
         )
     others = sorted({*labels, *found})
-    counts = {label: int(np.sum(codes == place)) for place, label in enumerate(found)}
+    counts = {label: int(np.sum(codes == index)) for index, label in enumerate(found)}
     for label in missing_labels(others, [counts.get(other, 0) for other in others]):
         if label not in labels:
             rows = "1 row" if counts[label] == 1 else f"{counts[label]:,} rows"
@@ -275,12 +275,12 @@ def positive_of(labels: Sequence[str], counts: Sequence[int]) -> int:
 def _sense(label: str) -> int:
     """Return 1 for a label of the class of interest, -1 for one of the other class, else 0."""
     whole = label.strip().casefold()
-    words = [whole, *re.findall(r"[^\W\d_]+", whole)]
-    senses = (bool(_POSITIVE.fullmatch(w)) - bool(_NEGATIVE.fullmatch(w)) for w in words)
+    texts = [whole, *re.findall(r"[^\W\d_]+", whole)]
+    senses = (bool(_POSITIVE.fullmatch(w)) - bool(_NEGATIVE.fullmatch(w)) for w in texts)
     sense = next((found for found in senses if found), 0)
     # "no disease", "non-event", "disease-free"; "no" alone is its own word.
-    others = [word for word in words[1:] if word not in _NOT]
-    if others and len(others) < len(words) - 1:
+    others = [text for text in texts[1:] if text not in _NOT]
+    if others and len(others) < len(texts) - 1:
         return -1
     return sense
 
@@ -319,7 +319,7 @@ def known_classes(
     has_class : ndarray of shape (number of rows,)
         Whether the row's class is known.
     codes : ndarray of shape (number of rows with a class,)
-        Its place among the labels.
+        Its index among the labels.
     """
     found, codes = _labels_and_codes(column, name)
     found, codes = _without_missing(found, codes, missing, name)
@@ -345,8 +345,8 @@ def known_classes(
             f"classes {listed(labels)}; write the classes as the model knows them."
         )
         raise InputError(msg)
-    places = np.array([labels.index(class_of[label]) for label in found] + [-1], dtype=np.int64)
-    known = places[codes]
+    indices = np.array([labels.index(class_of[label]) for label in found] + [-1], dtype=np.int64)
+    known = indices[codes]
     return known >= 0, known[known >= 0]
 
 
@@ -373,9 +373,9 @@ def prevalences(
     strange = [label for label in given if label not in labels]
     absent = [label for label in labels if label not in given]
     if strange or absent:
-        words = f"of {listed(strange)}, which is no class" if strange else ""
-        words = words or f"of all classes but {listed(absent)}"
-        msg = f"prevalences are given {words}; give one for each of {listed(labels)}."
+        texts = f"of {listed(strange)}, which is no class" if strange else ""
+        texts = texts or f"of all classes but {listed(absent)}"
+        msg = f"prevalences are given {texts}; give one for each of {listed(labels)}."
         raise InputError(msg)
     shares = tuple(float(given[label]) for label in labels)
     if not all(0 < share < 1 for share in shares) or abs(sum(shares) - 1) > _SUM_TOLERANCE:
@@ -391,9 +391,9 @@ def _labels_and_codes(column: pa.ChunkedArray, name: str) -> tuple[list[str], In
     if is_number(column.type):
         values = floats(column)
         observed = ~np.isnan(values)
-        levels, places = np.unique(values[observed], return_inverse=True)
+        levels, indices = np.unique(values[observed], return_inverse=True)
         codes = np.full(values.size, -1, dtype=np.int64)
-        codes[observed] = places
+        codes[observed] = indices
         if pa.types.is_boolean(column.type):
             return [("false", "true")[int(level)] for level in levels], codes
         return [number_text(level) for level in levels.tolist()], codes
@@ -403,12 +403,12 @@ def _labels_and_codes(column: pa.ChunkedArray, name: str) -> tuple[list[str], In
             "give a column of classes."
         )
         raise InputError(msg)
-    words, unsorted = levels_and_codes(column, name)
-    texts = words.to_pylist()
-    order = sorted(range(len(texts)), key=lambda place: texts[place])
+    parts, unsorted = levels_and_codes(column, name)
+    texts = parts.to_pylist()
+    order = sorted(range(len(texts)), key=lambda index: texts[index])
     rank = np.full(len(texts) + 1, -1, dtype=np.int64)
     rank[order] = np.arange(len(texts))
-    return [texts[place] for place in order], rank[unsorted]
+    return [texts[index] for index in order], rank[unsorted]
 
 
 def _check_number(labels: list[str], name: str, column: pa.ChunkedArray) -> None:
@@ -439,19 +439,19 @@ def _check_number(labels: list[str], name: str, column: pa.ChunkedArray) -> None
 
 def _chosen(positive: str, labels: list[str], name: str, column: pa.ChunkedArray) -> int:
     """Return which label the user means; "1.0" means 1, and "True" means true."""
-    word = positive.strip()
+    text = positive.strip()
     if pa.types.is_boolean(column.type):
-        word = word.lower()
+        text = text.lower()
     elif is_number(column.type):
         with contextlib.suppress(ValueError):
-            word = number_text(float(word))
-    same = [label for label in labels if label_key(label) == label_key(word)]
-    if word not in labels and len(same) == 1:
-        word = same[0]
-    if word not in labels:
+            text = number_text(float(text))
+    same = [label for label in labels if label_key(label) == label_key(text)]
+    if text not in labels and len(same) == 1:
+        text = same[0]
+    if text not in labels:
         msg = (
             f"column {shown(name)} has no class {shown(positive)}; its classes are "
             f"{listed(labels)}."
         )
         raise InputError(msg)
-    return labels.index(word)
+    return labels.index(text)

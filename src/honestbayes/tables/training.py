@@ -52,7 +52,7 @@ class TrainingTable:
     kinds : tuple of {"binary", "categorical", "real"}
         What each feature holds: at most two different numbers, codes of levels, other numbers.
     y : ndarray of shape (n,)
-        The place of each row's class among the labels.
+        The index of each row's class among the labels.
     labels : tuple of str
         The classes as text; of two, the negative and the positive one.
     target : str
@@ -271,7 +271,7 @@ def _columns(
     keep: Collection[str],
     locations: RowLocations,
 ) -> tuple[Column, ...]:
-    """Say what each column is; the user's word counts."""
+    """Return what each column is; kinds that the user has named come first."""
     open_ones = [name for name in table.column_names if name not in kinds]
     found = {
         column.name: column
@@ -371,10 +371,8 @@ def _group_names(table: pa.Table, groups: str | None, locations: RowLocations) -
     names = _texts(table[groups])
     empty = np.flatnonzero(names == "")
     if empty.size:
-        msg = (
-            f"the group column {shown(groups)} has no value in {locations.describe(int(empty[0]))}; "
-            "give each row its group."
-        )
+        where = locations.describe(int(empty[0]))
+        msg = f"the group column {shown(groups)} has no value in {where}; give each row its group."
         raise InputError(msg)
     return names
 
@@ -407,8 +405,8 @@ def _column_notes(columns: tuple[Column, ...]) -> list[str]:
     notes = [f"Column {shown(c.name)} is left out: {c.reason}." for c in left[:_MAX_NAMED]]
     rest = left[_MAX_NAMED:]
     if rest:
-        words = "column is" if len(rest) == 1 else "columns are"
-        notes.append(f"{len(rest):,} more {words} left out: {listed(c.name for c in rest)}.")
+        which = "column is" if len(rest) == 1 else "columns are"
+        notes.append(f"{len(rest):,} more {which} left out: {listed(c.name for c in rest)}.")
     remarks = [column for column in columns if column.kind != "left out" and column.reason]
     notes += [f"Column {shown(c.name)} is used as text: {c.reason}." for c in remarks[:_MAX_NAMED]]
     return notes

@@ -132,11 +132,11 @@ def _tempered(
         for train, test in splits
     ]
     tried = []
-    for place in range(thresholds.size):
+    for index in range(thresholds.size):
         known = [
-            (scores[place], codes[test])
+            (scores[index], codes[test])
             for scores, (_, test) in zip(by_split, splits, strict=True)
-            if scores[place] is not None
+            if scores[index] is not None
         ]
         if not known:
             tried.append((1.0, np.inf))

@@ -72,7 +72,7 @@ from honestbayes.models.binary.model import (
 from honestbayes.selection import Selection
 from honestbayes.selection.categories import CategoryCounts, count_categories
 from honestbayes.selection.correlation import (
-    Outcome,
+    RankingOutcome,
     equivalent_r_squared,
     rank_by_criterion,
     rank_features,
@@ -414,7 +414,7 @@ def _rank(
     settings: CategoricalSettings,
     random_state: np.random.RandomState | None,
     strength: FloatArray | None,
-) -> Outcome:
+) -> RankingOutcome:
     words: dict[str, Any] = {
         "n_features": settings.n_features,
         "always_keep": settings.always_keep,

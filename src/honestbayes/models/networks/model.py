@@ -70,7 +70,7 @@ from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.selection import Selection
 from honestbayes.selection.categories import CategoryCounts, count_categories
 from honestbayes.selection.correlation import (
-    Outcome,
+    RankingOutcome,
     equivalent_r_squared,
     rank_by_criterion,
     rank_features,
@@ -1018,7 +1018,7 @@ class NetworkTraining(TrainingPart):
 
 def _screened(
     counts: CategoryCounts, settings: NetworkSettings, random_state: np.random.RandomState | None
-) -> Outcome:
+) -> RankingOutcome:
     """Keep all columns, or those with the most mutual information with the class."""
     always = settings.always_keep
     room = settings.max_features - int(always.sum())
@@ -1178,5 +1178,5 @@ def feature_table(
 def _words_of(part: NetworkPart, place: int) -> tuple[str, ...]:
     """Return what the levels or bins of a column are called."""
     levels = tuple(level_word(value) for value in part.codes.levels.values[place].tolist())
-    bins = part.cuts.words(place) or ()
+    bins = part.cuts.labels(place) or ()
     return (*bins, *levels[len(bins) :])
