@@ -67,7 +67,7 @@ def test_a_table_of_all_kinds_with_missing_cells(tmp_path):
     assert np.isfinite(proba).all()
     assert list(model.classes_) == ["ill", "well"]
     unknown = X.assign(colour="violet")
-    with pytest.warns(UserWarning, match="levels not seen in fit") as caught:
+    with pytest.warns(UserWarning, match="categories not seen in fit") as caught:
         assert np.isfinite(model.predict_proba(unknown)).all()
     assert len({str(warning.message) for warning in caught}) == len(caught)
     model.save(tmp_path / "model.honestbayes")

@@ -73,7 +73,7 @@ def test_codes_stay_codes_in_prediction(place, run):
     write(new, place / "new.csv")
     ended = run("predict", "model", "new.csv", "--exact", cwd=place)
     assert ended.err == (
-        "warning: column 'zip' holds levels that the model does not know, taken for missing: "
+        "warning: column 'zip' holds categories that the model does not know, taken for missing: "
         "'1007'.\n"
     )
     new.loc[0, "zip"] = None

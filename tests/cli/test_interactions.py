@@ -76,7 +76,9 @@ def test_predictions_are_those_of_the_loaded_model_also_of_missing_cells(here):
     model = honestbayes.load(here / "report" / "model.honestbayes")
     assert isinstance(model.estimator, InteractionClassifier)
     result = call("predict", "report/model.honestbayes", "new.csv", "--interval", 0.9, "--exact")
-    assert "holds levels that the model does not know, taken for missing: 'hail'" in result.stderr
+    assert (
+        "holds categories that the model does not know, taken for missing: 'hail'" in result.stderr
+    )
     rows = rows_of(result.stdout)
     new = weather(30, seed=1)
     new.loc[[4], "sex"], new.loc[[5], NAME] = None, None

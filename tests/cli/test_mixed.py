@@ -41,7 +41,7 @@ def test_new_rows_with_unknown_levels_and_missing_cells_are_predicted(place, run
         "predict", "report/model.honestbayes", "new.csv", "--interval", 0.9, "--exact", cwd=place
     )
     assert ended.code == 0
-    assert "column 'stage' holds levels that the model does not know" in ended.err
+    assert "column 'stage' holds categories that the model does not know" in ended.err
     assert "'V'" in ended.err
     rows = rows_of(ended.out)
     model = honestbayes.load(place / "report" / "model.honestbayes")

@@ -50,7 +50,7 @@ def test_predict_gives_the_numbers_of_the_estimator(model, new, folder, run):
     ended = run("predict", model, "new.csv", "--exact", cwd=folder)
     assert ended.code == 0
     assert ended.err == (
-        "warning: column 'sex' holds levels that the model does not know, taken for missing: "
+        "warning: column 'sex' holds categories that the model does not know, taken for missing: "
         "'=y', 'x'.\n"
     )
     rows = rows_of(ended.out)

@@ -28,7 +28,9 @@ FIRST = 60
 """How many mutations of a file the ordinary run tries."""
 
 
-UNKNOWN_LEVELS = "ignore:(column .* holds levels that the model does not know|.*not seen in fit)"
+UNKNOWN_LEVELS = (
+    "ignore:(column .* holds categories that the model does not know|.*not seen in fit)"
+)
 """A mutation may rename a level of a text column."""
 
 

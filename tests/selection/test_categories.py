@@ -58,7 +58,7 @@ def test_level_counts_of_other_levels_or_classes_are_refused():
     coded, labels = categories()
     whole = count_categories(coded, labels, CLASSES)
     other = category_table(np.zeros((40, 5)))
-    with pytest.raises(ValueError, match="same levels"):
+    with pytest.raises(ValueError, match="same categories"):
         whole.merge_rows(count_categories(other, labels, CLASSES))
     with pytest.raises(ValueError, match="same classes"):
         whole.merge_rows(count_categories(coded, labels, CLASSES + 1))

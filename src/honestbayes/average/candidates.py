@@ -11,7 +11,7 @@ import numpy as np
 from honestbayes import models
 from honestbayes.base.spec import CandidateSpec, ModelSpec, TableInfo
 from honestbayes.data import as_source
-from honestbayes.data.categories import Levels, category_table, encode_columns
+from honestbayes.data.categories import Categories, category_table, encode_columns
 from honestbayes.data.kinds import ALL_KINDS, Kind, TwoValues, columns_of
 from honestbayes.data.source import ColumnsOf, dense_values
 from honestbayes.files.fields import Entries, Known, Plain, Section, joined, record_to_plain
@@ -34,13 +34,13 @@ class Numbers:
         The kind of each column.
     two_values : TwoValues
         Of the binary columns.
-    levels : Levels
+    levels : Categories
         Of the categorical columns, in their order.
     """
 
     kinds: tuple[Kind, ...]
     two_values: TwoValues
-    levels: Levels
+    levels: Categories
 
     @classmethod
     def learn(cls, X: Any, kinds: tuple[Kind, ...]) -> Numbers:
@@ -48,7 +48,7 @@ class Numbers:
         two_values = TwoValues.learn(X, kinds)
         columns = np.flatnonzero(np.array(kinds) == "categorical")
         if not columns.size:
-            return cls(kinds, two_values, Levels(()))
+            return cls(kinds, two_values, Categories(()))
         return cls(kinds, two_values, category_table(columns_of(X, columns)).levels)
 
     def varying(self) -> IntArray:
@@ -146,7 +146,7 @@ class Numbers:
         good = all(kinds[column] == "binary" for column in coded.tolist())
         entries.check(good, "two_values", "are not those of binary columns")
         sizes = {"n_columns": kinds.count("categorical")}
-        return cls(kinds, two_values, Section(kind=Levels).read(entries, "levels", sizes))
+        return cls(kinds, two_values, Section(kind=Categories).read(entries, "levels", sizes))
 
 
 Effort = Literal["quick", "normal", "thorough"]

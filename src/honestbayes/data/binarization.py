@@ -206,10 +206,10 @@ def learn_binarization(source: Source, option: BinarizeOption, describe: Any) ->
         start = block.columns.start
         called = partial(_described_from, describe, start)
         if sparse.issparse(block.values):
-            found = _learn_sparse(block.values, option, called)
+            rule = _learn_sparse(block.values, option, called)
         else:
-            found = _learn_dense(dense(block.values), option, called)
-        cut[block.columns], high[block.columns] = found
+            rule = _learn_dense(dense(block.values), option, called)
+        cut[block.columns], high[block.columns] = rule
     return Binarization(cut, high)
 
 

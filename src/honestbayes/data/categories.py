@@ -1,15 +1,15 @@
 """Categories of columns, and codes of their cells.
 
-Three encoders share one rule for a cell, `category_codes` and `bin_codes`: `Levels` with
+Three encoders share one rule for a cell, `category_codes` and `bin_codes`: `Categories` with
 `category_table` for models of categories, `Codes` where a missing cell may be a category, and
 `Coding`, which also cuts real-valued columns into bins. Files of users have a step of their own,
 `honestbayes.tables.encoding`: it works on texts and on dictionaries of pyarrow, a batch at a time,
 and makes a feature for each category.
 
-A level is a text or a whole number from 0 on, or any number where a frame calls the column a
-category or the column has two values or fewer. The levels of a column are those that occur in
-training, or those that a frame declares. A column with one value has a second level that was never
-seen, so every feature has two levels or more, as a constant 0/1 column has.
+A category is a text or a whole number from 0 on, or any number where a frame calls the column a
+category or the column has two values or fewer. The categories of a column are those that occur in
+training, or those that a frame declares. A column with one value has a second category that was
+never seen, so every feature has two categories or more, as a constant 0/1 column has.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ MISSING = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels:
-    """The levels of some columns.
+class Categories:
+    """The categories of some columns.
 
     Attributes
     ----------
     values : tuple of ndarray
-        The levels of each column in order: floats, or an object array of texts. One that was
+        The categories of each column in order: floats, or an object array of texts. One that was
         never seen is NaN or None.
     """
 
@@ -64,11 +64,11 @@ class Levels:
 
     @property
     def n_levels(self) -> IntArray:
-        """Number of levels of each column, two or more."""
+        """Number of categories of each column, two or more."""
         return np.array([values.size for values in self.values], dtype=np.int64)
 
     def seen(self) -> list[list[Any]]:
-        """Return the levels of each column that occurred, whole numbers as such."""
+        """Return the categories of each column that occurred, whole numbers as such."""
         return [
             [
                 v if isinstance(v, str) or v != int(v) else int(v)
@@ -78,12 +78,12 @@ class Levels:
             for values in self.values
         ]
 
-    def take(self, columns: IntArray) -> Levels:
-        """Return the levels of some of the columns."""
-        return Levels(tuple(self.values[column] for column in columns))
+    def take(self, columns: IntArray) -> Categories:
+        """Return the categories of some of the columns."""
+        return Categories(tuple(self.values[column] for column in columns))
 
     def to_plain(self) -> Plain:
-        """Return levels column after column: numbers, or texts; a level never seen has neither."""
+        """Return categories by column: numbers, or texts; one that was never seen has neither."""
         values = [value for column in self.values for value in column.tolist()]
         number = [np.nan if value is None or isinstance(value, str) else value for value in values]
         arrays: dict[str, AnyArray] = {
@@ -96,8 +96,8 @@ class Levels:
         return {}, arrays | texts_as_arrays("word", texts)
 
     @classmethod
-    def from_plain(cls, entries: Entries, known: Known) -> Levels:
-        """Return the levels of ``known["n_columns"]`` columns; refuse what cannot be levels."""
+    def from_plain(cls, entries: Entries, known: Known) -> Categories:
+        """Return the categories of ``known["n_columns"]`` columns; refuse impossible ones."""
         n_columns = known["n_columns"]
         n_levels = entries.counts("n_levels", (n_columns,), _MOST_LEVELS)
         entries.check(np.all(n_levels >= 2), "n_levels", "is less than two")
@@ -105,7 +105,7 @@ class Levels:
         entries.check(total <= _MOST_LEVELS, "n_levels", "is too large")
         text, seen = entries.mask("text", (n_columns,)), entries.mask("seen", (total,))
         number, texts = entries.floats("number", (total,)), entries.texts("word")
-        entries.check(len(texts) == total, "word", "does not name every level")
+        entries.check(len(texts) == total, "word", "does not name every category")
         entries.check(
             np.all(np.isfinite(number[seen & ~np.repeat(text, n_levels)])),
             "number",
@@ -117,37 +117,37 @@ class Levels:
         ):
             there = seen[start:stop]
             if is_text:
-                found = np.array(texts[start:stop], dtype=object)
-                found[~there] = None
+                column = np.array(texts[start:stop], dtype=object)
+                column[~there] = None
             else:
-                found = np.where(there, number[start:stop], np.nan)
-            once = len(set(found[there].tolist())) == np.sum(there)
-            entries.check(once, "word", "or number names a level twice")
-            values.append(found)
+                column = np.where(there, number[start:stop], np.nan)
+            once = len(set(column[there].tolist())) == np.sum(there)
+            entries.check(once, "word", "or number names a category twice")
+            values.append(column)
         return cls(tuple(values))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CategoryTable:
-    """A table of codes: the position of each cell among its column's levels, -1 for missing.
+    """A table of codes: the position of each cell among its column's categories, -1 for missing.
 
     Attributes
     ----------
     codes : ndarray of int of shape (n, p)
         The cells.
-    levels : Levels
+    levels : Categories
         What they stand for.
     feature_names : tuple of str or None
         Names, where the table had them.
     """
 
     codes: AnyArray
-    levels: Levels
+    levels: Categories
     feature_names: tuple[str, ...] | None
 
 
 def category_table(X: Any) -> CategoryTable:
-    """Find the levels of every column, and code its cells."""
+    """Find the categories of every column, and code its cells."""
     columns = as_columns(X)
     if columns.numbers is not None:
         coded = _code_small_numbers(columns)
@@ -157,30 +157,30 @@ def category_table(X: Any) -> CategoryTable:
     levels = []
     for j in range(columns.n_columns):
         values, missing = column_cells(columns.get(j), columns.name(j), any_number=True)
-        found = distinct(values[~missing])
-        if found.size > 2 and not columns.is_category(j):
+        known = distinct(values[~missing])
+        if known.size > 2 and not columns.is_category(j):
             column_cells(columns.get(j), columns.name(j), any_number=False)
         declared = columns.declared(j)
-        if declared is not None and np.isin(found, declared).all():
-            found = declared
-        codes[:, j] = category_codes(values, missing, found)
-        if found.size < 2:
-            found, shift = _with_a_second(found)
+        if declared is not None and np.isin(known, declared).all():
+            known = declared
+        codes[:, j] = category_codes(values, missing, known)
+        if known.size < 2:
+            known, shift = _with_a_second(known)
             codes[~missing, j] += shift
-        levels.append(found)
-    return CategoryTable(codes, Levels(tuple(levels)), columns.feature_names)
+        levels.append(known)
+    return CategoryTable(codes, Categories(tuple(levels)), columns.feature_names)
 
 
 def encode_columns(
-    X: Any, levels: Levels, describe: Callable[[int], str]
+    X: Any, levels: Categories, describe: Callable[[int], str]
 ) -> tuple[IntArray, list[tuple[int, Any, int]]]:
-    """Code the columns of a table by known levels; what is unknown is missing.
+    """Code the columns of a table by known categories; what is unknown is missing.
 
     Parameters
     ----------
     X : table
         Of any kind.
-    levels : Levels
+    levels : Categories
         Of its columns.
     describe : callable
         Given a column, how messages call it.
@@ -207,7 +207,7 @@ def encode_columns(
 
 
 def _are_whole(levels: AnyArray) -> bool:
-    """Whether no level is a negative number or a fraction."""
+    """Whether no category is a negative number or a fraction."""
     seen = levels[levels == levels] if levels.dtype.kind == "f" else levels[:0]
     return bool(np.all((seen >= 0) & (seen == np.rint(seen))))
 
@@ -226,19 +226,19 @@ def category_codes(values: AnyArray, missing: BoolArray, known: AnyArray) -> Int
     return codes
 
 
-def _with_a_second(found: AnyArray) -> tuple[AnyArray, int]:
-    """Return two levels where one or none was seen, and how far that shifts the codes.
+def _with_a_second(seen: AnyArray) -> tuple[AnyArray, int]:
+    """Return two categories where one or none was seen, and how far that shifts the codes.
 
     A column of ones is a 0/1 column that happens to be constant, so 0 comes first.
     """
-    text = found.dtype.kind == "O"
+    text = seen.dtype.kind == "O"
     unseen: Any = None if text else np.nan
     dtype = object if text else float
-    if found.size == 0:
+    if seen.size == 0:
         return np.array([unseen, unseen], dtype=dtype), 0
-    if not text and found[0] == 1:
+    if not text and seen[0] == 1:
         return np.array([0.0, 1.0]), 1
-    return np.array([found[0], unseen], dtype=dtype), 0
+    return np.array([seen[0], unseen], dtype=dtype), 0
 
 
 def _code_small_numbers(columns: TableColumns) -> CategoryTable | None:
@@ -278,7 +278,7 @@ def _code_small_numbers(columns: TableColumns) -> CategoryTable | None:
     codes = code_of.astype(kind)[column, cells]
     if any_missing:
         codes[missing] = MISSING
-    return CategoryTable(codes, Levels(tuple(levels)), columns.feature_names)
+    return CategoryTable(codes, Categories(tuple(levels)), columns.feature_names)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -299,13 +299,13 @@ class Codes:
 
     Attributes
     ----------
-    levels : Levels
-        Levels of the columns.
+    levels : Categories
+        Categories of the columns.
     missing_is_level : bool
-        Whether a missing cell is a level of its own, the one after all others.
+        Whether a missing cell is a category of its own, the one after all others.
     """
 
-    levels: Levels
+    levels: Categories
     missing_is_level: bool
 
     @property
@@ -320,7 +320,7 @@ class Codes:
         return codes
 
     def read(self, X: Any, describe: Callable[[int], str], unknown_are: Verbs) -> IntArray:
-        """Return codes of a table; unknown levels are -1 as missing cells are, with a warning.
+        """Return codes of a table; unknown categories are -1 as missing cells are, with a warning.
 
         Parameters
         ----------
@@ -338,13 +338,13 @@ class Codes:
             cells = f"1 cell {unknown_are[0]}" if total == 1 else f"{total} cells {unknown_are[1]}"
             shown = repr(value) if isinstance(value, str) else number_text(value)
             warnings.warn(
-                f"{cells}: levels not seen in fit, such as {shown} in {describe(position)}.",
+                f"{cells}: categories not seen in fit, such as {shown} in {describe(position)}.",
                 UserWarning,
                 stacklevel=6,
             )
         if self.missing_is_level:
             is_missing, columns = codes == MISSING, as_columns(X)
-            for index, _, _ in unknown:  # a level that fit has not seen is not a missing cell
+            for index, _, _ in unknown:  # a category that fit has not seen is not a missing cell
                 cells_of = columns.get(index), columns.name(index)
                 is_missing[:, index] &= column_cells(*cells_of, any_number=True)[1]
             codes = np.where(is_missing, self.levels.n_levels, codes)
@@ -358,7 +358,7 @@ class Codes:
         codes : ndarray of int of shape (n, k)
             From `read` or `of_training`.
         seen : ndarray of bool of shape (sum of n_levels,)
-            Whether training rows have each level, those of all columns one after the other.
+            Whether training rows have each category, those of all columns one after the other.
         """
         if not self.missing_is_level or not self.n_levels.size:
             return codes
@@ -366,25 +366,25 @@ class Codes:
         return np.where(new & (codes == self.levels.n_levels), MISSING, codes)
 
     def to_plain(self) -> Plain:
-        """Return levels, and what a missing cell is."""
+        """Return categories, and what a missing cell is."""
         content = {"missing_is_level": self.missing_is_level}
         return joined((content, {}), levels=self.levels.to_plain())
 
     @classmethod
     def from_plain(cls, entries: Entries, known: Known) -> Codes:
         """Return the codes of ``known["n_columns"]`` columns."""
-        levels = Section(kind=Levels).read(entries, "levels", known)
+        levels = Section(kind=Categories).read(entries, "levels", known)
         return cls(levels, Flag().read(entries, "missing_is_level", known))
 
 
 def check_missing(table: CategoryTable, why: str, *, missing_is_level: bool) -> None:
-    """Refuse missing training cells, unless they are levels; say why."""
-    found = np.flatnonzero(np.any(table.codes == MISSING, axis=0)).tolist()
-    if found and not missing_is_level:
+    """Refuse missing training cells, unless they are categories; say why."""
+    columns = np.flatnonzero(np.any(table.codes == MISSING, axis=0)).tolist()
+    if columns and not missing_is_level:
         names = table.feature_names
-        shown = ", ".join(str(j) if names is None else repr(names[j]) for j in found[:5])
-        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-        what = "column" if len(found) == 1 else "columns"
+        shown = ", ".join(str(j) if names is None else repr(names[j]) for j in columns[:5])
+        more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+        what = "column" if len(columns) == 1 else "columns"
         msg = (
             f"X contains NaN: cells are missing in {what} {shown}{more}. {why}; fill them in, or "
             "make missing a level of its own by missing='level'."
@@ -393,7 +393,7 @@ def check_missing(table: CategoryTable, why: str, *, missing_is_level: bool) -> 
 
 
 # --------------------------------------------------------------------------------------------------
-# A table of any kind as codes: real-valued columns in bins, all others by their levels
+# A table of any kind as codes: real-valued columns in bins, all others by their categories
 #
 # The bins of a real-valued column are learned from its training rows, without their classes. There
 # are at most ``n_bins``, at least two, and no more than one for every 20 rows. A column with no
@@ -415,11 +415,11 @@ class Coded:
     Attributes
     ----------
     cells : ndarray of int of shape (n, p)
-        The index of each cell among its column's levels, -1 for missing.
+        The index of each cell among its column's categories, -1 for missing.
     n_levels : ndarray of int of shape (p,)
-        Levels of each column, two or more.
+        Categories of each column, two or more.
     is_open : ndarray of bool of shape (p,)
-        Columns whose levels are texts or categories: those that training has not seen say nothing.
+        Columns of texts or categories: a category that training has not seen is missing.
     """
 
     cells: AnyArray
@@ -435,9 +435,9 @@ class Coding:
     ----------
     rules : tuple of ndarray
         Of a column in bins the upper bounds of all bins but the last, floats in ascending order;
-        of another its levels, sorted.
+        of another its categories, sorted.
     kinds : tuple of {"binary", "categorical", "real"}
-        What each column is; only a categorical one has levels.
+        What each column is; only a categorical one has categories.
     """
 
     rules: tuple[AnyArray, ...]
@@ -467,7 +467,9 @@ class Coding:
         entries.check(good, "is_text", "is said of columns of numbers")
         numbers = entries.finite("number", (int(size[~is_text].sum()),))
         texts = np.array(entries.texts("word"), dtype=object)
-        entries.check(len(texts) == int(size[is_text].sum()), "word", "does not name every level")
+        entries.check(
+            len(texts) == int(size[is_text].sum()), "word", "does not name every category"
+        )
         rules: list[AnyArray] = []
         used = {False: 0, True: 0}
         for text, length in zip(is_text.tolist(), size.tolist(), strict=True):
@@ -487,7 +489,7 @@ class Coding:
 
     @property
     def is_open(self) -> BoolArray:
-        """Which columns have levels rather than bins."""
+        """Which columns have categories rather than bins."""
         return np.array([kind == "categorical" for kind in self.kinds], dtype=bool)
 
     def take(self, columns: IntArray) -> Coding:
@@ -516,7 +518,7 @@ class Coding:
 
 
 def learn_coding(X: Any, weight: FloatArray, *, kinds: Any = None, n_bins: int = 10) -> Coding:
-    """Learn bins and levels.
+    """Learn bins and categories.
 
     Parameters
     ----------
@@ -575,7 +577,7 @@ def _are_zero_one_bytes(X: Any) -> bool:
 def _learn(
     columns: TableColumns, j: int, kind: Kind, n_bins: int, weight: FloatArray
 ) -> tuple[AnyArray, Kind]:
-    """Return the bounds or the levels of one column; one without any cell has no levels."""
+    """Return the bounds or the categories of one column; one without any cell has no categories."""
     values, missing = _cells(columns, j, kind)
     present = ~missing & (weight > 0)
     if not present.any():
@@ -616,11 +618,11 @@ def bin_codes(values: FloatArray, bounds: FloatArray) -> IntArray:
 
 
 # --------------------------------------------------------------------------------------------------
-# Measurements among columns of levels: cut into bins, whose numbers are their levels
+# Continuous features among columns of categories: cut into bins, whose numbers are their categories
 #
 # Bounds are those of `sources.coding`, as `DiscreteNB` has them: learned from training rows without
-# their classes. A column is a measurement where the user says so, or where it holds numbers that no
-# level can be, negative ones or fractions.
+# their classes. A column is a continuous feature where the user says so, or where it holds numbers
+# that no category can be, negative ones or fractions.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -635,7 +637,7 @@ class Cuts:
     ----------
     bounds : tuple of ndarray or None
         Of each column the upper bounds of all bins but the last, ascending; None where cells are
-        levels as they are.
+        categories as they are.
     """
 
     bounds: tuple[FloatArray | None, ...]
@@ -645,7 +647,7 @@ class Cuts:
         return Cuts(tuple(self.bounds[column] for column in columns))
 
     def of(self, X: Any) -> Any:
-        """Return a table with these columns, measurements as the numbers of their bins from 0."""
+        """Return a table with these columns, continuous ones as the numbers of their bins."""
         if all(bounds is None for bounds in self.bounds):
             return X
         columns = as_columns(X)
@@ -692,7 +694,7 @@ class Cuts:
 
 
 def measured_columns(columns: TableColumns, kinds: Any = None) -> IntArray:
-    """Return which columns are measurements.
+    """Return which columns are continuous features.
 
     Parameters
     ----------
@@ -703,17 +705,17 @@ def measured_columns(columns: TableColumns, kinds: Any = None) -> IntArray:
         "categorical" is not.
     """
     named = named_kinds(kinds, columns.feature_names, columns.n_columns)
-    found = [
+    measured = [
         index
         for index in range(columns.n_columns)
         if named.get(index) == "real"
         or (named.get(index) != "categorical" and _holds_no_levels(columns, index))
     ]
-    return np.array(found, dtype=np.int64)
+    return np.array(measured, dtype=np.int64)
 
 
 def learn_cuts(columns: TableColumns, measured: IntArray, rows: IntArray, n_bins: int) -> Cuts:
-    """Learn the bounds of measurements from some rows; there are at most ``n_bins`` bins."""
+    """Learn the bounds of continuous features from some rows; there are at most ``n_bins`` bins."""
     bounds: list[FloatArray | None] = [None] * columns.n_columns
     for index in measured.tolist():
         values = numeric_cells(columns, index, "real")[rows]
@@ -724,7 +726,7 @@ def learn_cuts(columns: TableColumns, measured: IntArray, rows: IntArray, n_bins
 
 
 def _holds_no_levels(columns: TableColumns, index: int) -> bool:
-    """Whether a column holds finite numbers that no level can be, and no frame calls it levels."""
+    """Whether a column holds numbers that cannot be categories, and no frame declares it one."""
     values = columns.get(index)
     if columns.is_category(index) or values.dtype.kind in "bUS":
         return False

@@ -244,7 +244,7 @@ def distinct(values: AnyArray) -> AnyArray:
 
 
 def _check_numbers(numbers: AnyArray, missing: BoolArray, name: str, any_number: bool) -> None:
-    """Refuse numbers that are no levels: negative ones and fractions, unless any are; infinity."""
+    """Refuse numbers that are no categories: negative, fractions (unless any are), infinite."""
     with np.errstate(invalid="ignore"):
         good = any_number | ((numbers >= 0) & (numbers == np.rint(numbers)))
         wrong = ~missing & ~(good & np.isfinite(numbers))
@@ -270,7 +270,7 @@ def as_texts(values: AnyArray) -> AnyArray:
 
 
 def number_text(value: float) -> str:
-    """Return a level that is a number as text, whole numbers without a point."""
+    """Return a category that is a number as text, whole numbers without a point."""
     return f"{value:.0f}" if value == np.rint(value) else repr(float(value))
 
 
@@ -496,14 +496,14 @@ def named_kinds(given: Any, names: tuple[str, ...] | None, n_columns: int) -> di
         return {}
     if isinstance(given, Mapping):
         index = {name: position for position, name in enumerate(names or ())}
-        found: dict[int, Kind] = {}
+        kinds: dict[int, Kind] = {}
         for key, kind in given.items():
             position = index.get(key, key)
             if not isinstance(position, int | np.integer) or not 0 <= position < n_columns:
                 msg = f"kinds names {key!r}, which is not a column of X."
                 raise ValueError(msg)
-            found[int(position)] = _checked(kind)
-        return found
+            kinds[int(position)] = _checked(kind)
+        return kinds
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
         msg = f"kinds={given!r} is neither a mapping from columns to kinds nor a list of kinds."
         raise ValueError(msg)
@@ -583,7 +583,7 @@ class TwoValues:
         """Find the two values of each binary column; one with more is left as it is."""
         low, high = np.full(len(kinds), np.nan), np.full(len(kinds), np.nan)
         binary = np.flatnonzero(np.array(kinds) == "binary")
-        if hasattr(X, "blocks") or hasattr(X, "indptr"):  # flags, or screened as they are
+        if hasattr(X, "blocks") or hasattr(X, "indptr"):  # binary features, or screened as they are
             return cls(low, high)
         columns = as_columns(X)
         if columns.numbers is not None:  # wide tables of 0 and 1 are looked at as a whole

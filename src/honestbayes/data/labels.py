@@ -38,14 +38,14 @@ _MAY_MEAN_MISSING = re.compile(r"none|nil|other|-+|\.+|x+|void|invalid|error")
 def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
     """Return the two class labels, sorted, and which rows are of the second one."""
     if classes is None:
-        found, codes = encode_labels(y)
-        if found.size > 2:
+        labelss, codes = encode_labels(y)
+        if labelss.size > 2:
             msg = (
                 "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(codes)} with {found.size} classes."
+                f"{type_of_target(codes)} with {labelss.size} classes."
             )
             raise ValueError(msg)
-        return found, codes == 1
+        return labelss, codes == 1
     labels, classes = _checked_labels(y), np.asarray(classes)
     strange = np.setdiff1d(labels, classes)
     if classes.shape != (2,) or strange.size:
@@ -111,15 +111,15 @@ def missing_labels(labels: Sequence[str], counts: Sequence[int]) -> list[str]:
     []
     """
     few = max(3.0, FEW_ROWS * sum(counts))
-    found = [
+    meaning_missing = [
         label
         for label, count in zip(labels, counts, strict=True)
         if _MEANS_MISSING.fullmatch(label_key(label))
         or (count <= few and _MAY_MEAN_MISSING.fullmatch(label_key(label)))
     ]
     return (
-        found
-        if len({label_key(label) for label in labels} - set(map(label_key, found))) > 1
+        meaning_missing
+        if len({label_key(label) for label in labels} - set(map(label_key, meaning_missing))) > 1
         else []
     )
 

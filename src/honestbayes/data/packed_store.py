@@ -291,9 +291,9 @@ def check_sizes(folder: Path, header: Header) -> None:
         path = folder / name
         if not path.is_file():
             raise damaged(folder, name, "is missing")
-        found = path.stat().st_size
-        if found != size:
-            raise damaged(folder, name, f"has {found:,} bytes instead of {size:,}")
+        n_bytes = path.stat().st_size
+        if n_bytes != size:
+            raise damaged(folder, name, f"has {n_bytes:,} bytes instead of {size:,}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ class PackedStore:
 
     @cached_property
     def binarization(self) -> Binarization | None:
-        """The cuts at which measurements became 0 and 1; None where the table was 0/1."""
+        """The cuts at which continuous features became 0 and 1; None where the table was 0/1."""
         if CUTS not in self.header.files:
             return None
         cut, high = np.frombuffer(self._beside(CUTS), dtype="<f8").reshape(2, -1)
@@ -425,7 +425,7 @@ class PackedStore:
         return Binarization(cut, high)
 
     def zero_one(self, X: Any) -> AnyArray:
-        """Return measurements of all columns as 0 and 1, cut as those in the store were.
+        """Return continuous features of all columns as 0 and 1, cut as those in the store were.
 
         Parameters
         ----------
@@ -509,17 +509,17 @@ class PackedStore:
         size, expected = self.header.files[name]
         path = self.folder / name
         try:
-            found = path.stat().st_size
-            content = path.read_bytes() if found == size else b""
+            n_bytes = path.stat().st_size
+            content = path.read_bytes() if n_bytes == size else b""
         except OSError:
             raise damaged(self.folder, name, "cannot be read") from None
         if len(content) != size:
-            raise damaged(self.folder, name, f"has {found:,} bytes instead of {size:,}")
+            raise damaged(self.folder, name, f"has {n_bytes:,} bytes instead of {size:,}")
         self._compare(name, checksum(content), expected)
         return content
 
-    def _compare(self, name: str, found: int, expected: int) -> None:
-        if found != expected:
+    def _compare(self, name: str, actual: int, expected: int) -> None:
+        if actual != expected:
             raise damaged(self.folder, name, "does not have the checksum that was written")
 
 

@@ -361,7 +361,7 @@ def pack_store(
     names : sequence of str, optional
         Names of the columns, where the table has none.
     binarize : {"auto", "median"}, float or None, default=None
-        How measurements become 0/1, as in `screen`; the cuts are kept in the store, whose
+        How continuous features become 0/1, as in `screen`; the cuts are kept in the store, whose
         ``zero_one`` cuts other rows alike. None: the table must be 0/1.
     columns_per_file : int, optional
         Columns in one file; by default as many as 16 MiB hold.
@@ -448,9 +448,9 @@ def _description(
             msg = f"the names of the columns take {len(beside[NAMES]):,} bytes; give shorter ones."
             raise ValueError(msg)
     if labels is not None:
-        found, codes = encode_labels(labels)
+        different, codes = encode_labels(labels)
         check_as_many(n, codes.size)
-        classes = tuple(found.tolist())
+        classes = tuple(different.tolist())
         if not all(isinstance(label, str | int | float) for label in classes):
             msg = f"labels are of type {type(classes[0]).__name__}; give texts or numbers."
             raise ValueError(msg)

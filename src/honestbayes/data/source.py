@@ -425,7 +425,7 @@ def numbers_of(values: AnyArray, name: str) -> AnyArray:
 
     A text is not a number, even if it looks like one.
     """
-    found = np.full(len(values), np.nan)
+    numbers = np.full(len(values), np.nan)
     for i, value in enumerate(values.tolist()):
         if value is None or (isinstance(value, float) and value != value):
             continue
@@ -436,7 +436,7 @@ def numbers_of(values: AnyArray, name: str) -> AnyArray:
             )
             raise ValueError(msg)
         try:
-            found[i] = float(value)
+            numbers[i] = float(value)
         except (TypeError, ValueError):
             if type(value).__name__ == "NAType":
                 continue
@@ -445,7 +445,7 @@ def numbers_of(values: AnyArray, name: str) -> AnyArray:
                 "a number); encode it as 0/1 or numbers, or leave it out."
             )
             raise TypeError(msg) from None
-    return found
+    return numbers
 
 
 def refuse_complex(dtype: Any, imaginary: BoolArray) -> NoReturn:

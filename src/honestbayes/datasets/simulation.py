@@ -410,7 +410,7 @@ def simulate_cauchy_model(
     n : int
         Cases.
     n_features, n_levels, order : int, default=7, 3, 4
-        Features, their levels, and the highest order of interactions.
+        Features, their categories, and the highest order of interactions.
     random_state : int or Generator, optional
         Seed.
 

@@ -330,8 +330,8 @@ def _profile(z: FloatArray, y: ClassArray, shifts: FloatArray, c: int, cutoff: f
 
     def drop(value: float) -> float:
         held = offset + value * design[:, :, c - 1]
-        found = np.array(maximise(others, held, start))
-        return best - log_likelihood(held + others @ found) - cutoff
+        free = np.array(maximise(others, held, start))
+        return best - log_likelihood(held + others @ free) - cutoff
 
     covariance = inverse(information(design, at_best))
     contrast = np.eye(shifts.size - 1)[c - 1]
@@ -354,8 +354,8 @@ def _absent_bound(
 
     def drop(value: float) -> float:
         held = offset + value * design[:, :, -1]
-        found = np.array(maximise(design[:, :, :-1], held, tuple(shifts[1:])))
-        return best - log_likelihood(held + design[:, :, :-1] @ found) - cutoff
+        fitted = np.array(maximise(design[:, :, :-1], held, tuple(shifts[1:])))
+        return best - log_likelihood(held + design[:, :, :-1] @ fitted) - cutoff
 
     # At this start each case costs at most cutoff / (e n): inside the interval.
     log_odds = among[:, -1] - logsumexp(among[:, :-1] + shifts, axis=1)
@@ -513,11 +513,11 @@ def fit_calibration(y: ClassArray, log_proba: FloatArray, level: float) -> Calib
     )
 
 
-def _per_class(found: Sequence[tuple[float, Interval]]) -> tuple[PerClass, PerClass]:
+def _per_class(estimates: Sequence[tuple[float, Interval]]) -> tuple[PerClass, PerClass]:
     """Return values and intervals; a single pair as it is, for two classes."""
-    if len(found) == 1:
-        return found[0]
-    values, intervals = zip(*found, strict=True)
+    if len(estimates) == 1:
+        return estimates[0]
+    values, intervals = zip(*estimates, strict=True)
     return values, intervals
 
 
@@ -529,10 +529,10 @@ def _fit_line(z: FloatArray, y: ClassArray, cutoff: float) -> _Line:
     """
     n_classes, present = z.shape[1], np.unique(y)
     among = z[:, present] - z[:, present[:1]]
-    slope, interval, found = _fit_present(among, np.searchsorted(present, y), cutoff)
+    slope, interval, intercepts = _fit_present(among, np.searchsorted(present, y), cutoff)
     if present.size == n_classes:
-        return slope, interval, found
-    known = dict(zip(present[1:].tolist(), found, strict=True))
+        return slope, interval, intercepts
+    known = dict(zip(present[1:].tolist(), intercepts, strict=True))
     unknown = (-np.inf, WHOLE_LINE)
     if 0 not in present:
         known, unknown = dict.fromkeys(present.tolist(), (np.inf, WHOLE_LINE)), (np.nan, WHOLE_LINE)
@@ -563,8 +563,8 @@ def _fit_present(z: FloatArray, y: ClassArray, cutoff: float) -> _Line:
     best, covariance = log_likelihood(at_best), inverse(information(design, at_best))
 
     def slope_drop(value: float) -> float:
-        found = np.array(maximise(free, value * slopes, tuple(levels)))
-        return best - log_likelihood(value * slopes + free @ found) - cutoff
+        fitted = np.array(maximise(free, value * slopes, tuple(levels)))
+        return best - log_likelihood(value * slopes + free @ fitted) - cutoff
 
     reach = quadratic_reach(covariance, np.eye(n_free + 1)[-1], cutoff)
     low, high = both_ends(slope_drop, gradient, reach)
@@ -588,7 +588,7 @@ def _intercept_interval(
 
     def drop(value: float) -> float:
         held = value * design[:, :, c]
-        found = np.array(maximise(others, held, start))
-        return lowest - log_likelihood(held + others @ found)
+        fitted = np.array(maximise(others, held, start))
+        return lowest - log_likelihood(held + others @ fitted)
 
     return both_ends(drop, float(at[c]), reach)

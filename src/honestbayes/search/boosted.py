@@ -104,7 +104,7 @@ class BoostedProbabilitySelector(ProbabilitySelector):
         Rows to hold out. A share: the others choose and train. Folds: all rows choose and train,
         and the score on rows held out is that of paths which were chosen without each fold.
     smoothing : float, default=1.0
-        What each level of a feature is given more in each class, where weights sum to what they
+        What each category of a feature is given more in each class, where weights sum to what they
         sum to at the start: the number of rows, without ``sample_weight``.
     n_bins : int, default=10
         Bins of a real-valued column, at most.

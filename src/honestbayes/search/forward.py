@@ -120,10 +120,10 @@ class EstimatorScorer:
 
     def losses(self, candidates: IntArray) -> FloatArray:
         """Return the loss with each candidate added, shape (m,)."""
-        found = Parallel(n_jobs=self._scorers.n_jobs)(
+        results = Parallel(n_jobs=self._scorers.n_jobs)(
             delayed(self._loss_with)([*self._features, j]) for j in candidates.tolist()
         )
-        return np.array(found)
+        return np.array(results)
 
     def _loss_with(self, features: list[int]) -> float:
         scorers = self._scorers
@@ -237,7 +237,7 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         Stop when the score on rows held out has not improved for so many steps, and keep the
         features of the best step.
     smoothing : float, default=1.0
-        What each level of a feature is given more in each class.
+        What each category of a feature is given more in each class.
     n_bins : int, default=10
         Bins of a real-valued column, at most.
     kinds : mapping or sequence, optional

@@ -1,7 +1,7 @@
 """The losses of naive Bayes with one feature more, for all candidates in one pass.
 
 The log-odds of naive Bayes are sums over features. For row i, whose class is y, let a_ic be the
-odds of class c against y that the features so far give, and g_jc(x) by how much level x of
+odds of class c against y that the features so far give, and g_jc(x) by how much category x of
 candidate j multiplies them. With t_c = a_ic g_jc(x_ij) and t their sum over the other classes,
 
     P(y) = 1 / (1 + t),    P(c) = t_c / (1 + t).
@@ -23,7 +23,7 @@ ROWS = 256
 """Rows that are evaluated at once for all candidates: what they need stays in the cache."""
 
 FARTHEST = 150.0
-"""Where log-odds, or what a level adds to them, are beyond this, logarithms are used after all."""
+"""Log-odds, or contributions to them, beyond this are computed by logarithms after all."""
 
 SQUARED, LOG = 0, 1
 
@@ -45,7 +45,7 @@ def add_losses(  # type: ignore[no-untyped-def]
     columns : ndarray of int of shape (m,)
         The candidates.
     log_table : ndarray of shape (F, C, C - 1, L)
-        By fold, actual class, other class and slot: what a level adds to the log-odds.
+        By fold, actual class, other class and slot: what a category adds to the log-odds.
     table : ndarray of shape (F, C, C - 1, L), or (0, 0, 0, 0)
         Its exponential g; empty where that would be too large.
     fold : ndarray of int of shape (n,)

@@ -18,7 +18,7 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 Scoring = Literal["squared_error", "log_loss"] | Callable[..., float]
 
 FARTHEST = 150.0
-"""Levels that change log-odds by more are not turned into factors."""
+"""Categories that change log-odds by more are not turned into factors."""
 
 NO_ROWS = "a class has no training rows where others are held out; hold out fewer."
 
@@ -166,7 +166,7 @@ class NaiveBayesScorer:
     fold : ndarray of int of shape (n,)
         Which of these holds for each row.
     smoothing : float
-        What each level is given more.
+        What each category is given more.
     scoring : {"squared_error", "log_loss"} or callable
         The loss.
     n_jobs : int, optional

@@ -1,4 +1,4 @@
-"""Counts of categorical features by class and level."""
+"""Counts of categorical features by class and category."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from honestbayes.types import AnyArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelGroup:
-    """Columns with the same number of levels, and their tables of counts.
+    """Columns with the same number of categories, and their tables of counts.
 
     Attributes
     ----------
     columns : ndarray of int of shape (m,)
         Which.
     tables : ndarray of int of shape (m, C, V)
-        Cases of each class and level.
+        Cases of each class and category.
     """
 
     columns: IntArray
@@ -30,7 +30,7 @@ class LevelGroup:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CategoryCounts:
-    """Counts of every feature, by class and level.
+    """Counts of every feature, by class and category.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class CategoryCounts:
     class_counts : tuple of int
         Rows in each class.
     groups : tuple of LevelGroup
-        All columns, by number of levels.
+        All columns, by number of categories.
     n_features : int
         How many columns.
     feature_names : tuple of str or None
@@ -60,14 +60,14 @@ class CategoryCounts:
         return result
 
     def n_levels(self) -> IntArray:
-        """Return the number of levels of each feature, shape (p,)."""
+        """Return the number of categories of each feature, shape (p,)."""
         result = np.empty(self.n_features, dtype=np.int64)
         for group in self.groups:
             result[group.columns] = group.tables.shape[2]
         return result
 
     def tables_of(self, columns: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield, by number of levels, positions among some columns and their tables."""
+        """Yield, by number of categories, positions among some columns and their tables."""
         wanted = np.asarray(columns, dtype=np.int64)
         index = np.full(self.n_features, -1, dtype=np.int64)
         for group in self.groups:
@@ -88,7 +88,7 @@ class CategoryCounts:
     def _add(self, other: CategoryCounts, sign: int) -> CategoryCounts:
         check_rows(self, other)
         if not np.array_equal(self.n_levels(), other.n_levels()):
-            msg = "counts of disjoint rows must be of columns with the same levels."
+            msg = "counts of disjoint rows must be of columns with the same categories."
             raise ValueError(msg)
         groups = tuple(
             LevelGroup(mine.columns, mine.tables + sign * theirs.tables)
@@ -126,7 +126,7 @@ class CategoryCounts:
 def count_categories(
     table: CategoryTable, codes: IntArray, classes: AnyArray, rows: IntArray | None = None
 ) -> CategoryCounts:
-    """Count the cells of all columns by class and level.
+    """Count the cells of all columns by class and category.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def count_categories(
     classes : ndarray of shape (C,)
         Class labels.
     rows : ndarray of int, optional
-        Count only these rows; the levels stay those of all.
+        Count only these rows; the categories stay those of all.
     """
     cells = table.codes if rows is None else table.codes[rows]
     labels = codes if rows is None else codes[rows]

@@ -117,7 +117,7 @@ class RankingOutcome:
         names: tuple[str, ...] | None,
         n_levels: int | IntArray,
     ) -> Selection:
-        """Return the record, with the discarded ones grouped by observed cases and levels.
+        """Return the record, with the discarded ones grouped by observed cases and categories.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class RankingOutcome:
         names : tuple of str or None
             Names of all columns.
         n_levels : int or ndarray of shape (p,)
-            Levels of each feature; 0 for real-valued ones.
+            Categories of each feature; 0 for real-valued ones.
         """
         top = self.rule == "top"
         return Selection(
@@ -370,7 +370,7 @@ _DIGITS = 12
 def phi_squared(tables: IntArray) -> FloatArray:
     """Return chi-square over the number of observed cases, shape (m,), of (m, C, V) tables.
 
-    Classes and levels without cases do not count; a table with one class or level has 0.
+    Classes and categories without cases do not count; a table with one class or category has 0.
     """
     rows, columns = tables.sum(axis=2), tables.sum(axis=1)
     total = np.maximum(rows.sum(axis=1), 1)
@@ -385,7 +385,7 @@ def equivalent_r_squared(tables: IntArray) -> FloatArray:
     """Return the squared correlation that would be as surprising, shape (m,).
 
     Wilson and Hilferty's cube root makes chi-square with d degrees of freedom normal; the same for
-    one degree leads back. Degrees are those of the classes and levels that occur.
+    one degree leads back. Degrees are those of the classes and categories that occur.
     """
     observed = tables.sum(axis=(1, 2))
     levels = (tables.sum(axis=1) > 0).sum(axis=1)

@@ -336,15 +336,15 @@ def correlation(ones: IntArray, observed: IntArray) -> FloatArray:
 
 def _whole(name: str, values: Any, shape: tuple[int, ...]) -> IntArray:
     """Return counts as integers; refuse fractions, negative numbers and other shapes."""
-    found = np.asarray(values)
-    if found.shape != shape:
-        msg = f"{name} has shape {found.shape}; give whole numbers of shape {shape}."
+    counts = np.asarray(values)
+    if counts.shape != shape:
+        msg = f"{name} has shape {counts.shape}; give whole numbers of shape {shape}."
         raise ValueError(msg)
-    good = found.dtype.kind in "iuf" and np.isfinite(found).all() and (found >= 0).all()
-    if not good or (found != np.floor(found)).any():
+    good = counts.dtype.kind in "iuf" and np.isfinite(counts).all() and (counts >= 0).all()
+    if not good or (counts != np.floor(counts)).any():
         msg = f"{name} must hold whole numbers from 0 on."
         raise ValueError(msg)
-    return found.astype(np.int64)
+    return counts.astype(np.int64)
 
 
 def _check_counts(name: str, counts: IntArray, most: IntArray) -> None:

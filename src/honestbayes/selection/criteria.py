@@ -1,8 +1,8 @@
 """Criteria that rank features one by one: how strongly a column goes with the class.
 
-A column is real-valued, or holds codes of levels 0, 1, ...; NaN and -1 are missing and are left out
-of that column's statistic. Larger strengths are kept first. No criterion depends on the order of
-the cases, none of categorical columns but a user's own on the names of the levels.
+A column is real-valued, or holds codes of categories 0, 1, ...; NaN and -1 are missing and are left
+out of that column's statistic. Larger strengths are kept first. No criterion depends on the order
+of the cases, none of categorical columns but a user's own on the names of the categories.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from honestbayes.types import AnyArray, FloatArray, IntArray
 # --------------------------------------------------------------------------------------------------
 # Measures of association between a column and the class, of many columns at once
 #
-# Tables are counts by class and level, of shape (m, C, V). Moments are the numbers of cases, of
+# Tables are counts by class and category, of shape (m, C, V). Moments are the numbers of cases, of
 # shape (C, m) or (C, 1), class means, of shape (C, m), and sums of squares around them, of shape
 # (m,). Classes without cases do not count.
 # --------------------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ _ROUNDING = 1e-13
 
 
 def level_tables(columns: IntArray, codes: IntArray, n_classes: int, n_levels: int) -> IntArray:
-    """Count cases by class and level, shape (m, C, V), in columns of codes of shape (m, n)."""
+    """Count cases by class and category, shape (m, C, V), in columns of codes of shape (m, n)."""
     m = columns.shape[0]
     cell = (np.arange(m)[:, None] * n_classes + codes) * n_levels + columns
     counts = np.bincount(cell[columns >= 0], minlength=m * n_classes * n_levels)
@@ -57,12 +57,12 @@ def class_moments(
 
 
 def chi_square(tables: IntArray) -> FloatArray:
-    """Pearson's chi-square of class by level tables, shape (m,)."""
+    """Pearson's chi-square of class by category tables, shape (m,)."""
     return np.asarray(phi_squared(tables) * tables.sum(axis=(1, 2)))
 
 
 def mutual_information(tables: IntArray) -> FloatArray:
-    """Mutual information of class and level in each table, in nats, shape (m,)."""
+    """Mutual information of class and category in each table, in nats, shape (m,)."""
     total, expected = _expected(tables)
     ratio = np.where(tables > 0, tables / np.where(expected > 0, expected, 1.0), 1.0)
     value = xlogy(tables, ratio).sum(axis=(1, 2)) / np.maximum(total, 1.0)
@@ -89,7 +89,7 @@ def _expected(tables: IntArray) -> tuple[FloatArray, FloatArray]:
 
 
 def binary_moments(tables: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return moments of the 0s and 1s in tables of two levels."""
+    """Return moments of the 0s and 1s in tables of two categories."""
     ones, observed = tables[:, :, 1].T, tables.sum(axis=2).T
     mean = ones / np.maximum(observed, 1)
     return observed, mean, (observed * mean * (1.0 - mean)).sum(axis=0)
@@ -152,13 +152,13 @@ class Criterion:
     features : tuple of {"categorical", "real"}
         Kinds of features that it is for.
     two_classes, two_levels : bool
-        Whether it takes no more classes, or no more levels of a categorical feature, than two.
+        Whether it takes no more classes, or no more categories of a categorical feature, than two.
     one_column : callable or None
         A user's function of one column and the classes; None for the criteria known by name.
     classes : ndarray of shape (C,) or None
         Labels that a user's function gets; None: the codes 0, 1, ...
     from_tables : callable or None
-        Strengths, shape (m,), from class by level tables, shape (m, C, V).
+        Strengths, shape (m,), from class by category tables, shape (m, C, V).
     from_moments : callable or None
         Strengths, shape (m,), from the numbers of cases, shape (C, m) or (C, 1), the class means,
         shape (C, m), and the sums of squares around them, shape (m,).
@@ -189,7 +189,8 @@ class Criterion:
             raise ValueError(msg)
         if kind == "categorical" and self.two_levels and n_levels > 2:
             msg = (
-                f"criterion={self.name!r} is for categorical features of two levels, and there are "
+                f"criterion={self.name!r} is for categorical features of two categories, and there "
+                "are "
                 f"{n_levels}: use 'correlation', 'chi2' or 'mutual_information'."
             )
             raise ValueError(msg)
@@ -209,7 +210,7 @@ class Criterion:
         Parameters
         ----------
         columns : ndarray of shape (m, n)
-            Floats are real values, NaN missing; integers are codes of levels, -1 missing.
+            Floats are real values, NaN missing; integers are codes of categories, -1 missing.
         codes : ndarray of int of shape (n,)
             Class of each case, as 0, 1, ...
 

@@ -105,8 +105,8 @@ def _in_one_pass(
     for block in whole_columns(source):
         own = whole.take(np.arange(block.columns.start, block.columns.stop))
         values = DenseSource(block.dense(), own.feature_names)
-        found = leave_out(values, is_class_1, folds, own, option)
-        parts.append((block.columns.start, list(found)))
+        statistics = leave_out(values, is_class_1, folds, own, option)
+        parts.append((block.columns.start, list(statistics)))
     by_fold = zip(*(screenings for _, screenings in sorted(parts, key=itemgetter(0))), strict=True)
     for screenings in by_fold:
         yield screenings[0].merge_columns(*screenings[1:])

@@ -189,8 +189,8 @@ class Moments:
         check_rows(self, other)
         if self.ones is not None and other.ones is not None:
             counts = add_class_counts(self, other)
-            found = Moments.of_ones(self.classes, counts, self.ones + other.ones)
-            return replace(found, feature_names=self.feature_names)
+            mergeds = Moments.of_ones(self.classes, counts, self.ones + other.ones)
+            return replace(mergeds, feature_names=self.feature_names)
         observed = self.observed + other.observed
         share = other.observed / np.maximum(observed, 1)
         mean, rest = self._precise_mean()
@@ -271,9 +271,9 @@ def screen_moments(source: Source, codes: IntArray, classes: AnyArray) -> Moment
             describe=describe.at(columns),
         )
 
-    found = accumulate(source, of_block)
-    check_squares(found.within, describe)
-    return replace(found, feature_names=source.feature_names)
+    moments = accumulate(source, of_block)
+    check_squares(moments.within, describe)
+    return replace(moments, feature_names=source.feature_names)
 
 
 def moments_of_values(
@@ -309,12 +309,12 @@ def moments_of_values(
     within = np.zeros(width)
     for label in np.flatnonzero(counts).tolist():
         # No name for the copy of the rows: it is gone before the next class is copied.
-        found = _moments_of_rows(np.asarray(values[labels == label], dtype=np.float64))
-        if not np.isfinite(found[1]).all():
+        of_class = _moments_of_rows(np.asarray(values[labels == label], dtype=np.float64))
+        if not np.isfinite(of_class[1]).all():
             check_finite(values, describe, first_row, describe.first)
-        if (found[2] < _SMALLEST).any():
+        if (of_class[2] < _SMALLEST).any():
             check_spread(values, describe, describe.first, large=False)
-        observed[label], mean[label], squares, rest[label] = found
+        observed[label], mean[label], squares, rest[label] = of_class
         within += squares
     complete = bool(np.all(observed == counts[:, None]))
     return Moments(
@@ -343,12 +343,12 @@ def are_flags(values: Any) -> bool:
     if isinstance(values, PackedColumns):
         return True
     cells = dense(values)
-    # One row is enough to know most blocks of measurements.
+    # One row is enough to know most blocks of continuous features.
     return is_zero_one(cells[:1]) and is_zero_one(cells)
 
 
 def ones_by_group(values: Any, codes: AnyArray, n_groups: int) -> IntArray:
-    """Count the ones of a block of flags in each group of rows, shape (G, c)."""
+    """Count the ones of a block of binary features in each group of rows, shape (G, c)."""
     if isinstance(values, PackedColumns):
         return count_packed(values, codes, n_groups)
     cells = dense(values)
@@ -472,9 +472,9 @@ def moments_without(
                 describe=describe.at(columns),
             )
 
-        found = accumulate(source, of_block)
+        of_all = accumulate(source, of_block)
         for number in range(len(together)):
-            moments = found.without(number)
+            moments = of_all.without(number)
             check_squares(moments.within, describe)
             yield replace(moments, feature_names=source.feature_names)
 
@@ -520,14 +520,14 @@ def scored_moments_without(
             by_fold = []
             for rows in together:
                 others = np.setdiff1d(everyone, rows)
-                found = moments_of_values(
+                part = moments_of_values(
                     scores_of(values[others]),
                     labels=codes[others],
                     classes=classes,
                     first_row=0,
                     describe=DescribeColumns(source.feature_names).at(block.columns),
                 )
-                by_fold.append(found)
+                by_fold.append(part)
             parts.append((block.columns.start, by_fold))
         in_order = [by_fold for _, by_fold in sorted(parts, key=itemgetter(0))]
         for first, *more in zip(*in_order, strict=True):
@@ -575,8 +575,8 @@ class ResponseMoments:
         """Squared correlation of each feature with the response; 0 where it has none."""
         number, of_x, of_y = self.n_observed, self.squares, self.response_squares
         real = self.varies() & (of_y > 1e-12) & (number > 2)
-        found = self.products**2 / np.where(real, of_x * of_y, 1.0)
-        return np.where(real, np.minimum(found, 1.0), 0.0)
+        ratio = self.products**2 / np.where(real, of_x * of_y, 1.0)
+        return np.where(real, np.minimum(ratio, 1.0), 0.0)
 
     def varies(self) -> BoolArray:
         """Return which features have two different values, as `Moments.varies`."""
@@ -646,9 +646,9 @@ def screen_response(source: Source, y: FloatArray) -> ResponseMoments:
             response_of_values, y=y[rows], first_row=rows.start, describe=describe.at(columns)
         )
 
-    found = accumulate(source, of_block)
-    check_squares(found.square(), describe)
-    return found
+    moments = accumulate(source, of_block)
+    check_squares(moments.square(), describe)
+    return moments
 
 
 def response_of_values(

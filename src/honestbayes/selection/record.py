@@ -44,8 +44,8 @@ class DiscardedGroup:
 class Selection:
     """What a selection by absolute correlation kept and what it discarded.
 
-    For several classes or levels the squared correlation is r squared of real-valued features and
-    its equivalent of categorical ones (`honestbayes.selection.correlation`).
+    For several classes or categories the squared correlation is r squared of real-valued features
+    and its equivalent of categorical ones (`honestbayes.selection.correlation`).
 
     Attributes
     ----------

@@ -29,10 +29,10 @@ DATE = "date or time"
 """Why a column of dates or times is not used."""
 
 MAX_LEVELS = 100
-"""Levels of a text column, at most: a level with few cases says little."""
+"""Categories of a text column, at most: a category with few cases says little."""
 
 FEW_LEVELS = 10
-"""Up to so many levels, a text column is never an identifier: a small table has few rows."""
+"""Up to so many categories, a text column is never an identifier: a small table has few rows."""
 
 IDENTIFIER_SHARE = 0.5
 """A text column with more different values than this share of its rows names the rows."""
@@ -108,18 +108,19 @@ def classify_columns(
         Where the rows stand, for messages.
     """
     numbers = [name for name in table.column_names if is_number(table.schema.field(name).type)]
-    found = dict(_numeric_columns(table, numbers, keep))
+    by_name = dict(_numeric_columns(table, numbers, keep))
     for name in table.column_names:
-        if name not in found:
+        if name not in by_name:
             mark = decimal if isinstance(decimal, str) else decimal(name)
-            found[name] = _other_column(table[name], name, name in keep, mark, locations)
-        if name in keep and found[name].kind == "left out":
+            by_name[name] = _other_column(table[name], name, name in keep, mark, locations)
+        if name in keep and by_name[name].kind == "left out":
+            reason = by_name[name].reason
             msg = (
-                f"column {shown(name)} cannot be kept: {found[name].reason}; encode it as numbers "
-                "first, or keep it no longer."
+                f"column {shown(name)} cannot be kept: {reason}; encode it as numbers first, or "
+                "keep it no longer."
             )
             raise InputError(msg)
-    return tuple(found[name] for name in table.column_names)
+    return tuple(by_name[name] for name in table.column_names)
 
 
 def is_identifier_name(name: str) -> bool:
@@ -193,14 +194,14 @@ def _other_column(
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if column.null_count == len(column):
-        found = Column(name, "left out", "no values")
+        result = Column(name, "left out", "no values")
     elif pa.types.is_temporal(kind):
-        found = Column(name, "left out", DATE)
+        result = Column(name, "left out", DATE)
     elif is_text(column.type):
-        found = _text_column(column, name, kept, decimal, locations)
+        result = _text_column(column, name, kept, decimal, locations)
     else:
-        found = Column(name, "left out", f"values of type {shown(str(kind))} cannot be used")
-    return found
+        result = Column(name, "left out", f"values of type {shown(str(kind))} cannot be used")
+    return result
 
 
 def _text_column(
@@ -254,8 +255,8 @@ def _look_like_numbers(
         result: BoolArray = np.append(np.asarray(of_word, dtype=bool), False)[codes]
         return result
 
-    def first(found: BoolArray) -> str:
-        position = int(np.argmax(found))
+    def first(chosen: BoolArray) -> str:
+        position = int(np.argmax(chosen))
         return f"{locations.describe(position)} holds {shown(texts[int(codes[position])].as_py())}"
 
     # A decimal comma where the file has points, or 5%: no number here, but meant as one.
@@ -312,7 +313,7 @@ def decided_table(
     decimal_of: Callable[[str], str],
     locations: RowLocations,
 ) -> pa.Table:
-    """Return the table with measurements as numbers and categories as text."""
+    """Return the table with continuous features as numbers and categories as text."""
     for name, kind in kinds.items():
         index = table.column_names.index(name)
         column = table[name]
@@ -334,7 +335,7 @@ def decided_column(column: pa.ChunkedArray, name: str, kind: Kind) -> Column:
     if kind == "real":
         return Column(name, "real")
     most = 2 if kind == "binary" else MAX_LEVELS
-    if is_number(column.type):  # flags
+    if is_number(column.type):  # binary features
         values = floats(column)
         n_levels = np.unique(values[~np.isnan(values)]).size
         levels: tuple[str, ...] = ()
@@ -342,7 +343,7 @@ def decided_column(column: pa.ChunkedArray, name: str, kind: Kind) -> Column:
         texts, _ = levels_and_codes(column, name)
         n_levels, levels = len(texts), tuple(sorted(texts.to_pylist()))
     if n_levels > most:
-        what = "a flag" if kind == "binary" else "a category"
+        what = "a binary feature" if kind == "binary" else "a category"
         msg = (
             f"column {shown(name)} has {n_levels:,} different values, and {what} has {most} at "
             f"most; give no {OPTIONS[kind]} for it, or merge some."

@@ -69,15 +69,15 @@ def without(column: pa.ChunkedArray, texts: Collection[str]) -> pa.ChunkedArray:
         return column
     if is_text(column.type):
         text = clean_text(plain(column))
-        found = pc.is_in(text, value_set=pa.array(list(texts), pa.string()))
-        return pc.if_else(found, pa.scalar(None, text.type), text)
+        is_missing = pc.is_in(text, value_set=pa.array(list(texts), pa.string()))
+        return pc.if_else(is_missing, pa.scalar(None, text.type), text)
     if not is_number(column.type) or pa.types.is_boolean(plain(column).type):
         return column
     values = floats(column)
-    found = np.isin(values, [number for value in texts for number in _number_of(value)])
-    if not found.any():
+    is_missing = np.isin(values, [number for value in texts for number in _number_of(value)])
+    if not is_missing.any():
         return column
-    return pa.chunked_array([pa.array(np.where(found, np.nan, values), from_pandas=True)])
+    return pa.chunked_array([pa.array(np.where(is_missing, np.nan, values), from_pandas=True)])
 
 
 def _number_of(text: str) -> list[float]:
@@ -263,7 +263,7 @@ def int_or_nan(value: float) -> float:
 def levels_and_codes(column: pa.ChunkedArray, name: str) -> tuple[pa.Array, IntArray]:
     """Return the different texts of a column, and the position of each cell's text (-1: missing).
 
-    Text that is stored once per level stays so: a small file may hold a long text many times.
+    Text that is stored once per category stays so: a small file may hold a long text many times.
     """
     if not is_text(column.type):
         column = to_text(column, name)

@@ -286,9 +286,9 @@ def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> Heade
         msg = f"the delimiter {shown(delimiter)} is not one plain character; give for example ';'."
         raise InputError(msg)
     text, ended = _first_records(stream, name)
-    found = delimiter or _find_delimiter(text, ended, name)
+    separator = delimiter or _find_delimiter(text, ended, name)
     try:
-        cells, size = _first_record(text, found)
+        cells, size = _first_record(text, separator)
     except csv.Error:
         msg = (
             f"the header of {name} cannot be read: a name is too long, or a quote is not closed; "
@@ -303,9 +303,11 @@ def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> Heade
     marks: dict[str, str] = {}
     if form.decimal is None:
         count = 1 + _SAMPLE_CELLS // len(cells)
-        decimal, marks = _find_marks(names, _sample(text[size:], found, ended, count), found)
+        decimal, marks = _find_marks(
+            names, _sample(text[size:], separator, ended, count), separator
+        )
     stream.push_back(text[size:].encode())
-    return Header(names, found, decimal, len(text[:size].encode()), marks)
+    return Header(names, separator, decimal, len(text[:size].encode()), marks)
 
 
 def _first_records(stream: ByteStream, name: str) -> tuple[str, bool]:
@@ -519,9 +521,9 @@ def _lines(
             while len(header) < header_bytes and (part := stream.read(header_bytes - len(header))):
                 header += part
             with closing(_text_lines(stream)) as below:
-                found = find(below, len(header.splitlines()), n_rows, delimiter)
-        if found is not None:
-            return found
+                lines = find(below, len(header.splitlines()), n_rows, delimiter)
+        if lines is not None:
+            return lines
     return array("q")
 
 
@@ -541,31 +543,31 @@ def _where_lines_are_rows(
 ) -> array[int] | None:
     """Return the lines that are not empty; None where a quote is opened and not closed in one."""
     del delimiter
-    found = array("q")
+    liness = array("q")
     for number, line in enumerate(lines, above + 1):
         if line.count('"') % 2:
             return None
         if line.rstrip("\r\n"):
-            found.append(number)
-        if len(found) == n_rows:
+            liness.append(number)
+        if len(liness) == n_rows:
             break
-    return found
+    return liness
 
 
 def _where_cells_span_lines(
     lines: Generator[str, None, None], above: int, n_rows: int, delimiter: str
 ) -> array[int]:
     """Return the first lines of records."""
-    found = array("q")
+    liness = array("q")
     records = csv.reader(lines, delimiter=delimiter)
     begin = above + 1
     for record in records:
         if record:
-            found.append(begin)
+            liness.append(begin)
         begin = above + records.line_num + 1
-        if len(found) == n_rows:
+        if len(liness) == n_rows:
             break
-    return found
+    return liness
 
 
 # --------------------------------------------------------------------------------------------------

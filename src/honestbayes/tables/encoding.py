@@ -1,4 +1,8 @@
-"""Features made of columns: a number as it is, 1 where a column has a level, or a level's code."""
+"""Features of a model from columns of a file: numbers, indicators of categories, or codes.
+
+Cells of files are texts, and a model may be asked about any file: so this encoder, unlike that of
+`honestbayes.data.categories`, works on dictionaries of pyarrow, and makes a feature of a category.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from honestbayes.tables.errors import InputError, RowLocations, listed, shown
 from honestbayes.types import AnyArray
 
 MAX_UNKNOWN = 100
-"""Unknown levels that are reported for a column; a wrong column could hold millions."""
+"""Unknown categories that are reported for a column; a wrong column could hold millions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +34,10 @@ class Feature:
         Name of its column.
     level : str or None
         None: the number in the column. A text: 1 where the column holds it, 0 where it holds
-        another level that is known, missing elsewhere.
+        another category that is known, missing elsewhere.
     coded : bool
-        Instead of both, the index of the column's level among its known levels in sorted order,
-        from 0; missing elsewhere.
+        Instead of both, the index of the column's category among its known categories in sorted
+        order, from 0; missing elsewhere.
     """
 
     name: str
@@ -51,8 +55,8 @@ class Encoding:
     features : tuple of Feature
         The features, in the order of the columns of the result.
     levels : dict of str to tuple of str
-        All levels that a text column had when the encoding was made, whether they have a feature
-        or not: another one is unknown.
+        All categories that a text column had when the encoding was made, whether they have a
+        feature or not: another one is unknown.
     """
 
     features: tuple[Feature, ...]
@@ -104,7 +108,7 @@ class Encoding:
             stored case after case where there are more of them than cases: folds then take
             whole lines of memory.
         unknown : dict of str to tuple of str
-            Levels that a column did not have before; they are missing in the values.
+            Categories that a column did not have before; they are missing in the values.
         """
         there = set(table.column_names)
         missing = [name for name in self.columns if name not in there]
@@ -173,7 +177,7 @@ class Encoding:
         _check_texts(names, "names")
         _check_texts(columns, "columns")
         if not isinstance(of_level, list) or not len(names) == len(columns) == len(of_level):
-            msg = "an encoding must hold as many names as columns and levels."
+            msg = "an encoding must hold as many names as columns and categories."
             raise ValueError(msg)
         if len(set(names)) < len(names):
             msg = "an encoding must not hold a name twice."
@@ -184,25 +188,25 @@ class Encoding:
             or len(coded) != len(names)
             or not all(isinstance(text, bool) for text in coded)
         ):
-            msg = "an encoding must say of each feature whether it is a code, or of none."
+            msg = "an encoding must tell for each feature whether it is a code, or of none."
             raise ValueError(msg)
         levels = _checked_levels(data["levels"])
         if set(levels) - set(columns):
-            msg = "an encoding must not hold levels of columns without features."
+            msg = "an encoding must not hold categories of columns without features."
             raise ValueError(msg)
         for column, level, code in zip(columns, of_level, coded, strict=True):
             has_levels = column in levels
             if has_levels != (code or level is not None) or (
                 level is not None and (code or level not in levels[column])
             ):
-                msg = f"an encoding holds a level of column {shown(column)} that it cannot have."
+                msg = f"an encoding holds a category of column {shown(column)} that it cannot have."
                 raise ValueError(msg)
         parts = zip(names, columns, of_level, coded, strict=True)
         return cls(tuple(Feature(*part) for part in parts), levels)
 
 
 def _as_number(text: str) -> str:
-    """Return a number as a level that comes from numbers is written: "1.0" as "1"."""
+    """Return a number as a category that comes from numbers is written: "1.0" as "1"."""
     try:
         return number_text(float(text)) if "." in text else text
     except ValueError:
@@ -228,12 +232,12 @@ def _is_unicode(text: str) -> bool:
 
 def _checked_levels(data: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(data, dict) or not all(isinstance(column, str) for column in data):
-        msg = "the levels of an encoding must be given by column."
+        msg = "the categories of an encoding must be given by column."
         raise ValueError(msg)
     for column, known in data.items():
-        _check_texts(known, f"levels of column {shown(column)}")
+        _check_texts(known, f"categories of column {shown(column)}")
         if len(known) < 2 or known != sorted(set(known)):
-            msg = f"the levels of column {shown(column)} must be two or more, different and sorted."
+            msg = f"the categories of column {shown(column)} must be at least two, and sorted."
             raise ValueError(msg)
     return {column: tuple(known) for column, known in data.items()}
 
@@ -241,16 +245,16 @@ def _checked_levels(data: Any) -> dict[str, tuple[str, ...]]:
 def encoding_of(columns: Sequence[Column], *, coded: bool = False) -> Encoding:
     """Return the encoding of all columns that are not left out.
 
-    Numbers keep the name of their column. A text column with two levels becomes the feature
-    "column=second level in sorted order", one with more a feature "column=level" per level.
+    Numbers keep the name of their column. A text column with two categories becomes the feature
+    "column=second category in sorted order", one with more a feature "column=category" for each.
 
     Parameters
     ----------
     columns : sequence of Column
         The columns.
     coded : bool, default=False
-        Whether a text column with more than two levels is one feature instead, the code of its
-        level, under the name of the column.
+        Whether a text column with more than two categories is one feature instead, the code of its
+        category, under the name of the column.
     """
     features: list[Feature] = []
     levels: dict[str, tuple[str, ...]] = {}

@@ -38,7 +38,7 @@ _BROKEN = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError, L
 
 @dataclass(frozen=True, slots=True)
 class ParquetReader:
-    """A Parquet file; text is kept once per level, because a small file may unpack to much."""
+    """A Parquet file; text is kept once per category, because a small file may unpack to much."""
 
     path: Path
     columns: tuple[str, ...]
@@ -479,18 +479,18 @@ def open_table(
     """
     file = Path(path)
     texts = tuple(missing)
-    found = recognise(file)
-    if found == "parquet":
+    kind = recognise(file)
+    if kind == "parquet":
         parquet = open_parquet(file)
         return TableFile(file.name, "parquet", parquet.columns, parquet, max_bytes, missing=texts)
-    if found == "npz":
+    if kind == "npz":
         npz = open_npz(file, max_bytes)
         notes: tuple[str, ...] = ()
         if npz.unused:
             notes = (f"Arrays beside X, y and names are not used: {listed(npz.unused)}.",)
         return TableFile(file.name, "npz", npz.columns, npz, max_bytes, notes, missing=texts)
     form = TextForm(delimiter, decimal, encoding)
-    csv = open_csv(file, form, max_bytes, found == "packed csv")
+    csv = open_csv(file, form, max_bytes, kind == "packed csv")
     return TableFile(
         file.name,
         "csv",

@@ -40,7 +40,7 @@ UNNAMED = "SelectiveBernoulliNB"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableModel:
-    """A model that takes tables as they are: it knows its columns, levels and class labels.
+    """A model that takes tables as they are: it knows its columns, categories and class labels.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class TableModel:
     def encode(
         self, table: Any, *, first_row: int = 1, decimal: str = "."
     ) -> tuple[AnyArray, dict[str, tuple[str, ...]]]:
-        """Return the kept features of a table, and levels that training did not know.
+        """Return the kept features of a table, and categories that training did not know.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class TableModel:
         Parameters
         ----------
         table : pyarrow.Table, pandas or polars frame
-            With the model's columns. A level that training did not know is missing.
+            With the model's columns. A category that training did not know is missing.
         class_prior : array-like of shape (C,), optional
             Prevalences where the model is used.
         """
@@ -146,11 +146,11 @@ class TableModel:
         return self.estimator.predict_proba_interval(features, level, class_prior=class_prior)
 
     def _features(self, table: Any) -> Any:
-        """Return the kept features of a table, and warn of levels that training did not know."""
+        """Return the kept features of a table; warn of unknown categories."""
         values, unknown = self.encode(table)
         for column, levels in unknown.items():
             warnings.warn(
-                f"column {shown(column)} holds levels that the model does not know, taken for "
+                f"column {shown(column)} holds categories that the model does not know, taken for "
                 f"missing: {listed(levels)}.",
                 UserWarning,
                 stacklevel=3,
@@ -191,7 +191,7 @@ class TableModel:
         rows : pyarrow.Table
             The columns that were read.
         unknown : dict
-            Levels that training did not know, by column.
+            Categories that training did not know, by column.
         """
         self.check_columns(file)
         file = file.with_missing(self.missing)

@@ -178,18 +178,18 @@ def _columns_of(file: TableFile, reader: NpzReader, names: tuple[str, ...]) -> S
 def _labels(file: TableFile, target: str, labels_are: Mapping[str, Any]) -> AnyArray:
     """Return the class of each row: numbers where the column holds numbers, else texts."""
     column: pa.ChunkedArray = file.read([target])[target]
-    found = read_target(column, target, None, table=file.name, **labels_are)
-    doubts = [finding.in_command() for finding in found.findings]
+    target_column = read_target(column, target, None, table=file.name, **labels_are)
+    doubts = [finding.in_command() for finding in target_column.findings]
     if doubts:
         raise DoubtfulTable(file.name, doubts)
-    if not found.has_class.all():
-        where = file.locations().describe(int(np.argmin(found.has_class)))
+    if not target_column.has_class.all():
+        where = file.locations().describe(int(np.argmin(target_column.has_class)))
         msg = f"column {shown(target)} is missing in {where}; fill it in, or leave the row out."
         raise InputError(msg)
-    classes: AnyArray = np.array(found.labels)
+    classes: AnyArray = np.array(target_column.labels)
     if is_number(column.type) and not pa.types.is_boolean(column.type):
         numbers = classes.astype(float)
         whole = np.all(numbers == np.rint(numbers))
         classes = numbers.astype(np.int64) if whole else numbers
-    labels: AnyArray = classes[found.codes]
+    labels: AnyArray = classes[target_column.codes]
     return labels

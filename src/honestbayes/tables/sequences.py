@@ -61,12 +61,12 @@ def read_column(file: TableFile, name: str) -> list[str]:
     """Return the cells of a column in the order of the rows; refuse missing ones."""
     file.require((name,))
     cells: list[str | None] = file.read([name], text={name})[name].to_pylist()
-    found = [cell for cell in cells if cell is not None]
-    if len(found) < len(cells):
+    symbols = [cell for cell in cells if cell is not None]
+    if len(symbols) < len(cells):
         where = file.locations().describe(cells.index(None))
         msg = f"column {shown(name)} has no symbol in {where}; fill it in, or leave the row out."
         raise InputError(msg)
-    return found
+    return symbols
 
 
 def vowels_and_consonants(text: str) -> str:

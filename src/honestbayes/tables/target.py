@@ -213,7 +213,7 @@ def _doubts(labels: list[str], codes: IntArray, name: str) -> Iterator[Finding]:
 
 
 def _unknown_doubts(
-    found: list[str], strange: list[str], codes: IntArray, name: str, labels: Sequence[str]
+    present: list[str], strange: list[str], codes: IntArray, name: str, labels: Sequence[str]
 ) -> Iterator[Finding]:
     """Find labels unknown to a model that are spellings of its classes, or mean missing."""
     known = {label_key(label) for label in labels}
@@ -227,8 +227,8 @@ def _unknown_doubts(
             (Remedy("merge_labels", "", "to take other spellings for these classes"),),
             stops=True,
         )
-    others = sorted({*labels, *found})
-    counts = {label: int(np.sum(codes == index)) for index, label in enumerate(found)}
+    others = sorted({*labels, *present})
+    counts = {label: int(np.sum(codes == index)) for index, label in enumerate(present)}
     for label in missing_labels(others, [counts.get(other, 0) for other in others]):
         if label not in labels:
             rows = "1 row" if counts[label] == 1 else f"{counts[label]:,} rows"
@@ -277,7 +277,7 @@ def _sense(label: str) -> int:
     whole = label.strip().casefold()
     texts = [whole, *re.findall(r"[^\W\d_]+", whole)]
     senses = (bool(_POSITIVE.fullmatch(w)) - bool(_NEGATIVE.fullmatch(w)) for w in texts)
-    sense = next((found for found in senses if found), 0)
+    sense = next((value for value in senses if value), 0)
     # "no disease", "non-event", "disease-free"; "no" alone is its own word.
     others = [text for text in texts[1:] if text not in _NOT]
     if others and len(others) < len(texts) - 1:
@@ -321,8 +321,8 @@ def known_classes(
     codes : ndarray of shape (number of rows with a class,)
         Its index among the labels.
     """
-    found, codes = _labels_and_codes(column, name)
-    found, codes = _without_missing(found, codes, missing, name)
+    present, codes = _labels_and_codes(column, name)
+    present, codes = _without_missing(present, codes, missing, name)
     class_of = {label: label for label in labels}
     if merge:
         keys = [label_key(label) for label in labels]
@@ -331,12 +331,12 @@ def known_classes(
         }
         class_of |= {
             label: by_key[label_key(label)]
-            for label in found
+            for label in present
             if label not in labels and label_key(label) in by_key
         }
-    strange = [label for label in found if label not in class_of]
+    strange = [label for label in present if label not in class_of]
     if strange and not keep and is_text(column.type):
-        doubts = list(_unknown_doubts(found, strange, codes, name, labels))
+        doubts = list(_unknown_doubts(present, strange, codes, name, labels))
         if doubts:
             raise DoubtfulTable(table, [finding.in_command() for finding in doubts])
     if strange:
@@ -345,7 +345,7 @@ def known_classes(
             f"classes {listed(labels)}; write the classes as the model knows them."
         )
         raise InputError(msg)
-    indices = np.array([labels.index(class_of[label]) for label in found] + [-1], dtype=np.int64)
+    indices = np.array([labels.index(class_of[label]) for label in present] + [-1], dtype=np.int64)
     known = indices[codes]
     return known >= 0, known[known >= 0]
 

@@ -50,7 +50,7 @@ class TrainingTable:
         Encoded features, one NumPy block; int8 where all are 0/1 and complete, else float64 with
         NaN where missing.
     kinds : tuple of {"binary", "categorical", "real"}
-        What each feature holds: at most two different numbers, codes of levels, other numbers.
+        What each feature holds: at most two different numbers, codes of categories, other numbers.
     y : ndarray of shape (n,)
         The index of each row's class among the labels.
     labels : tuple of str
@@ -155,8 +155,8 @@ def read_training(
     ids : str, optional
         Column that names the rows.
     coded : bool, default=False
-        Whether a text column with more than two levels is one feature, the code of its level, or
-        a 0/1 feature for each level.
+        Whether a text column with more than two categories is one feature, the code of its
+        category, or a 0/1 feature for each category.
     kinds : mapping of str to {"binary", "categorical", "real"}, optional
         What columns are, where the user knows better.
     keep_duplicates : bool, default=False
@@ -273,16 +273,16 @@ def _columns(
 ) -> tuple[Column, ...]:
     """Return what each column is; kinds that the user has named come first."""
     open_ones = [name for name in table.column_names if name not in kinds]
-    found = {
+    by_name = {
         column.name: column
         for column in classify_columns(
             table.select(open_ones), keep=keep, decimal=file.decimal_of, locations=locations
         )
     }
     for name, kind in kinds.items():
-        found[name] = decided_column(table[name], name, kind)
-    _refuse_dates([column.name for column in found.values() if column.reason == DATE])
-    return tuple(found[name] for name in table.column_names)
+        by_name[name] = decided_column(table[name], name, kind)
+    _refuse_dates([column.name for column in by_name.values() if column.reason == DATE])
+    return tuple(by_name[name] for name in table.column_names)
 
 
 def _refuse_dates(names: Sequence[str]) -> None:

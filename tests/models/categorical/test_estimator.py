@@ -12,7 +12,7 @@ from scipy import integrate, stats
 from scipy.special import logsumexp, softmax
 
 from honestbayes import SelectiveBernoulliNB, SelectiveCategoricalNB
-from honestbayes.data.categories import CategoryTable, Levels, category_table
+from honestbayes.data.categories import Categories, CategoryTable, category_table
 from honestbayes.models.categorical.model import categorical_settings, fit_categories
 from honestbayes.selection.categories import count_categories
 
@@ -244,7 +244,7 @@ def optimism(seed, correction, sizes=(14, 14, 14), p=600, levels=3, k=8, n_test=
     phi /= phi.sum(axis=2, keepdims=True)
     below = np.cumsum(phi, axis=2)[..., :-1]
     X, Z = ((generator.random((c.size, p, 1)) > below[c]).sum(axis=2) for c in (y, new))
-    known = Levels(tuple(np.arange(levels, dtype=float) for _ in range(p)))
+    known = Categories(tuple(np.arange(levels, dtype=float) for _ in range(p)))
     counts = count_categories(CategoryTable(X, known, None), y, np.arange(n_classes))
     settings = categorical_settings(
         SelectiveCategoricalNB(

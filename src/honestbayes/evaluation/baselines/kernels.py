@@ -55,7 +55,7 @@ def _quadratic(
 ) -> tuple[FloatArray, float, FloatArray]:
     """Minimise the quadratic approximation; return coefficients, intercept's and scores' steps."""
     m, n = columns.shape
-    found, shift = start.copy(), 0.0
+    solution, shift = start.copy(), 0.0
     steps = np.zeros(n)
     curvature = np.empty(m)
     for j in range(m):
@@ -70,17 +70,17 @@ def _quadratic(
         for j in range(m):
             if curvature[j] == 0.0:
                 continue
-            pull = curvature[j] * found[j] + np.sum(columns[j] * residual) / n
+            pull = curvature[j] * solution[j] + np.sum(columns[j] * residual) / n
             new = np.sign(pull) * max(abs(pull) - penalty, 0.0) / curvature[j]
-            move = new - found[j]
+            move = new - solution[j]
             if move != 0.0:
-                found[j] = new
+                solution[j] = new
                 steps += columns[j] * move
                 residual -= weights * columns[j] * move
                 largest = max(largest, curvature[j] * move**2)
         if largest < tolerance:
             break
-    return found, shift, steps
+    return solution, shift, steps
 
 
 @kernel()
@@ -131,15 +131,15 @@ def minimise(
             residual = is_class[c] - proba
             old = coefficients[c].copy()
             before = _loss(scores, is_class, c, penalty * np.sum(np.abs(old)))
-            found, shift, steps = _quadratic(columns, weights, residual, penalty, old, tolerance)
+            solution, shift, steps = _quadratic(columns, weights, residual, penalty, old, tolerance)
             start, share = scores[c].copy(), 1.0
             for _ in range(HALVINGS):
                 scores[c] = start + share * steps
-                new = old + share * (found - old)
+                new = old + share * (solution - old)
                 if _loss(scores, is_class, c, penalty * np.sum(np.abs(new))) <= before:
                     break
                 share /= 2
-            coefficients[c] = old + share * (found - old)
+            coefficients[c] = old + share * (solution - old)
             intercepts[c] += share * shift
             largest = max(largest, share**2 * np.sum(weights * steps**2) / n)
         if largest < tolerance:

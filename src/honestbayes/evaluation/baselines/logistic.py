@@ -88,21 +88,21 @@ def l1_path(columns: FloatArray, is_class: FloatArray, penalties: FloatArray) ->
     """
     across = np.ascontiguousarray(columns.T)
     shares = is_class.mean(axis=1)
-    found = Linear(np.zeros((shares.size, across.shape[0])), np.log(shares))
+    solution = Linear(np.zeros((shares.size, across.shape[0])), np.log(shares))
     for penalty in penalties.tolist():
-        inside = np.any(found.coefficients != 0, axis=0)
+        inside = np.any(solution.coefficients != 0, axis=0)
         while True:
-            found = _solved(across, is_class, penalty, found, inside)
-            gradient = np.max(np.abs(_gradient(columns, is_class, found)), axis=0, initial=0.0)
+            solution = _solved(across, is_class, penalty, solution, inside)
+            gradient = np.max(np.abs(_gradient(columns, is_class, solution)), axis=0, initial=0.0)
             broken = np.flatnonzero((gradient > penalty * (1 + SLACK)) & ~inside)
             if not broken.size:
                 break
             inside[broken[np.argsort(-gradient[broken], kind="stable")[:AT_ONCE]]] = True
-        yield found
+        yield solution
 
 
-def _gradient(columns: FloatArray, is_class: FloatArray, found: Linear) -> FloatArray:
-    scores = columns @ found.coefficients.T + found.intercepts
+def _gradient(columns: FloatArray, is_class: FloatArray, solution: Linear) -> FloatArray:
+    scores = columns @ solution.coefficients.T + solution.intercepts
     proba = np.asarray(softmax(scores, axis=1))
     return np.asarray((proba.T - is_class) @ columns / columns.shape[0])
 
@@ -154,7 +154,7 @@ def l2_logistic(task: Task) -> InnerFolds:
 class L1Logistic(ClassifierMixin, BaseEstimator):
     """L1 logistic regression on standardised columns, its penalty tuned by log score.
 
-    A categorical column becomes one column for each level. Two classes: liblinear. More classes,
+    A categorical column becomes one column for each category. Two classes: liblinear. More classes,
     or more than a million cells: one multinomial model of all classes, by coordinate descent, which
     for two classes is the same problem.
     """

@@ -28,7 +28,7 @@ from honestbayes.correction.discard import group_probabilities
 from honestbayes.correction.engine import SelectionProbability, selection_probability
 from honestbayes.correction.event import HyperNodes, event_of
 from honestbayes.correction.feature_models import CategoricalFeatures
-from honestbayes.data.categories import CategoryTable, Levels, encode_columns
+from honestbayes.data.categories import Categories, CategoryTable, encode_columns
 from honestbayes.data.kinds import Kind, number_text
 from honestbayes.files.fields import (
     CLOSE,
@@ -733,12 +733,12 @@ class CategoricalPart:
     ----------
     fit : CategoricalFit
         The model.
-    levels : Levels
+    levels : Categories
         Levels of the kept columns, in the order of ``selection.columns``.
     """
 
     fit: CategoricalFit
-    levels: Levels
+    levels: Categories
 
     def to_plain(self) -> Plain:
         """Return the fit and the levels as plain data."""
@@ -747,7 +747,7 @@ class CategoricalPart:
     @classmethod
     def from_plain(cls, entries: Entries, known: Known) -> CategoricalPart:
         """Return the part that `to_plain` described."""
-        levels = Section(kind=Levels).read(entries, "levels", known)
+        levels = Section(kind=Categories).read(entries, "levels", known)
         known = {**known, "n_levels": levels.n_levels}
         return cls(record_from_plain(CategoricalFit, entries, known), levels)
 
@@ -770,7 +770,7 @@ class CategoricalPart:
             cells = "1 cell is" if total == 1 else f"{total} cells are"
             shown = repr(value) if isinstance(value, str) else number_text(value)
             warnings.warn(
-                f"{cells} taken for missing: levels not seen in fit, such as {shown} in "
+                f"{cells} taken for missing: categories not seen in fit, such as {shown} in "
                 f"{describe(position)}.",
                 UserWarning,
                 stacklevel=5,
