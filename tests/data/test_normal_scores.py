@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 import honestbayes
 from honestbayes import SelectiveGaussianNB
-from honestbayes.data.normal_scores import NormalScores, Scored, scores_of
+from honestbayes.data.normal_scores import NormalScores, NormalScoresSource, scores_of
 from honestbayes.data.source import DenseSource
 
 
@@ -29,7 +29,9 @@ def test_scores_are_quantiles_of_mid_ranks(missing):
     expected = np.stack([slow_scores(column) for column in X.T], axis=1)
     np.testing.assert_allclose(scores_of(X), expected, atol=1e-12)
     np.testing.assert_allclose(NormalScores.learn(X)[0].apply(X), expected, atol=1e-12)
-    np.testing.assert_allclose(Scored(DenseSource(X)).take(np.array([2, 0])), expected[:, [2, 0]])
+    np.testing.assert_allclose(
+        NormalScoresSource(DenseSource(X)).take(np.array([2, 0])), expected[:, [2, 0]]
+    )
 
 
 def test_new_values_are_interpolated_and_stay_beyond_the_ends():

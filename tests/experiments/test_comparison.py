@@ -17,7 +17,7 @@ from honestbayes.experiments.comparison import (
     scores,
     simulated_table,
 )
-from honestbayes.experiments.experiment import Run
+from honestbayes.experiments.experiment import ExperimentRun
 
 
 def of_noise(method: str, n_tables: int = 3) -> tuple[float, float]:
@@ -103,7 +103,7 @@ def test_the_account_says_where_the_correction_costs() -> None:
                 words |= {"n_cases": 9, "n_features": 8, "n_classes": 2}
                 words["log_score"] = own + 0.001 * repeat * (method == OURS[3])
                 settings = {"table": table, "method": method, "repeat": repeat}
-                runs.append(Run(settings, words, 1.0))
+                runs.append(ExperimentRun(settings, words, 1.0))
     told = findings(runs, new_tables=False).conclusion
     assert "pays in log score (by more than two standard errors over repeats) on pays (+0.4" in told
     assert "it costs on costs (-0.1" in told

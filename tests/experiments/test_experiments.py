@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 from honestbayes.cli import app
 from honestbayes.experiments.experiment import (
     EXPERIMENTS,
-    Check,
     Experiment,
+    ExperimentRun,
     Findings,
-    Run,
+    PublishedFigure,
     Settings,
     Size,
     experiment,
@@ -39,7 +39,7 @@ def test_an_experiment_runs_at_toy_size(name: str, tmp_path: Path) -> None:
         pytest.skip(f"HONESTBAYES_DATA does not name a folder with {', '.join(one.needs)}")
     assert one.name == name
     runs = perform(one, "toy", tmp_path / "runs")
-    findings = one.tell(runs)
+    findings = one.summarize(runs)
     write_folder(one, findings, runs, tmp_path)
     page = (tmp_path / "page.md").read_text()
     assert findings.conclusion in page
@@ -49,14 +49,14 @@ def test_an_experiment_runs_at_toy_size(name: str, tmp_path: Path) -> None:
         with (tmp_path / f"{table.name}.csv").open() as file:
             assert len(list(csv.DictReader(file))) == len(table.rows) > 0
         assert len({tuple(row) for row in table.rows}) == 1
-    for picture in findings.pictures:
+    for picture in findings.figures:
         assert (tmp_path / f"{picture.name}.png").stat().st_size > 2000
         assert (tmp_path / f"{picture.name}.svg").stat().st_size > 2000
     # What is kept gives the same page, without another run.
     kept = perform(replace(one, run=_refused), "toy", tmp_path / "runs")
-    assert page_of(one, one.tell(kept), kept, "md") == page
+    assert page_of(one, one.summarize(kept), kept, "md") == page
     store(tmp_path / "stored.json", one, runs)
-    assert page_of(one, one.tell(stored(tmp_path / "stored.json", one)), runs, "md") == page
+    assert page_of(one, one.summarize(stored(tmp_path / "stored.json", one)), runs, "md") == page
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -74,7 +74,7 @@ def test_the_stored_runs_are_those_of_the_code(name: str) -> None:
     path = Path(__file__).parents[2] / "docs" / "results" / f"{name}.json"
     runs = stored(path, one)
     assert [run.settings for run in runs] == one.runs("full")
-    page = page_of(one, one.tell(runs), runs, "rst")
+    page = page_of(one, one.summarize(runs), runs, "rst")
     assert not re.search(r"\bnan\b", page)
     assert path.stat().st_size < 400_000
 
@@ -104,7 +104,7 @@ def _three(size: Size) -> list[Settings]:
 
 
 def _sum(runs: Any) -> Findings:
-    return Findings(conclusion=str(sum(run.found["square"] for run in runs)))
+    return Findings(conclusion=str(sum(run.results["square"] for run in runs)))
 
 
 SQUARES = Experiment(
@@ -114,7 +114,7 @@ SQUARES = Experiment(
     question="How large?",
     runs=_three,
     run=_numbered,
-    tell=_sum,
+    summarize=_sum,
 )
 
 
@@ -129,7 +129,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     CALLS[:] = [0] * 5
     runs = perform(SQUARES, "quick", tmp_path, n_jobs=1)
     assert sorted(CALLS[5:]) == sorted([number, 3, 4])
-    assert [run.found["square"] for run in runs] == [1, 4, 9, 16]
+    assert [run.results["square"] for run in runs] == [1, 4, 9, 16]
 
 
 def test_another_version_or_again_runs_anew(tmp_path: Path) -> None:
@@ -148,12 +148,12 @@ def test_another_version_or_again_runs_anew(tmp_path: Path) -> None:
 def test_a_check_agrees_where_one_more_repetition_could_be_the_published_one() -> None:
     rng = np.random.default_rng(0)
     inside = [
-        Check(what="", published=float(values[0]), ours=values[1:], digits=9).holds
+        PublishedFigure(what="", published=float(values[0]), ours=values[1:], digits=9).holds
         for values in rng.normal(size=(4000, 6))
     ]
     assert abs(np.mean(inside) - 0.95) < 0.012
-    assert Check(what="", published=0.25, ours=[0.2548], digits=2).holds
-    assert not Check(what="", published=0.25, ours=[0.2552], digits=2).holds
+    assert PublishedFigure(what="", published=0.25, ours=[0.2548], digits=2).holds
+    assert not PublishedFigure(what="", published=0.25, ours=[0.2552], digits=2).holds
 
 
 def test_numbers_are_kept_with_a_few_digits() -> None:
@@ -164,11 +164,11 @@ def test_numbers_are_kept_with_a_few_digits() -> None:
 
 def test_a_page_says_where_figures_differ_and_why() -> None:
     checks = (
-        Check(what="a", published=0.5, ours=[0.4, 0.6], digits=2),
-        Check(what="b", published=5.0, ours=[0.4, 0.41], digits=1, why="other data"),
+        PublishedFigure(what="a", published=0.5, ours=[0.4, 0.6], digits=2),
+        PublishedFigure(what="b", published=5.0, ours=[0.4, 0.41], digits=1, why="other data"),
     )
     findings = Findings(conclusion="So it is.", checks=checks)
-    page = page_of(SQUARES, findings, [Run({}, {}, 3.0)], "md")
+    page = page_of(SQUARES, findings, [ExperimentRun({}, {}, 3.0)], "md")
     assert "| b | 5.0 | 0.4 | 0.2 to 0.6 | no: other data |" in page
     assert "| a | 0.50 | 0.50 |" in page
     assert "`honestbayes reproduce squares`: 1 run, 3 seconds in all." in page
@@ -221,5 +221,5 @@ def test_a_dask_backend_takes_the_runs(tmp_path: Path) -> None:
     client = distributed.Client(processes=False, n_workers=1, dashboard_address=None)
     with client, joblib.parallel_config(backend="dask"):
         runs = perform(SQUARES, "quick", tmp_path)
-    assert [run.found["square"] for run in runs] == [1, 4, 9, 16]
+    assert [run.results["square"] for run in runs] == [1, 4, 9, 16]
     assert len(list(tmp_path.glob("*.json"))) == 4

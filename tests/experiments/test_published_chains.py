@@ -7,7 +7,7 @@ import pytest
 
 from honestbayes.datasets.simulation import simulate_hidden_markov
 from honestbayes.experiments import compressed, compressed_sizes, compressed_text, networks, subsets
-from honestbayes.experiments.experiment import Run
+from honestbayes.experiments.experiment import ExperimentRun
 
 
 def test_enumerated_sizes_are_those_of_formulas():
@@ -58,14 +58,16 @@ def test_sizes_level_off_at_two_for_each_sequence():
 def test_listed_patterns_are_those_of_the_search():
     done = compressed_sizes.run("order, 3 levels", [[40, 4, 3, o] for o in (1, 2, 3, 4)], 0)
     assert done["listed"] == done["groups"][-1]
-    run = Run({"points": [[40, 4, 3, o] for o in (1, 2, 3, 4)]}, {"groups": [5, 9, 9, 9]}, 0.0)
+    run = ExperimentRun(
+        {"points": [[40, 4, 3, o] for o in (1, 2, 3, 4)]}, {"groups": [5, 9, 9, 9]}, 0.0
+    )
     assert compressed_sizes.level_orders([run]) == [2]
 
 
 def test_models_of_other_data_are_not_averaged():
     def model(seed, compress, order=3):
         settings = {"seed": seed, "compress": compress, "order": order, "prior": "cauchy"}
-        return Run(settings, {"log_score": float(seed + order)}, 0.0)
+        return ExperimentRun(settings, {"log_score": float(seed + order)}, 0.0)
 
     models = [model(0, True), model(0, False), model(1, True), model(0, True, order=9)]
     assert compressed.complete(models) == [models[0], models[1], models[3]]

@@ -9,7 +9,7 @@ from cut_source import CUTS, CutSource
 from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB
 from honestbayes.base import recalibration
 from honestbayes.data import as_source
-from honestbayes.data.normal_scores import Scored
+from honestbayes.data.normal_scores import NormalScoresSource
 from honestbayes.data.source import Block, PackedColumns
 from honestbayes.selection import leave_out as module
 from honestbayes.selection.counts import screen_source
@@ -220,7 +220,7 @@ def test_normal_scores_are_learned_without_each_fold(cut):
     found = scored_moments_without(beyond(values, cut), codes, classes, folds)
     for fold, moments in zip(folds, found, strict=True):
         others = np.setdiff1d(np.arange(37), fold)
-        scored = Scored(as_source(values[others]))
+        scored = NormalScoresSource(as_source(values[others]))
         expected = screen_moments(scored, codes[others], classes)
         np.testing.assert_array_equal(moments.observed, expected.observed)
         np.testing.assert_allclose(moments.mean, expected.mean, rtol=0, atol=1e-12)

@@ -14,7 +14,7 @@ from honestbayes.base.parameters import SelectionSettings, selection_rule, true_
 from honestbayes.base.part import Describe, TrainingLabels, TrainingPart, tie_breaker
 from honestbayes.data import Source, as_source
 from honestbayes.data.binarization import check_finite
-from honestbayes.data.normal_scores import NormalScores, Scored
+from honestbayes.data.normal_scores import NormalScores, NormalScoresSource
 from honestbayes.data.source import (
     DescribeColumns,
     ReadAhead,
@@ -214,7 +214,7 @@ class Screened:
     def kept(self, selection: Selection) -> tuple[FloatArray, NormalScores | None]:
         """Return the kept columns, shape (n, k), and what makes scores of new values."""
         columns = np.array(selection.columns, dtype=np.int64)
-        if isinstance(self.source, Scored):
+        if isinstance(self.source, NormalScoresSource):
             scores, own = self.source.learned(columns)
             return own, scores
         return np.array(self.source.take(columns), dtype=float), None
@@ -229,7 +229,7 @@ def screen_rows(
         chosen = source if rows.size == labels.codes.size else RowsOf(source, rows)
         # Sparse tables hold flags or counts; as scores they would no longer be sparse.
         if normal_scores and not isinstance(source, SparseSource):
-            chosen = Scored(chosen)
+            chosen = NormalScoresSource(chosen)
         codes = labels.codes[rows]
         return Screened(chosen, codes, screen_moments(chosen, codes, labels.classes))
 
@@ -259,7 +259,7 @@ class NumericTraining(TrainingPart):
         labels, found = self.labels, self._moments_without(folds)
         for (rows, others), moments in zip(labels.without(folds), found, strict=True):
             chosen: Source = RowsOf(self.source, others)
-            chosen = Scored(chosen) if self.settings.normal_scores else chosen
+            chosen = NormalScoresSource(chosen) if self.settings.normal_scores else chosen
             yield rows, self._known(Screened(chosen, labels.codes[others], moments))
 
     def _moments_without(self, folds: Sequence[IntArray]) -> Iterable[Moments]:

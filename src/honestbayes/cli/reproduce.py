@@ -100,7 +100,7 @@ def _reproduce(
     began = time.perf_counter()
     done = bars(one.title, len(one.runs(size)))
     runs = perform(one, size, folder / "runs", n_jobs=jobs, again=again, done=done)
-    findings = one.tell(runs)
+    findings = one.summarize(runs)
     page = write_folder(one, findings, runs, folder)
     agree = ""
     if findings.checks:

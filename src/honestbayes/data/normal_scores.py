@@ -140,7 +140,7 @@ class NormalScores:
         return result
 
 
-class Scored:
+class NormalScoresSource:
     """A source of training rows, seen as normal scores among these rows.
 
     Of a table in memory that is not too large the sorted columns are remembered, for all who ask.

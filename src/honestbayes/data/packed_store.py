@@ -83,7 +83,7 @@ def part_name(number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class StoreHeader:
     """What a store holds.
 
     Attributes
@@ -149,7 +149,7 @@ def _with_checksum(content: dict[str, Any]) -> bytes:
     return json.dumps({**content, "checksum": own}, indent=1).encode() + b"\n"
 
 
-def read_header(folder: Path) -> Header:
+def read_header(folder: Path) -> StoreHeader:
     """Read the header of a store, and refuse one that the writer would not have written."""
     path = folder / HEADER
     if not path.is_file():
@@ -175,7 +175,7 @@ def read_header(folder: Path) -> Header:
     if problem is not None:
         raise damaged(folder, HEADER, problem)
     classes = content["classes"]
-    header = Header(
+    header = StoreHeader(
         content["rows"],
         content["columns"],
         content["columns_per_part"],
@@ -187,7 +187,7 @@ def read_header(folder: Path) -> Header:
     return header
 
 
-def _check_declared_sizes(folder: Path, header: Header) -> None:
+def _check_declared_sizes(folder: Path, header: StoreHeader) -> None:
     """Refuse files beside the parts that are not as long as the shape of the store asks for.
 
     They are read whole, so nobody may make them longer than they have to be.
@@ -283,7 +283,7 @@ def damaged(folder: Path, name: str, what: str) -> StoreError:
     return StoreError(msg)
 
 
-def check_sizes(folder: Path, header: Header) -> None:
+def check_sizes(folder: Path, header: StoreHeader) -> None:
     """Refuse a store of which a file is missing or of another size, naming it."""
     expected = {name: size for name, (size, _) in header.files.items()}
     expected |= {part_name(part): header.part_size(part) for part in range(len(header.parts))}
@@ -362,14 +362,14 @@ class PackedStore:
     ----------
     folder : Path
         Where it is.
-    header : Header
+    header : StoreHeader
         What it holds.
     verify_reads : bool
         Whether the checksum of each part is compared when it is first read.
     """
 
     folder: Path
-    header: Header
+    header: StoreHeader
     verify_reads: bool = True
     _verified: set[int] = field(default_factory=set)
 

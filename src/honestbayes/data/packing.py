@@ -36,9 +36,9 @@ from honestbayes.data.packed_store import (
     HEADER,
     LABELS,
     NAMES,
-    Header,
     PackedStore,
     StoreError,
+    StoreHeader,
     checksum,
     columns_per_part,
     most_name_bytes,
@@ -96,7 +96,7 @@ class CellError(StoreError):
 
 def filled_parts(
     source: Source,
-    header: Header,
+    header: StoreHeader,
     rule: Binarization | None,
     describe: DescribeColumns,
     done: set[int],
@@ -107,7 +107,7 @@ def filled_parts(
     ----------
     source : Source of shape (n, p)
         The table.
-    header : Header
+    header : StoreHeader
         The shape of the store and its parts.
     rule : Binarization or None
         How values become 0/1; None: they must be.
@@ -130,7 +130,7 @@ def filled_parts(
 class _Open:
     """A part that is being filled."""
 
-    def __init__(self, header: Header, part: int) -> None:
+    def __init__(self, header: StoreHeader, part: int) -> None:
         columns = header.columns_of(part)
         shape = columns.stop - columns.start, header.n_words
         self.columns = columns
@@ -152,7 +152,7 @@ class _Open:
 
 def _one_pass(
     source: Source,
-    header: Header,
+    header: StoreHeader,
     rule: Binarization | None,
     describe: DescribeColumns,
     done: set[int],
@@ -205,7 +205,7 @@ def _one_pass(
     yield from finished()
 
 
-def _parts_of(header: Header, columns: slice) -> range:
+def _parts_of(header: StoreHeader, columns: slice) -> range:
     width = header.columns_per_part
     return range(columns.start // width, -(-columns.stop // width))
 
@@ -438,7 +438,7 @@ def _taken(target: Path) -> StoreError:
 
 def _description(
     source: Source, names: tuple[str, ...] | None, labels: Any, width: int | None
-) -> tuple[Header, dict[str, bytes]]:
+) -> tuple[StoreHeader, dict[str, bytes]]:
     """Return the header without checksums, and what is written beside the parts."""
     n, p = source.shape
     beside, classes = {}, None
@@ -463,11 +463,11 @@ def _description(
         msg = f"columns_per_file={width} is no number of columns; give 1 or more."
         raise ValueError(msg)
     per_part = columns_per_part(n, p) if width is None else min(width, p)
-    return Header(n, p, per_part, classes, {}, ()), beside
+    return StoreHeader(n, p, per_part, classes, {}, ()), beside
 
 
 def _plan(
-    source: Source, header: Header, beside: dict[str, bytes], binarize: BinarizeOption
+    source: Source, header: StoreHeader, beside: dict[str, bytes], binarize: BinarizeOption
 ) -> dict[str, Any]:
     """Return by what an unfinished store is known to be of the same table."""
     n, p = source.shape
@@ -533,7 +533,7 @@ def _write_parts(
     source: Source,
     rule: Binarization | None,
     names: tuple[str, ...] | None,
-    header: Header,
+    header: StoreHeader,
     partial: Path,
     progress: Callable[[int, int], None] | None,
 ) -> None:
@@ -564,7 +564,7 @@ def _write_parts(
                 progress(told, n_parts)
 
 
-def _done(header: Header, partial: Path) -> dict[int, int]:
+def _done(header: StoreHeader, partial: Path) -> dict[int, int]:
     """Return the checksums of the parts that are whole; a line that is not whole is left out."""
     file = partial / DONE
     done = {}
@@ -578,7 +578,7 @@ def _done(header: Header, partial: Path) -> dict[int, int]:
     return done
 
 
-def _finish(header: Header, beside: dict[str, bytes], partial: Path, target: Path) -> None:
+def _finish(header: StoreHeader, beside: dict[str, bytes], partial: Path, target: Path) -> None:
     """Write what stands beside the parts, then the header, and give the store its name."""
     folder, done = partial / STORE, _done(header, partial)
     whole = replace(

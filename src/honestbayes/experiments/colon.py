@@ -16,14 +16,14 @@ from scipy.stats import ttest_rel
 
 from honestbayes.datasets import load_colon
 from honestbayes.experiments.experiment import (
-    Check,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    PublishedFigure,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
     judged,
 )
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
@@ -76,23 +76,23 @@ def run(seed: int, rule: Quadrature, n_groups: int, width: int) -> dict[str, Any
     above = np.greater(data.X, np.median(data.X, axis=0)).astype(np.int8)
     rng = np.random.default_rng(seed)
     groups = rng.permutation(above.shape[1])[: n_groups * width].reshape(n_groups, width)
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         "gamma": [_model("uncorrected", rule, seed).fit(above[:, g], data.y).selection_.gamma
                   for g in groups]
     }  # fmt: skip
     proba = _leave_one_out(above, data.y, groups, rule, seed)
     for method in METHODS:
-        found[method] = _scores_of(data.y, proba[method])
+        results[method] = _scores_of(data.y, proba[method])
         if seed == 0:
-            found[method]["proba"] = np.round(proba[method], 4)
+            results[method]["proba"] = np.round(proba[method], 4)
     if seed == 0:
-        found["class"] = data.y
+        results["class"] = data.y
     if rule == "paper":
         for c in (0, 1):
             above[data.y == c] = rng.permuted(above[data.y == c], axis=0)
         proba = _leave_one_out(above, data.y, groups, rule, seed)
-        found["shuffled"] = {method: _scores_of(data.y, proba[method]) for method in METHODS}
-    return found
+        results["shuffled"] = {method: _scores_of(data.y, proba[method]) for method in METHODS}
+    return results
 
 
 def _model(method: str, rule: Quadrature, seed: int) -> SelectiveBernoulliNB:
@@ -120,23 +120,25 @@ def _scores_of(y: AnyArray, proba: Sequence[FloatArray]) -> dict[str, Any]:
     return {name: [score[name] for score in scores] for name in SCORES}
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare the divisions with the paper, and draw its figures."""
-    by_rule = {rule: [run.found for run in done if run.settings["rule"] == rule] for rule in RULES}
+    by_rule = {
+        rule: [run.results for run in done if run.settings["rule"] == rule] for rule in RULES
+    }
     published = done[0].settings["width"] == 200
-    first = done[0].found
+    first = done[0].results
     return Findings(
         conclusion=conclusion(by_rule),
         checks=tuple(_checks(by_rule["paper"])) if published else (),
         tables=(_scores(by_rule), _groups(first), _tests(by_rule)),
-        pictures=(
-            Picture(
+        figures=(
+            ResultFigure(
                 "probabilities",
                 "Figure 7: probability of class 1 (tumour) of each left-out case, in the groups of "
                 "the first division; the paper's quadrature.",
                 lambda: draw_probabilities(first),
             ),
-            Picture(
+            ResultFigure(
                 "scores",
                 "Figures 8 and 9: log score, squared error, and expected beside actual error of "
                 "each group. Filled: the first division; pale: the others.",
@@ -146,78 +148,78 @@ def tell(done: Sequence[Run]) -> Findings:
     )
 
 
-def average(found: Sequence[dict[str, Any]], method: str, name: str) -> FloatArray:
+def average(results: Sequence[dict[str, Any]], method: str, name: str) -> FloatArray:
     """Return the average over groups in each division."""
-    return np.array([np.mean(one[method][name]) for one in found])
+    return np.array([np.mean(one[method][name]) for one in results])
 
 
-def better(found: Sequence[dict[str, Any]], name: str) -> FloatArray:
+def better(results: Sequence[dict[str, Any]], name: str) -> FloatArray:
     """Return in how many groups of each division the corrected method is better."""
-    return np.array([np.sum(_difference(one, name) > 0) for one in found], dtype=float)
+    return np.array([np.sum(_difference(one, name) > 0) for one in results], dtype=float)
 
 
-def optimistic(found: Sequence[dict[str, Any]], method: str) -> FloatArray:
+def optimistic(results: Sequence[dict[str, Any]], method: str) -> FloatArray:
     """Return in how many groups of each division a method expects fewer errors than happen."""
     return np.array(
         [
             np.sum(np.less(one[method]["expected_error"], one[method]["actual_error"]))
-            for one in found
+            for one in results
         ],
         dtype=float,
     )
 
 
-def p_values(found: Sequence[dict[str, Any]], name: str) -> FloatArray:
+def p_values(results: Sequence[dict[str, Any]], name: str) -> FloatArray:
     """Return the paired t test over groups of each division."""
-    tests = [ttest_rel(one["uncorrected"][name], one["corrected"][name]) for one in found]
+    tests = [ttest_rel(one["uncorrected"][name], one["corrected"][name]) for one in results]
     return np.array([test.pvalue for test in tests])
 
 
 def _difference(one: dict[str, Any], name: str) -> FloatArray:
-    found: FloatArray = np.subtract(one["uncorrected"][name], one["corrected"][name])
-    return found
+    gain: FloatArray = np.subtract(one["uncorrected"][name], one["corrected"][name])
+    return gain
 
 
-def _checks(found: Sequence[dict[str, Any]]) -> Iterator[Check]:
-    gammas = np.array([np.mean(one["gamma"]) for one in found])
-    yield Check(what="gamma", published=GAMMA, ours=gammas, digits=1)
+def _checks(results: Sequence[dict[str, Any]]) -> Iterator[PublishedFigure]:
+    gammas = np.array([np.mean(one["gamma"]) for one in results])
+    yield PublishedFigure(what="gamma", published=GAMMA, ours=gammas, digits=1)
     for method, error in ERRORS.items():
-        ours = average(found, method, "actual_error")
-        yield Check(what=f"error rate, {method}", published=error, ours=ours)
+        ours = average(results, method, "actual_error")
+        yield PublishedFigure(what=f"error rate, {method}", published=error, ours=ours)
     for name, count in BETTER.items():
         what = f"groups with a better {name.replace('_', ' ')}"
-        yield Check(what=what, published=count, ours=better(found, name), digits=0)
+        yield PublishedFigure(what=what, published=count, ours=better(results, name), digits=0)
     for name, p in P_VALUES.items():
-        yield Check(
+        yield PublishedFigure(
             what=f"log10 of the p-value, {name.replace('_', ' ')}",
             published=float(np.log10(p)),
-            ours=np.log10(p_values(found, name)),
+            ours=np.log10(p_values(results, name)),
             digits=1,
         )
-    yield Check(
+    yield PublishedFigure(
         what="groups with fewer errors expected than found, uncorrected",
         published=OPTIMISTIC,
-        ours=optimistic(found, "uncorrected"),
+        ours=optimistic(results, "uncorrected"),
         digits=0,
     )
 
 
-def _scores(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> Table:
-    n = min(len(found) for found in by_rule.values())
+def _scores(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> ResultTable:
+    n = min(len(results) for results in by_rule.values())
     rows = [
         {"quadrature": rule, "method": method}
         | {
-            name.replace("_", " "): float(average(found[:n], method, name).mean())
+            name.replace("_", " "): float(average(results[:n], method, name).mean())
             for name in SCORES
         }
-        for rule, found in by_rule.items()
+        for rule, results in by_rule.items()
         for method in METHODS
     ]
     told = f"the {n} divisions that both quadratures share" if n > 1 else "the first division"
-    return Table("scores", f"Averages over the groups of {told}", rows, digits=4)
+    return ResultTable("scores", f"Averages over the groups of {told}", rows, digits=4)
 
 
-def _groups(first: dict[str, Any]) -> Table:
+def _groups(first: dict[str, Any]) -> ResultTable:
     rows = [
         {"group": number + 1, "gamma": gamma}
         | {
@@ -227,14 +229,14 @@ def _groups(first: dict[str, Any]) -> Table:
         }
         for number, gamma in enumerate(first["gamma"])
     ]
-    return Table("groups", "The groups of the first division, the paper's quadrature", rows)
+    return ResultTable("groups", "The groups of the first division, the paper's quadrature", rows)
 
 
-def _tests(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> Table:
+def _tests(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> ResultTable:
     rows = []
-    for rule, found in by_rule.items():
+    for rule, results in by_rule.items():
         columns = {
-            f"{what}, {name.replace('_', ' ')}": values(found, name)
+            f"{what}, {name.replace('_', ' ')}": values(results, name)
             for name in BETTER
             for what, values in (("groups better", better), ("p-value", p_values))
         }
@@ -244,23 +246,23 @@ def _tests(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> Table:
                 key: int(values[number]) if key.startswith("groups") else float(values[number])
                 for key, values in columns.items()
             }
-            for number in range(len(found))
+            for number in range(len(results))
         ]
-    return Table(
+    return ResultTable(
         "tests", "In how many groups the correction is better, and paired t tests", rows, digits=7
     )
 
 
 def conclusion(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> str:
-    """Say what was found."""
-    found = by_rule["paper"]
-    n, n_groups = len(found), len(found[0]["gamma"])
+    """Return the conclusion."""
+    results = by_rule["paper"]
+    n, n_groups = len(results), len(results[0]["gamma"])
     errors, expected = (
-        {m: float(average(found, m, f"{name}_error").mean()) for m in METHODS}
+        {m: float(average(results, m, f"{name}_error").mean()) for m in METHODS}
         for name in ("actual", "expected")
     )
-    logs, squares = (better(found, name) for name in BETTER)
-    p_logs, p_squares = (p_values(found, name) for name in BETTER)
+    logs, squares = (better(results, name) for name in BETTER)
+    p_logs, p_squares = (p_values(results, name) for name in BETTER)
     shared = min(len(one) for one in by_rule.values())
     cost = {
         (rule, name): float(average(by_rule[rule][:shared], "corrected", name).mean())
@@ -270,7 +272,7 @@ def conclusion(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> str:
     moved = np.abs(np.subtract(*(by_rule[rule][0]["corrected"]["proba"] for rule in RULES)))
     remains = errors["corrected"] - expected["corrected"]
     gone = 1 - remains / (errors["uncorrected"] - expected["uncorrected"])
-    shuffled = [one["shuffled"] for one in found]
+    shuffled = [one["shuffled"] for one in results]
     predicted, true = (
         {m: float(average(shuffled, m, f"{name}_error").mean()) for m in METHODS}
         for name in ("expected", "actual")
@@ -339,15 +341,15 @@ def draw_probabilities(first: dict[str, Any]) -> Figure:
     return figure
 
 
-def draw_scores(found: Sequence[dict[str, Any]]) -> Figure:
+def draw_scores(results: Sequence[dict[str, Any]]) -> Figure:
     """Draw figures 8 and 9."""
     figure, axes = subplots(1, 3, figsize=(11, 3.9))
-    for index, one in reversed(list(enumerate(found))):
-        words: dict[str, Any] = {"markersize": 5 if index == 0 else 2.5}
+    for index, one in reversed(list(enumerate(results))):
+        marks: dict[str, Any] = {"markersize": 5 if index == 0 else 2.5}
         pale = {"alpha": 1.0 if index == 0 else 0.3, "markeredgewidth": 0}
         for axis, name in zip(axes, BETTER, strict=False):
             x, y = (one[method][name] for method in METHODS)
-            axis.plot(x, y, "o", color=look(2).color, **words, **pale)
+            axis.plot(x, y, "o", color=look(2).color, **marks, **pale)
         for method, style in zip(METHODS, (look(1), look(0)), strict=True):
             axes[2].plot(
                 one[method]["expected_error"],
@@ -355,7 +357,7 @@ def draw_scores(found: Sequence[dict[str, Any]]) -> Figure:
                 style.marker,
                 color=style.color,
                 label=method if index == 0 else None,
-                **words,
+                **marks,
                 **pale,
             )
     for axis, name in zip(axes, BETTER, strict=False):
@@ -382,6 +384,6 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
     needs=("colon_alon.npz",),
 )

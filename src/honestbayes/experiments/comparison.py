@@ -31,12 +31,12 @@ from honestbayes.experiments.comparison_tables import (
 from honestbayes.experiments.experiment import (
     Cell,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
 )
 from honestbayes.metrics import actual_error, brier_score, expected_error, log_score
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
@@ -87,13 +87,13 @@ def make_method(name: str, table: ComparisonTable) -> Any:
     if name == HONEST:
         return HonestClassifier(random_state=SEED)
     if name in OURS:
-        words: dict[str, Any] = {"n_features_to_select": kept, "random_state": SEED}
+        params: dict[str, Any] = {"n_features_to_select": kept, "random_state": SEED}
         if name == UNCORRECTED:
-            words |= {"correction": None, "recalibrate": None}
+            params |= {"correction": None, "recalibrate": None}
         elif name == CORRECTED:
-            words |= {"recalibrate": None}
+            params |= {"recalibrate": None}
         model = _NAIVE[table.kind]()
-        return model.set_params(**{k: v for k, v in words.items() if k in model.get_params()})
+        return model.set_params(**{k: v for k, v in params.items() if k in model.get_params()})
     sparse = issparse(table.X)
     task = Task(
         n_features=kept,
@@ -123,9 +123,9 @@ def evaluate(
             logs[test] = _log_proba(model, _rows(X, test))
         seconds += time.process_time() - began
         indices[test] = index
-    words = {"n_cases": codes.size, "n_features": table.n_features, "n_classes": classes.size}
+    sizes = {"n_cases": codes.size, "n_features": table.n_features, "n_classes": classes.size}
     split = int(np.sum((indices + 1) * np.arange(1, codes.size + 1)))
-    return words | scores(codes, logs, table.truth) | {"seconds": seconds / n_folds, "split": split}
+    return sizes | scores(codes, logs, table.truth) | {"seconds": seconds / n_folds, "split": split}
 
 
 def _rows(X: Any, rows: IntArray) -> Any:
@@ -142,22 +142,22 @@ def scores(codes: IntArray, log_proba: FloatArray, truth: FloatArray | None) -> 
     """Return the scores of held-out predictions, and their distance from the truth."""
     proba = np.exp(log_proba)
     classes = np.arange(proba.shape[1])
-    found = {
+    result = {
         "log_score": float(log_score(codes, log_proba=log_proba, classes=classes)),
         "brier": float(brier_score(codes, proba, classes=classes)),
         "expected_error": float(expected_error(proba)),
         "actual_error": float(actual_error(codes, proba, classes=classes)),
     }
     sure, right = proba.max(axis=1), proba.argmax(axis=1) == codes
-    found["calibration_error"] = calibration_error(sure, right)
+    result["calibration_error"] = calibration_error(sure, right)
     # What a method that knows how sure it may be would have had, by the luck of so few cases.
     rng = np.random.default_rng(0)
     lucky = [calibration_error(sure, rng.random(sure.size) < sure) for _ in range(100)]
-    found["calibration_error_by_luck"] = float(np.mean(lucky))
+    result["calibration_error_by_luck"] = float(np.mean(lucky))
     if truth is not None:
-        found["distance"] = float(np.abs(proba[:, 1] - truth[:, 1]).mean())
-        found["log_score_of_truth"] = float(-np.log(truth[np.arange(codes.size), codes]).mean())
-    return found
+        result["distance"] = float(np.abs(proba[:, 1] - truth[:, 1]).mean())
+        result["log_score_of_truth"] = float(-np.log(truth[np.arange(codes.size), codes]).mean())
+    return result
 
 
 def calibration_error(sure: FloatArray, right: AnyArray, n_bins: int = 10) -> float:
@@ -186,12 +186,14 @@ class Results:
     runs: Mapping[tuple[str, str], list[dict[str, Any]]]
 
     @classmethod
-    def of(cls, done: Sequence[Run]) -> Results:
+    def of(cls, done: Sequence[ExperimentRun]) -> Results:
         """Sort runs by table and method."""
-        found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        by_table: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for run in done:
-            found.setdefault((run.settings["table"], run.settings["method"]), []).append(run.found)
-        return cls(found)
+            by_table.setdefault((run.settings["table"], run.settings["method"]), []).append(
+                run.results
+            )
+        return cls(by_table)
 
     @property
     def tables(self) -> list[str]:
@@ -205,7 +207,7 @@ class Results:
 
     def of_all(self, name: str, table: str, method: str) -> FloatArray:
         """Return one score of each repeat."""
-        return np.array([found[name] for found in self.runs[table, method]])
+        return np.array([result[name] for result in self.runs[table, method]])
 
     def mean(self, name: str, table: str, method: str) -> float:
         """Return the average of a score over repeats."""
@@ -272,8 +274,8 @@ def draw_scores(results: Results, new_tables: bool, name: str = "log_score") -> 
         axis.tick_params(axis="x", labelsize=8)
         tidy(axis)
     axes[0, 0].invert_yaxis()
-    words = "log score" if name == "log_score" else "distance from the true probability"
-    figure.supxlabel(words, fontsize=10)
+    label = "log score" if name == "log_score" else "distance from the true probability"
+    figure.supxlabel(label, fontsize=10)
     return figure
 
 
@@ -381,12 +383,14 @@ SHOWN = {
 }
 
 
-def findings(done: Sequence[Run], *, new_tables: bool, took_part: Collection[str] = ()) -> Findings:
+def findings(
+    done: Sequence[ExperimentRun], *, new_tables: bool, took_part: Collection[str] = ()
+) -> Findings:
     """Return tables, figures and a conclusion.
 
     Parameters
     ----------
-    done : sequence of Run
+    done : sequence of ExperimentRun
         Runs of one method on one table and one division into folds.
     new_tables : bool
         Whether each repeat drew another table, or only other folds of the same cases.
@@ -401,25 +405,25 @@ def findings(done: Sequence[Run], *, new_tables: bool, took_part: Collection[str
         "other cases would vary more)"
     )
     pictures = [
-        Picture(
+        ResultFigure(
             "log_score",
             f"Whose probabilities are best? Log scores of held-out cases, lower is better. Bars: "
             f"{bars}. Filled: ours; a number at the edge is beyond it.",
             lambda: draw_scores(results, new_tables),
         ),
-        Picture(
+        ResultFigure(
             "honesty",
             "Who knows how often it is wrong? Expected and actual error rates, a point for each "
             "table. Above the line: more errors than were claimed.",
             lambda: draw_honesty(results),
         ),
-        Picture(
+        ResultFigure(
             "correction",
             "For whom does the correction pay? Log score of naive Bayes without the correction "
             f"minus with it, by table; right of 0 it pays. Bars: {bars}.",
             lambda: draw_correction(results, new_tables),
         ),
-        Picture(
+        ResultFigure(
             "seconds",
             "What does it cost? Processor seconds to fit and predict one fold.",
             lambda: draw_seconds(results),
@@ -427,7 +431,7 @@ def findings(done: Sequence[Run], *, new_tables: bool, took_part: Collection[str
     ]
     if new_tables:
         pictures.append(
-            Picture(
+            ResultFigure(
                 "distance",
                 "How far from the truth? Mean distance of P(class 1) from the true probability.",
                 lambda: draw_scores(results, new_tables, "distance"),
@@ -436,11 +440,11 @@ def findings(done: Sequence[Run], *, new_tables: bool, took_part: Collection[str
     return Findings(
         conclusion="\n\n".join(conclusion(results, took_part)),
         tables=(_by_method(results), _by_table(results, new_tables)),
-        pictures=tuple(pictures),
+        figures=tuple(pictures),
     )
 
 
-def _by_method(results: Results) -> Table:
+def _by_method(results: Results) -> ResultTable:
     """Average over the tables that a method suits; its score minus HonestClassifier's there."""
     rows: list[Mapping[str, Cell]] = []
     for method in results.methods():
@@ -454,22 +458,22 @@ def _by_method(results: Results) -> Table:
         row["log score behind HonestClassifier by"] = float(np.mean(behind))
         row["tables where it is behind"] = sum(gap > 0 for gap in behind)
         rows.append(row | {SHOWN[name]: means[name] for name in SHOWN} | {"seconds": seconds})
-    return Table("methods", "Averages over the tables that each method suits", rows)
+    return ResultTable("methods", "Averages over the tables that each method suits", rows)
 
 
-def _by_table(results: Results, new_tables: bool) -> Table:
+def _by_table(results: Results, new_tables: bool) -> ResultTable:
     rows: list[Mapping[str, Cell]] = []
     for table in results.tables:
         for method in sorted(
             results.methods(table), key=lambda m: results.mean("log_score", table, m)
         ):
-            found = results.runs[table, method]
+            repeats = results.runs[table, method]
             logs = results.of_all("log_score", table, method)
             row: dict[str, Cell] = {
                 "table": table,
-                "cases": found[0]["n_cases"],
-                "columns": found[0]["n_features"],
-                "classes": found[0]["n_classes"],
+                "cases": repeats[0]["n_cases"],
+                "columns": repeats[0]["n_features"],
+                "classes": repeats[0]["n_classes"],
                 "method": method,
             }
             for name, word in SHOWN.items():
@@ -483,7 +487,7 @@ def _by_table(results: Results, new_tables: bool) -> Table:
                 row["log score of the truth"] = results.mean("log_score_of_truth", table, method)
                 row["distance from the truth"] = results.mean("distance", table, method)
             rows.append(row | {"seconds": results.mean("seconds", table, method)})
-    return Table("scores", "Scores of held-out cases by table; best log score first", rows)
+    return ResultTable("scores", "Scores of held-out cases by table; best log score first", rows)
 
 
 def conclusion(results: Results, took_part: Collection[str] = ()) -> Iterator[str]:
@@ -625,8 +629,8 @@ def real_runs(size: Size) -> list[Settings]:
 
 def _methods(table: str, size: Size) -> Sequence[str]:
     kind = TABLES[table]
-    found = methods_for(kind, sparse=kind == "binary")
-    return found if size != "toy" else found[:5]
+    names = methods_for(kind, sparse=kind == "binary")
+    return names if size != "toy" else names[:5]
 
 
 def run_real(table: str, method: str, repeat: int, n_folds: int = FOLDS) -> dict[str, Any]:
@@ -634,7 +638,7 @@ def run_real(table: str, method: str, repeat: int, n_folds: int = FOLDS) -> dict
     return evaluate(real_table(table), method, repeat, n_folds)
 
 
-def tell_real(done: Sequence[Run]) -> Findings:
+def summarize_real(done: Sequence[ExperimentRun]) -> Findings:
     """Compare the methods."""
     return findings(done, new_tables=False, took_part=SETTLED)
 
@@ -651,7 +655,7 @@ REAL_TABLES = Experiment(
     ),
     runs=real_runs,
     run=run_real,
-    tell=tell_real,
+    summarize=summarize_real,
     needs=(
         "golub_3051.npz",
         "colon_alon.npz",
@@ -694,7 +698,7 @@ def run_simulated(
     return evaluate(simulated_table(table, repeat, n, p), method, repeat, n_folds)
 
 
-def tell_simulated(done: Sequence[Run]) -> Findings:
+def summarize_simulated(done: Sequence[ExperimentRun]) -> Findings:
     """Compare the methods."""
     return findings(done, new_tables=True)
 
@@ -711,5 +715,5 @@ SIMULATED_TABLES = Experiment(
     ),
     runs=simulated_runs,
     run=run_simulated,
-    tell=tell_simulated,
+    summarize=summarize_simulated,
 )

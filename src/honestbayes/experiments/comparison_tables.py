@@ -91,8 +91,8 @@ def srbct(folder: Path) -> ComparisonTable:
 
 
 def _expression(folder: Path, name: str, file: str, note: str = "as they are") -> ComparisonTable:
-    with np.load(folder / f"{file}.npz") as found:
-        return ComparisonTable(name, "real", found["X"].astype(float), found["y"], note)
+    with np.load(folder / f"{file}.npz") as arrays:
+        return ComparisonTable(name, "real", arrays["X"].astype(float), arrays["y"], note)
 
 
 def prostate(folder: Path) -> ComparisonTable:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.base import clone
 
-from honestbayes.experiments.experiment import Picture, Run, Settings, Table
+from honestbayes.experiments.experiment import ExperimentRun, ResultFigure, ResultTable, Settings
 from honestbayes.metrics import log_score
 from honestbayes.models.interactions.model import find_groups
 from honestbayes.plots.drawing import GREY, look, subplots, tidy
@@ -89,7 +89,7 @@ def measure(
     predicted = time.process_time()
     log_sigma = model.draws_["log_sigma"]
     actual = np.searchsorted(model.classes_, test[1])
-    found = {
+    results = {
         "groups": model.n_groups_,
         "patterns": int(model.n_patterns_),
         "fit_seconds": fitted - begin,
@@ -99,8 +99,8 @@ def measure(
         "log_score": _score(test[1], proba, model.classes_),
     }
     if watched:
-        found["autocorrelation"] = np.round(_autocorrelation(log_sigma[0][:, list(watched)]), 3)
-    return found
+        results["autocorrelation"] = np.round(_autocorrelation(log_sigma[0][:, list(watched)]), 3)
+    return results
 
 
 def _compile(model: Any, X: AnyArray, y: AnyArray) -> None:
@@ -126,8 +126,8 @@ def _autocorrelation(values: FloatArray) -> FloatArray:
     """Return the autocorrelation of each column at each lag, shape (columns, lags)."""
     away = values - values.mean(axis=0)
     lags = range(min(LAGS, values.shape[0] - 1))
-    found = [(away[lag:] * away[: away.shape[0] - lag]).mean(axis=0) for lag in lags]
-    return np.asarray(np.array(found).T / (away**2).mean(axis=0)[:, None])
+    products = [(away[lag:] * away[: away.shape[0] - lag]).mean(axis=0) for lag in lags]
+    return np.asarray(np.array(products).T / (away**2).mean(axis=0)[:, None])
 
 
 def sizes(codes: AnyArray, orders: Sequence[int], *, suffixes: bool) -> dict[str, Any]:
@@ -153,36 +153,36 @@ def sizes(codes: AnyArray, orders: Sequence[int], *, suffixes: bool) -> dict[str
     }
 
 
-def level_from(found: dict[str, Any]) -> int:
+def level_from(results: dict[str, Any]) -> int:
     """Return the first order from which on the number of groups stays what it is at the end."""
-    last = found["groups"][-1]
-    return int(found["orders"][found["groups"].index(last)])
+    last = results["groups"][-1]
+    return int(results["orders"][results["groups"].index(last)])
 
 
-def medians(models: Sequence[Run], prior: Prior) -> list[float]:
+def medians(models: Sequence[ExperimentRun], prior: Prior) -> list[float]:
     """Return the medians that were kept with one prior; of several orders, of the highest."""
-    kept = [m for m in models if m.settings["prior"] == prior and "medians" in m.found]
-    found: list[float] = max(kept, key=lambda m: int(m.settings["order"])).found["medians"]
-    return found
+    kept = [m for m in models if m.settings["prior"] == prior and "medians" in m.results]
+    values: list[float] = max(kept, key=lambda m: int(m.settings["order"])).results["medians"]
+    return values
 
 
-def of_part(done: Sequence[Run], part: str) -> list[Run]:
+def of_part(done: Sequence[ExperimentRun], part: str) -> list[ExperimentRun]:
     """Return the runs of one part of an experiment."""
     return [run for run in done if run.settings["part"] == part]
 
 
-def of(models: Sequence[Run], name: str, **words: Any) -> FloatArray:
+def of(models: Sequence[ExperimentRun], name: str, **settings: Any) -> FloatArray:
     """Return one figure of each model with these settings."""
-    chosen = (m for m in models if all(m.settings[key] == word for key, word in words.items()))
-    return np.array([model.found[name] for model in chosen])
+    chosen = (m for m in models if all(m.settings[key] == word for key, word in settings.items()))
+    return np.array([model.results[name] for model in chosen])
 
 
-def mean(models: Sequence[Run], name: str, **words: Any) -> float:
+def mean(models: Sequence[ExperimentRun], name: str, **settings: Any) -> float:
     """Return the average of one figure over the models with these settings."""
-    return float(np.mean(of(models, name, **words)))
+    return float(np.mean(of(models, name, **settings)))
 
 
-def complete(models: Sequence[Run]) -> list[Run]:
+def complete(models: Sequence[ExperimentRun]) -> list[ExperimentRun]:
     """Return the models of the seeds that ran with and without compression.
 
     Averages over them are of the same data for each kind of model.
@@ -191,7 +191,7 @@ def complete(models: Sequence[Run]) -> list[Run]:
     return [m for m in models if m.settings["seed"] in seeds]
 
 
-def both_ways(models: Sequence[Run]) -> dict[str, Any]:
+def both_ways(models: Sequence[ExperimentRun]) -> dict[str, Any]:
     """Return the settings of the models of the highest order that ran with and without compression.
 
     Seeds are those that ran both ways, so that the same data are compared.
@@ -202,22 +202,24 @@ def both_ways(models: Sequence[Run]) -> dict[str, Any]:
     return {"order": order, "seed": seed}
 
 
-def mean_autocorrelation(models: Sequence[Run], prior: Prior, *, compress: bool) -> FloatArray:
+def mean_autocorrelation(
+    models: Sequence[ExperimentRun], prior: Prior, *, compress: bool
+) -> FloatArray:
     """Return the average autocorrelation of the watched widths at the highest order, by lag."""
-    words = {"prior": prior, "compress": compress, **both_ways(models)}
-    return np.asarray(of(models, "autocorrelation", **words)[0].mean(axis=0))
+    settings = {"prior": prior, "compress": compress, **both_ways(models)}
+    return np.asarray(of(models, "autocorrelation", **settings)[0].mean(axis=0))
 
 
-def best(models: Sequence[Run], prior: Prior) -> tuple[int, float]:
+def best(models: Sequence[ExperimentRun], prior: Prior) -> tuple[int, float]:
     """Return the order with the best log score of compressed models, over all data, and its score.
 
     Orders that ran on fewer data sets than others are left out.
     """
-    words = {"prior": prior, "compress": True}
+    settings = {"prior": prior, "compress": True}
     orders = dict.fromkeys(m.settings["order"] for m in models if m.settings["compress"])
-    found = {order: of(models, "log_score", order=order, **words) for order in orders}
-    most = max(values.size for values in found.values())
-    scores = {order: float(v.mean()) for order, v in found.items() if v.size == most}
+    results = {order: of(models, "log_score", order=order, **settings) for order in orders}
+    most = max(values.size for values in results.values())
+    scores = {order: float(v.mean()) for order, v in results.items() if v.size == most}
     order = min(scores, key=scores.__getitem__)
     return order, scores[order]
 
@@ -235,31 +237,31 @@ KINDS = {
 """How the lines of the four kinds of models are drawn."""
 
 
-def table(models: Sequence[Run]) -> Table:
+def table(models: Sequence[ExperimentRun]) -> ResultTable:
     """Return averages over data sets by order, prior and compression."""
     rows = []
     for prior, compress in KINDS:
         orders = _orders(models, prior, compress=compress)
         for order in dict.fromkeys(orders):
-            words = {"prior": prior, "compress": compress, "order": order}
+            settings = {"prior": prior, "compress": compress, "order": order}
             rows.append(
                 {
                     "prior": named(prior),
                     "compressed": "yes" if compress else "no",
                     "order": order,
                     "repetitions": orders.count(order),
-                    "parameters": mean(models, "groups", **words),
-                    "seconds to fit": mean(models, "fit_seconds", **words),
-                    "seconds to predict": mean(models, "predict_seconds", **words),
-                    "draws of widths per second": mean(models, "ess_per_second", **words),
-                    "error rate": mean(models, "error", **words),
-                    "log score": mean(models, "log_score", **words),
+                    "parameters": mean(models, "groups", **settings),
+                    "seconds to fit": mean(models, "fit_seconds", **settings),
+                    "seconds to predict": mean(models, "predict_seconds", **settings),
+                    "draws of widths per second": mean(models, "ess_per_second", **settings),
+                    "error rate": mean(models, "error", **settings),
+                    "log score": mean(models, "log_score", **settings),
                 }
             )
-    return Table("models", "Averages of models by prior, compression and order", rows)
+    return ResultTable("models", "Averages of models by prior, compression and order", rows)
 
 
-def _orders(models: Sequence[Run], prior: str, *, compress: bool) -> list[int]:
+def _orders(models: Sequence[ExperimentRun], prior: str, *, compress: bool) -> list[int]:
     """Return the orders of models of one kind, as often as there are models."""
     kind = (prior, compress)
     return sorted(
@@ -267,26 +269,26 @@ def _orders(models: Sequence[Run], prior: str, *, compress: bool) -> list[int]:
     )
 
 
-def sizes_table(found: dict[str, Any]) -> Table:
+def sizes_table(results: dict[str, Any]) -> ResultTable:
     """Return numbers of parameters by order."""
     rows = [
         {"order": order, "compressed": groups, "not compressed": patterns,
          "ratio": groups / patterns}
-        for order, groups, patterns in zip(*found.values(), strict=True)
+        for order, groups, patterns in zip(*results.values(), strict=True)
     ]  # fmt: skip
-    return Table("sizes", "Parameters of each class by order", rows)
+    return ResultTable("sizes", "Parameters of each class by order", rows)
 
 
 def pictures(
-    models: Sequence[Run], found: dict[str, Any], figures: tuple[str, str, str]
-) -> tuple[Picture, ...]:
+    models: Sequence[ExperimentRun], results: dict[str, Any], figures: tuple[str, str, str]
+) -> tuple[ResultFigure, ...]:
     """Return the pictures that hidden Markov data, text and Cauchy data have in common.
 
     Parameters
     ----------
-    models : sequence of Run
+    models : sequence of ExperimentRun
         The models.
-    found : dict
+    results : dict
         Numbers of parameters by order, from `sizes`.
     figures : tuple of str
         Numbers of the thesis's figures of sizes and times, of autocorrelations and of predictions.
@@ -294,19 +296,19 @@ def pictures(
     order = both_ways(models)["order"]
     n_seeds = len({m.settings["seed"] for m in models})
     return (
-        Picture(
+        ResultFigure(
             "sizes",
             f"Figure {figures[0]}: parameters of each class with and without compression by order, "
             "their ratio, and processor time to fit and to predict.",
-            lambda: draw_sizes(models, found),
+            lambda: draw_sizes(models, results),
         ),
-        Picture(
+        ResultFigure(
             "autocorrelation",
             f"Figure {figures[1]}: autocorrelation of log widths of the highest orders in "
             f"models of order {order}: thin lines of each, and their average.",
             lambda: draw_autocorrelation(models),
         ),
-        Picture(
+        ResultFigure(
             "predictions",
             f"Figure {figures[2]}: error rate and log score of test cases by order"
             + (f"; averages over {n_seeds} data sets." if n_seeds > 1 else "."),
@@ -315,11 +317,11 @@ def pictures(
     )
 
 
-def draw_sizes(models: Sequence[Run], found: dict[str, Any]) -> Figure:
+def draw_sizes(models: Sequence[ExperimentRun], results: dict[str, Any]) -> Figure:
     """Draw parameters, their ratio and times by order."""
     figure, axes = subplots(2, 2, figsize=(10, 6.6))
-    orders = np.array(found["orders"])
-    groups, patterns = np.array(found["groups"]), np.array(found["patterns"])
+    orders = np.array(results["orders"])
+    groups, patterns = np.array(results["groups"]), np.array(results["patterns"])
     axes[0, 0].plot(orders, groups, "-o", color=look(0).color, markersize=4, label="compressed")
     axes[0, 0].plot(
         orders, patterns, ":x", color=look(1).color, markersize=4, label="not compressed"
@@ -341,15 +343,15 @@ def draw_sizes(models: Sequence[Run], found: dict[str, Any]) -> Figure:
     return figure
 
 
-def draw_autocorrelation(models: Sequence[Run]) -> Figure:
+def draw_autocorrelation(models: Sequence[ExperimentRun]) -> Figure:
     """Draw autocorrelations of widths with and without compression, a panel for each prior."""
     figure, axes = subplots(1, 2, figsize=(9, 3.6), sharey=True)
-    words = both_ways(models)
+    settings = both_ways(models)
     for axis, prior in zip(axes, PRIORS, strict=True):
         for compress in (True, False):
             style = KINDS[prior, compress]
             label = "compressed" if compress else "not compressed"
-            single = of(models, "autocorrelation", prior=prior, compress=compress, **words)[0]
+            single = of(models, "autocorrelation", prior=prior, compress=compress, **settings)[0]
             average = mean_autocorrelation(models, prior, compress=compress)
             axis.plot(single.T, color=style.color, linewidth=0.6, alpha=0.5)
             axis.plot(average, color=style.color, linestyle=style.linestyle, label=label)
@@ -361,7 +363,7 @@ def draw_autocorrelation(models: Sequence[Run]) -> Figure:
     return figure
 
 
-def draw_predictions(models: Sequence[Run]) -> Figure:
+def draw_predictions(models: Sequence[ExperimentRun]) -> Figure:
     """Draw error rates and log scores by order."""
     figure, axes = subplots(1, 2, figsize=(10, 3.8))
     for axis, (name, label) in zip(
@@ -375,7 +377,7 @@ def draw_predictions(models: Sequence[Run]) -> Figure:
     return figure
 
 
-def draw_medians(models: Sequence[Run], near: float) -> Figure:
+def draw_medians(models: Sequence[ExperimentRun], near: float) -> Figure:
     """Draw posterior medians of the same parameters under both priors, far and near 0."""
     cauchy, normal = (medians(models, prior) for prior in PRIORS)
     figure, axes = subplots(1, 2, figsize=(9, 4.4))
@@ -394,13 +396,13 @@ def draw_medians(models: Sequence[Run], near: float) -> Figure:
     return figure
 
 
-def _lines(axis: Any, models: Sequence[Run], name: str) -> None:
+def _lines(axis: Any, models: Sequence[ExperimentRun], name: str) -> None:
     """Draw one figure by order, a line for each kind of model."""
     for (prior, compress), style in KINDS.items():
-        words = {"prior": prior, "compress": compress}
+        settings = {"prior": prior, "compress": compress}
         orders = sorted(set(_orders(models, prior, compress=compress)))
         if orders:
-            values = [mean(models, name, order=order, **words) for order in orders]
+            values = [mean(models, name, order=order, **settings) for order in orders]
             label = f"{named(prior)}, {'compressed' if compress else 'not compressed'}"
             axis.plot(orders, values, **style._asdict(), markersize=4, label=label)
 
@@ -414,12 +416,12 @@ KIND = ("order", "prior", "seed")
 """By which models with and without compression are paired."""
 
 
-def of_growth(found: dict[str, Any], at: int = 20) -> str:
+def of_growth(results: dict[str, Any], at: int = 20) -> str:
     """Say how the number of compressed parameters of sequences levels off, and the other not."""
-    index, last = found["orders"].index(at), found["orders"][-1]
-    groups, patterns = found["groups"], found["patterns"]
-    more = (patterns[-1] - patterns[-2]) / (last - found["orders"][-2])
-    level = level_from(found)
+    index, last = results["orders"].index(at), results["orders"][-1]
+    groups, patterns = results["groups"], results["patterns"]
+    more = (patterns[-1] - patterns[-2]) / (last - results["orders"][-2])
+    level = level_from(results)
     ratios = [groups[j] / patterns[j] for j in (index, -1)]
     told = (
         f"there are {groups[index]:,} compressed parameters at order {at} and {groups[-1]:,} at "
@@ -435,18 +437,18 @@ def of_growth(found: dict[str, Any], at: int = 20) -> str:
     )
 
 
-def of_predictions(models: Sequence[Run]) -> str:
+def of_predictions(models: Sequence[ExperimentRun]) -> str:
     """Say which order predicts best with each prior, and what the lowest and highest give."""
     told = []
     for prior in PRIORS:
-        words = {"prior": prior, "compress": True}
+        settings = {"prior": prior, "compress": True}
         order, score = best(models, prior)
         orders = [m.settings["order"] for m in models if m.settings["compress"]]
         some = dict.fromkeys((min(orders), order, max(orders)))
         errors = ", ".join(
-            f"{mean(models, 'error', order=o, **words):.3f} at order {o}" for o in some
+            f"{mean(models, 'error', order=o, **settings):.3f} at order {o}" for o in some
         )
-        last = mean(models, "log_score", order=max(orders), **words)
+        last = mean(models, "log_score", order=max(orders), **settings)
         highest = f", and {last:.3f} at order {max(orders)}" if order < max(orders) else ""
         told.append(
             f"With {named(prior)} coefficients the best log score is {score:.3f} at order {order}"
@@ -455,10 +457,10 @@ def of_predictions(models: Sequence[Run]) -> str:
     return " ".join(told)
 
 
-def of_both_ways(models: Sequence[Run]) -> str:
+def of_both_ways(models: Sequence[ExperimentRun]) -> str:
     """Say how far predictions with and without compression are apart."""
     gaps = [
-        abs(m.found["log_score"]
+        abs(m.results["log_score"]
             - mean(models, "log_score", **{name: m.settings[name] for name in KIND}, compress=True))
         for m in models
         if not m.settings["compress"]
@@ -469,14 +471,14 @@ def of_both_ways(models: Sequence[Run]) -> str:
     )
 
 
-def of_sampling(models: Sequence[Run]) -> str:
+def of_sampling(models: Sequence[ExperimentRun]) -> str:
     """Say what compression saves in time and what it does to chains, at the highest order."""
-    words = both_ways(models)
+    settings = both_ways(models)
     sweeps = models[0].settings["sweeps"]
     told = []
     for prior in PRIORS:
         seconds, draws = (
-            [mean(models, name, prior=prior, compress=compress, **words) for compress in WAYS]
+            [mean(models, name, prior=prior, compress=compress, **settings) for compress in WAYS]
             for name in ("fit_seconds", "ess_per_second")
         )
         lags = [mean_autocorrelation(models, prior, compress=compress) for compress in WAYS]
@@ -488,13 +490,13 @@ def of_sampling(models: Sequence[Run]) -> str:
             f"{lags[0][lag]:.2f} instead of {lags[1][lag]:.2f} at {lag} sweeps"
         )
     return (
-        f"Chains have {sweeps:,} sweeps (in the thesis 2,000). At order {words['order']}, "
+        f"Chains have {sweeps:,} sweeps (in the thesis 2,000). At order {settings['order']}, "
         f"{'; '.join(told)}. Ours draw coefficients together where they can, which those of the "
         "thesis did not, so that its times and autocorrelations are comparable in direction only."
     )
 
 
-def of_medians(models: Sequence[Run]) -> str:
+def of_medians(models: Sequence[ExperimentRun]) -> str:
     """Say how medians of the same parameters differ under both priors."""
     cauchy, normal = (np.array(medians(models, prior)) for prior in PRIORS)
     largest = [float(np.abs(values).max()) for values in (cauchy, normal)]

@@ -13,14 +13,14 @@ from honestbayes.experiments import compressed as say
 from honestbayes.experiments.compressed import draw_medians, pictures, sizes_table, table
 from honestbayes.experiments.experiment import (
     Cell,
-    Check,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    PublishedFigure,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
 )
 from honestbayes.models.interactions.estimator import InteractionClassifier
 
@@ -44,26 +44,26 @@ LEVEL = 4
 def runs(size: Size) -> list[Settings]:
     """Return runs that count parameters, and runs of models."""
     seeds = {"toy": 2, "quick": 10, "full": 20}[size]
-    found: list[Settings] = [{"part": "sizes", "seed": seed} for seed in range(seeds)]
+    settings: list[Settings] = [{"part": "sizes", "seed": seed} for seed in range(seeds)]
     if size == "toy":
         return [
-            *found,
+            *settings,
             *ours.model_settings(0, (1, 2), 60, compress=True, medians=True),
             *ours.model_settings(0, (2,), 60, compress=False),
         ]
     sweeps = {"quick": 600, "full": SWEEPS}[size]
-    found += ours.model_settings(0, (TRUTH,), sweeps, compress=True, medians=True)
-    found += ours.model_settings(0, SINGLE, sweeps, compress=False)
-    found += ours.model_settings(0, (1, 2, 3, 5, 7), sweeps, compress=True)
-    return [*found, *ours.model_settings(1, (3, 4, 5), sweeps, compress=True)]
+    settings += ours.model_settings(0, (TRUTH,), sweeps, compress=True, medians=True)
+    settings += ours.model_settings(0, SINGLE, sweeps, compress=False)
+    settings += ours.model_settings(0, (1, 2, 3, 5, 7), sweeps, compress=True)
+    return [*settings, *ours.model_settings(1, (3, 4, 5), sweeps, compress=True)]
 
 
-def run(part: str, seed: int, **words: Any) -> dict[str, Any]:
+def run(part: str, seed: int, **settings: Any) -> dict[str, Any]:
     """Count parameters by order, or fit one model."""
     X, y = simulate_cauchy_model(N_TRAIN + N_TEST, N_FEATURES, order=TRUTH, random_state=seed)
     if part == "sizes":
         return ours.sizes(X[:N_TRAIN] - 1, SIZES, suffixes=False)
-    return fit((X, y), seed, **words)
+    return fit((X, y), seed, **settings)
 
 
 def fit(
@@ -81,17 +81,17 @@ def fit(
         order=order, prior=prior, compress=compress, **ours.chain(sweeps, seed)
     )
     watched = [o for o in WATCHED if o <= order] or [order]
-    found = ours.measure(model, (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:]), watched)
+    results = ours.measure(model, (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:]), watched)
     if medians:
-        found["medians"] = np.round(np.median(model.draws_.pooled("s"), axis=0), 2).ravel()
-    return found
+        results["medians"] = np.round(np.median(model.draws_.pooled("s"), axis=0), 2).ravel()
+    return results
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare models with and without compression, and of both priors."""
     models = ours.of_part(done, "model")
-    sizes = [run.found for run in ours.of_part(done, "sizes")]
-    order = max(m.settings["order"] for m in models if "medians" in m.found)
+    sizes = [run.results for run in ours.of_part(done, "sizes")]
+    order = max(m.settings["order"] for m in models if "medians" in m.results)
     return Findings(
         conclusion="\n\n".join(
             [
@@ -102,10 +102,10 @@ def tell(done: Sequence[Run]) -> Findings:
             ]
         ),
         checks=(
-            Check(
+            PublishedFigure(
                 what="order from which on compressed parameters do not grow",
                 published=LEVEL,
-                ours=[ours.level_from(found) for found in sizes],
+                ours=[ours.level_from(results) for results in sizes],
                 digits=1,
                 why=(
                     "not known; of such cases, all patterns listed one by one give our numbers "
@@ -114,9 +114,9 @@ def tell(done: Sequence[Run]) -> Findings:
             ),
         ),
         tables=(table(ours.complete(models)), _scores(models), sizes_table(sizes[0])),
-        pictures=(
+        figures=(
             *pictures(ours.complete(models), sizes[0], ("3.18", "3.19", "3.20")),
-            Picture(
+            ResultFigure(
                 "medians",
                 f"Figure 3.21: posterior medians of all compressed parameters at order {order} "
                 "with Cauchy and with normal priors; right: those near 0.",
@@ -127,7 +127,7 @@ def tell(done: Sequence[Run]) -> Findings:
 
 
 def _sizes(sizes: Sequence[dict[str, Any]]) -> str:
-    level = sorted({ours.level_from(found) for found in sizes})
+    level = sorted({ours.level_from(results) for results in sizes})
     first = sizes[0]
     at = first["orders"].index(TRUTH)
     return (
@@ -140,14 +140,14 @@ def _sizes(sizes: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def _predictions(models: Sequence[Run]) -> str:
+def _predictions(models: Sequence[ExperimentRun]) -> str:
     orders = {m.settings["order"] for m in models if m.settings["compress"]}
     n_sets = len({m.settings["seed"] for m in models})
     told = []
     for prior in ours.PRIORS:
-        words = {"prior": prior, "compress": True}
+        settings = {"prior": prior, "compress": True}
         scores = ", ".join(
-            f"{ours.mean(models, 'log_score', order=order, seed=0, **words):.3f}"
+            f"{ours.mean(models, 'log_score', order=order, seed=0, **settings):.3f}"
             for order in sorted(orders)
         )
         order, score = ours.best(models, prior)
@@ -163,7 +163,7 @@ def _predictions(models: Sequence[Run]) -> str:
     )
 
 
-def _scores(models: Sequence[Run]) -> Table:
+def _scores(models: Sequence[ExperimentRun]) -> ResultTable:
     """Return log scores of each data set by prior and order, compressed."""
     rows: list[dict[str, Cell]] = []
     for seed in sorted({m.settings["seed"] for m in models}):
@@ -171,19 +171,19 @@ def _scores(models: Sequence[Run]) -> Table:
         for prior in ours.PRIORS:
             row: dict[str, Cell] = {"data set": seed + 1, "prior": ours.named(prior)}
             for order in sorted({m.settings["order"] for m in models}):
-                found = ours.of(own, "log_score", prior=prior, order=order)
-                row[f"order {order}"] = float(found[0]) if found.size else None
+                results = ours.of(own, "log_score", prior=prior, order=order)
+                row[f"order {order}"] = float(results[0]) if results.size else None
             rows.append(row)
-    return Table("scores", "Log scores of compressed models by data set and order", rows)
+    return ResultTable("scores", "Log scores of compressed models by data set and order", rows)
 
 
-def _faster(models: Sequence[Run]) -> str:
+def _faster(models: Sequence[ExperimentRun]) -> str:
     """Say for how many widths autocorrelations fall faster with compression."""
-    words = ours.both_ways(models)
+    settings = ours.both_ways(models)
     faster = 0
     for prior in ours.PRIORS:
         ways = [
-            ours.of(models, "autocorrelation", prior=prior, compress=compress, **words)[0]
+            ours.of(models, "autocorrelation", prior=prior, compress=compress, **settings)[0]
             for compress in ours.WAYS
         ]
         faster += int(np.sum(ways[0].sum(axis=1) < ways[1].sum(axis=1)))
@@ -205,5 +205,5 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
 )

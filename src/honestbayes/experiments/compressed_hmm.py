@@ -9,7 +9,14 @@ from honestbayes.datasets.simulation import simulate_hidden_markov
 from honestbayes.experiments import compressed as ours
 from honestbayes.experiments import compressed as say
 from honestbayes.experiments.compressed import pictures, sizes_table, table
-from honestbayes.experiments.experiment import Check, Experiment, Findings, Run, Settings, Size
+from honestbayes.experiments.experiment import (
+    Experiment,
+    ExperimentRun,
+    Findings,
+    PublishedFigure,
+    Settings,
+    Size,
+)
 from honestbayes.models.interactions.estimator import SequenceClassifier
 from honestbayes.types import AnyArray
 
@@ -32,27 +39,27 @@ RATIO = 0.207
 def runs(size: Size) -> list[Settings]:
     """Return runs that count parameters, and runs of models."""
     seeds = {"toy": 2, "quick": 20, "full": 100}[size]
-    found: list[Settings] = [{"part": "sizes", "seed": seed} for seed in range(seeds)]
+    settings: list[Settings] = [{"part": "sizes", "seed": seed} for seed in range(seeds)]
     if size == "toy":
         return [
-            *found,
+            *settings,
             *ours.model_settings(0, (1, 3), 60, compress=True),
             *ours.model_settings(0, (3,), 60, compress=False),
         ]
     sweeps = 200 if size == "quick" else 2000
     for seed in range(3):
-        found += ours.model_settings(seed, ORDERS, sweeps, compress=True)
-        found += ours.model_settings(seed, SINGLE, sweeps, compress=False)
-    return found
+        settings += ours.model_settings(seed, ORDERS, sweeps, compress=True)
+        settings += ours.model_settings(seed, SINGLE, sweeps, compress=False)
+    return settings
 
 
-def run(part: str, seed: int, **words: Any) -> dict[str, Any]:
+def run(part: str, seed: int, **settings: Any) -> dict[str, Any]:
     """Count parameters by order, or fit one model."""
     data = simulate_hidden_markov(N_TRAIN + N_TEST, LONGEST + 1, random_state=seed)
     X, y = data[:, :-1], data[:, -1]
     if part == "sizes":
         return ours.sizes(X[:N_TRAIN], SIZES, suffixes=True)
-    return fit(X[:, -20:], y, seed, **words)
+    return fit(X[:, -20:], y, seed, **settings)
 
 
 def fit(
@@ -66,26 +73,26 @@ def fit(
     return ours.measure(model, (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:]), watched)
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare models with and without compression."""
     models = ours.of_part(done, "model")
-    sizes = [run.found for run in ours.of_part(done, "sizes")]
+    sizes = [run.results for run in ours.of_part(done, "sizes")]
     first = sizes[0]
     at = first["orders"].index(20)
-    ratios = [found["groups"][at] / found["patterns"][at] for found in sizes]
+    ratios = [results["groups"][at] / results["patterns"][at] for results in sizes]
     return Findings(
         conclusion="\n\n".join([_sizes_words(sizes), _predictions(models),
                                 say.of_sampling(models)]),
-        checks=(Check(what="compressed to original parameters, order 20", published=RATIO,
+        checks=(PublishedFigure(what="compressed to original parameters, order 20", published=RATIO,
                       ours=ratios),),
         tables=(table(models), sizes_table(first)),
-        pictures=pictures(models, first, ("3.7", "3.8", "3.9")),
+        figures=pictures(models, first, ("3.7", "3.8", "3.9")),
     )  # fmt: skip
 
 
 def _sizes_words(sizes: Sequence[dict[str, Any]]) -> str:
-    level = [ours.level_from(found) for found in sizes]
-    ends = [found["groups"][-1] for found in sizes]
+    level = [ours.level_from(results) for results in sizes]
+    ends = [results["groups"][-1] for results in sizes]
     told = f"In the first of {len(sizes)} data sets {say.of_growth(sizes[0])}"
     if max(level) < LONGEST:
         told += (
@@ -95,7 +102,7 @@ def _sizes_words(sizes: Sequence[dict[str, Any]]) -> str:
     return told
 
 
-def _predictions(models: Sequence[Run]) -> str:
+def _predictions(models: Sequence[ExperimentRun]) -> str:
     return (
         f"{say.of_predictions(models)} {say.of_both_ways(models)} The thesis says in words: "
         "better up to order 5, hardly worse beyond, and no difference between compressed and not "
@@ -116,5 +123,5 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
 )

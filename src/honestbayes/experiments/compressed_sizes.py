@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from honestbayes.experiments.experiment import (
-    Check,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    PublishedFigure,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
 )
 from honestbayes.models.interactions.model import find_groups
 from honestbayes.plots.drawing import look, subplots, tidy
@@ -62,15 +62,15 @@ def runs(size: Size) -> list[Settings]:
 
 def run(study: str, points: list[Point], seed: int) -> dict[str, Any]:
     """Count parameters at each point; where the order varies, once more by listing patterns."""
-    found: dict[str, Any] = {"groups": [], "patterns": []}
+    results: dict[str, Any] = {"groups": [], "patterns": []}
     for n, p, k, order in points:
         cells = np.random.default_rng(seed).integers(0, k, (n, p))
         counts = find_groups(cells, order, suffixes=False)[1].counts
-        found["groups"].append(int(counts.shape[0]))
-        found["patterns"].append(int(counts.sum()))
+        results["groups"].append(int(counts.shape[0]))
+        results["patterns"].append(int(counts.sum()))
     if study.startswith("order"):
-        found["listed"] = by_listing(cells, order)
-    return found
+        results["listed"] = by_listing(cells, order)
+    return results
 
 
 def by_listing(cells: AnyArray, order: int) -> int:
@@ -85,14 +85,14 @@ def by_listing(cells: AnyArray, order: int) -> int:
     return len(seen)
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare how the numbers grow with what the thesis says of it."""
     studies = {study: [run for run in done if run.settings["study"] == study] for study in STUDIES}
     fitting = np.mean(level_orders(studies["order, 5 levels"]))
     return Findings(
         conclusion=_words(studies),
         checks=tuple(
-            Check(
+            PublishedFigure(
                 what=f"order from which on they stay the same, {k} levels",
                 published=PUBLISHED_LEVEL,
                 ours=level_orders(studies[f"order, {k} levels"]),
@@ -106,8 +106,8 @@ def tell(done: Sequence[Run]) -> Findings:
             if len(studies["order, 3 levels"][0].settings["points"]) == N_FEATURES
         ),
         tables=(_table(studies),),
-        pictures=(
-            Picture(
+        figures=(
+            ResultFigure(
                 "sizes",
                 "Figure 3.17: parameters of each class with and without compression, and their "
                 "ratio (below), by levels, features and order; averages over data sets of 200 "
@@ -118,25 +118,25 @@ def tell(done: Sequence[Run]) -> Findings:
     )
 
 
-def level_orders(done: Sequence[Run]) -> list[int]:
+def level_orders(done: Sequence[ExperimentRun]) -> list[int]:
     """Return the order from which on the number of groups stays the same, for each data set."""
     return [
-        run.settings["points"][run.found["groups"].index(run.found["groups"][-1])][3]
+        run.settings["points"][run.results["groups"].index(run.results["groups"][-1])][3]
         for run in done
     ]
 
 
-def _averages(done: Sequence[Run], name: str) -> FloatArray:
-    return np.asarray(np.mean([run.found[name] for run in done], axis=0))
+def _averages(done: Sequence[ExperimentRun], name: str) -> FloatArray:
+    return np.asarray(np.mean([run.results[name] for run in done], axis=0))
 
 
-def _points(done: Sequence[Run], study: str) -> list[int]:
+def _points(done: Sequence[ExperimentRun], study: str) -> list[int]:
     """Return the values of what a study varies."""
     index = VARIED[study.split(",")[0]]
     return [point[index] for point in done[0].settings["points"]]
 
 
-def _words(studies: dict[str, list[Run]]) -> str:
+def _words(studies: dict[str, list[ExperimentRun]]) -> str:
     told = []
     for study in ("levels", "features"):
         groups, patterns = (_averages(studies[study], name) for name in ("groups", "patterns"))
@@ -160,7 +160,7 @@ def _words(studies: dict[str, list[Run]]) -> str:
             f"Original ones go on from {patterns[3]:,.0f} to {patterns[-1]:,.0f}."
         )
     ordered = [run for name, done in studies.items() if name.startswith("order") for run in done]
-    equal = sum(run.found["listed"] == run.found["groups"][-1] for run in ordered)
+    equal = sum(run.results["listed"] == run.results["groups"][-1] for run in ordered)
     return (
         f"{' '.join(told)}\n\n"
         "The thesis says in words: with more levels fewer compressed parameters but no fewer "
@@ -171,7 +171,7 @@ def _words(studies: dict[str, list[Run]]) -> str:
     )
 
 
-def _table(studies: dict[str, list[Run]]) -> Table:
+def _table(studies: dict[str, list[ExperimentRun]]) -> ResultTable:
     rows = [
         {
             "study": study,
@@ -186,10 +186,10 @@ def _table(studies: dict[str, list[Run]]) -> Table:
         for study, done in studies.items()
         for index, point in enumerate(done[0].settings["points"])
     ]
-    return Table("sizes", "Parameters of each class, averages over data sets", rows)
+    return ResultTable("sizes", "Parameters of each class, averages over data sets", rows)
 
 
-def draw(studies: dict[str, list[Run]]) -> Figure:
+def draw(studies: dict[str, list[ExperimentRun]]) -> Figure:
     """Draw numbers and ratios by levels, features and order."""
     figure, axes = subplots(2, 3, figsize=(10.5, 5.8), height_ratios=(3, 2))
     shown = {
@@ -227,5 +227,5 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
 )

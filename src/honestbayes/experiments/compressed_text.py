@@ -14,12 +14,12 @@ from honestbayes.experiments.compressed import draw_medians, pictures, sizes_tab
 from honestbayes.experiments.experiment import (
     Cell,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
 )
 from honestbayes.models.interactions.estimator import SequenceClassifier, windows
 from honestbayes.models.interactions.model import find_groups
@@ -50,19 +50,19 @@ def runs(size: Size) -> list[Settings]:
     sweeps = {"toy": 60, "quick": 200, "full": 1000}[size]
     orders, traced = ((1, 3), 3) if size == "toy" else (ORDERS, 10)
     others = [order for order in orders if order != traced]
-    found: list[Settings] = [{"part": "sizes"}]
-    found += ours.model_settings(0, others, sweeps, compress=True)
-    found += ours.model_settings(0, SINGLE[size], sweeps, compress=False)
+    settings: list[Settings] = [{"part": "sizes"}]
+    settings += ours.model_settings(0, others, sweeps, compress=True)
+    settings += ours.model_settings(0, SINGLE[size], sweeps, compress=False)
     for seed in range(3):
-        found += ours.model_settings(seed, (traced,), sweeps, compress=True, traced=True)
-    return found
+        settings += ours.model_settings(seed, (traced,), sweeps, compress=True, traced=True)
+    return settings
 
 
-def run(part: str, **words: Any) -> dict[str, Any]:
+def run(part: str, **settings: Any) -> dict[str, Any]:
     """Count parameters by order, or fit one model."""
     if part == "sizes":
         return ours.sizes(_codes(data(LONGEST)[0][:N_TRAIN]), SIZES, suffixes=True)
-    return fit(**words)
+    return fit(**settings)
 
 
 def data(order: int) -> tuple[AnyArray, AnyArray]:
@@ -83,19 +83,19 @@ def fit(
         order=order, prior=prior, compress=compress, **ours.chain(sweeps, seed)
     )
     watched = [o for o in WATCHED if o <= order] or [order]
-    found = ours.measure(model, (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:]), watched)
+    results = ours.measure(model, (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:]), watched)
     if traced:
         drawn = model.draws_.pooled("s")
         classes, groups = model.classes_.tolist(), groups_by_suffix(X[:N_TRAIN, -order:])
         step = max(1, drawn.shape[0] // POINTS)
-        found["traces"] = {
+        results["traces"] = {
             text: np.round(drawn[::step, classes.index(after), groups[before]], 2)
             for text, (before, after) in ((text, text.split(":")) for text in TRACED)
             if before in groups
         }
         if seed == 0:
-            found["medians"] = np.round(np.median(drawn, axis=0), 2).ravel()
-    return found
+            results["medians"] = np.round(np.median(drawn, axis=0), 2).ravel()
+    return results
 
 
 def groups_by_suffix(X: AnyArray) -> dict[str, int]:
@@ -109,17 +109,17 @@ def groups_by_suffix(X: AnyArray) -> dict[str, int]:
     }
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare models with and without compression, and of both priors."""
     models = ours.of_part(done, "model")
     first = ours.complete(models)
-    sizes = ours.of_part(done, "sizes")[0].found
+    sizes = ours.of_part(done, "sizes")[0].results
     traces = {
-        prior: [m.found["traces"] for m in models
-                if m.settings["prior"] == prior and "traces" in m.found]
+        prior: [m.results["traces"] for m in models
+                if m.settings["prior"] == prior and "traces" in m.results]
         for prior in ours.PRIORS
     }  # fmt: skip
-    order = next(m.settings["order"] for m in models if "medians" in m.found)
+    order = next(m.settings["order"] for m in models if "medians" in m.results)
     return Findings(
         conclusion="\n\n".join(
             [
@@ -130,15 +130,15 @@ def tell(done: Sequence[Run]) -> Findings:
             ]
         ),
         tables=(table(first), sizes_table(sizes), _trace_table(traces)),
-        pictures=(
+        figures=(
             *pictures(first, sizes, ("3.10", "3.11", "3.12")),
-            Picture(
+            ResultFigure(
                 "medians",
                 f"Figure 3.13: posterior medians of all compressed parameters at order {order} "
                 "with Cauchy and with normal priors; right: those near 0.",
                 lambda: draw_medians(models, near=2.0),
             ),
-            Picture(
+            ResultFigure(
                 "traces",
                 f"Figure 3.14: draws of three compressed parameters at order {order}, three chains "
                 "each. V: vowel, C: consonant, _: other; the state after the colon is predicted. "
@@ -152,7 +152,7 @@ def tell(done: Sequence[Run]) -> Findings:
 _Traces = dict[ours.Prior, list[dict[str, list[float]]]]
 
 
-def _priors(models: Sequence[Run]) -> str:
+def _priors(models: Sequence[ExperimentRun]) -> str:
     """Say at how many orders Cauchy priors predict better."""
     orders = sorted({m.settings["order"] for m in models if m.settings["compress"]})
     scores = [
@@ -184,7 +184,7 @@ def _traces(traces: _Traces) -> str:
     )
 
 
-def _trace_table(traces: _Traces) -> Table:
+def _trace_table(traces: _Traces) -> ResultTable:
     rows: list[dict[str, Cell]] = []
     for name in traces["cauchy"][0]:
         for prior, chains in traces.items():
@@ -192,7 +192,7 @@ def _trace_table(traces: _Traces) -> Table:
             middle = float(np.median(np.concatenate([chain[name] for chain in chains])))
             rows.append({"parameter": name, "prior": ours.named(prior), "chains": len(chains),
                          "median": middle, "5%": low, "95%": high})  # fmt: skip
-    return Table("traces", "Draws of the traced parameters, all chains", rows, digits=2)
+    return ResultTable("traces", "Draws of the traced parameters, all chains", rows, digits=2)
 
 
 def draw_traces(traces: _Traces) -> Figure:
@@ -234,5 +234,5 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
 )

@@ -9,12 +9,12 @@ import numpy as np
 
 from honestbayes.experiments.experiment import (
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
 )
 from honestbayes.plots.drawing import subplots
 from honestbayes.selection.counts import correlation
@@ -60,9 +60,9 @@ def run(n_0: int, n_1: int) -> dict[str, Any]:
     return {"correlation": correlation(ones, observed).reshape(one.shape)}
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare the values one by one."""
-    ours = np.array(done[0].found["correlation"])[::-1]
+    ours = np.array(done[0].results["correlation"])[::-1]
     published = np.array(PUBLISHED.split(), dtype=float).reshape(ours.shape)
     equal = int(np.sum(np.abs(ours - published) <= 0.005 + 1e-9))
     kept = np.abs(ours) > GAMMA
@@ -79,7 +79,7 @@ def tell(done: Sequence[Run]) -> Findings:
             f"{int((~kept).sum())} discarded."
         ),
         tables=(
-            Table(
+            ResultTable(
                 "correlations",
                 f"Correlation with the class by ones in class 0 (columns) and in class 1 (rows); "
                 f"{N_0} and {N_1} cases",
@@ -87,8 +87,8 @@ def tell(done: Sequence[Run]) -> Findings:
                 digits=2,
             ),
         ),
-        pictures=(
-            Picture(
+        figures=(
+            ResultFigure(
                 "correlations",
                 "Figure 2: correlations of all pairs of counts. Dark: exactly 0; grey: at most "
                 "0.2, discarded; light: kept.",
@@ -130,5 +130,5 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
 )

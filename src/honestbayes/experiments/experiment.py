@@ -1,4 +1,4 @@
-"""What an experiment is: a record of what it needs, how it runs and what it tells."""
+"""Experiments: their records, the catalogue of them, and how they are run and stored."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ Size = Literal["toy", "quick", "full"]
 """Seconds, for tests; a minute or two; what the published results are compared with."""
 
 Settings = dict[str, Any]
-"""Words of one run, as JSON can hold them."""
+"""Keyword arguments of one run, as JSON can hold them."""
 
 Cell = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ExperimentRun:
     """One run of an experiment: a seed, a fold, a chain.
 
     Attributes
     ----------
     settings : dict
-        Words that it was called with.
-    found : dict
+        Keyword arguments of the run.
+    results : dict
         What it returned, as JSON can hold it.
     seconds : float
         Time it took.
     """
 
     settings: Settings
-    found: dict[str, Any]
+    results: dict[str, Any]
     seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class PublishedFigure:
     """A published figure, and ours.
 
     Attributes
@@ -104,7 +104,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ResultTable:
     """Rows that are written as CSV with all digits, and as Markdown with a few.
 
     Attributes
@@ -126,7 +126,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ResultFigure:
     """A figure that is drawn when it is asked for.
 
     Attributes
@@ -146,24 +146,24 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What an experiment says of its runs.
+    """Conclusion, tables and figures of an experiment.
 
     Attributes
     ----------
     conclusion : str
-        Paragraphs in plain words: what was found, what differs from the papers, and why.
-    checks : tuple of Check
+        Paragraphs: the results, how they differ from the papers, and why.
+    checks : tuple of PublishedFigure
         Published figures beside ours.
-    tables : tuple of Table
+    tables : tuple of ResultTable
         Results.
-    pictures : tuple of Picture
+    figures : tuple of ResultFigure
         Results.
     """
 
     conclusion: str
-    checks: tuple[Check, ...] = ()
-    tables: tuple[Table, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    checks: tuple[PublishedFigure, ...] = ()
+    tables: tuple[ResultTable, ...] = ()
+    figures: tuple[ResultFigure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +173,7 @@ class Experiment:
     Attributes
     ----------
     name : str
-        Word by which it is called.
+        Name on the command line.
     title : str
         What it is.
     source : str
@@ -183,9 +183,9 @@ class Experiment:
     runs : callable
         Takes a size, returns the settings of each run; runs do not depend on each other.
     run : callable
-        Takes the settings as words, returns a dictionary that JSON can hold.
-    tell : callable
-        Takes the runs of one size in their order, returns an account of them.
+        Takes the settings as keyword arguments, returns a dictionary that JSON can hold.
+    summarize : callable
+        Takes the runs of one size in their order, returns the findings.
     needs : tuple of str
         Files of the folder of real data, without which it is skipped.
     version : int
@@ -199,7 +199,7 @@ class Experiment:
     question: str
     runs: Callable[[Size], list[Settings]]
     run: Callable[..., dict[str, Any]]
-    tell: Callable[[Sequence[Run]], Findings]
+    summarize: Callable[[Sequence[ExperimentRun]], Findings]
     needs: tuple[str, ...] = ()
     version: int = 1
 
@@ -213,7 +213,7 @@ Decimals = Sequence[tuple[int, float, float]]
 """Cases, mean probability and share of class 1 by the first decimal of the probability."""
 
 NOBODY = (0, 0.0, 0.0)
-"""Of a decimal without cases."""
+"""Entry of a decimal without cases."""
 
 
 def judged(y: ArrayLike, proba: FloatArray) -> dict[str, Any]:
@@ -240,11 +240,11 @@ def errors_of(decimals: Decimals) -> dict[str, float]:
     }
 
 
-def decimal_rows(fit: dict[str, Any], **words: Cell) -> Iterator[dict[str, Cell]]:
+def decimal_rows(fit: dict[str, Any], **columns: Cell) -> Iterator[dict[str, Cell]]:
     """Yield the rows of a table by the first decimal, of what :func:`judged` returned."""
     for decimal in range(10):
         if fit["count"][decimal]:
-            yield words | {
+            yield columns | {
                 "probability from": decimal / 10,
                 "cases": fit["count"][decimal],
                 "mean probability": fit["predicted"][decimal],
@@ -252,9 +252,10 @@ def decimal_rows(fit: dict[str, Any], **words: Cell) -> Iterator[dict[str, Cell]
             }
 
 
-def of(fits: Sequence[dict[str, Any]], name: str, **words: Any) -> FloatArray:
-    """Return one figure of each fit with these words."""
-    return np.array([f[name] for f in fits if all(f[key] == word for key, word in words.items())])
+def of(fits: Sequence[dict[str, Any]], name: str, **settings: Any) -> FloatArray:
+    """Return one figure of each fit with these settings."""
+    chosen = [f for f in fits if all(f[key] == value for key, value in settings.items())]
+    return np.array([f[name] for f in chosen])
 
 
 # --------------------------------------------------------------------------------------------------
@@ -320,7 +321,7 @@ def perform(
     n_jobs: int | None = None,
     again: bool = False,
     done: Callable[[], Any] = lambda: None,
-) -> list[Run]:
+) -> list[ExperimentRun]:
     """Run all that is not kept yet, and return all runs in their order.
 
     Parameters
@@ -340,61 +341,72 @@ def perform(
     """
     wanted = experiment.runs(size)
     paths = [folder / f"{_key(experiment, settings)}.json" for settings in wanted]
-    found: dict[Path, Run] = {}
+    done_runs: dict[Path, ExperimentRun] = {}
     for path in paths:
         kept = None if again else _read(path)
         if kept is not None:
-            found[path] = kept
+            done_runs[path] = kept
             done()
-    rest = [(s, path) for s, path in zip(wanted, paths, strict=True) if path not in found]
+    rest = [(s, path) for s, path in zip(wanted, paths, strict=True) if path not in done_runs]
     # Results are taken as they come, where the backend can hand them over one by one.
     by_one = get_active_backend()[0].supports_return_generator
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered" if by_one else "list")
     folder.mkdir(parents=True, exist_ok=True)
-    results: Iterable[tuple[int, Run]] = parallel(
+    results: Iterable[tuple[int, ExperimentRun]] = parallel(
         delayed(_one)(number, experiment.run, settings) for number, (settings, _) in enumerate(rest)
     )
     for number, run in results:
         _write(rest[number][1], run)
-        found[rest[number][1]] = run
+        done_runs[rest[number][1]] = run
         done()
-    return [found[path] for path in paths]
+    return [done_runs[path] for path in paths]
 
 
 def _one(
     number: int, function: Callable[..., dict[str, Any]], settings: Settings
-) -> tuple[int, Run]:
+) -> tuple[int, ExperimentRun]:
     began = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # accounts say how well chains mixed
-        found = rounded(function(**settings))
-    return number, Run(settings, found, round(time.perf_counter() - began, 3))
+        warnings.simplefilter("ignore", ConvergenceWarning)  # findings report how well chains mixed
+        results = rounded(function(**settings))
+    return number, ExperimentRun(settings, results, round(time.perf_counter() - began, 3))
 
 
 def _key(experiment: Experiment, settings: Settings) -> str:
-    words = [experiment.name, experiment.version, settings]
-    text = json.dumps(words, sort_keys=True)
+    text = json.dumps([experiment.name, experiment.version, settings], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _read(path: Path) -> Run | None:
+def _read(path: Path) -> ExperimentRun | None:
     try:
-        return Run(**json.loads(path.read_text(encoding="utf-8")))
+        return _from_plain(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError):  # cut off in the middle by another program: run it again
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+    ):  # cut off in the middle by another program: run it again
         return None
 
 
-def _write(path: Path, run: Run) -> None:
-    words = {"settings": run.settings, "found": run.found, "seconds": run.seconds}
+def _write(path: Path, run: ExperimentRun) -> None:
     beside = path.with_suffix(f".{os.getpid()}")
-    beside.write_text(json.dumps(words), encoding="utf-8")
+    beside.write_text(json.dumps(_plain(run)), encoding="utf-8")
     beside.replace(path)
 
 
+def _plain(run: ExperimentRun) -> dict[str, Any]:
+    # Stored runs have called their results "found" from the first, and still do.
+    return {"settings": run.settings, "found": run.results, "seconds": run.seconds}
+
+
+def _from_plain(data: Any) -> ExperimentRun:
+    return ExperimentRun(data["settings"], data["found"], data["seconds"])
+
+
 def rounded(value: Any) -> Any:
-    """Return what JSON can hold, with numbers of a few digits, arrays as lists."""
+    """Return plain data for JSON: numbers of a few digits, arrays as lists."""
     if isinstance(value, dict):
         return {str(key): rounded(inner) for key, inner in value.items()}
     if isinstance(value, np.ndarray | np.generic):
@@ -406,7 +418,7 @@ def rounded(value: Any) -> Any:
     return value
 
 
-def stored(path: Path, experiment: Experiment) -> list[Run]:
+def stored(path: Path, experiment: Experiment) -> list[ExperimentRun]:
     """Read the runs that :func:`store` wrote.
 
     Raises
@@ -418,17 +430,11 @@ def stored(path: Path, experiment: Experiment) -> list[Run]:
     if (data["experiment"], data["version"]) != (experiment.name, experiment.version):
         msg = f"{path.name} holds runs of {data['experiment']}, version {data['version']}."
         raise ValueError(msg)
-    return [Run(**run) for run in data["runs"]]
+    return [_from_plain(run) for run in data["runs"]]
 
 
-def store(path: Path, experiment: Experiment, runs: Sequence[Run]) -> None:
+def store(path: Path, experiment: Experiment, runs: Sequence[ExperimentRun]) -> None:
     """Write runs into one file, a line each."""
-    lines = ",\n".join(
-        json.dumps(
-            {"settings": run.settings, "found": run.found, "seconds": run.seconds},
-            separators=(",", ":"),
-        )
-        for run in runs
-    )
+    lines = ",\n".join(json.dumps(_plain(run), separators=(",", ":")) for run in runs)
     head = json.dumps({"experiment": experiment.name, "version": experiment.version})[:-1]
     path.write_text(f'{head}, "runs": [\n{lines}\n]}}\n', encoding="utf-8")

@@ -29,14 +29,14 @@ from honestbayes.datasets.real import (
 )
 from honestbayes.decisions import decide, mailing_benefits, profit
 from honestbayes.experiments.experiment import (
-    Check,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    PublishedFigure,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
 )
 from honestbayes.models.discrete.estimator import DiscreteNB
 from honestbayes.plots.drawing import GREY, look, subplots, tidy
@@ -120,15 +120,15 @@ def runs(size: Size) -> list[Settings]:
             for study in ("sample", "categorical")
             for half in range(2)
         ]
-    found: list[Settings] = [
+    settings: list[Settings] = [
         {"study": study, "half": half, "steps": STEPS, "people": None}
         for study in ("sample", "categorical")
         for half in range(2 if size == "quick" else 5)
     ]
     folder = os.environ.get(DATA_VARIABLE)
     if folder and (Path(folder) / "kdd98" / "cup98LRN.txt").is_file():
-        found.append({"study": "official", "half": 0, "steps": STEPS, "people": None})
-    return found
+        settings.append({"study": "official", "half": 0, "steps": STEPS, "people": None})
+    return settings
 
 
 def run(study: str, half: int, steps: int, people: int | None) -> dict[str, Any]:
@@ -161,11 +161,11 @@ def compare(study: Study, train: Donations, test: Donations, steps: int) -> dict
         table (``rows``): squared error of training and test people, and profit of both.
     """
     gifts = [estimate_gift(train, people, study.for_gift) for people in (train, test)]
-    words = (train.X, train.y, train.sample_weight)
+    data = (train.X, train.y, train.sample_weight)
     steps = min(steps, train.X.shape[1])
     taken = {
-        "forward": ForwardProbabilitySelector(n_features_to_select=steps).fit(*words).path_.feature,
-        "boosted": BoostedProbabilitySelector(n_rounds=steps).fit(*words).path_.feature,
+        "forward": ForwardProbabilitySelector(n_features_to_select=steps).fit(*data).path_.feature,
+        "boosted": BoostedProbabilitySelector(n_rounds=steps).fit(*data).path_.feature,
     }
     known: dict[tuple[int, ...], list[float]] = {}
 
@@ -243,18 +243,18 @@ def mail_everyone(people: Donations) -> float:
     return float(people.sample_weight @ (people.gift - MAIL_COST))
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Show the curves and the table of each study, beside what was published."""
     studies = {
-        name: [run.found for run in done if run.settings["study"] == name]
+        name: [run.results for run in done if run.settings["study"] == name]
         for name in dict.fromkeys(run.settings["study"] for run in done)
     }
     return Findings(
         conclusion="\n\n".join(_words(studies)),
         checks=tuple(_checks(studies["official"])) if "official" in studies else (),
-        tables=tuple(_table(name, found) for name, found in studies.items()),
-        pictures=(
-            Picture(
+        tables=tuple(_table(name, results) for name, results in studies.items()),
+        figures=(
+            ResultFigure(
                 "errors",
                 "Figures 1 and 2: squared error, summed over both classes, of training and test "
                 "people by number of features (forward selection) or rounds (boosted selection, "
@@ -266,30 +266,30 @@ def tell(done: Sequence[Run]) -> Findings:
     )
 
 
-def _checks(found: Sequence[dict[str, Any]]) -> Iterator[Check]:
+def _checks(results: Sequence[dict[str, Any]]) -> Iterator[PublishedFigure]:
     names = ("training error", "test error", "training profit", "test profit")
-    for name in found[0]["rows"]:
+    for name in results[0]["rows"]:
         for index, what in enumerate(names):
-            yield Check(
+            yield PublishedFigure(
                 what=f"{name}, {what}",
                 published=PUBLISHED[name][index],
-                ours=[one["rows"][name][index] for one in found],
+                ours=[one["rows"][name][index] for one in results],
                 digits=5 if index < 2 else 0,
                 why="not known; how numbers were cut into bins is not printed",
             )
 
 
-def _rows(found: Sequence[dict[str, Any]], name: str) -> FloatArray:
+def _rows(results: Sequence[dict[str, Any]], name: str) -> FloatArray:
     """Return errors and profits of one row of the table, a line for each half."""
-    return np.array([one["rows"][name] for one in found])
+    return np.array([one["rows"][name] for one in results])
 
 
-def _table(study: str, found: Sequence[dict[str, Any]]) -> Table:
+def _table(study: str, results: Sequence[dict[str, Any]]) -> ResultTable:
     rows = []
-    for name in found[0]["rows"]:
-        values = _rows(found, name)
+    for name in results[0]["rows"]:
+        values = _rows(results, name)
         published = PUBLISHED[name]
-        deviation = values.std(axis=0, ddof=1) if len(found) > 1 else np.zeros(4)
+        deviation = values.std(axis=0, ddof=1) if len(results) > 1 else np.zeros(4)
         rows.append(
             {
                 "features": name,
@@ -303,9 +303,9 @@ def _table(study: str, found: Sequence[dict[str, Any]]) -> Table:
                 "published test profit (other people)": published[3],
             }
         )
-    return Table(
+    return ResultTable(
         study,
-        f"As table 3: {STUDIES[study].name}; averages over {len(found)} halves, standard "
+        f"As table 3: {STUDIES[study].name}; averages over {len(results)} halves, standard "
         "deviations between halves, dollars of one half",
         rows,
     )
@@ -319,40 +319,40 @@ def _words(studies: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
             "profits are not comparable with ours in any way, and squared errors only roughly: the "
             "share of donors is the same."
         )
-    for name, found in studies.items():
-        yield _study_words(name, found)
+    for name, results in studies.items():
+        yield _study_words(name, results)
 
 
-def _study_words(name: str, found: Sequence[dict[str, Any]]) -> str:
-    curves = {method: np.array([one[method] for one in found]).mean(axis=0) for method in METHODS}
+def _study_words(name: str, results: Sequence[dict[str, Any]]) -> str:
+    curves = {method: np.array([one[method] for one in results]).mean(axis=0) for method in METHODS}
     fewest = [int(np.argmin(curves["forward"][:, index])) for index in (0, 1)]
     none = curves["forward"][0, 1]
-    everyone = np.mean([one["everyone"][1] for one in found])
-    rows = {row: _rows(found, row).mean(axis=0) for row in found[0]["rows"]}
+    everyone = np.mean([one["everyone"][1] for one in results])
+    rows = {row: _rows(results, row).mean(axis=0) for row in results[0]["rows"]}
     boosted = rows[f"{BOOSTED} boosted"][:2]
     every = rows["all features"]
-    gain = _rows(found, f"{BOOSTED} forward")[:, 3] - [one["everyone"][1] for one in found]
-    distinct = np.mean([one["distinct"][-1] for one in found])
+    gain = _rows(results, f"{BOOSTED} forward")[:, 3] - [one["everyone"][1] for one in results]
+    distinct = np.mean([one["distinct"][-1] for one in results])
     return (
         f"{STUDIES[name].name}. Forward selection has its lowest test error with {fewest[1]} "
         f"feature{'s' * (fewest[1] != 1)} ({curves['forward'][fewest[1], 1]:.5f}; published: "
         f"{BEST_NUMBER}, official test set) and its lowest training error with {fewest[0]}; the "
         f"same probability for all has {none:.5f}. Boosted selection has {boosted[0]:.5f} in "
         f"training and {boosted[1]:.5f} in the test after {BOOSTED} rounds, and takes "
-        f"{distinct:.1f} different features in {len(found[0]['distinct']) - 1} rounds. With all "
+        f"{distinct:.1f} different features in {len(results[0]['distinct']) - 1} rounds. With all "
         f"features the test error is {every[1]:.5f}. {BOOSTED} forward features earn "
         f"{rows[f'{BOOSTED} forward'][3]:,.0f} dollars of one half, all features {every[3]:,.0f}, "
         f"and mailing to everyone {everyone:,.0f}; the gain of {BOOSTED} features over everyone is "
-        f"positive in {int(np.sum(gain > 0))} of {len(found)} halves, which share people."
+        f"positive in {int(np.sum(gain > 0))} of {len(results)} halves, which share people."
     )
 
 
 def draw(studies: dict[str, list[dict[str, Any]]]) -> Figure:
     """Draw figures 1 and 2 of each study."""
     figure, axes = subplots(len(studies), 2, figsize=(10, 3.6 * len(studies)), squeeze=False)
-    for row, (name, found) in zip(axes, studies.items(), strict=True):
+    for row, (name, results) in zip(axes, studies.items(), strict=True):
         for axis, method in zip(row, METHODS, strict=True):
-            values = np.array([one[method] for one in found])
+            values = np.array([one[method] for one in results])
             steps = np.arange(values.shape[1])
             for index, label in enumerate(("training", "test")):
                 style = look(index)
@@ -386,6 +386,6 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
     needs=("kdd98/donor_19372x50.csv.gz", "kdd98/lrn_categorical_95412x22.csv.gz"),
 )

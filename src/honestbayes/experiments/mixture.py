@@ -21,15 +21,15 @@ from honestbayes.datasets.simulation import MixtureData
 from honestbayes.experiments.experiment import (
     NOBODY,
     Cell,
-    Check,
     Decimals,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    PublishedFigure,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
     decimal_rows,
     errors_of,
     judged,
@@ -267,29 +267,29 @@ def run(
     return {"fits": [fit(data, k, name, seed, *chains) for name in WAYS]}
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare the data sets with the thesis, and draw its figures."""
-    fits = [one for run in done for one in run.found["fits"]]
+    fits = [one for run in done for one in run.results["fits"]]
     checks = tuple(_checks(fits)) if done[0].settings["n_features"] == 10_000 else ()
-    first = [one for run in done if run.settings["seed"] == 0 for one in run.found["fits"]]
+    first = [one for run in done if run.settings["seed"] == 0 for one in run.results["fits"]]
     return Findings(
         conclusion=conclusion(fits),
         checks=checks,
         tables=(_errors(fits), _chains(fits), _decimals(first), _times(fits)),
-        pictures=(
-            Picture(
+        figures=(
+            ResultFigure(
                 "errors",
                 "Figure 2.13: expected and actual error by number of features kept, averages over "
                 "data sets and bars of two standard deviations of single data sets. Crosses: "
                 "published.",
                 lambda: draw_errors(fits),
             ),
-            Picture(
+            ResultFigure(
                 "scores",
                 "Figure 2.14: log score and squared error by number of features kept.",
                 lambda: draw_scores(fits),
             ),
-            Picture(
+            ResultFigure(
                 "gaps",
                 "Actual less expected error of the corrected model, fitted in four ways, and the "
                 "published gap (crosses).",
@@ -299,10 +299,10 @@ def tell(done: Sequence[Run]) -> Findings:
     )
 
 
-def _checks(fits: Sequence[dict[str, Any]]) -> Iterator[Check]:
+def _checks(fits: Sequence[dict[str, Any]]) -> Iterator[PublishedFigure]:
     for k, gamma in GAMMA.items():
         chance = norm.isf(k / 10_000 / 2) / np.sqrt(200)
-        yield Check(
+        yield PublishedFigure(
             what=f"gamma, {k:,} kept",
             published=gamma,
             ours=of(fits, "gamma", k=k, way="corrected"),
@@ -311,7 +311,7 @@ def _checks(fits: Sequence[dict[str, Any]]) -> Iterator[Check]:
         )
     for (k, method), decimals in TABLE_2_3.items():
         for name, error in errors_of(decimals).items():
-            check = Check(
+            check = PublishedFigure(
                 what=f"{name} error, {k:,} kept, {method}",
                 published=error,
                 ours=of(fits, f"{name}_error", k=k, way=method),
@@ -330,15 +330,15 @@ def _checks(fits: Sequence[dict[str, Any]]) -> Iterator[Check]:
             yield from (check, as_thesis)
 
 
-def _mean(fits: Sequence[dict[str, Any]], name: str, **words: Any) -> float:
-    return float(of(fits, name, **words).mean())
+def _mean(fits: Sequence[dict[str, Any]], name: str, **settings: Any) -> float:
+    return float(of(fits, name, **settings).mean())
 
 
 def _numbers(fits: Sequence[dict[str, Any]]) -> list[int]:
     return list(dict.fromkeys(f["k"] for f in fits))
 
 
-def _errors(fits: Sequence[dict[str, Any]]) -> Table:
+def _errors(fits: Sequence[dict[str, Any]]) -> ResultTable:
     names = ("expected_error", "actual_error", "log_score", "squared_error")
     rows: list[dict[str, Cell]] = [
         {
@@ -349,10 +349,10 @@ def _errors(fits: Sequence[dict[str, Any]]) -> Table:
         for k in _numbers(fits)
         for way in WAYS
     ]
-    return Table("errors", "Averages over data sets", rows)
+    return ResultTable("errors", "Averages over data sets", rows)
 
 
-def _chains(fits: Sequence[dict[str, Any]]) -> Table:
+def _chains(fits: Sequence[dict[str, Any]]) -> ResultTable:
     rows: list[dict[str, Cell]] = [
         {
             "features kept": k,
@@ -365,7 +365,7 @@ def _chains(fits: Sequence[dict[str, Any]]) -> Table:
         for k in _numbers(fits)
         for way in WAYS
     ]
-    return Table(
+    return ResultTable(
         "chains",
         "What the chains found. In truth alpha is 300, and 90% of the labels equal the class.",
         rows,
@@ -379,17 +379,17 @@ def _agreeing(fits: Sequence[dict[str, Any]], k: int, way: str) -> int | None:
     return None if None in agree else int(agree.sum())
 
 
-def _decimals(first: Sequence[dict[str, Any]]) -> Table:
+def _decimals(first: Sequence[dict[str, Any]]) -> ResultTable:
     rows = [
         row
         for fit in first
         if fit["way"] in ("corrected", "uncorrected")
         for row in decimal_rows(fit, **{"features kept": fit["k"], "method": fit["way"]})
     ]
-    return Table("decimals", "As table 2.3: test cases of the first data set", rows)
+    return ResultTable("decimals", "As table 2.3: test cases of the first data set", rows)
 
 
-def _times(fits: Sequence[dict[str, Any]]) -> Table:
+def _times(fits: Sequence[dict[str, Any]]) -> ResultTable:
     rows: list[dict[str, Cell]] = []
     for k in _numbers(fits):
         published = SECONDS.get(k, (None, None))
@@ -402,7 +402,7 @@ def _times(fits: Sequence[dict[str, Any]]) -> Table:
                 "published, corrected": published[1],
             }
         )
-    return Table(
+    return ResultTable(
         "times",
         "As table 2.4: processor seconds of our 2,250 sweeps (three chains), and published ones of "
         "250 sweeps over labels, 5,000 over thetas, in R",
@@ -418,7 +418,7 @@ def _gaps(fits: Sequence[dict[str, Any]], numbers: Sequence[int]) -> str:
 
 
 def conclusion(fits: Sequence[dict[str, Any]]) -> str:
-    """Say what was found."""
+    """Return the conclusion."""
     numbers = _numbers(fits)
     told = {way: _gaps([f for f in fits if f["way"] == way], numbers) for way in WAYS}
     kept = ", ".join(f"{k:,}" for k in numbers)
@@ -540,5 +540,5 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
 )

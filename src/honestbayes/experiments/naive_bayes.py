@@ -16,15 +16,15 @@ import numpy as np
 from honestbayes.datasets import SimulatedData, simulate_naive_bayes
 from honestbayes.experiments.experiment import (
     NOBODY,
-    Check,
     Decimals,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    PublishedFigure,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
     decimal_rows,
     errors_of,
     of,
@@ -120,10 +120,10 @@ def run(seed: int, n_features: int, n_test: int, numbers: list[int]) -> dict[str
         for method in (METHODS if k < n_features else METHODS[1:])
         for rule in RULES
     ]
-    found: dict[str, Any] = {"fits": fits}
+    results: dict[str, Any] = {"fits": fits}
     if seed == 0:
-        found["correlations"] = correlations(data)
-    return found
+        results["correlations"] = correlations(data)
+    return results
 
 
 def fit(data: SimulatedData, k: int, method: str, rule: Rule, *, shown: bool) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def fit(data: SimulatedData, k: int, method: str, rule: Rule, *, shown: bool) ->
     proba = model.predict_proba(data.X_test)
     seconds = time.perf_counter() - began
     scores = summarise(data.y_test, proba, log_proba=model.predict_log_proba(data.X_test))
-    found = {
+    results = {
         "k": k,
         "method": method,
         "rule": rule,
@@ -153,9 +153,9 @@ def fit(data: SimulatedData, k: int, method: str, rule: Rule, *, shown: bool) ->
         "seconds": seconds,
     }
     if not shown:
-        return found
+        return results
     table = calibration_table(data.y_test, proba[:, 1])
-    return found | {
+    return results | {
         "count": table.n,
         "predicted": np.nan_to_num(table.predicted),
         "actual": np.nan_to_num(table.actual),
@@ -177,35 +177,35 @@ def correlations(data: SimulatedData) -> dict[str, FloatArray]:
 def _correlation(X: AnyArray, y: AnyArray) -> FloatArray:
     away, mean = y - y.mean(), X.mean(axis=0)
     scale = np.sqrt(mean * (1 - mean) * np.mean(away**2))
-    found: FloatArray = (away @ X / y.size) / np.where(scale > 0, scale, 1)
-    return found
+    results: FloatArray = (away @ X / y.size) / np.where(scale > 0, scale, 1)
+    return results
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare the repetitions with the paper, and draw its figures."""
-    fits = [one for run in done for one in run.found["fits"]]
+    fits = [one for run in done for one in run.results["fits"]]
     p = done[0].settings["n_features"]
-    shown = [one for one in done[0].found["fits"] if one["rule"] == "adaptive"]
+    shown = [one for one in done[0].results["fits"] if one["rule"] == "adaptive"]
     return Findings(
         conclusion=conclusion(fits, p),
         checks=tuple(_checks(fits)) if p == 10_000 else (),
-        tables=(_errors(fits), _calibration(done[0].found["fits"]), _times(fits)),
-        pictures=(
-            Picture(
+        tables=(_errors(fits), _calibration(done[0].results["fits"]), _times(fits)),
+        figures=(
+            ResultFigure(
                 "correlations",
                 "Figure 3: absolute correlation of features with the class in the training and in "
                 "the test set (the 1,000 strongest, and every tenth of the others). Lines: the "
                 "1st, 10th, 100th and 1,000th in the training set.",
-                lambda: draw_correlations(done[0].found["correlations"]),
+                lambda: draw_correlations(done[0].results["correlations"]),
             ),
-            Picture(
+            ResultFigure(
                 "errors",
                 "Figures 4 and 5: actual and expected error rates, log score and squared error by "
                 "number of features kept; average over data sets, and bars of two standard "
                 "deviations of single data sets.",
                 lambda: draw_errors(fits),
             ),
-            Picture(
+            ResultFigure(
                 "alpha",
                 "Figure 6: posterior densities of log(alpha), first data set. Vertical line: the "
                 "truth.",
@@ -215,32 +215,34 @@ def tell(done: Sequence[Run]) -> Findings:
     )
 
 
-def _checks(fits: Sequence[dict[str, Any]]) -> Iterator[Check]:
+def _checks(fits: Sequence[dict[str, Any]]) -> Iterator[PublishedFigure]:
     for k, gamma in GAMMA.items():
         ours = of(fits, "gamma", k=k, method="corrected", rule="paper")
-        yield Check(what=f"gamma, {k:,} kept", published=gamma, ours=ours, digits=2)
+        yield PublishedFigure(what=f"gamma, {k:,} kept", published=gamma, ours=ours, digits=2)
     for (k, method), rows in TABLE_1.items():
-        words = {"k": k, "method": method, "rule": "paper"}
+        settings = {"k": k, "method": method, "rule": "paper"}
         for name, error in errors_of(rows).items():
-            yield Check(
+            yield PublishedFigure(
                 what=f"{name} error, {k:,} kept, {method}",
                 published=error,
-                ours=of(fits, f"{name}_error", **words),
+                ours=of(fits, f"{name}_error", **settings),
             )
 
 
-def _errors(fits: Sequence[dict[str, Any]]) -> Table:
+def _errors(fits: Sequence[dict[str, Any]]) -> ResultTable:
     keys = dict.fromkeys((f["k"], f["method"], f["rule"]) for f in fits)
     names = ("expected_error", "actual_error", "log_score", "squared_error")
     rows = []
     for k, method, rule in keys:
-        words = {"k": k, "method": method, "rule": rule}
-        averages = {name.replace("_", " "): float(of(fits, name, **words).mean()) for name in names}
+        settings = {"k": k, "method": method, "rule": rule}
+        averages = {
+            name.replace("_", " "): float(of(fits, name, **settings).mean()) for name in names
+        }
         rows.append({"features kept": k, "method": method, "quadrature": rule} | averages)
-    return Table("errors", "Averages over data sets, by quadrature over alpha", rows)
+    return ResultTable("errors", "Averages over data sets, by quadrature over alpha", rows)
 
 
-def _calibration(fits: Sequence[dict[str, Any]]) -> Table:
+def _calibration(fits: Sequence[dict[str, Any]]) -> ResultTable:
     rows = [
         row
         for f in fits
@@ -248,10 +250,12 @@ def _calibration(fits: Sequence[dict[str, Any]]) -> Table:
             f, **{"features kept": f["k"], "method": f["method"], "quadrature": f["rule"]}
         )
     ]
-    return Table("calibration", "As table 1: the first data set, by quadrature over alpha", rows)
+    return ResultTable(
+        "calibration", "As table 1: the first data set, by quadrature over alpha", rows
+    )
 
 
-def _times(fits: Sequence[dict[str, Any]]) -> Table:
+def _times(fits: Sequence[dict[str, Any]]) -> ResultTable:
     rows = []
     for k in dict.fromkeys(f["k"] for f in fits):
         ours = [np.median(of(fits, "seconds", k=k, method=m, rule="paper")) for m in METHODS[1:]]
@@ -266,15 +270,17 @@ def _times(fits: Sequence[dict[str, Any]]) -> Table:
                 "published, uncorrected": published[1] if published else None,
             }
         )
-    return Table("times", "As table 2: seconds to fit and to predict, the paper's quadrature", rows)
+    return ResultTable(
+        "times", "As table 2: seconds to fit and to predict, the paper's quadrature", rows
+    )
 
 
 def conclusion(fits: Sequence[dict[str, Any]], p: int) -> str:
-    """Say what was found."""
+    """Return the conclusion."""
     k = 100 if p == 10_000 else 10
-    words: dict[str, Any] = {"k": k, "rule": "adaptive"}
+    settings: dict[str, Any] = {"k": k, "rule": "adaptive"}
     predicted, true = (
-        [float(of(fits, f"{name}_error", method=m, **words).mean()) for m in METHODS]
+        [float(of(fits, f"{name}_error", method=m, **settings).mean()) for m in METHODS]
         for name in ("expected", "actual")
     )
     gaps = {
@@ -301,10 +307,10 @@ def conclusion(fits: Sequence[dict[str, Any]], p: int) -> str:
     )
 
 
-def draw_correlations(found: dict[str, list[float]]) -> Figure:
+def draw_correlations(results: dict[str, list[float]]) -> Figure:
     """Draw figure 3."""
     figure, axis = subplots(figsize=(5.6, 4.4))
-    train, test = np.array(found["train"]), np.array(found["test"])
+    train, test = np.array(results["train"]), np.array(results["test"])
     axis.plot(train, test, ".", markersize=2.5, color=look(0).color)
     for k in (1, 10, 100, 1000):
         if k <= train.size:
@@ -377,5 +383,5 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
 )

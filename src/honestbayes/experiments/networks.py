@@ -15,14 +15,14 @@ import numpy as np
 
 from honestbayes.experiments.experiment import (
     Cell,
-    Check,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    PublishedFigure,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
 )
 from honestbayes.models.networks.estimator import AveragedNetworkClassifier
 from honestbayes.plots.drawing import GREY, look, subplots, tidy
@@ -73,7 +73,7 @@ def run(seed: int) -> dict[str, Any]:
     X, y = simulate(100, rng)
     while min(np.bincount(y, minlength=2)) < 5:
         X, y = simulate(100, rng)
-    found: dict[str, Any] = {"no data": without_data(rng)}
+    results: dict[str, Any] = {"no data": without_data(rng)}
     for space in ("classifiers", "networks"):
         model = AveragedNetworkClassifier(
             space=space,
@@ -85,11 +85,11 @@ def run(seed: int) -> dict[str, Any]:
             thin=1,
             random_state=seed,
         ).fit(X, y)
-        found[space] = {
+        results[space] = {
             "".join(sorted(NAMES[int(name[1:])] for name in names)): round(share * N_ITERATIONS)
             for names, share in model.blankets(16)
         }
-    return found
+    return results
 
 
 def without_data(rng: np.random.Generator) -> dict[str, int]:
@@ -120,26 +120,27 @@ def figures(sets: dict[str, int]) -> dict[str, int]:
     }
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare the chains with the paper."""
-    found = {
+    results = {
         chain: {
-            name: np.array([figures(run.found[chain])[name] for run in done]) for name in PUBLISHED
+            name: np.array([figures(run.results[chain])[name] for run in done])
+            for name in PUBLISHED
         }
         for chain in CHAINS
     }
-    first = {chain: sum(_first(run.found[chain]) == ALL for run in done) for chain in CHAINS}
+    first = {chain: sum(_first(run.results[chain]) == ALL for run in done) for chain in CHAINS}
     return Findings(
-        conclusion=_words(found, first, len(done)),
-        checks=tuple(_checks(found)),
-        tables=(_sets(done), _figures(found, first, len(done))),
-        pictures=(
-            Picture(
+        conclusion=_words(results, first, len(done)),
+        checks=tuple(_checks(results)),
+        tables=(_sets(done), _figures(results, first, len(done))),
+        figures=(
+            ResultFigure(
                 "counts",
                 f"How often of {N_ITERATIONS:,} iterations the set of features was not empty, held "
                 "all features, and was the next most frequent one; a point for each table. Lines: "
                 "published.",
-                lambda: draw(found),
+                lambda: draw(results),
             ),
         ),
     )
@@ -150,7 +151,7 @@ def _first(sets: dict[str, int]) -> str:
     return max((name for name in sets if name), key=lambda name: sets[name], default="")
 
 
-def _checks(found: dict[str, dict[str, FloatArray]]) -> Iterator[Check]:
+def _checks(results: dict[str, dict[str, FloatArray]]) -> Iterator[PublishedFigure]:
     names = {
         "nonempty": "nonempty sets",
         "all": "all features",
@@ -159,18 +160,18 @@ def _checks(found: dict[str, dict[str, FloatArray]]) -> Iterator[Check]:
     why = "not known; the published figures are like those of a chain without data, see above"
     for chain, told in (("classifiers", "by likelihood"), ("no data", "without data")):
         for name, what in names.items():
-            yield Check(
+            yield PublishedFigure(
                 what=f"{what}, chain {told}",
                 published=PUBLISHED[name],
-                ours=found[chain][name],
+                ours=results[chain][name],
                 digits=0,
                 why=why if chain == "classifiers" else "",
             )
 
 
-def _words(found: dict[str, dict[str, FloatArray]], first: dict[str, int], n_tables: int) -> str:
-    paper, blind = found["classifiers"], found["no data"]
-    held = sum(check.holds for check in _checks(found) if "without data" in check.what)
+def _words(results: dict[str, dict[str, FloatArray]], first: dict[str, int], n_tables: int) -> str:
+    paper, blind = results["classifiers"], results["no data"]
+    held = sum(check.holds for check in _checks(results) if "without data" in check.what)
     return (
         f"In the paper's space of graphs, all four features are the most frequent set in "
         f"{first['classifiers']} of {n_tables} tables, as in the paper, {paper['all'].mean():.0f} "
@@ -191,18 +192,18 @@ def _words(found: dict[str, dict[str, FloatArray]], first: dict[str, int], n_tab
     )
 
 
-def _sets(done: Sequence[Run]) -> Table:
+def _sets(done: Sequence[ExperimentRun]) -> ResultTable:
     totals: dict[str, Counter[str]] = {chain: Counter() for chain in CHAINS}
     for run in done:
         for chain in CHAINS:
-            totals[chain].update(run.found[chain])
+            totals[chain].update(run.results[chain])
     names = sorted({name for total in totals.values() for name in total},
                    key=lambda name: -totals["classifiers"][name])  # fmt: skip
     rows = [
         {"features": name or "none"} | {chain: totals[chain][name] / len(done) for chain in CHAINS}
         for name in names
     ]
-    return Table(
+    return ResultTable(
         "sets",
         f"Sets of features: how often of {N_ITERATIONS:,} iterations, average over tables",
         rows,
@@ -211,32 +212,32 @@ def _sets(done: Sequence[Run]) -> Table:
 
 
 def _figures(
-    found: dict[str, dict[str, FloatArray]], first: dict[str, int], n_tables: int
-) -> Table:
+    results: dict[str, dict[str, FloatArray]], first: dict[str, int], n_tables: int
+) -> ResultTable:
     rows: list[dict[str, Cell]] = [
         {
             "chain": chain,
             "over": told,
-            "nonempty": float(found[chain]["nonempty"].mean()),
-            "all features": float(found[chain]["all"].mean()),
-            "all features, from": int(found[chain]["all"].min()),
-            "all features, to": int(found[chain]["all"].max()),
-            "next": float(found[chain]["next"].mean()),
+            "nonempty": float(results[chain]["nonempty"].mean()),
+            "all features": float(results[chain]["all"].mean()),
+            "all features, from": int(results[chain]["all"].min()),
+            "all features, to": int(results[chain]["all"].max()),
+            "next": float(results[chain]["next"].mean()),
             "tables with all features first": first[chain],
         }
         for chain, told in CHAINS.items()
     ]
-    return Table("chains", f"Averages over {n_tables} tables by chain", rows, digits=0)
+    return ResultTable("chains", f"Averages over {n_tables} tables by chain", rows, digits=0)
 
 
-def draw(found: dict[str, dict[str, FloatArray]]) -> Figure:
+def draw(results: dict[str, dict[str, FloatArray]]) -> Figure:
     """Draw the paper's figures of each table and chain."""
     figure, axes = subplots(1, 3, figsize=(10, 3.6))
     titles = {"nonempty": "not empty", "all": "all features", "next": "next most frequent"}
     rng = np.random.default_rng(0)
     for axis, (name, title) in zip(axes, titles.items(), strict=True):
         for index, chain in enumerate(CHAINS):
-            values = found[chain][name]
+            values = results[chain][name]
             aside = index + rng.uniform(-0.25, 0.25, values.size)
             axis.plot(aside, values, look(index).marker, markersize=3, color=look(index).color,
                       alpha=0.6)  # fmt: skip
@@ -259,5 +260,5 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
 )

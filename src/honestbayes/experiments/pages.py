@@ -11,11 +11,11 @@ from typing import Literal
 
 from honestbayes.experiments.experiment import (
     Cell,
-    Check,
     Experiment,
+    ExperimentRun,
     Findings,
-    Run,
-    Table,
+    PublishedFigure,
+    ResultTable,
     experiments,
 )
 from honestbayes.experiments.experiment import stored as stored_runs
@@ -25,7 +25,7 @@ Markup = Literal["md", "rst"]
 
 
 def write_folder(
-    experiment: Experiment, findings: Findings, runs: Sequence[Run], folder: Path
+    experiment: Experiment, findings: Findings, runs: Sequence[ExperimentRun], folder: Path
 ) -> Path:
     """Write tables (CSV and Markdown), figures (PNG and SVG) and the page that holds all.
 
@@ -47,7 +47,7 @@ def write_folder(
 def draw(findings: Findings, folder: Path, formats: Sequence[str]) -> None:
     """Draw all figures into a folder."""
     pyplot = import_pyplot()
-    for picture in findings.pictures:
+    for picture in findings.figures:
         figure = picture.draw()
         for kind in formats:
             # The same figure is the same file: no date and no random names in it.
@@ -78,7 +78,7 @@ def write_docs(stored: Path, folder: Path) -> None:
         if not path.exists():
             continue
         runs = stored_runs(path, one)
-        findings = one.tell(runs)
+        findings = one.summarize(runs)
         (folder / one.name).mkdir(exist_ok=True)
         draw(findings, folder / one.name, ("png",))
         page = page_of(one, findings, runs, "rst", images=f"{one.name}/")
@@ -94,7 +94,7 @@ def write_docs(stored: Path, folder: Path) -> None:
                 else "",
             }
         )
-    table = Table("all", "Experiments, and how many of the published figures agree", rows)
+    table = ResultTable("all", "Experiments, and how many of the published figures agree", rows)
     there = "\n".join(f"   /generated/results/{name}" for name in names)
     tree = f".. toctree::\n   :hidden:\n\n{there}"
     (folder / "all.inc").write_text(f"{_table(table, 'rst')}\n\n{tree}\n", encoding="utf-8")
@@ -103,7 +103,7 @@ def write_docs(stored: Path, folder: Path) -> None:
 def page_of(
     experiment: Experiment,
     findings: Findings,
-    runs: Sequence[Run],
+    runs: Sequence[ExperimentRun],
     markup: Markup,
     images: str = "",
 ) -> str:
@@ -115,7 +115,7 @@ def page_of(
         Which.
     account : Findings
         What it says.
-    runs : sequence of Run
+    runs : sequence of ExperimentRun
         How it was run.
     markup : {"md", "rst"}
         Markdown, or reStructuredText.
@@ -127,14 +127,18 @@ def page_of(
 
 
 def _blocks(
-    experiment: Experiment, findings: Findings, runs: Sequence[Run], markup: Markup, images: str
+    experiment: Experiment,
+    findings: Findings,
+    runs: Sequence[ExperimentRun],
+    markup: Markup,
+    images: str,
 ) -> Iterator[str]:
     yield _heading(experiment.title, markup, 0)
     yield f"*{experiment.source}*"
     yield experiment.question
     yield _heading("What was found", markup, 1)
     yield findings.conclusion
-    for picture in findings.pictures:
+    for picture in findings.figures:
         yield _image(f"{images}{picture.name}.png", picture.caption, markup)
     for table in _checks(findings.checks):
         yield _heading("Published and reproduced", markup, 1)
@@ -151,7 +155,7 @@ def _blocks(
     )
 
 
-def _checks(checks: Sequence[Check]) -> Iterator[Table]:
+def _checks(checks: Sequence[PublishedFigure]) -> Iterator[ResultTable]:
     if not checks:
         return
     rows: list[Mapping[str, Cell]] = []
@@ -171,7 +175,7 @@ def _checks(checks: Sequence[Check]) -> Iterator[Table]:
         )
     n = max(len(check.ours) for check in checks)
     told = f"average of {n} repetitions" if n > 1 else "one repetition"
-    yield Table("checks", f"Published figures and ours ({told})", rows)
+    yield ResultTable("checks", f"Published figures and ours ({told})", rows)
 
 
 def _heading(text: str, markup: Markup, level: int) -> str:
@@ -184,7 +188,7 @@ def _image(path: str, caption: str, markup: Markup) -> str:
     return f".. figure:: {path}\n   :alt: {caption}\n\n   {caption}"
 
 
-def _table(table: Table, markup: Markup) -> str:
+def _table(table: ResultTable, markup: Markup) -> str:
     if markup == "md":
         return f"{table.caption}\n\n{_markdown_table(table).rstrip()}"
     lines = _as_csv(table, shown=True).rstrip().split("\n")
@@ -199,7 +203,7 @@ def _table(table: Table, markup: Markup) -> str:
     )
 
 
-def _markdown_table(table: Table) -> str:
+def _markdown_table(table: ResultTable) -> str:
     names = list(table.rows[0])
     numeric = [all(not isinstance(row[name], str) for row in table.rows) for name in names]
     lines = [
@@ -213,7 +217,7 @@ def _markdown_table(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _as_csv(table: Table, *, shown: bool = False) -> str:
+def _as_csv(table: ResultTable, *, shown: bool = False) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.rows[0])

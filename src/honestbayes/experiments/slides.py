@@ -16,15 +16,15 @@ from scipy.special import expit
 
 from honestbayes.datasets import SimulatedData, simulate_naive_bayes
 from honestbayes.experiments.experiment import (
-    Check,
     Decimals,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    PublishedFigure,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
     decimal_rows,
     errors_of,
     judged,
@@ -94,11 +94,11 @@ def run(seed: int, n_test: int, numbers: list[int], shown: int) -> dict[str, Any
     p = numbers[-1]
     data = simulate_naive_bayes(100, n_test, p, alpha=ALPHA, random_state=seed)
     pairs = [(k, method) for k in numbers for method in METHODS if k < p or method == METHODS[0]]
-    found: dict[str, Any] = {"fits": [by_quadrature(data, k, method) for k, method in pairs]}
+    results: dict[str, Any] = {"fits": [by_quadrature(data, k, method) for k, method in pairs]}
     if seed == 0:
         by_chain(data, 1, "corrected", shown)  # compiles what the others use
-        found["chains"] = [by_chain(data, k, method, shown) for k, method in pairs]
-    return found
+        results["chains"] = [by_chain(data, k, method, shown) for k, method in pairs]
+    return results
 
 
 def by_quadrature(data: SimulatedData, k: int, method: str) -> dict[str, Any]:
@@ -138,32 +138,32 @@ def by_chain(data: SimulatedData, k: int, method: str, shown: int) -> dict[str, 
     joint = settled.log_prior + settled.log_likelihood((kept, None))
     proba = expit(joint[:, 1] - joint[:, 0])
     seconds = time.process_time() - began
-    found = {"k": k, "method": method, "seconds": seconds} | judged(data.y_test, proba)
+    results = {"k": k, "method": method, "seconds": seconds} | judged(data.y_test, proba)
     if k == shown:
-        found["trace"] = np.round(part.draws["log_alpha"][0], 3)
-    return found
+        results["trace"] = np.round(part.draws["log_alpha"][0], 3)
+    return results
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare the repetitions with the slides, and draw their figure."""
-    fits = [one for run in done for one in run.found["fits"]]
-    chains = done[0].found["chains"]
+    fits = [one for run in done for one in run.results["fits"]]
+    chains = done[0].results["chains"]
     shown, p = done[0].settings["shown"], done[0].settings["numbers"][-1]
     columns = ((shown, "uncorrected"), (shown, "corrected"), (p, "uncorrected"))
-    first = [f for f in done[0].found["fits"] if (f["k"], f["method"]) in columns]
+    first = [f for f in done[0].results["fits"] if (f["k"], f["method"]) in columns]
     traces = {chain["method"]: chain["trace"] for chain in chains if chain["k"] == shown}
     return Findings(
         conclusion=conclusion(fits, chains, shown, p),
         checks=tuple(_checks(fits)) if p == COMPLETE else (),
         tables=(_decimals(first, p), _errors(fits), _times(fits, chains), _both(fits, chains)),
-        pictures=(
-            Picture(
+        figures=(
+            ResultFigure(
                 "traces",
                 f"Traces of log(alpha), {shown:,} of {p:,} features kept, first data set. "
                 "Horizontal line: the truth.",
                 lambda: draw_traces(traces),
             ),
-            Picture(
+            ResultFigure(
                 "calibration",
                 "Mean probability and share of class 1 by the first decimal of the probability, "
                 f"test cases of all {len(done)} data sets together.",
@@ -177,10 +177,10 @@ def _named(k: int, method: str, p: int) -> str:
     return "complete data" if k == p else method
 
 
-def _checks(fits: Sequence[dict[str, Any]]) -> Iterator[Check]:
+def _checks(fits: Sequence[dict[str, Any]]) -> Iterator[PublishedFigure]:
     for (k, method), decimals in TABLE.items():
         for name, error in errors_of(decimals).items():
-            yield Check(
+            yield PublishedFigure(
                 what=f"{name} error, {_named(k, method, COMPLETE)}",
                 published=error,
                 ours=of(fits, f"{name}_error", k=k, method=method),
@@ -188,24 +188,26 @@ def _checks(fits: Sequence[dict[str, Any]]) -> Iterator[Check]:
             )
 
 
-def _decimals(first: Sequence[dict[str, Any]], p: int) -> Table:
+def _decimals(first: Sequence[dict[str, Any]], p: int) -> ResultTable:
     rows = [
         row for fit in first for row in decimal_rows(fit, method=_named(fit["k"], fit["method"], p))
     ]
-    return Table("decimals", "As the table of the slides: test cases of the first data set", rows)
+    return ResultTable(
+        "decimals", "As the table of the slides: test cases of the first data set", rows
+    )
 
 
-def _errors(fits: Sequence[dict[str, Any]]) -> Table:
+def _errors(fits: Sequence[dict[str, Any]]) -> ResultTable:
     names = ("expected_error", "actual_error", "log_score", "squared_error")
     rows = [
         {"features kept": k, "method": method}
         | {n.replace("_", " "): float(of(fits, n, k=k, method=method).mean()) for n in names}
         for k, method in dict.fromkeys((f["k"], f["method"]) for f in fits)
     ]
-    return Table("errors", "Averages over data sets", rows)
+    return ResultTable("errors", "Averages over data sets", rows)
 
 
-def _times(fits: Sequence[dict[str, Any]], chains: Sequence[dict[str, Any]]) -> Table:
+def _times(fits: Sequence[dict[str, Any]], chains: Sequence[dict[str, Any]]) -> ResultTable:
     rows = []
     for k in dict.fromkeys(f["k"] for f in fits):
         published = dict(zip(METHODS[::-1], SECONDS.get(k, (None, None)), strict=True))
@@ -218,7 +220,7 @@ def _times(fits: Sequence[dict[str, Any]], chains: Sequence[dict[str, Any]]) -> 
             }
             | {f"published, {method}": published[method] for method in METHODS}
         )
-    return Table(
+    return ResultTable(
         "times",
         f"Processor seconds to fit and to predict: quadrature, a chain of {N_ITERATIONS} "
         "iterations, and the published ones, of an implementation in R",
@@ -231,7 +233,7 @@ def _median(values: FloatArray) -> float | None:
     return float(np.median(values)) if values.size else None
 
 
-def _both(fits: Sequence[dict[str, Any]], chains: Sequence[dict[str, Any]]) -> Table:
+def _both(fits: Sequence[dict[str, Any]], chains: Sequence[dict[str, Any]]) -> ResultTable:
     rows = [
         {"features kept": chain["k"], "method": chain["method"]}
         | {
@@ -241,7 +243,7 @@ def _both(fits: Sequence[dict[str, Any]], chains: Sequence[dict[str, Any]]) -> T
         }
         for chain, fit in zip(chains, fits, strict=False)
     ]
-    return Table(
+    return ResultTable(
         "chains", f"The first data set by a chain, without its first {BURN_IN} draws", rows
     )
 
@@ -249,7 +251,7 @@ def _both(fits: Sequence[dict[str, Any]], chains: Sequence[dict[str, Any]]) -> T
 def conclusion(
     fits: Sequence[dict[str, Any]], chains: Sequence[dict[str, Any]], shown: int, p: int
 ) -> str:
-    """Say what was found."""
+    """Return the conclusion."""
 
     def percent(name: str, k: int, method: str) -> str:
         return f"{of(fits, f'{name}_error', k=k, method=method).mean():.1%}"
@@ -334,5 +336,5 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
 )

@@ -15,14 +15,14 @@ from scipy.stats import ttest_rel
 
 from honestbayes.datasets import load_colon
 from honestbayes.experiments.experiment import (
-    Check,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    PublishedFigure,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
     of,
 )
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
@@ -67,7 +67,7 @@ def run(seed: int, prior: str, n_groups: int, width: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     groups = rng.permutation(above.shape[1])[: n_groups * width].reshape(n_groups, width)
     folds = rng.permutation(data.y.size) % 10
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for method in PUBLISHED:
         model = SelectiveBernoulliNB(
             n_features_to_select=5,
@@ -78,27 +78,28 @@ def run(seed: int, prior: str, n_groups: int, width: int) -> dict[str, Any]:
             random_state=seed,
         )
         proba = [model.leave_one_out(above[:, g], data.y, groups=folds) for g in groups]
-        found[method] = np.mean((np.array(proba) - data.y) ** 2, axis=1)
-    return found
+        results[method] = np.mean((np.array(proba) - data.y) ** 2, axis=1)
+    return results
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare the divisions with the slides."""
     divisions = [
         {"prior": run.settings["prior"]}
-        | measured(run.found["uncorrected"], run.found["corrected"])
+        | measured(run.results["uncorrected"], run.results["corrected"])
         for run in done
     ]
     published_size = done[0].settings["width"] == 200
     first = {
-        prior: next(run.found for run in done if run.settings["prior"] == prior) for prior in PRIORS
+        prior: next(run.results for run in done if run.settings["prior"] == prior)
+        for prior in PRIORS
     }
     return Findings(
         conclusion=conclusion(divisions),
         checks=tuple(_checks(divisions)) if published_size else (),
         tables=(_groups(first), _divisions(divisions)),
-        pictures=(
-            Picture(
+        figures=(
+            ResultFigure(
                 "differences",
                 "By how much the squared error is smaller with the correction, in each group: the "
                 "published ones, and those of all divisions.",
@@ -120,7 +121,7 @@ def measured(uncorrected: Sequence[float], corrected: Sequence[float]) -> dict[s
     }
 
 
-def _checks(divisions: Sequence[dict[str, Any]]) -> Iterator[Check]:
+def _checks(divisions: Sequence[dict[str, Any]]) -> Iterator[PublishedFigure]:
     later = list(_checks_of(divisions, "paper"))
     for check, other in zip(_checks_of(divisions, "slides"), later, strict=True):
         why = "with the prior of the paper it does" if other.holds else "not known"
@@ -128,22 +129,22 @@ def _checks(divisions: Sequence[dict[str, Any]]) -> Iterator[Check]:
     yield from (replace(check, why="not known") for check in later)
 
 
-def _checks_of(divisions: Sequence[dict[str, Any]], prior: str) -> Iterator[Check]:
+def _checks_of(divisions: Sequence[dict[str, Any]], prior: str) -> Iterator[PublishedFigure]:
     published = measured(PUBLISHED["uncorrected"], PUBLISHED["corrected"])
     for name in ("uncorrected", "corrected", "difference"):
-        yield Check(
+        yield PublishedFigure(
             what=f"squared error, {name}, prior of the {prior}",
             published=published[name],
             ours=of(divisions, name, prior=prior),
             digits=4,
         )
-    yield Check(
+    yield PublishedFigure(
         what=f"groups better, prior of the {prior}",
         published=published["groups better"],
         ours=of(divisions, "groups better", prior=prior),
         digits=0,
     )
-    yield Check(
+    yield PublishedFigure(
         what=f"log10 of the p-value, prior of the {prior}",
         published=float(np.log10(P_VALUE)),
         ours=np.log10(of(divisions, "p-value", prior=prior)),
@@ -151,19 +152,19 @@ def _checks_of(divisions: Sequence[dict[str, Any]], prior: str) -> Iterator[Chec
     )
 
 
-def _groups(first: dict[str, dict[str, Any]]) -> Table:
+def _groups(first: dict[str, dict[str, Any]]) -> ResultTable:
     n = len(first["slides"]["corrected"])
     rows = [
         {"group": number + 1}
         | {f"published, {method}": values[number] for method, values in PUBLISHED.items()}
         | {
-            f"prior of the {prior}, {method}": found[method][number]
-            for prior, found in first.items()
+            f"prior of the {prior}, {method}": results[method][number]
+            for prior, results in first.items()
             for method in PUBLISHED
         }
         for number in range(n)
     ]
-    return Table(
+    return ResultTable(
         "groups",
         "Squared error of each group: published, and of our first division. Groups are random: "
         "those of a row are not the same genes.",
@@ -172,7 +173,7 @@ def _groups(first: dict[str, dict[str, Any]]) -> Table:
     )
 
 
-def _divisions(divisions: Sequence[dict[str, Any]]) -> Table:
+def _divisions(divisions: Sequence[dict[str, Any]]) -> ResultTable:
     rows = []
     for prior in PRIORS:
         names = [name for name in divisions[0] if name != "prior"]
@@ -181,11 +182,11 @@ def _divisions(divisions: Sequence[dict[str, Any]]) -> Table:
             | {name: float(of(divisions, name, prior=prior).mean()) for name in names[:-1]}
             | {"median p-value": float(np.median(of(divisions, "p-value", prior=prior)))}
         )
-    return Table("divisions", "Averages over divisions", rows, digits=4)
+    return ResultTable("divisions", "Averages over divisions", rows, digits=4)
 
 
 def conclusion(divisions: Sequence[dict[str, Any]]) -> str:
-    """Say what was found."""
+    """Return the conclusion."""
     published = measured(*PUBLISHED.values())
 
     def mean(name: str, prior: str) -> float:
@@ -222,12 +223,12 @@ def _which_prior(divisions: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def draw(done: Sequence[Run]) -> Figure:
+def draw(done: Sequence[ExperimentRun]) -> Figure:
     """Draw the differences of all groups."""
     figure, axis = subplots(figsize=(6.4, 3))
     rows = {"published": [np.subtract(PUBLISHED["uncorrected"], PUBLISHED["corrected"])]} | {
         f"prior of the {prior}": [
-            np.subtract(run.found["uncorrected"], run.found["corrected"])
+            np.subtract(run.results["uncorrected"], run.results["corrected"])
             for run in done
             if run.settings["prior"] == prior
         ]
@@ -264,6 +265,6 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
     needs=("colon_alon.npz",),
 )

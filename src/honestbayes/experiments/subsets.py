@@ -16,14 +16,14 @@ from scipy.stats import t as student
 
 from honestbayes.experiments.experiment import (
     Cell,
-    Check,
     Experiment,
+    ExperimentRun,
     Findings,
-    Picture,
-    Run,
+    PublishedFigure,
+    ResultFigure,
+    ResultTable,
     Settings,
     Size,
-    Table,
 )
 from honestbayes.models.subsets.model import SubsetScore, log_prior_of_subsets, run_subsets
 from honestbayes.models.subsets.problem import SHARE, TWO_STEP, UNIFORM
@@ -146,21 +146,21 @@ def as_printed() -> FloatArray:
     return np.asarray(shares, dtype=float)
 
 
-def tell(done: Sequence[Run]) -> Findings:
+def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare the draws with enumeration and with what the paper says."""
     cases = {
-        name: [run.found for run in done if all(run.settings[key] == case[key] for key in case)]
+        name: [run.results for run in done if all(run.settings[key] == case[key] for key in case)]
         for name, case in CASES.items()
     }
     exact = {
         name: by_enumeration(case["prior"], case["n_features"], case["gain"])
         for name, case in CASES.items()
     }
-    peaks = [int(np.argmax(found["sizes"])) for found in cases["scheme 1"]]
+    peaks = [int(np.argmax(results["sizes"])) for results in cases["scheme 1"]]
     return Findings(
         conclusion="\n\n".join([_theorem(cases, exact), _figures(cases, exact), _printed(exact)]),
         checks=(
-            Check(
+            PublishedFigure(
                 what="most frequent size under scheme 1, half of ten features",
                 published=N_FEATURES / 2,
                 ours=peaks,
@@ -168,8 +168,8 @@ def tell(done: Sequence[Run]) -> Findings:
             ),
         ),
         tables=(_sizes(cases, exact), _agreement(cases, exact)),
-        pictures=(
-            Picture(
+        figures=(
+            ResultFigure(
                 "subsets",
                 "Figures 3 and 4: shares of draws by score (above) and by size (below); averages "
                 "over chains. Points: all subsets written out.",
@@ -183,15 +183,15 @@ _Cases = dict[str, list[dict[str, Any]]]
 _Exact = dict[str, tuple[FloatArray, FloatArray]]
 
 
-def _shares(found: Sequence[dict[str, Any]], name: str = "sizes") -> FloatArray:
+def _shares(results: Sequence[dict[str, Any]], name: str = "sizes") -> FloatArray:
     """Return the average share over chains."""
-    return np.asarray(np.mean([one[name] for one in found], axis=0))
+    return np.asarray(np.mean([one[name] for one in results], axis=0))
 
 
-def _within(found: Sequence[dict[str, Any]], exact: FloatArray) -> int:
+def _within(results: Sequence[dict[str, Any]], exact: FloatArray) -> int:
     """Return for how many sizes the exact share is in the 95% interval of the chains' mean."""
-    shares = np.array([one["sizes"] for one in found])
-    m = len(found)
+    shares = np.array([one["sizes"] for one in results])
+    m = len(results)
     width = student.ppf(0.975, m - 1) * shares.std(axis=0, ddof=1) / np.sqrt(m)
     return int(np.sum(np.abs(shares.mean(axis=0) - exact) <= width + 1e-12))
 
@@ -243,7 +243,7 @@ def _printed(exact: _Exact) -> str:
     )
 
 
-def _sizes(cases: _Cases, exact: _Exact) -> Table:
+def _sizes(cases: _Cases, exact: _Exact) -> ResultTable:
     rows = []
     for k in range(N_FEATURES + 1):
         row: dict[str, Any] = {"features in the subset": k}
@@ -251,23 +251,23 @@ def _sizes(cases: _Cases, exact: _Exact) -> Table:
             row[name] = float(_shares(cases[name])[k])
             row[f"{name}, exact"] = float(exact[name][0][k])
         rows.append(row)
-    return Table("sizes", "Shares of draws by size, averages over chains", rows, digits=4)
+    return ResultTable("sizes", "Shares of draws by size, averages over chains", rows, digits=4)
 
 
-def _agreement(cases: _Cases, exact: _Exact) -> Table:
+def _agreement(cases: _Cases, exact: _Exact) -> ResultTable:
     rows: list[dict[str, Cell]] = [
         {
             "chain": name,
-            "chains": len(found),
+            "chains": len(results),
             "total variation from enumeration": float(
-                0.5 * np.abs(_shares(found) - exact[name][0]).sum()
+                0.5 * np.abs(_shares(results) - exact[name][0]).sum()
             ),
             "sizes": exact[name][0].size,
-            "exact share in the 95% interval": _within(found, exact[name][0]),
+            "exact share in the 95% interval": _within(results, exact[name][0]),
         }
-        for name, found in cases.items()
+        for name, results in cases.items()
     ]
-    return Table("agreement", "Sampled and exact distributions of the size", rows, digits=4)
+    return ResultTable("agreement", "Sampled and exact distributions of the size", rows, digits=4)
 
 
 def draw(cases: _Cases, exact: _Exact) -> Figure:
@@ -303,5 +303,5 @@ EXPERIMENT = Experiment(
     ),
     runs=runs,
     run=run,
-    tell=tell,
+    summarize=summarize,
 )

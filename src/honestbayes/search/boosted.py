@@ -202,7 +202,7 @@ class BoostedProbabilitySelector(ProbabilitySelector):
 
     def _run(
         self, cases: CodedCases, training: BoolArray, judged: BoolArray | None, n_rounds: int
-    ) -> _Run:
+    ) -> _BoostedRounds:
         """Boost by some rows, and score naive Bayes with the features so far."""
         smoothing = float(self.smoothing)
         rounds = boost(cases.only(training), smoothing, n_rounds, self.n_jobs)
@@ -217,7 +217,7 @@ class BoostedProbabilitySelector(ProbabilitySelector):
                 scorer.add(one.feature)
             taken.add(one.feature)
             scores.append([scorer.loss() for scorer in scorers])
-        return _Run(rounds, np.array(scores))
+        return _BoostedRounds(rounds, np.array(scores))
 
     def _path(
         self, rounds: Sequence[Round], train_score: FloatArray, held_out_score: FloatArray
@@ -236,7 +236,7 @@ class BoostedProbabilitySelector(ProbabilitySelector):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Run:
+class _BoostedRounds:
     """The rounds by some rows, and losses after each, shape (1 + T, scorers)."""
 
     rounds: Sequence[Round]

@@ -251,7 +251,7 @@ _PLAIN = TextForm()
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class CsvHeader:
     """What the first line of a CSV file says, and its next lines confirm.
 
     Attributes
@@ -275,7 +275,7 @@ class Header:
     marks: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> Header:
+def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> CsvHeader:
     """Read the header from the start of a stream, and leave the stream behind it."""
     delimiter = form.delimiter
     if delimiter == "\\t":  # what a shell hands over
@@ -307,7 +307,7 @@ def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> Heade
             names, _sample(text[size:], separator, ended, count), separator
         )
     stream.push_back(text[size:].encode())
-    return Header(names, separator, decimal, len(text[:size].encode()), marks)
+    return CsvHeader(names, separator, decimal, len(text[:size].encode()), marks)
 
 
 def _first_records(stream: ByteStream, name: str) -> tuple[str, bool]:
@@ -590,7 +590,7 @@ class CsvReader:
     """A CSV file whose header was read; every cell is text, or null where it is missing."""
 
     path: Path
-    header: Header
+    header: CsvHeader
     packed: bool
     block_bytes: int = BLOCK_BYTES
     encoding: str | None = None

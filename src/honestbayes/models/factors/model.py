@@ -33,7 +33,7 @@ from honestbayes.base.part import Describe, FittedToAll, TrainingLabels, Trainin
 from honestbayes.base.recalibration import EFFECTIVE_SHARE, Recalibration, learn_recalibration
 from honestbayes.data import Source
 from honestbayes.data.binarization import check_spread
-from honestbayes.data.normal_scores import NormalScores, Scored
+from honestbayes.data.normal_scores import NormalScores, NormalScoresSource
 from honestbayes.data.source import DescribeColumns, RowsOf
 from honestbayes.files.fields import (
     INLINE,
@@ -759,14 +759,14 @@ class FactorTraining(TrainingPart):
 
     def _fit(self) -> FactorPart:
         """Select, learn the distribution of ratios and variances, and run the chains."""
-        source = Scored(self.source) if self.settings.normal_scores else self.source
+        source = NormalScoresSource(self.source) if self.settings.normal_scores else self.source
         moments = screen_moments(source, self.labels.codes, self.labels.classes)
         fit = fit_moments(moments, self.settings.gaussian())
         if self.n_factors:
             fit = replace(fit, variance_prior=FACTOR_VARIANCE)
         columns = np.array(fit.selection.columns, dtype=np.int64)
         drawn, scores = None, None
-        if isinstance(source, Scored):
+        if isinstance(source, NormalScoresSource):
             scores = source.learned(columns)[0]
         if columns.size:
             values = np.asarray(source.take(columns), dtype=float)
