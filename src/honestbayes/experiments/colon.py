@@ -52,7 +52,7 @@ P_VALUES = {"log_score": 0.00007, "squared_error": 0.019}
 """Of paired t tests over the groups (section 5)."""
 
 OPTIMISTIC = 10
-"""Groups in which the uncorrected method expects fewer errors than happen (figure 9)."""
+"""Groups in which the uncorrected method expects fewer errors than observed (figure 9)."""
 
 
 def runs(size: Size) -> list[Settings]:
@@ -159,7 +159,7 @@ def better(results: Sequence[dict[str, Any]], name: str) -> FloatArray:
 
 
 def optimistic(results: Sequence[dict[str, Any]], method: str) -> FloatArray:
-    """Return in how many groups of each division a method expects fewer errors than happen."""
+    """Return in how many groups of each division a method expects fewer errors than observed."""
     return np.array(
         [
             np.sum(np.less(one[method]["expected_error"], one[method]["actual_error"]))
@@ -197,7 +197,7 @@ def _checks(results: Sequence[dict[str, Any]]) -> Iterator[PublishedFigure]:
             digits=1,
         )
     yield PublishedFigure(
-        what="groups with fewer errors expected than found, uncorrected",
+        what="groups with fewer errors expected than observed, uncorrected",
         published=OPTIMISTIC,
         ours=optimistic(results, "uncorrected"),
         digits=0,
@@ -215,8 +215,8 @@ def _scores(by_rule: dict[Quadrature, list[dict[str, Any]]]) -> ResultTable:
         for rule, results in by_rule.items()
         for method in METHODS
     ]
-    told = f"the {n} divisions that both quadratures share" if n > 1 else "the first division"
-    return ResultTable("scores", f"Averages over the groups of {told}", rows, digits=4)
+    which = f"the {n} divisions that both quadratures share" if n > 1 else "the first division"
+    return ResultTable("scores", f"Averages over the groups of {which}", rows, digits=4)
 
 
 def _groups(first: dict[str, Any]) -> ResultTable:

@@ -1,4 +1,4 @@
-"""What the comparisons say: tables, figures, and for whom the correction pays."""
+"""Comparisons with baselines, on real and on simulated tables."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ OURS = (HONEST, CALIBRATED, CORRECTED, UNCORRECTED)
 METHODS = (*OURS, *(baseline.name for baseline in (*BASELINES, *FURTHER_BASELINES)))
 FOLDS, SEED, KEPT = 5, 0, 10
 LEAST = 1e-9
-"""Probabilities of others' methods are at least this: a zero would be an infinite loss."""
+"""Lower bound on probabilities of baselines: a zero would be an infinite loss."""
 
 _NAIVE: dict[Kind, Any] = {
     "binary": SelectiveBernoulliNB,
@@ -118,7 +118,9 @@ def evaluate(
         model = clone(make_method(name, table))
         began = time.process_time()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of rare levels, and of peers that do not converge
+            warnings.simplefilter(
+                "ignore"
+            )  # of rare categories, and of baselines that do not converge
             model.fit(_rows(X, train), codes[train])
             logs[test] = _log_proba(model, _rows(X, test))
         seconds += time.process_time() - began
@@ -161,7 +163,7 @@ def scores(codes: IntArray, log_proba: FloatArray, truth: FloatArray | None) -> 
 
 
 def calibration_error(sure: FloatArray, right: AnyArray, n_bins: int = 10) -> float:
-    """Return the expected calibration error: ten bins of as many cases, sorted by claims."""
+    """Return the expected calibration error: ten bins of equal size, sorted by probability."""
     order = np.argsort(sure, kind="stable")
     bins = np.array_split(order, min(n_bins, order.size))
     gaps = [abs(sure[rows].mean() - right[rows].mean()) * rows.size for rows in bins]
@@ -280,7 +282,7 @@ def draw_scores(results: Results, new_tables: bool, name: str = "log_score") -> 
 
 
 def _cut(axis: Any, results: Results, table: str, methods: Sequence[str]) -> None:
-    """End the axis beyond chance; what is further is told by its number at the edge."""
+    """End the axis beyond chance; values beyond it are written at the edge."""
     end = 1.5 * results.mean("log_score", table, FREQUENCIES)
     if axis.get_xlim()[1] <= end:
         return
@@ -292,7 +294,7 @@ def _cut(axis: Any, results: Results, table: str, methods: Sequence[str]) -> Non
                 axis.text(end, index, f"{value:.2f} >", ha="right", va="center", fontsize=8)
 
 
-def draw_honesty(results: Results) -> Figure:
+def draw_error_rates(results: Results) -> Figure:
     """Draw expected and actual error rates, a panel for each method."""
     methods = [m for m in results.methods() if m != FREQUENCIES]
     figure, axes = subplots(
@@ -395,7 +397,7 @@ def findings(
     new_tables : bool
         Whether each repeat drew another table, or only other folds of the same cases.
     took_part : collection of str
-        Tables that had a say in what is default.
+        Tables on which defaults were settled.
     """
     results = Results.of(done)
     bars = (
@@ -413,19 +415,19 @@ def findings(
         ),
         ResultFigure(
             "honesty",
-            "Who knows how often it is wrong? Expected and actual error rates, a point for each "
-            "table. Above the line: more errors than were claimed.",
-            lambda: draw_honesty(results),
+            "Who predicts its own error rate? Expected and actual error rates, a point for each "
+            "table. Above the line: more errors than expected.",
+            lambda: draw_error_rates(results),
         ),
         ResultFigure(
             "correction",
-            "For whom does the correction pay? Log score of naive Bayes without the correction "
+            "Where does the correction pay? Log score of naive Bayes without the correction "
             f"minus with it, by table; right of 0 it pays. Bars: {bars}.",
             lambda: draw_correction(results, new_tables),
         ),
         ResultFigure(
             "seconds",
-            "What does it cost? Processor seconds to fit and predict one fold.",
+            "How long does it take? Processor seconds to fit and predict one fold.",
             lambda: draw_seconds(results),
         ),
     ]
@@ -476,8 +478,8 @@ def _by_table(results: Results, new_tables: bool) -> ResultTable:
                 "classes": repeats[0]["n_classes"],
                 "method": method,
             }
-            for name, word in SHOWN.items():
-                row[word] = results.mean(name, table, method)
+            for name, title in SHOWN.items():
+                row[title] = results.mean(name, table, method)
                 if name == "log_score":
                     row["its sd over repeats"] = float(logs.std(ddof=1)) if logs.size > 1 else None
                 if name == "calibration_error":
@@ -491,11 +493,11 @@ def _by_table(results: Results, new_tables: bool) -> ResultTable:
 
 
 def conclusion(results: Results, took_part: Collection[str] = ()) -> Iterator[str]:
-    """Say who wins, who is honest, for whom the correction pays, and what it costs."""
+    """Yield who predicts best, who is calibrated, where the correction pays, and its cost."""
     yield from _who_wins(results, took_part)
-    yield _who_is_honest(results)
-    yield from _for_whom_it_pays(results)
-    yield _what_it_costs(results)
+    yield _who_is_calibrated(results)
+    yield from _where_it_pays(results)
+    yield _cost(results)
 
 
 def _who_wins(results: Results, took_part: Collection[str]) -> Iterator[str]:
@@ -510,37 +512,39 @@ def _who_wins(results: Results, took_part: Collection[str]) -> Iterator[str]:
         else:
             lost.append(f"{table} ({baseline}, by {behind:.3f})")
     beaten = (
-        f"It is behind the best peer on {_listed(lost)}." if lost else "No peer is ahead of it."
+        f"It is behind the best baseline on {_listed(lost)}."
+        if lost
+        else "No baseline is ahead of it."
     )
     yield (
-        f"HonestClassifier has a better log score than every peer on {len(won)} of "
-        f"{len(results.tables)} tables, though the best peer is chosen for each table after the "
-        f"fact. {beaten}"
+        f"HonestClassifier has a better log score than every baseline on {len(won)} of "
+        f"{len(results.tables)} tables, though the best baseline is chosen for each table after "
+        f"the fact. {beaten}"
     )
     new = [t for t in results.tables if t not in took_part]
     if 0 < len(new) < len(results.tables):
         settled = _listed([t for t in results.tables if t in took_part])
         yield (
             f"Defaults of it were settled on {settled}. Of the {len(new)} tables on which nothing "
-            f"was settled it is better than every peer on {sum(t in won for t in new)}."
+            f"was settled it is better than every baseline on {sum(t in won for t in new)}."
         )
 
 
-def _who_is_honest(results: Results) -> str:
-    told = []
+def _who_is_calibrated(results: Results) -> str:
+    gaps = []
     for method in results.methods():
         actual, expected = (
             np.mean(_by_tables(results, name, method))
             for name in ("actual_error", "expected_error")
         )
-        told.append(f"{method} {100 * (actual - expected):+.1f}")
+        gaps.append(f"{method} {100 * (actual - expected):+.1f}")
     return (
-        "Actual minus expected error, in points, averaged over tables (claims too good where "
-        f"above 0): {'; '.join(told)}."
+        "Actual minus expected error, in points, averaged over tables (overconfident where "
+        f"above 0): {'; '.join(gaps)}."
     )
 
 
-def _for_whom_it_pays(results: Results) -> Iterator[str]:
+def _where_it_pays(results: Results) -> Iterator[str]:
     pays: list[str] = []
     costs: list[str] = []
     even: list[str] = []
@@ -557,20 +561,20 @@ def _for_whom_it_pays(results: Results) -> Iterator[str]:
         t for t in results.tables if results.difference(t, CORRECTED, CALIBRATED)[0] > 0
     ]
     yield (
-        "It knows nothing of columns that depend on each other. The recalibration that is learned "
-        "from held-out cases is for them: it is better than the correction alone on "
+        "It does not model dependent columns. The recalibration learned from held-out cases "
+        "accounts for them: it is better than the correction alone on "
         f"{len(recalibration)} of {len(results.tables)} tables."
     )
 
 
-def _what_it_costs(results: Results) -> str:
+def _cost(results: Results) -> str:
     honest = _by_tables(results, "seconds", HONEST)
     naive = np.median(_by_tables(results, "seconds", CALIBRATED))
     slowest = max(np.median(_by_tables(results, "seconds", m)) for m in _baselines(results))
     return (
-        f"What it costs: the median table takes HonestClassifier {np.median(honest):.1f} processor "
-        f"seconds for one fold (the dearest {max(honest):.0f}), our naive Bayes {naive:.2f}, and "
-        f"the slowest peer {slowest:.2f}."
+        f"Cost: the median table takes HonestClassifier {np.median(honest):.1f} processor "
+        f"seconds for one fold (the slowest {max(honest):.0f}), our naive Bayes {naive:.2f}, and "
+        f"the slowest baseline {slowest:.2f}."
     )
 
 
@@ -606,7 +610,7 @@ TABLES: dict[str, Kind] = {
     "mushroom": "categorical",
     "dna_statlog": "categorical",
 }
-"""Tables and the kind of their columns; flags are sparse."""
+"""Tables and the kind of their columns; binary ones are sparse."""
 
 SETTLED = ("colon", "lymphoma", "words_1", "dorothea_1", "vote")
 """Tables on which defaults of HonestClassifier were settled."""
@@ -645,13 +649,13 @@ def summarize_real(done: Sequence[ExperimentRun]) -> Findings:
 
 REAL_TABLES = Experiment(
     name="real-tables",
-    title="Against what people use, on real tables",
+    title="Compared with baselines, on real tables",
     source="Our own comparison, on tables of expression, words, molecules and categories",
     question=(
         "Stratified five-fold cross-validation, several times, with the same folds for all "
         "methods. Selection (ten features, where a method selects), tuning and calibration are "
-        "repeated inside the training cases of each fold. Whose probabilities are best, who knows "
-        "how often it is wrong, for whom does the correction pay, and what does it cost?"
+        "repeated inside the training cases of each fold. Whose probabilities are best, who "
+        "predicts its own error rate, where does the correction pay, and how long does it take?"
     ),
     runs=real_runs,
     run=run_real,
@@ -705,13 +709,13 @@ def summarize_simulated(done: Sequence[ExperimentRun]) -> Findings:
 
 SIMULATED_TABLES = Experiment(
     name="simulated-tables",
-    title="Against what people use, where the truth is known",
+    title="Compared with baselines, where the truth is known",
     source="Our own comparison, on tables drawn from six models",
     question=(
         "Tables of 120 cases and up to 2,000 columns, drawn anew for each repeat: independent "
-        "flags and measurements, blocks of columns that depend on each other, pure noise, and two "
-        "flags that tell the class only together. Five-fold cross-validation with the same folds "
-        "for all methods. How far is each from the true probabilities?"
+        "binary and continuous features, blocks of dependent columns, pure noise, and two binary "
+        "features that predict the class only together. Five-fold cross-validation with the same "
+        "folds for all methods. How far is each from the true probabilities?"
     ),
     runs=simulated_runs,
     run=run_simulated,

@@ -50,7 +50,7 @@ class ComparisonTable:
     note : str
         What was done to the data.
     codes : ndarray of int or None, shape (n, p)
-        For methods that know no missing cells: levels as numbers, missing as a level of its own.
+        For methods without missing cells: categories as numbers, missing as one of them.
     truth : ndarray of shape (n, C), or None
         The true probabilities of the classes, where the data were simulated.
     """
@@ -233,16 +233,16 @@ Drawn = tuple[AnyArray, IntArray, FloatArray]
 
 
 def flags(rng: np.random.Generator, n: int, p: int) -> Drawn:
-    """Draw independent flags, as the papers simulate them, with alpha = 300."""
+    """Draw independent binary features, as the papers simulate them, with alpha = 300."""
     data = simulate_naive_bayes(n, 1, p, alpha=300.0, random_state=int(rng.integers(2**31)))
     share = data.true_proba(data.X_train)
     return data.X_train, data.y_train, np.log(share) - np.log1p(-share)
 
 
 def copied_flags(rng: np.random.Generator, n: int, p: int) -> Drawn:
-    """Draw flags in blocks of ten that copy one hidden flag, each wrong in 5% of the cases.
+    """Draw binary features in blocks of ten copies of a hidden one, each wrong in 5% of the cases.
 
-    Eight blocks tell the classes apart (30% and 60%), the others do not.
+    Eight blocks differ between the classes (30% and 60%), the others do not.
     """
     y = _classes(rng, n)
     n_blocks, size, wrong = p // 10, 10, 0.05
@@ -261,7 +261,7 @@ def copied_flags(rng: np.random.Generator, n: int, p: int) -> Drawn:
 
 
 def genes(rng: np.random.Generator, n: int, p: int) -> Drawn:
-    """Draw independent measurements, ten of them shifted by 0.8 standard deviations."""
+    """Draw independent continuous features, ten of them shifted by 0.8 standard deviations."""
     y = _classes(rng, n)
     X = rng.normal(size=(n, p))
     X[:, :10] += 0.8 * y[:, None]
@@ -269,24 +269,24 @@ def genes(rng: np.random.Generator, n: int, p: int) -> Drawn:
 
 
 def genes_in_blocks(rng: np.random.Generator, n: int, p: int) -> Drawn:
-    """Draw blocks of ten measurements with correlation 0.7, two of them shifted by 0.8."""
+    """Draw blocks of ten continuous features with correlation 0.7, two of them shifted by 0.8."""
     y = _classes(rng, n)
     shared = np.repeat(rng.normal(size=(n, p // 10)), 10, axis=1)
     X = np.sqrt(0.7) * shared + np.sqrt(0.3) * rng.normal(size=(n, p // 10 * 10))
     X[:, :20] += 0.8 * y[:, None]
-    # Of a block with equal correlations, the mean of its columns tells all there is to tell.
+    # The mean of the columns is sufficient in a block with equal correlations.
     weight = 0.8 * 10 / (1 + 9 * 0.7)
     means = X[:, :20].reshape(n, 2, 10).mean(axis=2)
     return X, y, weight * (means - 0.4).sum(axis=1)
 
 
 def noise(rng: np.random.Generator, n: int, p: int) -> Drawn:
-    """Draw measurements that know nothing of the class."""
+    """Draw continuous features that are independent of the class."""
     return rng.normal(size=(n, p)), _classes(rng, n), np.zeros(n)
 
 
 def two_together(rng: np.random.Generator, n: int, p: int) -> Drawn:
-    """Draw flags of which two tell the class together, and neither alone; twenty columns."""
+    """Draw twenty binary features, of which two predict the class only together."""
     X = rng.random((n, min(p, 20))) < 0.5
     log_odds = np.where(X[:, 0] ^ X[:, 1], 2.0, -2.0)
     y = (rng.random(n) < expit(log_odds)).astype(np.int64)

@@ -417,29 +417,29 @@ KIND = ("order", "prior", "seed")
 
 
 def of_growth(results: dict[str, Any], at: int = 20) -> str:
-    """Say how the number of compressed parameters of sequences levels off, and the other not."""
+    """Return sentences on the numbers of parameters: compressed ones level off, others do not."""
     index, last = results["orders"].index(at), results["orders"][-1]
     groups, patterns = results["groups"], results["patterns"]
     more = (patterns[-1] - patterns[-2]) / (last - results["orders"][-2])
     level = level_from(results)
     ratios = [groups[j] / patterns[j] for j in (index, -1)]
-    told = (
+    parts = (
         f"there are {groups[index]:,} compressed parameters at order {at} and {groups[-1]:,} at "
         f"order {last}; without compression {patterns[index]:,} and {patterns[-1]:,}, and "
         f"{more:,.0f} more with each further order. The ratio is {ratios[0]:.3f} and "
         f"{ratios[1]:.3f}."
     )
     if level == last:
-        return told
+        return parts
     return (
-        f"{told} From order {level} on the number of compressed parameters does not change any "
+        f"{parts} From order {level} on the number of compressed parameters does not change any "
         "more, as the thesis says that it must, while that of the original ones grows for ever."
     )
 
 
 def of_predictions(models: Sequence[ExperimentRun]) -> str:
-    """Say which order predicts best with each prior, and what the lowest and highest give."""
-    told = []
+    """Return sentences on predictions: the best order with each prior, the lowest and highest."""
+    parts = []
     for prior in PRIORS:
         settings = {"prior": prior, "compress": True}
         order, score = best(models, prior)
@@ -450,15 +450,15 @@ def of_predictions(models: Sequence[ExperimentRun]) -> str:
         )
         last = mean(models, "log_score", order=max(orders), **settings)
         highest = f", and {last:.3f} at order {max(orders)}" if order < max(orders) else ""
-        told.append(
+        parts.append(
             f"With {named(prior)} coefficients the best log score is {score:.3f} at order {order}"
             f"{highest}; error rates are {errors}."
         )
-    return " ".join(told)
+    return " ".join(parts)
 
 
 def of_both_ways(models: Sequence[ExperimentRun]) -> str:
-    """Say how far predictions with and without compression are apart."""
+    """Return how far predictions with and without compression are apart."""
     gaps = [
         abs(m.results["log_score"]
             - mean(models, "log_score", **{name: m.settings[name] for name in KIND}, compress=True))
@@ -472,10 +472,10 @@ def of_both_ways(models: Sequence[ExperimentRun]) -> str:
 
 
 def of_sampling(models: Sequence[ExperimentRun]) -> str:
-    """Say what compression saves in time and what it does to chains, at the highest order."""
+    """Return sentences on time and chains with and without compression, at the highest order."""
     settings = both_ways(models)
     sweeps = models[0].settings["sweeps"]
-    told = []
+    parts = []
     for prior in PRIORS:
         seconds, draws = (
             [mean(models, name, prior=prior, compress=compress, **settings) for compress in WAYS]
@@ -483,7 +483,7 @@ def of_sampling(models: Sequence[ExperimentRun]) -> str:
         )
         lags = [mean_autocorrelation(models, prior, compress=compress) for compress in WAYS]
         lag = min(10, lags[0].size - 1)
-        told.append(
+        parts.append(
             f"with {named(prior)} coefficients fitting takes {seconds[0]:.1f} seconds instead of "
             f"{seconds[1]:.1f}, the widths have {draws[0] / draws[1]:.1f} times as many "
             f"independent draws per second, and the autocorrelation of those watched is "
@@ -491,26 +491,26 @@ def of_sampling(models: Sequence[ExperimentRun]) -> str:
         )
     return (
         f"Chains have {sweeps:,} sweeps (in the thesis 2,000). At order {settings['order']}, "
-        f"{'; '.join(told)}. Ours draw coefficients together where they can, which those of the "
+        f"{'; '.join(parts)}. Ours draw coefficients together where they can, which those of the "
         "thesis did not, so that its times and autocorrelations are comparable in direction only."
     )
 
 
 def of_medians(models: Sequence[ExperimentRun]) -> str:
-    """Say how medians of the same parameters differ under both priors."""
+    """Return how medians of the same parameters differ under both priors."""
     cauchy, normal = (np.array(medians(models, prior)) for prior in PRIORS)
     largest = [float(np.abs(values).max()) for values in (cauchy, normal)]
     small = [float(np.mean(np.abs(values) < 0.1)) for values in (cauchy, normal)]
     large = int(np.sum(np.abs(cauchy) > 2 * largest[1]))
-    told = (
+    parts = (
         f"the largest of {cauchy.size:,} posterior medians is {largest[0]:,.1f} with Cauchy and "
         f"{largest[1]:,.1f} with normal coefficients, in absolute value; {large} of the Cauchy "
         f"ones are more than twice the largest normal one. {small[0]:.0%} of the Cauchy medians "
         f"and {small[1]:.0%} of the normal ones are within 0.1 of 0."
     )
     if max(largest) > 100:
-        told += (
+        parts += (
             " Where training cases can be told apart without error nothing but the prior bounds "
             "coefficients, and that of the widths has a long tail."
         )
-    return told
+    return parts

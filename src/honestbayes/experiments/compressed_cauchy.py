@@ -9,7 +9,6 @@ import numpy as np
 
 from honestbayes.datasets.simulation import simulate_cauchy_model
 from honestbayes.experiments import compressed as ours
-from honestbayes.experiments import compressed as say
 from honestbayes.experiments.compressed import draw_medians, pictures, sizes_table, table
 from honestbayes.experiments.experiment import (
     Cell,
@@ -97,8 +96,8 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
             [
                 _sizes(sizes),
                 _predictions(models),
-                f"{say.of_sampling(models)} {_faster(models)}",
-                f"At order {order} {say.of_medians(models)}",
+                f"{ours.of_sampling(models)} {_faster(models)}",
+                f"At order {order} {ours.of_medians(models)}",
             ]
         ),
         checks=(
@@ -143,7 +142,7 @@ def _sizes(sizes: Sequence[dict[str, Any]]) -> str:
 def _predictions(models: Sequence[ExperimentRun]) -> str:
     orders = {m.settings["order"] for m in models if m.settings["compress"]}
     n_sets = len({m.settings["seed"] for m in models})
-    told = []
+    parts = []
     for prior in ours.PRIORS:
         settings = {"prior": prior, "compress": True}
         scores = ", ".join(
@@ -151,14 +150,14 @@ def _predictions(models: Sequence[ExperimentRun]) -> str:
             for order in sorted(orders)
         )
         order, score = ours.best(models, prior)
-        told.append(
+        parts.append(
             f"With {ours.named(prior)} coefficients the log scores of the first data set are "
             f"{scores}; on average over {n_sets} data set{'s' * (n_sets > 1)} the best is "
             f"{score:.3f}, at order {order}."
         )
     return (
-        f"Orders {', '.join(map(str, sorted(orders)))}. {' '.join(told)} The thesis found the "
-        f"Cauchy model of order {TRUTH}, which is the truth, best. {say.of_both_ways(models)} As "
+        f"Orders {', '.join(map(str, sorted(orders)))}. {' '.join(parts)} The thesis found the "
+        f"Cauchy model of order {TRUTH}, which is the truth, best. {ours.of_both_ways(models)} As "
         "both are the same model, that is how far chains of this length can be trusted."
     )
 
@@ -178,7 +177,7 @@ def _scores(models: Sequence[ExperimentRun]) -> ResultTable:
 
 
 def _faster(models: Sequence[ExperimentRun]) -> str:
-    """Say for how many widths autocorrelations fall faster with compression."""
+    """Return for how many widths autocorrelations fall faster with compression."""
     settings = ours.both_ways(models)
     faster = 0
     for prior in ours.PRIORS:

@@ -7,7 +7,6 @@ from typing import Any
 
 from honestbayes.datasets.simulation import simulate_hidden_markov
 from honestbayes.experiments import compressed as ours
-from honestbayes.experiments import compressed as say
 from honestbayes.experiments.compressed import pictures, sizes_table, table
 from honestbayes.experiments.experiment import (
     Experiment,
@@ -81,8 +80,8 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
     at = first["orders"].index(20)
     ratios = [results["groups"][at] / results["patterns"][at] for results in sizes]
     return Findings(
-        conclusion="\n\n".join([_sizes_words(sizes), _predictions(models),
-                                say.of_sampling(models)]),
+        conclusion="\n\n".join([_on_sizes(sizes), _predictions(models),
+                                ours.of_sampling(models)]),
         checks=(PublishedFigure(what="compressed to original parameters, order 20", published=RATIO,
                       ours=ratios),),
         tables=(table(models), sizes_table(first)),
@@ -90,21 +89,21 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
     )  # fmt: skip
 
 
-def _sizes_words(sizes: Sequence[dict[str, Any]]) -> str:
+def _on_sizes(sizes: Sequence[dict[str, Any]]) -> str:
     level = [ours.level_from(results) for results in sizes]
     ends = [results["groups"][-1] for results in sizes]
-    told = f"In the first of {len(sizes)} data sets {say.of_growth(sizes[0])}"
+    sentences = f"In the first of {len(sizes)} data sets {ours.of_growth(sizes[0])}"
     if max(level) < LONGEST:
-        told += (
+        sentences += (
             f" Over all data sets the number stays the same from order {min(level)} on at the "
             f"earliest and {max(level)} at the latest, at {min(ends):,} to {max(ends):,}."
         )
-    return told
+    return sentences
 
 
 def _predictions(models: Sequence[ExperimentRun]) -> str:
     return (
-        f"{say.of_predictions(models)} {say.of_both_ways(models)} The thesis says in words: "
+        f"{ours.of_predictions(models)} {ours.of_both_ways(models)} The thesis says in words: "
         "better up to order 5, hardly worse beyond, and no difference between compressed and not "
         "or between the priors."
     )

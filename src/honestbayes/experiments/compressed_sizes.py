@@ -90,7 +90,7 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
     studies = {study: [run for run in done if run.settings["study"] == study] for study in STUDIES}
     fitting = np.mean(level_orders(studies["order, 5 levels"]))
     return Findings(
-        conclusion=_words(studies),
+        conclusion=_conclusion(studies),
         checks=tuple(
             PublishedFigure(
                 what=f"order from which on they stay the same, {k} levels",
@@ -136,14 +136,14 @@ def _points(done: Sequence[ExperimentRun], study: str) -> list[int]:
     return [point[index] for point in done[0].settings["points"]]
 
 
-def _words(studies: dict[str, list[ExperimentRun]]) -> str:
-    told = []
+def _conclusion(studies: dict[str, list[ExperimentRun]]) -> str:
+    parts = []
     for study in ("levels", "features"):
         groups, patterns = (_averages(studies[study], name) for name in ("groups", "patterns"))
         points = _points(studies[study], study)
         peak = int(np.argmax(groups))
         ratio = groups / patterns
-        told.append(
+        parts.append(
             f"{study.capitalize()} from {points[0]} to {points[-1]}: compressed parameters go from "
             f"{groups[0]:,.0f} to {groups[-1]:,.0f}"
             + (f", with a peak of {groups[peak]:,.0f} at {points[peak]}"
@@ -154,7 +154,7 @@ def _words(studies: dict[str, list[ExperimentRun]]) -> str:
     for study in [name for name in studies if name.startswith("order")]:
         groups, patterns = (_averages(studies[study], name) for name in ("groups", "patterns"))
         orders = sorted(set(level_orders(studies[study])))
-        told.append(
+        parts.append(
             f"{study.capitalize()}: the number of compressed parameters stays at {groups[-1]:,.0f} "
             f"from order {' or '.join(map(str, orders))} on; at order 4 it is {groups[3]:,.0f}. "
             f"Original ones go on from {patterns[3]:,.0f} to {patterns[-1]:,.0f}."
@@ -162,7 +162,7 @@ def _words(studies: dict[str, list[ExperimentRun]]) -> str:
     ordered = [run for name, done in studies.items() if name.startswith("order") for run in done]
     equal = sum(run.results["listed"] == run.results["groups"][-1] for run in ordered)
     return (
-        f"{' '.join(told)}\n\n"
+        f"{' '.join(parts)}\n\n"
         "The thesis says in words: with more levels fewer compressed parameters but no fewer "
         "original ones; with more features more of both, and a smaller ratio; by order, compressed "
         f"ones stay the same from {PUBLISHED_LEVEL} on and original ones grow. In "

@@ -9,7 +9,6 @@ import numpy as np
 
 from honestbayes.datasets.real import load_genesis, vowels_and_consonants
 from honestbayes.experiments import compressed as ours
-from honestbayes.experiments import compressed as say
 from honestbayes.experiments.compressed import draw_medians, pictures, sizes_table, table
 from honestbayes.experiments.experiment import (
     Cell,
@@ -123,10 +122,10 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
     return Findings(
         conclusion="\n\n".join(
             [
-                f"In the 1,000 windows {say.of_growth(sizes)}",
-                f"{say.of_predictions(first)} {_priors(first)} {say.of_both_ways(first)}",
-                say.of_sampling(first),
-                f"At order {order} {say.of_medians(first)} {_traces(traces)}",
+                f"In the 1,000 windows {ours.of_growth(sizes)}",
+                f"{ours.of_predictions(first)} {_priors(first)} {ours.of_both_ways(first)}",
+                ours.of_sampling(first),
+                f"At order {order} {ours.of_medians(first)} {_traces(traces)}",
             ]
         ),
         tables=(table(first), sizes_table(sizes), _trace_table(traces)),
@@ -153,7 +152,7 @@ _Traces = dict[ours.Prior, list[dict[str, list[float]]]]
 
 
 def _priors(models: Sequence[ExperimentRun]) -> str:
-    """Say at how many orders Cauchy priors predict better."""
+    """Return at how many orders Cauchy priors predict better."""
     orders = sorted({m.settings["order"] for m in models if m.settings["compress"]})
     scores = [
         [ours.mean(models, "log_score", prior=prior, order=order, compress=True)
@@ -174,13 +173,13 @@ def _spread(chains: Sequence[dict[str, list[float]]], name: str) -> tuple[float,
 
 
 def _traces(traces: _Traces) -> str:
-    told = []
+    parts = []
     for name in traces["cauchy"][0]:
         (a, b), (c, d) = (_spread(traces[prior], name) for prior in ours.PRIORS)
-        told.append(f"{name} from {a:.1f} to {b:.1f}, and from {c:.1f} to {d:.1f}")
+        parts.append(f"{name} from {a:.1f} to {b:.1f}, and from {c:.1f} to {d:.1f}")
     return (
         "Nine in ten draws of the traced parameters are, with Cauchy and with normal priors: "
-        f"{'; '.join(told)}."
+        f"{'; '.join(parts)}."
     )
 
 

@@ -100,12 +100,12 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
 
 def _differences(ours: FloatArray, published: FloatArray) -> str:
     indices = np.argwhere(np.abs(ours - published) > 0.005 + 1e-9)
-    told = [
+    parts = [
         f"{N_1 - i} ones in class 1 and {j} in class 0 (printed {published[i, j]:+.2f}, ours "
         f"{ours[i, j]:+.4f})"
         for i, j in indices.tolist()
     ]
-    return f"The others: {'; '.join(told)}."
+    return f"The others: {'; '.join(parts)}."
 
 
 def draw(values: FloatArray) -> Figure:

@@ -250,7 +250,7 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
         for name in dict.fromkeys(run.settings["study"] for run in done)
     }
     return Findings(
-        conclusion="\n\n".join(_words(studies)),
+        conclusion="\n\n".join(_conclusion(studies)),
         checks=tuple(_checks(studies["official"])) if "official" in studies else (),
         tables=tuple(_table(name, results) for name, results in studies.items()),
         figures=(
@@ -311,7 +311,7 @@ def _table(study: str, results: Sequence[dict[str, Any]]) -> ResultTable:
     )
 
 
-def _words(studies: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+def _conclusion(studies: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     if "official" not in studies:
         yield (
             "The official table of the contest is not here. These runs are of two parts of its "
@@ -320,10 +320,10 @@ def _words(studies: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
             "share of donors is the same."
         )
     for name, results in studies.items():
-        yield _study_words(name, results)
+        yield _study_conclusion(name, results)
 
 
-def _study_words(name: str, results: Sequence[dict[str, Any]]) -> str:
+def _study_conclusion(name: str, results: Sequence[dict[str, Any]]) -> str:
     curves = {method: np.array([one[method] for one in results]).mean(axis=0) for method in METHODS}
     fewest = [int(np.argmin(curves["forward"][:, index])) for index in (0, 1)]
     none = curves["forward"][0, 1]

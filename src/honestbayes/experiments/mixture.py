@@ -420,7 +420,7 @@ def _gaps(fits: Sequence[dict[str, Any]], numbers: Sequence[int]) -> str:
 def conclusion(fits: Sequence[dict[str, Any]]) -> str:
     """Return the conclusion."""
     numbers = _numbers(fits)
-    told = {way: _gaps([f for f in fits if f["way"] == way], numbers) for way in WAYS}
+    gaps = {way: _gaps([f for f in fits if f["way"] == way], numbers) for way in WAYS}
     kept = ", ".join(f"{k:,}" for k in numbers)
     published = ", ".join(
         f"{100 * (error['actual'] - error['expected']):+.1f}"
@@ -433,12 +433,12 @@ def conclusion(fits: Sequence[dict[str, Any]]) -> str:
     at_low = [f for f in fits if f["way"] == AS_THESIS and np.isclose(f["alpha"], low, rtol=1e-3)]
     agree = {way: of(fits, "agree", way=way) for way in ("corrected", "corrected, ten alphas")}
     return (
-        f"Actual less expected error in points, with {kept} features kept: {told['uncorrected']} "
-        f"without correction, {told['corrected']} with it (published: {published}). At one value "
+        f"Actual less expected error in points, with {kept} features kept: {gaps['uncorrected']} "
+        f"without correction, {gaps['corrected']} with it (published: {published}). At one value "
         "of the parameters, as here, it need not be zero even for a right model.\n\n"
         f"What became of the gap of the thesis: with labels that stay equal to the classes it is "
-        f"{told['corrected, stuck labels']}; with alphas that take the {N_VALUES} values of the "
-        f"thesis {told['corrected, ten alphas']}; with both {told[AS_THESIS]}. The thesis presumes "
+        f"{gaps['corrected, stuck labels']}; with alphas that take the {N_VALUES} values of the "
+        f"thesis {gaps['corrected, ten alphas']}; with both {gaps[AS_THESIS]}. The thesis presumes "
         "that its labels stayed at the classes. Features tell less about the classes than about "
         f"the components, so that alpha is then about {alpha:,.0f} with {k:,} features kept, where "
         f"300 is true of the components. The values next to it are {low:.0f} and {high:,.0f}. "

@@ -127,7 +127,7 @@ def run(seed: int, n_features: int, n_test: int, numbers: list[int]) -> dict[str
 
 
 def fit(data: SimulatedData, k: int, method: str, rule: Rule, *, shown: bool) -> dict[str, Any]:
-    """Fit one model, and measure what it claims of the test cases and what is true."""
+    """Fit one model, and measure its expected and actual errors on the test cases."""
     model = SelectiveBernoulliNB(
         n_features_to_select=k,
         correction="selection" if method == "corrected" else None,
@@ -299,11 +299,11 @@ def conclusion(fits: Sequence[dict[str, Any]], p: int) -> str:
         f"With {k:,} of {p:,} features kept, the uncorrected model expects to be wrong in "
         f"{predicted[1]:.1%} of the cases and is wrong in {true[1]:.1%}; the corrected one expects "
         f"{predicted[0]:.1%} and is wrong in {true[0]:.1%}. Over all numbers of features the "
-        f"uncorrected model claims {100 * least:.1f} points too little at least, and the corrected "
-        f"one is off by {100 * most:.1f} points at most.\n\n"
+        f"uncorrected model expects {100 * least:.1f} points too little at least, and the "
+        f"corrected one is off by {100 * most:.1f} points at most.\n\n"
         "What the paper's quadrature costs: 30 quantiles of the prior are too few where the "
         f"posterior of alpha is narrow. With all {p:,} features it expects {rules[0]:.1%} errors, "
-        f"the adaptive rule {rules[1]:.1%}, and {real:.1%} happen."
+        f"the adaptive rule {rules[1]:.1%}, and {real:.1%} are observed."
     )
 
 
@@ -375,7 +375,7 @@ def draw_alpha(fits: Sequence[dict[str, Any]], p: int) -> Figure:
 
 EXPERIMENT = Experiment(
     name="naive-bayes",
-    title="Honest probabilities after selection, on simulated data",
+    title="Calibrated probabilities after selection, on simulated data",
     source="Li, Zhang and Neal (2008), section 4: figures 3 to 6, tables 1 and 2",
     question=(
         "200 training cases with 10,000 binary features, of which the 1, 10, 100 or 1,000 that "

@@ -131,7 +131,7 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
     }
     first = {chain: sum(_first(run.results[chain]) == ALL for run in done) for chain in CHAINS}
     return Findings(
-        conclusion=_words(results, first, len(done)),
+        conclusion=_conclusion(results, first, len(done)),
         checks=tuple(_checks(results)),
         tables=(_sets(done), _figures(results, first, len(done))),
         figures=(
@@ -158,10 +158,10 @@ def _checks(results: dict[str, dict[str, FloatArray]]) -> Iterator[PublishedFigu
         "next": "next most frequent set",
     }
     why = "not known; the published figures are like those of a chain without data, see above"
-    for chain, told in (("classifiers", "by likelihood"), ("no data", "without data")):
+    for chain, title in (("classifiers", "by likelihood"), ("no data", "without data")):
         for name, what in names.items():
             yield PublishedFigure(
-                what=f"{what}, chain {told}",
+                what=f"{what}, chain {title}",
                 published=PUBLISHED[name],
                 ours=results[chain][name],
                 digits=0,
@@ -169,7 +169,9 @@ def _checks(results: dict[str, dict[str, FloatArray]]) -> Iterator[PublishedFigu
             )
 
 
-def _words(results: dict[str, dict[str, FloatArray]], first: dict[str, int], n_tables: int) -> str:
+def _conclusion(
+    results: dict[str, dict[str, FloatArray]], first: dict[str, int], n_tables: int
+) -> str:
     paper, blind = results["classifiers"], results["no data"]
     held = sum(check.holds for check in _checks(results) if "without data" in check.what)
     return (
@@ -217,7 +219,7 @@ def _figures(
     rows: list[dict[str, Cell]] = [
         {
             "chain": chain,
-            "over": told,
+            "over": title,
             "nonempty": float(results[chain]["nonempty"].mean()),
             "all features": float(results[chain]["all"].mean()),
             "all features, from": int(results[chain]["all"].min()),
@@ -225,7 +227,7 @@ def _figures(
             "next": float(results[chain]["next"].mean()),
             "tables with all features first": first[chain],
         }
-        for chain, told in CHAINS.items()
+        for chain, title in CHAINS.items()
     ]
     return ResultTable("chains", f"Averages over {n_tables} tables by chain", rows, digits=0)
 

@@ -1,4 +1,4 @@
-"""Writes what an experiment found: a page, tables and figures, as Markdown or for the docs."""
+"""Pages, tables and figures of an experiment, as Markdown or for the docs."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def page_of(
     ----------
     experiment : Experiment
         Which.
-    account : Findings
-        What it says.
+    findings : Findings
+        Its results.
     runs : sequence of ExperimentRun
         How it was run.
     markup : {"md", "rst"}
@@ -136,7 +136,7 @@ def _blocks(
     yield _heading(experiment.title, markup, 0)
     yield f"*{experiment.source}*"
     yield experiment.question
-    yield _heading("What was found", markup, 1)
+    yield _heading("Results", markup, 1)
     yield findings.conclusion
     for picture in findings.figures:
         yield _image(f"{images}{picture.name}.png", picture.caption, markup)
@@ -174,8 +174,8 @@ def _checks(checks: Sequence[PublishedFigure]) -> Iterator[ResultTable]:
             }
         )
     n = max(len(check.ours) for check in checks)
-    told = f"average of {n} repetitions" if n > 1 else "one repetition"
-    yield ResultTable("checks", f"Published figures and ours ({told})", rows)
+    basis = f"average of {n} repetitions" if n > 1 else "one repetition"
+    yield ResultTable("checks", f"Published figures and ours ({basis})", rows)
 
 
 def _heading(text: str, markup: Markup, level: int) -> str:

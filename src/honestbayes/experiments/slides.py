@@ -279,7 +279,7 @@ def conclusion(
         f"{percent('actual', shown, 'corrected')}. With all features "
         f"{percent('expected', p, 'uncorrected')} are expected and "
         f"{percent('actual', p, 'uncorrected')} made: the features that were left out still knew "
-        "something, and the correction brings back honesty, not accuracy.\n\n"
+        "something, and the correction restores calibration, not accuracy.\n\n"
         f"The chain of the corrected model is around alpha = {medians['corrected']:.0f}, that of "
         f"the uncorrected one around {medians['uncorrected']:.0f}; the truth is {ALPHA:.0f}. "
         f"Expected errors by chains of {N_ITERATIONS} iterations differ from those by quadrature "
@@ -303,7 +303,7 @@ def draw_traces(traces: dict[str, list[float]]) -> Figure:
 
 
 def draw_calibration(fits: Sequence[dict[str, Any]], columns: Sequence[tuple[int, str]]) -> Figure:
-    """Draw claims beside facts."""
+    """Draw predicted and observed frequencies."""
     figure, axis = subplots(figsize=(4.6, 4.6))
     axis.plot([0, 1], [0, 1], color=GREY, linewidth=0.8)
     for index, (k, method) in zip((1, 0, 2), columns, strict=True):
@@ -331,8 +331,8 @@ EXPERIMENT = Experiment(
     source="Li (2006), slides: the simulation study",
     question=(
         "100 training and 600 test cases with 10,000 binary features, alpha = 400; the prior of "
-        "alpha is inverse gamma of shape 5 and rate 500. Are probabilities honest with the 2,000 "
-        "features that correlate best with the class, and what does the correction cost?"
+        "alpha is inverse gamma of shape 5 and rate 500. Are probabilities calibrated with the "
+        "2,000 features that correlate best with the class, and what does the correction cost?"
     ),
     runs=runs,
     run=run,

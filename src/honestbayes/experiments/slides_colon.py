@@ -195,7 +195,7 @@ def conclusion(divisions: Sequence[dict[str, Any]]) -> str:
     def median_p(prior: str) -> float:
         return float(np.median(of(divisions, "p-value", prior=prior)))
 
-    told = [
+    parts = [
         f"{mean('difference', prior):+.4f} with the prior of the {prior} (smaller in "
         f"{mean('groups better', prior):.1f} groups, median p-value {median_p(prior):.2g})"
         for prior in PRIORS
@@ -205,7 +205,7 @@ def conclusion(divisions: Sequence[dict[str, Any]]) -> str:
         f"The printed squared errors are smaller with the correction by "
         f"{published['difference']:.4f} on average, and the paired t test of the printed rows "
         f"gives {published['p-value']:.4f} (printed: {P_VALUE}). Averages over our divisions, "
-        f"uncorrected less corrected: {' and '.join(told)}. In {small} of the {len(divisions)} "
+        f"uncorrected less corrected: {' and '.join(parts)}. In {small} of the {len(divisions)} "
         "cases the test is below 0.05 in favour of the correction. Groups share the 62 cases, "
         "which the test does not know: it is about other groups of genes, not about other "
         "patients." + _which_prior(divisions)

@@ -197,36 +197,36 @@ def _within(results: Sequence[dict[str, Any]], exact: FloatArray) -> int:
 
 
 def _theorem(cases: _Cases, exact: _Exact) -> str:
-    told, near = [], True
+    parts, near = [], True
     for name in list(CASES)[3:]:
         p = CASES[name]["n_features"]
         top = np.flatnonzero(np.isclose(exact[name][0], exact[name][0].max()))
         gap = 0.5 * np.abs(_shares(cases[name]) - exact[name][0]).sum()
         near &= abs(int(np.argmax(_shares(cases[name]))) - p / 2) <= 1
-        told.append(
+        parts.append(
             f"{p} features: exactly binomial, largest at {' and '.join(map(str, top.tolist()))} "
             f"({exact[name][0].max():.3f}), total variation of the draws from it {gap:.4f}"
         )
     return (
         "Theorem 1. Where each subset with one feature more or less is as likely to be proposed, "
-        f"and all are accepted, sizes are not uniform. {'; '.join(told)}. The most "
+        f"and all are accepted, sizes are not uniform. {'; '.join(parts)}. The most "
         f"frequent size of the draws is {'' if near else 'not always '}half of the features or "
         "next to it, as the theorem says."
     )
 
 
 def _figures(cases: _Cases, exact: _Exact) -> str:
-    told = []
+    parts = []
     for name in SHOWN:
         shares, scores = _shares(cases[name]), _shares(cases[name], "scores")
-        told.append(
+        parts.append(
             f"{name[0].upper()}{name[1:]}: most frequent size {int(np.argmax(shares))} "
             f"({shares.max():.3f}; exactly {exact[name][0].max():.3f}), share of draws with "
             f"J = 0.9 {scores[-1]:.3f} (exactly {exact[name][1][-1]:.3f})"
         )
     ratio = exact["scheme 2"][0][-1] / exact["scheme 2"][0][0]
     return (
-        f"{'. '.join(told)}. In scheme 2 sizes differ by their score alone: all features together "
+        f"{'. '.join(parts)}. In scheme 2 sizes differ by their score alone: all features together "
         f"are {ratio:.2f} times as likely as none, as 0.9 / 0.5 is. The paper prints no numbers of "
         "its figures; in words, scheme 1 has its peak in the middle, scheme 2 prefers larger "
         "subsets by their score, and the Poisson prior moves the mass to small ones."
