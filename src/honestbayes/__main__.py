@@ -39,7 +39,7 @@ def program() -> None:
 
 
 def main() -> None:
-    """Run the command line, or say in one line what it needs."""
+    """Run the command line, or print in one line what is missing."""
     _open_closed_streams()
     missing = [package for package in _NEEDED if find_spec(package) is None]
     if missing:

@@ -43,7 +43,7 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def _distrust(dispatcher: Any) -> None:
-    """Let a kernel's cache be of this version of the package alone, and forget what is unreadable.
+    """Restrict a kernel's cache to this version of the package, and ignore unreadable entries.
 
     Numba looks at the time stamp of a kernel's own file, and only after it has unpickled the types
     of arguments: a class that was renamed in another file would be an AttributeError.

@@ -1,4 +1,4 @@
-"""One line that says how far long work is: on a terminal, in a notebook, or in a log."""
+"""A line of progress: on a terminal, in a notebook, or in a log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StatusLine:
         self._width = 0
 
     def show(self, text: str, *, last: bool = False) -> None:
-        """Replace what is shown; the last text of some work is always written."""
+        """Replace the text; the last one is always written."""
         now = time.monotonic()
         self._began = now if self._began is None else self._began
         passed = now - self._began
@@ -63,7 +63,7 @@ class StatusLine:
 
 
 def in_notebook() -> bool:
-    """Whether this runs in the kernel of a notebook, which can replace what it has shown."""
+    """Whether this runs in the kernel of a notebook, which can replace its output."""
     module = sys.modules.get("IPython")
     shell = None if module is None else module.get_ipython()
     return getattr(shell, "kernel", None) is not None

@@ -31,7 +31,7 @@ from honestbayes.search.selector import (
     ProbabilitySelector,
     SelectionPath,
     TableSelector,
-    loss_in_words,
+    loss_label,
 )
 from honestbayes.tables import TableFile, TrainingTable
 from honestbayes.tables.conversion import to_numbers, to_text
@@ -349,7 +349,7 @@ def honest_words(selector: ProbabilitySelector) -> str:
             "No rows were held out: scores on the rows that chose and trained flatter, also for "
             "columns that mean nothing."
         )
-    loss = loss_in_words(getattr(selector, "scoring", "squared_error"))
+    loss = loss_label(getattr(selector, "scoring", "squared_error"))
     before, after = path.held_out_score[0], path.held_out_score[path.n_kept]
     steps = "1 step" if path.n_kept == 1 else f"{path.n_kept:,} steps"
     scores = f"The held-out {loss} is {after:.4f} after {steps}, {before:.4f} before the first."

@@ -1,4 +1,4 @@
-"""Tables as they come: arrays, sparse matrices and frames, and what their cells mean."""
+"""Tables in memory and beyond: arrays, sparse matrices, frames, Dask and packed stores."""
 
 from __future__ import annotations
 

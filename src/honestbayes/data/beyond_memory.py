@@ -16,7 +16,7 @@ from honestbayes.types import AnyArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LazySource:
-    """What a lazy frame will read: numbers and binary features; null and NaN are missing.
+    """A lazy frame of numbers and booleans; null and NaN are missing.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class LazySource:
 
 
 def lazy_source(frame: Any) -> LazySource:
-    """Wrap a lazy frame of numbers and binary features; its rows are counted first."""
+    """Wrap a lazy frame of numbers and booleans; its rows are counted first."""
     import polars as pl
 
     schema = frame.collect_schema()

@@ -19,7 +19,7 @@ _SPARSE_CELLS = 1 << 19
 """Cells of a sparse matrix that are made dense at a time to find medians."""
 
 _SORTED_CELLS = 1 << 16
-"""Cells that are copied and sorted at a time to find medians: what a cache holds."""
+"""Cells that are copied and sorted at a time to find medians: as many as fit in a cache."""
 
 SMALLEST_SPREAD = 1e-151
 """Columns that spread less have squared deviations without digits."""
@@ -214,7 +214,7 @@ def learn_binarization(source: Source, option: BinarizeOption, describe: Any) ->
 
 
 def _described_from(describe: Any, start: int, column: int) -> str:
-    """Return what messages call a column of a block that starts at some column of the table."""
+    """Return the name in messages of a column of a block that starts at a given column."""
     description: str = describe(start + column)
     return description
 

@@ -174,7 +174,7 @@ def category_table(X: Any) -> CategoryTable:
 def encode_columns(
     X: Any, levels: Categories, describe: Callable[[int], str]
 ) -> tuple[IntArray, list[tuple[int, Any, int]]]:
-    """Code the columns of a table by known categories; what is unknown is missing.
+    """Code the columns of a table by known categories; unknown ones are missing.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def _code_small_numbers(columns: TableColumns) -> CategoryTable | None:
 
 
 Verbs = tuple[str, str]
-"""What one cell does, and what several do."""
+"""A verb phrase for one cell, and for several."""
 
 
 TAKEN_FOR_MISSING: Verbs = ("is taken for missing", "are taken for missing")
@@ -366,7 +366,7 @@ class Codes:
         return np.where(new & (codes == self.levels.n_levels), MISSING, codes)
 
     def to_plain(self) -> Plain:
-        """Return categories, and what a missing cell is."""
+        """Return categories, and whether a missing cell is one."""
         content = {"missing_is_level": self.missing_is_level}
         return joined((content, {}), levels=self.levels.to_plain())
 
@@ -378,7 +378,7 @@ class Codes:
 
 
 def check_missing(table: CategoryTable, why: str, *, missing_is_level: bool) -> None:
-    """Refuse missing training cells, unless they are categories; say why."""
+    """Refuse missing training cells, with a reason, unless they are categories."""
     columns = np.flatnonzero(np.any(table.codes == MISSING, axis=0)).tolist()
     if columns and not missing_is_level:
         names = table.feature_names

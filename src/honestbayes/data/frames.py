@@ -126,7 +126,7 @@ def _check_types(frame: Any) -> None:
 
 
 def _what_it_holds(dtype: Any) -> str | None:
-    """Return what a column of this type holds that is neither number nor text, or None."""
+    """Return the contents of a column that is neither numbers nor texts, by its type; else None."""
     inner = getattr(dtype, "subtype", None) if str(dtype).startswith("Sparse") else None
     categories = getattr(dtype, "categories", None)
     inner = getattr(categories, "dtype", inner)
@@ -152,7 +152,7 @@ def one_block(frame: Any) -> AnyArray | None:
 
 
 def frame_names(frame: Any, kind: str) -> tuple[str, ...]:
-    """Return the names of a frame's columns; refuse what is no frame of named columns."""
+    """Return the names of a frame's columns; refuse a frame without."""
     if frame.ndim != 2 if kind == "pandas" else not hasattr(frame, "columns"):
         msg = (
             "Expected 2D array, got a single column. Reshape your data: give X as a frame or a "

@@ -80,7 +80,7 @@ def is_missing(value: Any) -> bool:
 
 
 def as_table(X: Any, *, may_be_empty: bool = False) -> Any:
-    """Return a table that knows its shape, or say that it is none.
+    """Return a table with a shape; refuse anything else.
 
     Only a model that kept no feature takes a table without columns.
     """

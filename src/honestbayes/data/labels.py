@@ -74,7 +74,7 @@ def encode_labels(y: Any) -> tuple[AnyArray, IntArray]:
 
 
 def label_key(label: str) -> str:
-    """Return what spellings of one label share: case, blanks, hyphens and underscores go.
+    """Return a key that all spellings of a label share: without case, blanks, hyphens, underscores.
 
     >>> label_key("Yes ") == label_key("YES"), label_key("non-event") == label_key("Non_event")
     (True, True)

@@ -64,7 +64,7 @@ def _sorted_scores(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalScores:
-    """What makes scores of the values of some columns.
+    """A transformation of the values of some columns to normal scores.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class NormalScores:
     score: Annotated[FloatArray, Floats("n_knots", "n_columns", low=-10.0, high=10.0)]
 
     def check(self, check: Check) -> None:
-        """Refuse what no column can have taught."""
+        """Refuse scores that no column can have."""
         check(self.value.shape[0] >= 1, "value", "is empty")
         # Not by differences, which overflow between the largest numbers.
         check(np.all(self.value[1:] >= self.value[:-1]), "value", "does not ascend")
@@ -133,7 +133,7 @@ class NormalScores:
         return np.where(np.isnan(x), np.nan, score)
 
     def invert(self, scores: FloatArray) -> FloatArray:
-        """Return values with these scores, shape (..., k): what a table shows in a user's units."""
+        """Return values with these scores, shape (..., k), in the units of the table."""
         result = np.empty(scores.shape)
         for j in range(scores.shape[-1]):
             result[..., j] = np.interp(scores[..., j], self.score[:, j], self.value[:, j])
@@ -174,7 +174,7 @@ class NormalScoresSource:
         return self.learned(columns)[1]
 
     def learned(self, columns: IntArray) -> tuple[NormalScores, FloatArray]:
-        """Return what makes scores of new values of the named columns, and their own scores."""
+        """Return the transformation of the named columns, and their own scores."""
         if not self._is_small:
             return NormalScores.learn(self.source.take(columns))
         scores, own = self._whole()

@@ -1,4 +1,4 @@
-"""The header of a packed store: what its folder holds, with the checksum of every file."""
+"""Packed stores: binary columns as bits in a folder, with a header and checksums."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def part_name(number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoreHeader:
-    """What a store holds.
+    """Description of a store.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ def _refuse_folder(folder: Path) -> None:
 
 
 def _problem(content: dict[str, Any]) -> str | None:
-    """Return what in a header cannot be, or None; a checksum alone does not show who wrote it."""
+    """Return what is impossible in a header, or None; a checksum does not show who wrote it."""
     if set(content) != _FIELDS or type(content["version"]) is not int or content["version"] < 1:
         return "is not as it was written"
     for name in _SHAPE:
@@ -319,13 +319,13 @@ class Deferred:
 
 
 class ThreadWork:
-    """Functions are applied by threads; what they are applied to is let go when they are done.
+    """Functions are applied by threads, and release their data when they are done.
 
     Results do not depend on the number of threads.
     """
 
     def call(self, function: Callable[..., Any], *values: Any) -> Deferred:
-        """Return what stands for the result."""
+        """Return a handle to the result."""
         return Deferred(function, values)
 
     def results(self, calls: list[Any]) -> list[Any]:
@@ -346,7 +346,7 @@ THREADS: Work = ThreadWork()
 
 
 _LARGE_PAGES: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
-"""What tells the system to read a file in large pages: mapping it later takes no time then, and
+"""Advice to the system to read a file in large pages: mapping it later takes no time then, and
 several times as long as counting its bits otherwise."""
 
 

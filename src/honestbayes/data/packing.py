@@ -294,7 +294,7 @@ def _ones(
     describe: DescribeColumns,
     offset: int,
 ) -> AnyArray:
-    """Return 0 and 1, or refuse what is neither, naming column and row."""
+    """Return 0 and 1; refuse other cells, naming column and row."""
     if is_zero_one(values) and (cut is None or not cut.any()):
         return values
     first = describe.first + offset
@@ -325,7 +325,7 @@ _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 class _OtherTableError(StoreError):
-    """What is unfinished is of another table."""
+    """An unfinished store belongs to another table."""
 
     def __init__(self, partial: Path) -> None:
         super().__init__(
@@ -439,7 +439,7 @@ def _taken(target: Path) -> StoreError:
 def _description(
     source: Source, names: tuple[str, ...] | None, labels: Any, width: int | None
 ) -> tuple[StoreHeader, dict[str, bytes]]:
-    """Return the header without checksums, and what is written beside the parts."""
+    """Return the header without checksums, and the files beside the parts."""
     n, p = source.shape
     beside, classes = {}, None
     if names is not None:
@@ -469,7 +469,7 @@ def _description(
 def _plan(
     source: Source, header: StoreHeader, beside: dict[str, bytes], binarize: BinarizeOption
 ) -> dict[str, Any]:
-    """Return by what an unfinished store is known to be of the same table."""
+    """Return a fingerprint of the table of an unfinished store."""
     n, p = source.shape
     columns = np.unique(np.linspace(0, p - 1, _SAMPLE_COLUMNS).astype(np.int64))
     rows = np.arange(min(n, _SAMPLE_ROWS))
@@ -488,7 +488,7 @@ def _plan(
 
 @contextmanager
 def _room(target: Path) -> Iterator[None]:
-    """Say what to do when the disk is full."""
+    """Explain what to do when the disk is full."""
     try:
         yield
     except OSError as error:
@@ -512,7 +512,7 @@ def _is_finished(target: Path, partial: Path, plan: dict[str, Any]) -> bool:
 
 
 def _make_folders(partial: Path, plan: dict[str, Any]) -> None:
-    """Make the folders of what is unfinished, where they are not there."""
+    """Make the folders of an unfinished store, where they do not exist."""
     partial.mkdir(exist_ok=True)
     if not _is_planned(partial, plan):
         with atomic_write(partial / PLAN) as temporary:
@@ -579,7 +579,7 @@ def _done(header: StoreHeader, partial: Path) -> dict[int, int]:
 
 
 def _finish(header: StoreHeader, beside: dict[str, bytes], partial: Path, target: Path) -> None:
-    """Write what stands beside the parts, then the header, and give the store its name."""
+    """Write the files beside the parts, then the header, and rename the folder."""
     folder, done = partial / STORE, _done(header, partial)
     whole = replace(
         header,

@@ -135,7 +135,7 @@ NOW: Work = _Now()
 
 
 def work_of(source: Source) -> Work:
-    """Return how functions are applied to a source's blocks: at once, unless it says otherwise."""
+    """Return how functions are applied to a source's blocks: at once by default."""
     work: Work = getattr(source, "work", NOW)
     return work
 
@@ -330,7 +330,7 @@ class DescribeColumns:
     first: int = 0
 
     def __call__(self, column: int) -> str:
-        """Return what messages call a column."""
+        """Return the name of a column in messages."""
         return f"column {column}" if self.names is None else f"column {self.name(column)!r}"
 
     def name(self, column: int) -> str:
@@ -339,7 +339,7 @@ class DescribeColumns:
         return self.names[column - self.first]
 
     def at(self, columns: slice) -> DescribeColumns:
-        """Return what calls these columns the same, and knows no others."""
+        """Return the description of these columns alone."""
         names = None if self.names is None else self.names[columns]
         return DescribeColumns(names, columns.start)
 
@@ -609,8 +609,8 @@ class _MergedRows(Generic[S]):
 
 
 OfBlock = Callable[[slice, slice], Callable[[Any], S]]
-"""Takes the rows and the columns of a block; returns what makes the statistic of its values. What
-it returns may be sent to another machine, so it should hold no more than this block needs."""
+"""Takes the rows and columns of a block; returns a function of its values. That function may be
+sent to another machine, so it should hold no more than this block needs."""
 
 
 def accumulate(source: Source, of_block: OfBlock[S]) -> S:
@@ -802,7 +802,7 @@ class ReadAhead:
     def _taken(
         self, columns: IntArray, rows: IntArray | slice, read: Callable[[IntArray], AnyArray]
     ) -> AnyArray:
-        """Return what is remembered, and read the rest without remembering it."""
+        """Return remembered columns, and read the others without remembering them."""
         columns = np.asarray(columns, dtype=np.int64)
         known = np.isin(columns, self._columns)
         if self._values is None or not known.any():

@@ -207,7 +207,7 @@ def _standardise_rows(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 MAIL_COST = 0.68
-"""What asking one person cost, in dollars."""
+"""Cost of mailing one person, in dollars."""
 
 _TARGETS = ("TARGET_B", "TARGET_D")
 _ID = "CONTROLN"
@@ -225,7 +225,7 @@ class Donations:
     Attributes
     ----------
     X : pandas DataFrame of shape (n, p)
-        What was known of them.
+        Their columns.
     y : ndarray of int of shape (n,)
         Whether they gave.
     gift : ndarray of shape (n,)

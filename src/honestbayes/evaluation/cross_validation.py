@@ -249,7 +249,7 @@ def cross_validate(
     n_jobs: int | None = None,
     on_fold: Callable[[], object] | None = None,
 ) -> Evaluation:
-    """Predict each case by a model that was fitted, features selected and all, without it.
+    """Predict each case by a model whose features were selected and fitted without it.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def cross_validate_numbers(
     n_jobs: int | None = None,
     on_fold: Callable[[], object] | None = None,
 ) -> list[Evaluation]:
-    """Do what `cross_validate` does for each number of features that a model of ours keeps.
+    """Cross-validate a model of this package with each of several numbers of features.
 
     Each fold is screened once for all of them.
     """
@@ -318,7 +318,7 @@ def cross_validate_numbers(
 
 
 Fit = Callable[..., Sequence[Any]]
-"""Takes an estimator, rows, labels and what more `fit` takes; returns fitted ones."""
+"""Takes an estimator, rows, labels and further parameters of `fit`; returns fitted estimators."""
 
 
 def _fit(estimator: Any, X: Any, y: NDArray[Any], **more: Any) -> list[Any]:
@@ -399,7 +399,7 @@ def _fit_and_predict(
     test: IndexArray,
     seed: np.random.SeedSequence,
 ) -> list[Predicted]:
-    """Return what each of the fitted estimators says of the test cases."""
+    """Return the predictions of each fitted estimator for the test cases."""
     _seed_estimator(estimator, seed)
     more = {} if groups is None else {"groups": groups[train]}
     fitted = fit(estimator, _safe_indexing(X, train), y[train], **more)

@@ -323,7 +323,7 @@ def draw_error_rates(results: Results) -> Figure:
 
 
 def draw_correction(results: Results, new_tables: bool) -> Figure:
-    """Draw what the correction gains, by table."""
+    """Draw the gain by the correction, by table."""
     tables = results.tables
     figure, axis = subplots(figsize=(7, 1 + 0.3 * len(tables)))
     pairs = {

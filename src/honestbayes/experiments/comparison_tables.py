@@ -305,7 +305,7 @@ TRUTHS: dict[str, tuple[Kind, Callable[[np.random.Generator, int, int], Drawn]]]
     "noise": ("real", noise),
     "two together": ("binary", two_together),
 }
-"""Kind of the columns, and what draws them."""
+"""Kind of the columns, and the function that draws them."""
 
 
 def simulated_table(name: str, seed: int, n: int, p: int) -> ComparisonTable:

@@ -154,7 +154,7 @@ def sizes(codes: AnyArray, orders: Sequence[int], *, suffixes: bool) -> dict[str
 
 
 def level_from(results: dict[str, Any]) -> int:
-    """Return the first order from which on the number of groups stays what it is at the end."""
+    """Return the first order from which on the number of groups stays the same."""
     last = results["groups"][-1]
     return int(results["orders"][results["groups"].index(last)])
 
@@ -225,7 +225,7 @@ def best(models: Sequence[ExperimentRun], prior: Prior) -> tuple[int, float]:
 
 
 def named(prior: str) -> str:
-    """Return what a prior is called."""
+    """Return the name of a prior."""
     return {"cauchy": "Cauchy", "gaussian": "normal"}[prior]
 
 

@@ -47,7 +47,7 @@ STUDIES: dict[str, list[Point]] = {
     "order, 3 levels, 500 cases": [[500, N_FEATURES, 3, o] for o in range(1, N_FEATURES + 1)],
 }
 VARIED = {"levels": 2, "features": 1, "order": 3}
-"""Place in a point of what a study varies."""
+"""Index in a point of the varied quantity."""
 
 
 def runs(size: Size) -> list[Settings]:
@@ -86,7 +86,7 @@ def by_listing(cells: AnyArray, order: int) -> int:
 
 
 def summarize(done: Sequence[ExperimentRun]) -> Findings:
-    """Compare how the numbers grow with what the thesis says of it."""
+    """Compare the growth of the numbers with the thesis."""
     studies = {study: [run for run in done if run.settings["study"] == study] for study in STUDIES}
     fitting = np.mean(level_orders(studies["order, 5 levels"]))
     return Findings(
@@ -131,7 +131,7 @@ def _averages(done: Sequence[ExperimentRun], name: str) -> FloatArray:
 
 
 def _points(done: Sequence[ExperimentRun], study: str) -> list[int]:
-    """Return the values of what a study varies."""
+    """Return the values of the varied quantity."""
     index = VARIED[study.split(",")[0]]
     return [point[index] for point in done[0].settings["points"]]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Size = Literal["toy", "quick", "full"]
-"""Seconds, for tests; a minute or two; what the published results are compared with."""
+"""Seconds, for tests; a minute or two; the size of the published results."""
 
 Settings = dict[str, Any]
 """Keyword arguments of one run, as JSON can hold them."""
@@ -241,7 +241,7 @@ def errors_of(decimals: Decimals) -> dict[str, float]:
 
 
 def decimal_rows(fit: dict[str, Any], **columns: Cell) -> Iterator[dict[str, Cell]]:
-    """Yield the rows of a table by the first decimal, of what :func:`judged` returned."""
+    """Yield the rows of a table by the first decimal, from :func:`judged`."""
     for decimal in range(10):
         if fit["count"][decimal]:
             yield columns | {
@@ -302,7 +302,7 @@ def experiments() -> Iterator[Experiment]:
 
 
 DIGITS = 6
-"""Significant digits of what is kept: figures are printed with fewer."""
+"""Significant digits of stored results: figures are printed with fewer."""
 
 
 def missing_files(experiment: Experiment) -> tuple[str, ...]:

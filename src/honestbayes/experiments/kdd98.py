@@ -244,7 +244,7 @@ def mail_everyone(people: Donations) -> float:
 
 
 def summarize(done: Sequence[ExperimentRun]) -> Findings:
-    """Show the curves and the table of each study, beside what was published."""
+    """Show the curves and the table of each study, beside the published ones."""
     studies = {
         name: [run.results for run in done if run.settings["study"] == name]
         for name in dict.fromkeys(run.settings["study"] for run in done)

@@ -43,7 +43,7 @@ CHAINS = {
     "networks": "all graphs without cycles",
     "no data": "proposals of equation 11, all accepted",
 }
-"""Chains, and what they are over."""
+"""Chains, and their state spaces."""
 
 
 def runs(size: Size) -> list[Settings]:

@@ -110,7 +110,7 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
 
 
 def measured(uncorrected: Sequence[float], corrected: Sequence[float]) -> dict[str, float]:
-    """Return what a division says: squared errors, their difference, and the paired t test."""
+    """Return figures of a division: squared errors, their difference, and the paired t test."""
     gain = np.subtract(uncorrected, corrected)
     return {
         "uncorrected": float(np.mean(uncorrected)),

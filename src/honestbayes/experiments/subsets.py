@@ -147,7 +147,7 @@ def as_printed() -> FloatArray:
 
 
 def summarize(done: Sequence[ExperimentRun]) -> Findings:
-    """Compare the draws with enumeration and with what the paper says."""
+    """Compare the draws with enumeration and with the paper."""
     cases = {
         name: [run.results for run in done if all(run.settings[key] == case[key] for key in case)]
         for name, case in CASES.items()

@@ -136,7 +136,7 @@ def maximise(
 
 
 def information(design: FloatArray, margins: FloatArray) -> FloatArray:
-    """Return the information matrix: the covariance over classes of what a parameter adds."""
+    """Return the information matrix: the covariance over classes of the design."""
     losses = _losses(margins)
     wrong = np.exp(margins - losses[:, None])
     mean = np.einsum("ncp,nc->np", design, wrong)

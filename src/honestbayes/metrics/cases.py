@@ -273,7 +273,7 @@ def _by_class(
 
 
 def _checked(values: FloatArray, *, one_column: bool) -> FloatArray:
-    """Refuse what is no probability, and add the column of class 0 where it is missing."""
+    """Validate probabilities, and add the column of class 0 where it is missing."""
     if not np.all((values >= 0) & (values <= 1)):
         raise ValueError("p holds a value outside 0 to 1 or NaN; give probabilities.")
     if one_column:

@@ -291,7 +291,7 @@ def _auc_sample_size(value: float, counts: NDArray[np.intp]) -> float:
 
 
 def _auc_and_influence(y: ClassArray, scores: FloatArray) -> tuple[float, FloatArray]:
-    """Return the AUC, and what each case adds to it: its placements less their means.
+    """Return the AUC, and the contribution of each case: its placements less their means.
 
     With two classes one ordered pair is enough: the other gives the same value.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from honestbayes.plots.drawing import GREY, import_pyplot, look, named, new_axes, plain, short, tidy
-from honestbayes.search.selector import SQUARED_ERROR, SelectionPath, loss_in_words
+from honestbayes.search.selector import SQUARED_ERROR, SelectionPath, loss_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -231,7 +231,7 @@ class SelectionPathDisplay:
             raise ValueError(msg)
         scoring = getattr(selector, "scoring", "squared_error")
         chosen_on_held_out = getattr(selector, "score_on", "train") == "held_out"
-        display = cls(path, score=loss_in_words(scoring), chosen_on_held_out=chosen_on_held_out)
+        display = cls(path, score=loss_label(scoring), chosen_on_held_out=chosen_on_held_out)
         return display.plot(ax)
 
     def plot(self, ax: Axes | None = None) -> SelectionPathDisplay:

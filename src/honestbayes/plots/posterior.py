@@ -197,7 +197,7 @@ class SignalDisplay:
     def from_estimator(
         cls, estimator: Any, *, name: str | None = None, ax: Axes | None = None
     ) -> SignalDisplay:
-        """Draw what one or more fitted models have learned.
+        """Draw the learned signal of one or more fitted models.
 
         Parameters
         ----------

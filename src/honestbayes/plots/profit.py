@@ -208,7 +208,7 @@ class ProfitDisplay:
         return low - margin, high + margin
 
     def _explain(self, *, show_expected: bool) -> None:
-        """Add a legend: the curves, and what their marks and lines mean."""
+        """Add a legend of curves, marks and lines."""
         from matplotlib.lines import Line2D
 
         handles: list[Any] = self.ax_.get_legend_handles_labels()[0]

@@ -20,4 +20,4 @@ SELECTORS: dict[str, type[TableSelector]] = {
     selector._kind: selector
     for selector in (BoostedProbabilitySelector, ForwardProbabilitySelector, SubsetSampler)
 }
-"""By what files call them."""
+"""By their names in files."""

@@ -28,7 +28,7 @@ from honestbayes.types import BoolArray, FloatArray
 
 
 LARGEST_R = 1.0 - 1e-12
-"""A feature that tells the classes apart without fail would have an infinite alpha."""
+"""Bound on r: a feature that separates the classes would have an infinite alpha."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class BoostedProbabilitySelector(ProbabilitySelector):
         Rows to hold out. A share: the others choose and train. Folds: all rows choose and train,
         and the score on rows held out is that of paths which were chosen without each fold.
     smoothing : float, default=1.0
-        What each category of a feature is given more in each class, where weights sum to what they
+        Pseudocount of each category of a feature in each class, for weights that sum to what they
         sum to at the start: the number of rows, without ``sample_weight``.
     n_bins : int, default=10
         Bins of a real-valued column, at most.

@@ -159,7 +159,9 @@ def rows_of(X: Any, rows: IntArray) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
-_ROUNDING = 1e-12
+# --------------------------------------------------------------------------------------------------
+# Parameters in files
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ class NumberOfFeatures(Parameter):
     """How many features to keep: a number, "all" or None."""
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
-        """Return the number or the word."""
+        """Return the number, "all" or None."""
         value = entries.value(name)
         try:
             selection_rule({name: value, "threshold": None}, known["n_features_in"])
@@ -205,12 +207,20 @@ class NumberOfFeatures(Parameter):
         return value
 
 
+# --------------------------------------------------------------------------------------------------
+# The selector
+# --------------------------------------------------------------------------------------------------
+
+
+_ROUNDING = 1e-12
+
+
 class ForwardProbabilitySelector(ProbabilitySelector):
     """Adds, one at a time, the feature with which the probabilities are best.
 
     Naive Bayes counts what two features share twice, so that probabilities get worse with many
-    features though the order of cases does not. Starting with none, each step tries every feature
-    that is left and takes the one with the lowest loss; exact ties go to the first column.
+    features though the order of cases does not. Starting with none, each step tries every remaining
+    feature and takes the one with the lowest loss; exact ties go to the first column.
 
     Parameters
     ----------
@@ -237,7 +247,7 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         Stop when the score on rows held out has not improved for so many steps, and keep the
         features of the best step.
     smoothing : float, default=1.0
-        What each category of a feature is given more in each class.
+        Pseudocount of each category of a feature in each class.
     n_bins : int, default=10
         Bins of a real-valued column, at most.
     kinds : mapping or sequence, optional
@@ -424,6 +434,11 @@ class ForwardProbabilitySelector(ProbabilitySelector):
                 folds.append((float(weight[judged].sum()), Walk(pair[0], pair, p)))
         chooser = scorers[-1] if self.score_on == "held_out" else scorers[0]
         return Walks(Walk(chooser, scorers, p), folds)
+
+
+# --------------------------------------------------------------------------------------------------
+# Greedy walks: one of all training rows, and those that have not seen a fold
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

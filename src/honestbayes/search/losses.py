@@ -20,7 +20,7 @@ import numpy as np
 from honestbayes.compiled import kernel
 
 ROWS = 256
-"""Rows that are evaluated at once for all candidates: what they need stays in the cache."""
+"""Rows that are evaluated at once for all candidates: their data stay in the cache."""
 
 FARTHEST = 150.0
 """Log-odds, or contributions to them, beyond this are computed by logarithms after all."""
@@ -55,7 +55,7 @@ def add_losses(  # type: ignore[no-untyped-def]
     margin : ndarray of shape (n, C - 1)
         Log-odds of each other class against the actual one, without the candidate.
     weight : ndarray of shape (n,)
-        Of the rows; those of weight 0 are passed over.
+        Of the rows; those of weight 0 are skipped.
     loss : int
         ``SQUARED`` or ``LOG``.
     out : ndarray of shape (m,)
@@ -156,7 +156,7 @@ def _classes(cells, first, columns, table, fold, labels, margin, weight, rows, l
 
 @kernel()
 def _by_logs(cells, first, columns, log_table, fold, labels, margin, weight, rows, loss, out):  # type: ignore[no-untyped-def]
-    """Add the losses of rows whose odds are beyond what products can hold."""
+    """Add the losses of rows whose odds would overflow products."""
     n_others = margin.shape[1]
     log_odds = np.empty(n_others)
     for a in range(columns.size):

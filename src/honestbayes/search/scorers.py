@@ -1,4 +1,4 @@
-"""What scores candidates: naive Bayes on codes, on its training rows or on rows held out."""
+"""Scorers of candidates: naive Bayes on codes, on its training rows or on rows held out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CHUNK = 1 << 13
 
 
 class Scorer(Protocol):
-    """Says how good probabilities are with the features so far, and with one more."""
+    """Scores the features so far, and each candidate added to them."""
 
     def loss(self) -> float:
         """Return the loss with the features so far."""
@@ -77,7 +77,7 @@ class CodedCases:
 
 
 def counts_by_fold(cases: CodedCases, fold: AnyArray, n_jobs: int | None) -> list[LevelCounts]:
-    """Return what is counted without each fold; rows of no fold (-1) count in all.
+    """Return the counts without each fold; rows of no fold (-1) count in all.
 
     All folds are counted in one pass, as if each had classes of its own.
     """
@@ -160,13 +160,13 @@ class NaiveBayesScorer:
     Parameters
     ----------
     cases : CodedCases
-        The rows that are judged, with their weights; those of weight 0 are passed over.
+        The rows that are judged, with their weights; those of weight 0 are skipped.
     counts : sequence of LevelCounts
-        What was counted in training, for each fold.
+        Counts of the training rows, for each fold.
     fold : ndarray of int of shape (n,)
         Which of these holds for each row.
     smoothing : float
-        What each category is given more.
+        Pseudocount of each category.
     scoring : {"squared_error", "log_loss"} or callable
         The loss.
     n_jobs : int, optional
@@ -247,12 +247,12 @@ class NaiveBayesScorer:
         return (slice(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK))
 
     def _evidence(self, column: int, rows: slice) -> FloatArray:
-        """Return what a column adds to the log-odds of each other class, shape (n, C - 1)."""
+        """Return a column's contributions to the log-odds of other classes, shape (n, C - 1)."""
         slot = self._first[column] + 1 + self._cases.coded.cells[rows, column].astype(np.int64)
         return np.asarray(self._log_ratio[self._fold[rows], self._cases.labels[rows], :, slot])
 
     def _user_loss(self, scoring: Callable[..., float], margin: FloatArray) -> float:
-        """Return what the user's function says of the rows that have weight."""
+        """Return the user's loss on the rows that have weight."""
         cases = self._cases
         used = cases.weight > 0
         log_proba, labels = _log_proba(margin[used]), cases.labels[used]
@@ -279,9 +279,9 @@ def _loss(margin: FloatArray, scoring: str) -> FloatArray:
 
 
 def user_loss(scoring: Any, y: AnyArray, proba: FloatArray, weight: FloatArray) -> float:
-    """Return what a function of the user's says; it is told of weights where they differ."""
-    fit_params = {} if np.all(weight == weight[0]) else {"sample_weight": weight}
-    value = float(scoring(y, proba, **fit_params))
+    """Return the loss of a user's function, which gets weights where they differ."""
+    weights = {} if np.all(weight == weight[0]) else {"sample_weight": weight}
+    value = float(scoring(y, proba, **weights))
     if not np.isfinite(value):
         msg = f"scoring returned {value}, which cannot be compared."
         raise ValueError(msg)

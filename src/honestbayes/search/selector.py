@@ -1,4 +1,4 @@
-"""What forward and boosted selection share: reading tables, rows held out, the selector's face."""
+"""Shared by forward and boosted selection: tables, rows held out, and the estimator."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# What a selector did, step by step
+# The path of a selector
 # --------------------------------------------------------------------------------------------------
 
 
@@ -63,13 +63,13 @@ def feature_names(names: Any, columns: list[int]) -> tuple[str, ...]:
 
 
 SQUARED_ERROR = "squared error (summed over classes)"
-"""What a selector makes small by default: of two classes twice the Brier score."""
+"""The default loss of a selector: for two classes twice the Brier score."""
 
 
-def loss_in_words(scoring: Any) -> str:
-    """Return what the scores of a path are: what ``scoring`` of a selector names.
+def loss_label(scoring: Any) -> str:
+    """Return the label of a selector's ``scoring``.
 
-    >>> loss_in_words("log_loss")
+    >>> loss_label("log_loss")
     'log score'
     """
     names = {"squared_error": SQUARED_ERROR, "log_loss": "log score"}
@@ -80,7 +80,7 @@ def loss_in_words(scoring: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NamesOfSteps(Given):
-    """What the columns of all steps are called, which follows from the names of all columns."""
+    """Names of the columns of all steps, from the names of all columns."""
 
     def read(self, entries: Entries, name: str, known: Known) -> tuple[str, ...]:
         """Return the names."""

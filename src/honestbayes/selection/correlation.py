@@ -431,7 +431,7 @@ def strength_of(counts: CategoryCounts) -> tuple[FloatArray, Callable[[int], Fra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseSelection:
-    """What a selection by absolute correlation with a response kept and what it discarded.
+    """Kept and discarded features of a selection by absolute correlation with a response.
 
     Attributes
     ----------
@@ -460,7 +460,7 @@ class ResponseSelection:
     groups: tuple[tuple[int, int], ...]
 
     def to_plain(self) -> Plain:
-        """Return plain data, with what grows with the number of features in arrays."""
+        """Return plain data; what grows with the number of features is in arrays."""
         bound = self.gamma_squared
         content = {
             "rule": self.rule,

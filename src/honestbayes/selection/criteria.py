@@ -138,7 +138,7 @@ ColumnFunction = Callable[[AnyArray, AnyArray], float]
 """A user's criterion: one column without its missing cells, and the classes of the same cases."""
 
 SAME = 1e-9
-"""Strengths this close (relative) are equal: what tells them apart is rounding."""
+"""Strengths this close (relative) are equal: their difference is rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +263,7 @@ def _number(value: Any, name: str) -> float:
 
 
 def compare(strength: FloatArray, bound: float) -> IntArray:
-    """Return the sign of strength - bound; what differs by rounding alone is equal."""
+    """Return the sign of strength - bound; 0 where they differ by rounding alone."""
     same = strength == bound
     if np.isfinite(bound):
         same |= np.abs(strength - bound) <= SAME * abs(bound)

@@ -131,7 +131,7 @@ def without_shared_rows(folds: list[IntArray], n_features: int) -> Iterator[list
 def _from_scratch(
     source: Source, is_class_1: BoolArray, rows: IntArray, whole: Screening, option: BinarizeOption
 ) -> Screening:
-    """Screen the other rows: always right, and what the fast ways must equal."""
+    """Screen the other rows: the reference for the fast methods."""
     others = np.setdiff1d(np.arange(is_class_1.size), rows)
     return screen_source(RowsOf(source, others), whole.classes, is_class_1[others], option)
 

@@ -44,7 +44,7 @@ _SMALLEST = SMALLEST_SPREAD**2
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Moments:
-    """What selection and the Gaussian model need to know of each feature.
+    """Moments of each feature by class, for selection and the Gaussian model.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class Moments:
             )
 
     def _precise_mean(self) -> tuple[FloatArray, FloatArray]:
-        """Return the means, and what is to be added to them."""
+        """Return the means, and corrections to be added to them."""
         return self.mean, np.zeros_like(self.mean) if self.rest is None else self.rest
 
     @property
@@ -388,7 +388,7 @@ def _moments_of_sparse(values: Any, labels: IntArray, classes: AnyArray) -> Mome
 def _moments_of_rows(
     rows: FloatArray,
 ) -> tuple[IntArray | int, FloatArray, FloatArray, FloatArray]:
-    """Return cases, means, sums of squares around these, and what rounding left out of them.
+    """Return cases, means, sums of squares around these, and their rounding errors.
 
     Parameters
     ----------

@@ -42,9 +42,9 @@ class DiscardedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a selection by absolute correlation kept and what it discarded.
+    """Kept and discarded features of a selection by absolute correlation.
 
-    For several classes or categories the squared correlation is r squared of real-valued features
+    With several classes or categories the squared correlation is r squared of real-valued features
     and its equivalent of categorical ones (`honestbayes.selection.correlation`).
 
     Attributes

@@ -1,4 +1,4 @@
-"""Files of users: what is in them, and how it becomes what the estimators take."""
+"""Files of users: reading, checking, and encoding them for estimators."""
 
 import lazy_loader
 

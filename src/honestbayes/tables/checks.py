@@ -188,7 +188,7 @@ class ColumnValues:
 
     @property
     def kind(self) -> ColumnKind:
-        """What the column is used as."""
+        """Kind that the column is used as."""
         return self.column.kind
 
     @property
@@ -236,7 +236,7 @@ class ColumnValues:
 
     @property
     def is_even(self) -> bool:
-        """Whether the column tells more than one class apart at all."""
+        """Whether the column has cells in more than one class."""
         return int(np.count_nonzero(self.table.sum(axis=0))) > 1
 
     @property
@@ -300,7 +300,7 @@ def _entropy(table: IntArray) -> float:
 
 
 def _cut(table: IntArray) -> IntArray:
-    """Return the rows below and above the cut that tells two classes apart best."""
+    """Return the rows below and above the cut that separates two classes best."""
     below = np.cumsum(table, axis=0)[:-1].astype(float)
     above = table.sum(axis=0) - below
     inside = np.zeros(below.shape[0])
@@ -413,7 +413,7 @@ _DRESSED = re.compile(
 _NO_UNIT = re.compile(
     r"[-–_:#&;|\\].*|(to|or|and|bis)\b.*|[a-z]\d.*|(st|nd|rd|th)\b.*|.{21,}", re.IGNORECASE
 )
-"""What follows the first number of a range (10-19), a code (12p13, 17_T), a date or a rank."""
+"""Text after the first number of a range (10-19), a code (12p13, 17_T), a date or a rank."""
 
 
 def stray_cells(column: ColumnValues, decimal: str, locations: RowLocations) -> Iterator[Finding]:
@@ -511,7 +511,7 @@ def numbers_with_units(
 
 
 def _unit_of(text: str) -> str | None:
-    """Return what stands around a number, other numbers as #; None where that is no unit.
+    """Return the text around a number, other numbers as #; None where that is no unit.
 
     >>> _unit_of("28.1 mg"), _unit_of("$1,200"), _unit_of("120/80"), _unit_of("1.234,56")
     ('mg', '$', '/#', '')
@@ -598,7 +598,7 @@ NEARLY = 0.8
 classes of the same size, some 3 errors in 100."""
 
 NEARLY_BY_NUMBERS = 0.95
-"""The same for a measurement, which may tell the class well: some 1 error in 200."""
+"""The same for a continuous feature, which may predict the class well: some 1 error in 200."""
 
 OTHERS = 0.6
 """Share that the next best column may explain at most for a measurement to stand out."""
@@ -607,7 +607,7 @@ NEARLY_A_COPY = "nearly a copy"
 """Name of the rule of columns that stand out: results that hang on one are in doubt."""
 
 MOST_STANDING_OUT = 3
-"""Columns that can stand out: where more do, the table tells its classes apart, as some do."""
+"""Columns that can stand out: where more do, the classes are easy to separate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1038,7 +1038,7 @@ def repeated_rows(
 
 
 def row_digests(values: AnyArray, y: IntArray) -> Iterator[bytes]:
-    """Yield what tells rows apart; missing values are equal, and so are 0 and -0."""
+    """Yield a digest of each row; missing values are equal, and so are 0 and -0."""
     n, p = values.shape
     step = max(1, (1 << 20) // max(1, p))
     for start in range(0, n, step):
@@ -1074,7 +1074,7 @@ FEWEST_ROWS = 20
 """Rows from which on neighbours are compared."""
 
 FEWEST_COLUMNS = 4
-"""Measurements from which on rows can be told apart: a file may be sorted by one of them."""
+"""Continuous features needed to tell rows apart: a file may be sorted by one of them."""
 
 MOST_ROWS = 2000
 MOST_COLUMNS = 500

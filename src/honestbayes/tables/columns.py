@@ -1,4 +1,8 @@
-"""What kind of thing each column of a table is: binary, real, categorical, or to be left out."""
+"""The kind of each column of a file: binary, real, categorical, or left out.
+
+Cells of a file are texts: first it is decided whether they are numbers, codes, dates or
+identifiers. Numbers are then judged as everywhere, by `honestbayes.data.kinds.value_range`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ DATE = "date or time"
 """Why a column of dates or times is not used."""
 
 MAX_LEVELS = 100
-"""Categories of a text column, at most: a category with few cases says little."""
+"""Categories of a text column, at most: a category with few cases has little information."""
 
 FEW_LEVELS = 10
 """Up to so many categories, a text column is never an identifier: a small table has few rows."""
@@ -67,7 +71,7 @@ ColumnKind = Literal["binary", "real", "categorical", "left out"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a column is.
+    """A column of a file, and its use.
 
     Attributes
     ----------
@@ -94,7 +98,7 @@ def classify_columns(
     decimal: str | Callable[[str], str] = ".",
     locations: RowLocations = RowLocations(),  # noqa: B008  # frozen
 ) -> tuple[Column, ...]:
-    """Say what each column of a table is.
+    """Return the kind of each column of a table.
 
     Parameters
     ----------
@@ -329,7 +333,7 @@ def decided_table(
 
 
 def decided_column(column: pa.ChunkedArray, name: str, kind: Kind) -> Column:
-    """Return what a column is that the user has decided on; refuse what it cannot be."""
+    """Return a column of a kind that the user has named; refuse an impossible kind."""
     if column.null_count == len(column):
         return Column(name, "left out", "no values")
     if kind == "real":

@@ -15,7 +15,7 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", ".")
 """Cells that are missing, in text of every format, with or without blanks around them."""
 
 LARGEST = 1e100
-"""Largest absolute number: sums of squares, and what models make of them, stay finite."""
+"""Largest absolute number: sums of squares, and results of models, stay finite."""
 
 _MISSING_ARRAY = pa.array(MISSING, pa.string())
 _POINT_NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$|^(?i)[+-]?(inf|infinity|nan)$"
@@ -256,7 +256,7 @@ def number_text(value: float) -> str:
 
 
 def int_or_nan(value: float) -> float:
-    """Return the whole part; NaN for what has none."""
+    """Return the whole part; NaN where there is none."""
     return float(int(value)) if np.isfinite(value) else float("nan")
 
 

@@ -230,7 +230,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """How a user says that a CSV file is written; None where it is to be found out.
+    """Format of a CSV file as the user gives it; None where it is to be detected.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ _PLAIN = TextForm()
 
 @dataclass(frozen=True, slots=True)
 class CsvHeader:
-    """What the first line of a CSV file says, and its next lines confirm.
+    """The header of a CSV file, confirmed by its next lines.
 
     Attributes
     ----------
@@ -606,7 +606,7 @@ class CsvReader:
         return self.header.decimal
 
     def line_of(self, row: int) -> int | None:
-        """Return the line of the file on which a row begins; None where it cannot be told."""
+        """Return the line of the file on which a row begins; None where that is unknown."""
         return line_of_row(
             self.path,
             row,

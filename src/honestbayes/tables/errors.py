@@ -76,7 +76,7 @@ class InputError(ValueError):
 
 
 class DoubtfulTable(InputError):  # noqa: N818  # it is named for what is refused
-    """A table that would give a wrong conclusion: what is doubtful, one line each.
+    """A table that may lead to a wrong conclusion: its doubts, one line each.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def shown(text: str, limit: int = MAX_SHOWN) -> str:
 
 
 def listed(texts: Iterable[str], limit: int = _MAX_LISTED) -> str:
-    """Quote several texts, and say how many more there are."""
+    """Quote several texts, and count the rest."""
     every = list(texts)
     parts = ", ".join(shown(text) for text in every[:limit])
     more = len(every) - limit

@@ -251,7 +251,7 @@ Format = Literal["csv", "parquet", "npz"]
 
 
 class Reader(Protocol):
-    """What each format offers."""
+    """Interface of a reader of one format."""
 
     @property
     def columns(self) -> tuple[str, ...]:

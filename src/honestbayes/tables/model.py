@@ -32,7 +32,7 @@ KIND = "table model"
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 Estimator = SelectiveClassifier | HonestClassifier
-"""What a table model may hold: of these, those whose cards have a name."""
+"""Estimators that a table model may hold: those with a name in their spec."""
 
 UNNAMED = "SelectiveBernoulliNB"
 """The kind of the estimator in files that do not name it: older ones knew no other."""
@@ -285,7 +285,7 @@ def _are_words(texts: Any) -> bool:
 
 
 def content_hash(digests: Iterable[bytes]) -> str:
-    """Return a hash of all rows in one, from what tells each apart, in whichever order."""
+    """Return one hash of all rows, from the digest of each, in any order."""
     return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Files of users as what a packed store is made from: read a part at a time where they can be."""
+"""Files of users as sources of packed stores, read a part at a time where possible."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ROWS_OF_A_BLOCK, _LARGEST_BLOCK = 200, 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class ToPack:
-    """What is packed.
+    """A table to be packed.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ def array_to_pack(path: Path, limit: int | None) -> ToPack | None:
 def file_to_pack(
     file: TableFile, target: str | None, ignore: Collection[str], **labels_are: Any
 ) -> ToPack:
-    """Find what is to be packed of a table, and read its classes.
+    """Return the columns of a table to be packed, and its classes.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".npz")
 def read_characters(
     path: Path, *, max_bytes: int | None, encoding: str | None, lines: bool = False
 ) -> Sequence[str]:
-    """Return the characters of a text file, or its lines; what ends the file is no symbol.
+    """Return the characters of a text file, or its lines; line ends at its end are no symbols.
 
     Parameters
     ----------

@@ -169,7 +169,7 @@ def _without_missing(
 
 
 def _merged(labels: list[str], codes: IntArray, name: str) -> tuple[list[str], IntArray, list[str]]:
-    """Give each class its most frequent spelling, and say which labels were merged."""
+    """Give each class its most frequent spelling, and note which labels were merged."""
     counts = dict(zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)), strict=True))
     chosen: dict[str, str] = {}
     notes = []
@@ -243,7 +243,7 @@ def _unknown_doubts(
 
 
 def positive_of(labels: Sequence[str], counts: Sequence[int]) -> int:
-    """Return which of two classes is the positive one, where the user does not say.
+    """Return which of two classes is the positive one by default.
 
     The label that names the class of interest by its words (case, tumour, yes), or the one beside
     a label that names the other class (control, normal, no, 0); else the rarer class; else the

@@ -1,4 +1,4 @@
-"""From the file of a user to what an estimator is trained on."""
+"""From the file of a user to the training data of an estimator."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class TrainingTable:
         return counts
 
     def most_folds(self) -> tuple[int, str, str]:
-        """Return how many folds there is room for, and by what: "class 'a' has", "cases"."""
+        """Return the largest number of folds, and its reason: "class 'a' has", "cases"."""
         counts = self.class_counts()
         smaller = counts.index(min(counts))
         n_groups = None if self.groups is None else len(set(self.groups.tolist()))
@@ -296,7 +296,7 @@ def _refuse_dates(names: Sequence[str]) -> None:
 
 
 def _kinds(encoding: Encoding, columns: tuple[Column, ...], values: AnyArray) -> tuple[Kind, ...]:
-    """Say what each feature holds; one number only is binary, as two are."""
+    """Return the kind of each feature; one number only is binary, as two are."""
     real = {column.name for column in columns if column.kind == "real"}
     varies = np.fmin.reduce(values, axis=0) < np.fmax.reduce(values, axis=0)
     return tuple(

@@ -35,7 +35,7 @@ def _log_normalisers(scores: FloatArray) -> FloatArray:
 
 @kernel()
 def _loss(scores: FloatArray, is_class: FloatArray, c: int, size: float) -> float:
-    """Return what of the penalised loss depends on the scores of class `c`."""
+    """Return the part of the penalised loss that depends on the scores of class `c`."""
     predicted = _log_normalisers(scores)
     total = 0.0
     for i in range(scores.shape[1]):
@@ -104,7 +104,7 @@ def minimise(
     penalty : float
         On the sum of absolute coefficients.
     coefficients, intercepts : ndarray, shapes (C, m) and (C,)
-        Where to start, and what is found.
+        Starting values, replaced by the solution.
     tolerance : float
         Of the gain in loss by any one coordinate in a round over classes.
     most_rounds : int
