@@ -61,7 +61,7 @@ TABLES = {reader.__name__: reader for reader in (colon, prostate, leukaemia)}
 
 def compared_methods(table, k, *, quick):
     """Return the methods by name."""
-    chains = {"n_chains": 2 if quick else 4, "n_warmup": 300 if quick else 500, "n_samples": 500}
+    chains = {"n_chains": 2 if quick else 4, "n_warmup": 300 if quick else 500, "n_draws": 500}
     common = {"n_features_to_select": k, "random_state": SEED, **chains}
     found = {
         f"factors: {name}": SelectiveFactorClassifier(**words, **common)

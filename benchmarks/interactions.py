@@ -59,7 +59,7 @@ def load(name):
 
 def methods(name):
     """Return unfitted methods by name."""
-    chains = {"n_chains": 2, "n_samples": 150, "n_warmup": 100, "thin": 2, "n_doublings": 0}
+    chains = {"n_chains": 2, "n_draws": 150, "n_warmup": 100, "thin": 2, "n_doublings": 0}
     flags = {"handle_unknown": "ignore", "sparse_output": False}
     cv = {"Cs": 8, "scoring": "neg_log_loss", "max_iter": 3000, "cv": 5}
 

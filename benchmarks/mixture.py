@@ -68,7 +68,7 @@ def run(seed, k, correction, n_jobs):
         n_features_to_select=k,
         correction=correction,
         n_chains=6,
-        n_samples=400,
+        n_draws=400,
         n_warmup=150,
         random_state=seed,
         n_jobs=n_jobs,

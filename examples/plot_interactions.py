@@ -26,7 +26,7 @@ from honestbayes.metrics import summarise
 X, y = tic_tac_toe()
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1 / 3, random_state=0)
 
-chains = {"n_chains": 2, "n_samples": 150, "n_warmup": 100, "n_doublings": 0, "random_state": 0}
+chains = {"n_chains": 2, "n_draws": 150, "n_warmup": 100, "n_doublings": 0, "random_state": 0}
 for order in (1, 2, 3):
     model = InteractionClassifier(order=order, **chains).fit(X_train, y_train)
     found = summarise(y_test == "x won", model.predict_proba(X_test)[:, 1])

@@ -23,9 +23,9 @@ class Stopped:
     X: Any
     y: Any
 
-    def fit(self, checkpoint: Any, n_samples: int) -> Any:
+    def fit(self, checkpoint: Any, n_draws: int) -> Any:
         """Fit, from the checkpoint where there is one."""
-        model = self.kind(**self.words, **FEW, n_samples=n_samples, checkpoint=checkpoint)
+        model = self.kind(**self.words, **FEW, n_draws=n_draws, checkpoint=checkpoint)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return model.fit(self.X, self.y)

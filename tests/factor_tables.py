@@ -9,8 +9,8 @@ import pytest
 from honestbayes.models.factors import model as factor_estimator
 from honestbayes.models.factors.spec import SPECS
 
-FOLDS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5, "n_doublings": 0}
-FINAL = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "n_doublings": 0}
+FOLDS = {"n_chains": 1, "n_draws": 20, "n_warmup": 5, "n_doublings": 0}
+FINAL = {"n_chains": 2, "n_draws": 30, "n_warmup": 10, "n_doublings": 0}
 SPEC = SPECS[0]
 LONG = dict(SPEC.final)
 """The final chains of users."""

@@ -222,7 +222,7 @@ NAIVE_BAYES = {
 
 # ------------------------------------------------------------------------------------- chains
 
-FEW = {"n_chains": 2, "n_warmup": 10, "n_samples": 10, "random_state": 0}
+FEW = {"n_chains": 2, "n_warmup": 10, "n_draws": 10, "random_state": 0}
 """Chains too short to converge, which a file does not mind."""
 
 ONCE = {**FEW, "n_doublings": 0}
@@ -251,7 +251,7 @@ def _sampled(model: Any, X: Any, y: Any, mutations: int = 0) -> Fit:
     return Fit(type(model), make, X, y, mutations)
 
 
-FEW_DRAWS = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "random_state": 0}
+FEW_DRAWS = {"n_chains": 2, "n_draws": 30, "n_warmup": 10, "random_state": 0}
 CHAINS = {
     "factors": _sampled(
         SelectiveFactorClassifier(n_features_to_select=4, **ONCE),

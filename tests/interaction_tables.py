@@ -8,8 +8,8 @@ import pytest
 
 from honestbayes.models.interactions.spec import SPECS
 
-FOLDS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5, "n_doublings": 0, "thin": 1}
-FINAL = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "n_doublings": 0, "thin": 1}
+FOLDS = {"n_chains": 1, "n_draws": 20, "n_warmup": 5, "n_doublings": 0, "thin": 1}
+FINAL = {"n_chains": 2, "n_draws": 30, "n_warmup": 10, "n_doublings": 0, "thin": 1}
 SPEC = SPECS[0]
 LONG = dict(SPEC.final)
 """The final chains of users."""

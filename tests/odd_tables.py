@@ -127,7 +127,7 @@ TABLES = {
     },
 }
 
-FEW = {"n_chains": 1, "n_warmup": 2, "n_samples": 2, "recalibrate": None, "random_state": 0}
+FEW = {"n_chains": 1, "n_warmup": 2, "n_draws": 2, "recalibrate": None, "random_state": 0}
 ESTIMATORS = {
     "SelectiveBernoulliNB": {"recalibrate": None},
     "SelectiveCategoricalNB": {"recalibrate": None},

@@ -55,7 +55,7 @@ def test_the_seed_decides_between_measurements_that_are_equally_strong():
     assert 1 < len(kept) <= 5
 
 
-COUNTS = ("n_features_to_select", "n_chains", "n_samples", "n_warmup", "n_factors", "n_bins")
+COUNTS = ("n_features_to_select", "n_chains", "n_draws", "n_warmup", "n_factors", "n_bins")
 
 
 @pytest.mark.parametrize("number", [10**30, -(10**30), 10**400, float("inf"), float("nan")])

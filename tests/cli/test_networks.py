@@ -13,7 +13,7 @@ from honestbayes.models.networks.spec import SPECS
 
 pytestmark = pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
 
-SHORT = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "n_doublings": 0}
+SHORT = {"n_chains": 2, "n_draws": 30, "n_warmup": 10, "n_doublings": 0}
 GIVEN = ("--target", "ill", "--model", "networks")
 
 

@@ -11,7 +11,7 @@ from honestbayes.report.sequences import FREQUENCIES, PREVIOUS, SequenceOptions,
 from honestbayes.tables.sequences import vowels_and_consonants
 
 SHORT = ("--order", 3, "--chains", 1, "--draws", 20, "--jobs", 1)
-CHAINS = {"n_chains": 1, "n_samples": 20, "n_warmup": 5, "n_doublings": 0, "random_state": 0}
+CHAINS = {"n_chains": 1, "n_draws": 20, "n_warmup": 5, "n_doublings": 0, "random_state": 0}
 TEXT = 20 * "the cat sat. "
 TOO_SHORT = "is too short for --order 10, which needs 20;"
 TOO_MANY = (

@@ -124,7 +124,7 @@ REFUSED = {
     ],
 }
 
-FEW = {"n_chains": 1, "n_warmup": 2, "n_samples": 4, "random_state": 0}
+FEW = {"n_chains": 1, "n_warmup": 2, "n_draws": 4, "random_state": 0}
 ONCE = {**FEW, "n_doublings": 0}
 CODED = {**ONCE, "missing": "level"}
 ESTIMATORS = {

@@ -21,7 +21,7 @@ from sklearn.naive_bayes import GaussianNB
 import honestbayes as hb
 from honestbayes import evaluation, metrics
 
-SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 40, "random_state": 0}
+SHORT = {"n_chains": 2, "n_draws": 40, "n_warmup": 40, "random_state": 0}
 """Chains that take little time and little room."""
 
 BY_MIXED = ("--model", "mixed")
@@ -344,7 +344,7 @@ CHAINS = {
             always_keep=["flag 20"],
             n_alpha=12,
             class_prior=(0.6, 0.4),
-            **SHORT | {"n_samples": 12},
+            **SHORT | {"n_draws": 12},
         ),
         sampled=True,
         stored=False,
@@ -371,13 +371,13 @@ CHAINS = {
             correction="counts",
             always_keep=[11],
             recalibrate=None,
-            **SHORT | {"n_samples": 12},
+            **SHORT | {"n_draws": 12},
         ),
         sampled=True,
     ),
     "factor_auto": of(
         tables.measurements(),
-        hb.SelectiveFactorClassifier(n_features_to_select=4, **SHORT | {"n_samples": 12}),
+        hb.SelectiveFactorClassifier(n_features_to_select=4, **SHORT | {"n_draws": 12}),
         sampled=True,
         quick=False,
         stored=False,
@@ -396,7 +396,7 @@ CHAINS = {
     "regressor_auto": of(
         tables.responses(),
         hb.SelectiveFactorRegressor(
-            n_features_to_select=3, correction=None, **SHORT | {"n_samples": 12}
+            n_features_to_select=3, correction=None, **SHORT | {"n_draws": 12}
         ),
         sampled=True,
         quick=False,
@@ -425,7 +425,7 @@ INTERACTIONS = {
         # So many cases that no class can be told from the others without doubt: where one can,
         # a few draws far out decide on a probability, and short chains do not agree.
         tables.levels(n=300, p=3, n_classes=3),
-        hb.InteractionClassifier(missing="level", n_doublings=0, **SHORT | {"n_samples": 100}),
+        hb.InteractionClassifier(missing="level", n_doublings=0, **SHORT | {"n_draws": 100}),
         sampled=True,
     ),
     "sequence": of(
@@ -491,13 +491,13 @@ SEARCH = {
     ),
     "averaged": of(
         tables.mixed(n=60, n_classes=3),
-        hb.AveragedNB(**SHORT | {"n_samples": 400}),
+        hb.AveragedNB(**SHORT | {"n_draws": 400}),
         sampled=True,
         quick=False,
     ),
     "sampled": of(
         tables.mixed(n=60),
-        hb.SubsetSampler(n_features_to_select=3, **SHORT | {"n_samples": 400}),
+        hb.SubsetSampler(n_features_to_select=3, **SHORT | {"n_draws": 400}),
         sampled=True,
         quick=False,
     ),

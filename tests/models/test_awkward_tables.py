@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import honestbayes
 
-FEW = {"n_chains": 2, "n_warmup": 2, "n_samples": 10, "random_state": 0}
+FEW = {"n_chains": 2, "n_warmup": 2, "n_draws": 10, "random_state": 0}
 ONCE = {**FEW, "n_doublings": 0}
 CODED = {**ONCE, "missing": "level"}
 ESTIMATORS = {

@@ -20,7 +20,7 @@ from honestbayes import (
 )
 
 N = 48
-SHORT = {"n_factors": 1, "n_chains": 1, "n_samples": 10, "n_warmup": 5, "n_doublings": 0}
+SHORT = {"n_factors": 1, "n_chains": 1, "n_draws": 10, "n_warmup": 5, "n_doublings": 0}
 SHORT |= {"random_state": 0}
 CONTINUOUS = [
     SelectiveGaussianNB(n_features_to_select=4),

@@ -23,7 +23,7 @@ from honestbayes import (
 from honestbayes.base.numeric import Covariance
 
 N = 90
-CHAINS = {"n_chains": 1, "n_samples": 20, "random_state": 0}
+CHAINS = {"n_chains": 1, "n_draws": 20, "random_state": 0}
 MODELS = [
     (DiscreteNB(), "binary"),
     (AveragedNB(**CHAINS), "binary"),

@@ -20,7 +20,7 @@ from honestbayes.tables.model import TableModel
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 OPTIONS = Options(n_folds=2, compare=False, model="networks")
-SHORT = {"n_chains": 2, "n_samples": 30, "n_warmup": 10, "n_doublings": 0}
+SHORT = {"n_chains": 2, "n_draws": 30, "n_warmup": 10, "n_doublings": 0}
 NAME = "<b>out</b>look"
 
 

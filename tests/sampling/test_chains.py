@@ -18,7 +18,7 @@ from honestbayes.sampling.chains import Form, Schedule, advance, start
 from honestbayes.sampling.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from honestbayes.sampling.draws import Draws, _without_rounding, diagnose
 
-SCHEDULE = Schedule(n_warmup=7, n_samples=20, thin=3)
+SCHEDULE = Schedule(n_warmup=7, n_draws=20, thin=3)
 
 
 class Walk:

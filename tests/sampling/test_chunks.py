@@ -34,9 +34,9 @@ class Walk:
         return Form(state={"x": Floats("n_chains", 3)}, drawn={"x": drawn})
 
 
-def run(path, n_samples, kernel=None, n_doublings=0):
+def run(path, n_draws, kernel=None, n_doublings=0):
     sampling = Sampling(
-        Schedule(2, n_samples),
+        Schedule(2, n_draws),
         2,
         np.random.SeedSequence(0),
         checkpoint=path,
@@ -66,7 +66,6 @@ def test_draws_go_on_to_be_the_same_and_chunks_are_written_once(tmp_path, monkey
         written.append((path.name, sum(drawn)))
         write(path, kind, content, arrays)
 
-    monkeypatch.setattr(checkpoint, "write_archive", counted)
     monkeypatch.setattr(checkpoint, "write_archive", counted)
     path = tmp_path / "c"
     part, _ = run(path, 13)
@@ -106,8 +105,10 @@ def test_a_process_killed_between_chunk_and_checkpoint_loses_the_last_minute_onl
     run(path, 12)
     write = checkpoint.write_archive
 
-    def killed(*_given):
-        raise SystemExit
+    def killed(where, kind, content, arrays):
+        if where == path:
+            raise SystemExit
+        write(where, kind, content, arrays)
 
     monkeypatch.setattr(chains, "SAVE_EVERY", 60.0)
     monkeypatch.setattr(checkpoint, "write_archive", killed)

@@ -21,8 +21,8 @@ from honestbayes import (
     SelectiveMixture,
 )
 
-FEW_SWEEPS = {"n_chains": 2, "n_warmup": 30, "n_samples": 30, "random_state": 0}
-SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 10, "thin": 2}
+FEW_SWEEPS = {"n_chains": 2, "n_warmup": 30, "n_draws": 30, "random_state": 0}
+SHORT = {"n_chains": 2, "n_draws": 40, "n_warmup": 10, "thin": 2}
 
 PIPELINES = [
     make_pipeline(StandardScaler(with_mean=False), LogisticRegression(C=c, max_iter=1000))

@@ -42,7 +42,7 @@ def optimism(correction, n_tables, seed=0):
             recalibrate=None,
             n_chains=1,
             n_warmup=80,
-            n_samples=120,
+            n_draws=120,
             random_state=r,
         ).fit(X[:n], codes[:n])
         proba = model.predict_proba(X[n:])

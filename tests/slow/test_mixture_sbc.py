@@ -28,7 +28,7 @@ def ranks():
             alpha_prior=ALPHA_PRIOR,
             response_prior=RESPONSE_PRIOR,
             n_chains=1,
-            n_samples=N_RANKS - 1,
+            n_draws=N_RANKS - 1,
             n_warmup=10,
             thin=40,
             random_state=seed,

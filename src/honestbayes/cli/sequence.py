@@ -40,7 +40,7 @@ def print_sequence(found: SequenceReport, name: str, saved: Path | None) -> None
         f"{word(name)}: {found.n_symbols:,} symbols, {len(found.symbols):,} of them different{used}"
     )
     for warning in found.warnings:
-        say(f"Note: {warning.replace('raise n_warmup or n_samples', 'raise --draws')}")
+        say(f"Note: {warning.replace('raise n_warmup or n_draws', 'raise --draws')}")
     if found.unknown:
         names = ", ".join(_sign(symbol) for symbol in found.unknown)
         say(
@@ -240,7 +240,7 @@ def sequence(
             check=check,
             chains={
                 "n_chains": chains,
-                "n_samples": draws,
+                "n_draws": draws,
                 "n_warmup": max(1, draws // 4),
                 "n_doublings": 0,
                 "n_jobs": jobs,

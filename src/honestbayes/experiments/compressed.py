@@ -39,7 +39,7 @@ def chain(sweeps: int, seed: int) -> dict[str, Any]:
         "thin": 1,
         "n_doublings": 0,
         "n_warmup": n_warmup,
-        "n_samples": sweeps - n_warmup,
+        "n_draws": sweeps - n_warmup,
         "random_state": seed,
     }
 
@@ -105,7 +105,7 @@ def measure(
 
 def _compile(model: Any, X: AnyArray, y: AnyArray) -> None:
     """Run a short chain, so that compiling is not timed."""
-    small = clone(model).set_params(order=1, n_warmup=0, n_samples=4)
+    small = clone(model).set_params(order=1, n_warmup=0, n_draws=4)
     few = np.concatenate([np.flatnonzero(y == label)[:4] for label in np.unique(y)])
     small.fit(X[few], y[few]).predict_proba(X[:4])
 

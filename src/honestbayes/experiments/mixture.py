@@ -97,7 +97,7 @@ AS_THESIS = "corrected, both"
 
 
 def fit(
-    data: MixtureData, k: int, name: str, seed: int, n_chains: int, n_warmup: int, n_samples: int
+    data: MixtureData, k: int, name: str, seed: int, n_chains: int, n_warmup: int, n_draws: int
 ) -> dict[str, Any]:
     """Fit in one way, with five sweeps for each draw as in the thesis.
 
@@ -109,7 +109,7 @@ def fit(
     chains: dict[str, Any] = {
         "n_chains": n_chains,
         "n_warmup": n_warmup,
-        "n_samples": n_samples,
+        "n_draws": n_draws,
         "thin": 5,
     }
     fitted = _mixture if not way.stuck else _naive_bayes if way.n_alpha is None else _stuck
@@ -246,7 +246,7 @@ def runs(size: Size) -> list[Settings]:
     }
     return [
         {"seed": seed, "k": k, "n_train": 40 if toy else 200, "n_features": 200 if toy else 10_000}
-        | {"n_chains": 3, "n_warmup": 5 if toy else 50, "n_samples": 10 if toy else 100}
+        | {"n_chains": 3, "n_warmup": 5 if toy else 50, "n_draws": 10 if toy else 100}
         for k, n_sets in sets[size].items()
         for seed in range(n_sets)
     ]
@@ -259,11 +259,11 @@ def run(
     n_features: int,
     n_chains: int,
     n_warmup: int,
-    n_samples: int,
+    n_draws: int,
 ) -> dict[str, Any]:
     """Simulate one data set and fit it in all ways."""
     data = simulate_mixture(n_train, 10 * n_train, n_features, random_state=seed)
-    chains = (n_chains, n_warmup, n_samples)
+    chains = (n_chains, n_warmup, n_draws)
     return {"fits": [fit(data, k, name, seed, *chains) for name in WAYS]}
 
 

@@ -79,7 +79,7 @@ def run(seed: int) -> dict[str, Any]:
             space=space,
             prior="uniform",
             n_chains=1,
-            n_samples=N_ITERATIONS,
+            n_draws=N_ITERATIONS,
             n_warmup=0,
             n_doublings=0,
             thin=1,

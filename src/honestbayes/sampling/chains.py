@@ -145,20 +145,20 @@ class Schedule:
     ----------
     n_warmup : int
         Sweeps at the start that are not kept.
-    n_samples : int
+    n_draws : int
         Draws to keep of each chain.
     thin : int
         Sweeps for each draw that is kept.
     """
 
     n_warmup: int
-    n_samples: int
+    n_draws: int
     thin: int = 1
 
     @property
     def n_sweeps(self) -> int:
         """Sweeps of a chain, all in all."""
-        return self.n_warmup + self.n_samples * self.thin
+        return self.n_warmup + self.n_draws * self.thin
 
     def keeps(self, sweep: int) -> bool:
         """Whether this sweep, counted from 1, is kept."""

@@ -43,9 +43,9 @@ def at_stage(schedule: Schedule, stage: int) -> Schedule:
     """Return how long chains run at a stage, counted from 0, and what is kept.
 
     >>> at_stage(Schedule(500, 1000), 2)
-    Schedule(n_warmup=2000, n_samples=1000, thin=4)
+    Schedule(n_warmup=2000, n_draws=1000, thin=4)
     """
-    return Schedule(schedule.n_warmup << stage, schedule.n_samples, schedule.thin << stage)
+    return Schedule(schedule.n_warmup << stage, schedule.n_draws, schedule.thin << stage)
 
 
 def kept_on(draws: Draws, schedule: Schedule) -> Draws:
@@ -82,7 +82,7 @@ def stage_of(run: Run, schedule: Schedule) -> int:
         stage += 1
     is_over = done == at_stage(schedule, stage).n_sweeps
     # What the next stage keeps is at most half of the draws: it has begun, without a sweep so far.
-    return stage + 1 if is_over and run.draws.n_draws < schedule.n_samples else stage
+    return stage + 1 if is_over and run.draws.n_draws < schedule.n_draws else stage
 
 
 # --------------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def sample(
     if sampling.checkpoint is not None:
         path, schedule = sampling.checkpoint, sampling.schedule
         # Without stages more draws of the same chains may be asked for later.
-        stages = (schedule.n_samples, sampling.n_doublings) if sampling.n_doublings else ()
+        stages = (schedule.n_draws, sampling.n_doublings) if sampling.n_doublings else ()
         of = fingerprint(
             *depends_on,
             sampling.n_chains,
@@ -265,7 +265,7 @@ def _run_stages(
         )
         drawn = run.draws if run.draws.n_draws else drawn
         if interrupted or stage >= sampling.n_doublings or agree(drawn):
-            return drawn.first(first.n_samples), interrupted
+            return drawn.first(first.n_draws), interrupted
         stage += 1
         run = Run(run.chains, kept_on(run.draws, first))
         if save is not None:

@@ -57,7 +57,7 @@ class SubsetSampler(TableSelector):
         Bins of a real-valued column, at most.
     kinds : mapping or sequence, optional
         Kinds of columns ("binary", "categorical", "real") that are not what they look like.
-    n_chains, n_samples, n_warmup : int, default=4, 2500, 500
+    n_chains, n_draws, n_warmup : int, default=4, 2500, 500
         Chains; draws that are kept of each, and draws before these. The first chain starts with
         the smallest subset, the second with the largest, others anywhere.
     thin : int, optional
@@ -128,7 +128,7 @@ class SubsetSampler(TableSelector):
         n_bins: int = 10,
         kinds: Any = None,
         n_chains: int = 4,
-        n_samples: int = 2500,
+        n_draws: int = 2500,
         n_warmup: int = 500,
         thin: int | None = None,
         n_jobs: int | None = None,
@@ -150,7 +150,7 @@ class SubsetSampler(TableSelector):
         self.n_bins = n_bins
         self.kinds = kinds
         self.n_chains = n_chains
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.thin = thin
         self.n_jobs = n_jobs

@@ -12,7 +12,7 @@ FEW = {
     "n_factors": 1,
     "n_chains": 2,
     "n_warmup": 10,
-    "n_samples": 10,
+    "n_draws": 10,
     "n_doublings": 0,
     "random_state": 0,
 }

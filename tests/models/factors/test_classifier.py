@@ -19,7 +19,7 @@ from honestbayes.models.factors.estimator import SelectiveFactorClassifier
 from honestbayes.models.factors.prediction import log_density_of_classes, log_density_of_draws
 from honestbayes.models.factors.sampler import FactorKernel
 
-CHAINS = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "n_doublings": 0, "random_state": 0}
+CHAINS = {"n_chains": 2, "n_warmup": 40, "n_draws": 40, "n_doublings": 0, "random_state": 0}
 SHORT = {**CHAINS, "recalibrate": None}
 
 
@@ -57,7 +57,7 @@ def test_without_factors_it_is_gaussian_naive_bayes(n_classes, missing):
     words = {"n_features_to_select": 5, "correction": "counts", "recalibrate": None}
     naive = SelectiveGaussianNB(feature_prior="learned", **words).fit(X, y)
     model = SelectiveFactorClassifier(
-        n_factors=0, n_chains=2, n_warmup=50, n_samples=4000, random_state=0, **words
+        n_factors=0, n_chains=2, n_warmup=50, n_draws=4000, random_state=0, **words
     ).fit(X, y)
     assert model.selection_ == naive.selection_
     new = table(seed=1, n_classes=n_classes, missing=missing)[0]
@@ -70,7 +70,7 @@ def test_without_factors_the_event_weighs_the_scale_as_naive_bayes_does():
     words["recalibrate"] = None
     naive = SelectiveGaussianNB(**words).fit(X, y)
     model = SelectiveFactorClassifier(
-        n_factors=0, n_chains=4, n_warmup=100, n_samples=3000, random_state=0, **words
+        n_factors=0, n_chains=4, n_warmup=100, n_draws=3000, random_state=0, **words
     ).fit(X, y)
     new = table(seed=3)[0]
     np.testing.assert_allclose(model.predict_proba(new), naive.predict_proba(new), atol=0.02)
@@ -148,8 +148,8 @@ def test_each_column_times_its_own_power_of_two_gives_the_same_bits(n_factors):
 
 
 # Rounding leads chains apart after some dozens of sweeps: then what is left is Monte Carlo error.
-FEW_SWEEPS = ({"n_warmup": 2, "n_samples": 6}, 1e-5)
-MANY_SWEEPS = ({"n_warmup": 100, "n_samples": 1000}, 0.06)
+FEW_SWEEPS = ({"n_warmup": 2, "n_draws": 6}, 1e-5)
+MANY_SWEEPS = ({"n_warmup": 100, "n_draws": 1000}, 0.06)
 
 
 @few_sweeps
@@ -178,7 +178,7 @@ def test_other_units_and_origins_give_the_same_probabilities(seed, length, most)
 def test_intervals_are_of_the_draws_given_the_row_itself(n_classes, monkeypatch):
     X, y = table(n_classes=n_classes)
     prior = np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
-    words = {**SHORT, "n_warmup": 10, "n_samples": 20}
+    words = {**SHORT, "n_warmup": 10, "n_draws": 20}
     model = SelectiveFactorClassifier(n_factors=1, class_prior=prior, **words).fit(X, y)
     new = table(seed=6, n=9, n_classes=n_classes, missing=0.1)[0]
     # By hand: the draws' probabilities, weighted by what each draw says of the row.
@@ -251,7 +251,7 @@ def test_a_stopped_fit_goes_on_from_its_checkpoint_to_the_same_draws(tmp_path):
     X, y = table()
     whole = SelectiveFactorClassifier(n_factors=1, **SHORT).fit(X, y)
     words = {**SHORT, "n_factors": 1, "checkpoint": tmp_path / "chains"}
-    SelectiveFactorClassifier(**{**words, "n_samples": 15}).fit(X, y)
+    SelectiveFactorClassifier(**{**words, "n_draws": 15}).fit(X, y)
     resumed = SelectiveFactorClassifier(**words).fit(X, y)
     np.testing.assert_array_equal(whole.draws_["location"], resumed.draws_["location"])
     with pytest.raises(ValueError, match="checkpoint of another run"):
@@ -260,7 +260,7 @@ def test_a_stopped_fit_goes_on_from_its_checkpoint_to_the_same_draws(tmp_path):
 
 def test_an_interrupted_fit_is_a_model_of_the_draws_so_far(monkeypatch):
     X, y = table()
-    model = SelectiveFactorClassifier(n_factors=1, **{**SHORT, "n_samples": 1_000_000})
+    model = SelectiveFactorClassifier(n_factors=1, **{**SHORT, "n_draws": 1_000_000})
     steps, step = [], FactorKernel.step
 
     def interrupted(self, rng, state):
@@ -279,14 +279,14 @@ def test_an_interrupted_fit_is_a_model_of_the_draws_so_far(monkeypatch):
 @few_sweeps
 def test_chains_go_on_to_twice_their_length_until_they_agree(tmp_path):
     X, y = table()
-    short = {**SHORT, "n_factors": 1, "n_warmup": 20, "n_samples": 20}
+    short = {**SHORT, "n_factors": 1, "n_warmup": 20, "n_draws": 20}
     words = {**short, "n_doublings": 2}
     model = SelectiveFactorClassifier(**words).fit(X, y)
     assert model.draws_.n_draws == 20
     assert np.all(model.diagnostics_.rhat > 0)
     # Chains so short do not agree at once: these have run four times as long, or agree.
     halfway, longest = (
-        SelectiveFactorClassifier(**{**short, "n_warmup": n, "n_samples": n}).fit(X, y)
+        SelectiveFactorClassifier(**{**short, "n_warmup": n, "n_draws": n}).fit(X, y)
         for n in (40, 80)
     )
     ends = [longest.draws_["location"][:, 3::4], halfway.draws_["location"][:, 1::2]]
@@ -298,13 +298,13 @@ def test_chains_go_on_to_twice_their_length_until_they_agree(tmp_path):
 def test_too_few_sweeps_are_said_to_be_too_few():
     X, y = table()
     with pytest.warns(ConvergenceWarning, match="the chains have not converged: .*raise n_warmup"):
-        SelectiveFactorClassifier(n_factors=1, **{**SHORT, "n_samples": 5}).fit(X, y)
+        SelectiveFactorClassifier(n_factors=1, **{**SHORT, "n_draws": 5}).fit(X, y)
 
 
 @few_sweeps
 def test_progress_is_shown_where_asked(capsys):
     X, y = table(p=20)
-    words = {**SHORT, "n_factors": 1, "n_features_to_select": 2, "n_warmup": 5, "n_samples": 5}
+    words = {**SHORT, "n_factors": 1, "n_features_to_select": 2, "n_warmup": 5, "n_draws": 5}
     SelectiveFactorClassifier(**words).fit(X, y)
     assert not any(capsys.readouterr())
     SelectiveFactorClassifier(verbose=True, **words).fit(X, y)
@@ -384,7 +384,7 @@ def test_other_rules_of_selection(words):
         ({"n_factors": -1}, "n_factors=-1 is not a whole number"),
         ({"n_factors": "many"}, "neither a number nor 'auto'"),
         ({"n_chains": 0}, "n_chains=0 is not a whole number from 1 on"),
-        ({"n_samples": 1.5}, "n_samples=1.5 is not"),
+        ({"n_draws": 1.5}, "n_draws=1.5 is not"),
         ({"correction": "all"}, "correction='all' is not one of"),
         ({"feature_prior": "flat"}, "feature_prior='flat' is not one of"),
         ({"n_features_to_select": "cv"}, "'cv' is not offered"),

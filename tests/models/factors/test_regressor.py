@@ -11,7 +11,7 @@ from honestbayes.models.factors.estimator import Predictive, SelectiveFactorRegr
 from honestbayes.models.factors.prediction import response_given_columns
 from honestbayes.selection.moments import screen_response
 
-SHORT = {"n_chains": 2, "n_warmup": 40, "n_samples": 40, "n_doublings": 0, "random_state": 0}
+SHORT = {"n_chains": 2, "n_warmup": 40, "n_draws": 40, "n_doublings": 0, "random_state": 0}
 
 few_sweeps = pytest.mark.filterwarnings("ignore:the chains have not converged")
 
@@ -69,8 +69,8 @@ def test_columns_and_response_times_powers_of_two_give_the_same_bits(n_factors):
 
 
 # Rounding leads chains apart after some dozens of sweeps: then what is left is Monte Carlo error.
-FEW_SWEEPS = ({"n_warmup": 2, "n_samples": 6}, 1e-5)
-MANY_SWEEPS = ({"n_warmup": 100, "n_samples": 1000}, 0.1)
+FEW_SWEEPS = ({"n_warmup": 2, "n_draws": 6}, 1e-5)
+MANY_SWEEPS = ({"n_warmup": 100, "n_draws": 1000}, 0.1)
 
 
 @few_sweeps
@@ -191,7 +191,7 @@ def test_missing_cells_rules_and_names():
 @few_sweeps
 def test_progress_is_shown_where_asked(capsys):
     X, y = table(p=20)
-    words = {**SHORT, "n_factors": 1, "n_warmup": 5, "n_samples": 5}
+    words = {**SHORT, "n_factors": 1, "n_warmup": 5, "n_draws": 5}
     SelectiveFactorRegressor(**words).fit(X, y)
     assert not any(capsys.readouterr())
     SelectiveFactorRegressor(verbose=True, **words).fit(X, y)
@@ -250,7 +250,7 @@ def coverage(correction, n_tables, seed=0):
             correction=correction,
             n_chains=1,
             n_warmup=80,
-            n_samples=120,
+            n_draws=120,
             random_state=r,
         ).fit(X[:n], y[:n])
         q = model.predict_quantiles(X[n:], [0.025, 0.1, 0.25, 0.75, 0.9, 0.975])

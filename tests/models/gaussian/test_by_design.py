@@ -85,7 +85,7 @@ def test_predictions_are_ratios_of_both_blocks_marginal_likelihoods(n):
 @pytest.mark.filterwarnings("ignore:the chains have not converged")
 def test_a_factor_model_learns_the_covariate_too():
     words = {"n_factors": 0, "recalibrate": None, "random_state": 0}
-    chains = {"n_chains": 1, "n_warmup": 50, "n_samples": 150}
+    chains = {"n_chains": 1, "n_warmup": 50, "n_draws": 150}
     alone = score(SelectiveFactorClassifier(**words, **chains), [0])
     beside = SelectiveFactorClassifier(always_keep=[0], n_features_to_select=4, **words, **chains)
     assert score(beside, np.arange(301)) < alone + 0.015

@@ -10,7 +10,7 @@ from honestbayes import (
     SelectiveMixedNB,
 )
 
-SHORT = {"n_factors": 1, "n_chains": 1, "n_warmup": 20, "n_samples": 20, "random_state": 0}
+SHORT = {"n_factors": 1, "n_chains": 1, "n_warmup": 20, "n_draws": 20, "random_state": 0}
 
 
 def table(seed=0, n=40, p=60, n_new=30):

@@ -7,7 +7,7 @@ from honestbayes import InteractionClassifier, InteractionRegressor, SequenceCla
 
 pytestmark = pytest.mark.slow
 
-SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 10, "n_doublings": 0, "thin": 2}
+SHORT = {"n_chains": 2, "n_draws": 40, "n_warmup": 10, "n_doublings": 0, "thin": 2}
 
 
 EXCEPTIONS = {

@@ -11,7 +11,7 @@ from honestbayes.models.interactions import patterns
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-SHORT = {"n_chains": 2, "n_samples": 60, "n_warmup": 40, "n_doublings": 0, "thin": 2}
+SHORT = {"n_chains": 2, "n_draws": 60, "n_warmup": 40, "n_doublings": 0, "thin": 2}
 
 
 def same_or_not(n=160, seed=0):
@@ -110,7 +110,7 @@ def test_a_level_that_one_fold_lacks_matches_nothing_there():
 
 def test_an_order_is_chosen_on_held_out_cases():
     X, y = same_or_not(120)
-    short = {**SHORT, "n_chains": 1, "n_samples": 40}
+    short = {**SHORT, "n_chains": 1, "n_draws": 40}
     model = InteractionClassifier(order="cv", random_state=0, **short).fit(X, y)
     assert set(model.order_losses_) == {1, 2, 3}
     assert model.order_ == min(model.order_losses_, key=model.order_losses_.get)
@@ -132,8 +132,8 @@ def test_several_classes_and_another_prevalence():
 
 def test_a_checkpoint_goes_on_to_the_same_draws(tmp_path, fitted):
     model, X, y = fitted
-    short = clone(model).set_params(n_samples=20, checkpoint=tmp_path / "chains").fit(X, y)
-    longer = clone(short).set_params(n_samples=60).fit(X, y)
+    short = clone(model).set_params(n_draws=20, checkpoint=tmp_path / "chains").fit(X, y)
+    longer = clone(short).set_params(n_draws=60).fit(X, y)
     assert np.array_equal(longer.draws_["s"], model.draws_["s"])
 
 
@@ -187,7 +187,7 @@ def test_windows():
         ({"prior": "laplace"}, "prior='laplace' is not one of"),
         ({"missing": "drop"}, "missing='drop' is not one of"),
         ({"compress": "yes"}, "compress='yes' is not True or False"),
-        ({"n_samples": 0}, "n_samples=0"),
+        ({"n_draws": 0}, "n_draws=0"),
         ({"width_prior": (0.0, 1.0)}, "width_prior"),
         ({"checkpoint": "somewhere"}, "a checkpoint needs random_state"),
     ],

@@ -20,7 +20,7 @@ from honestbayes.models.interactions.model import InteractionFit
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-SHORT = {"n_chains": 2, "n_samples": 60, "n_warmup": 40, "n_doublings": 0, "thin": 2}
+SHORT = {"n_chains": 2, "n_draws": 60, "n_warmup": 40, "n_doublings": 0, "thin": 2}
 
 
 def table(n=120, n_classes=2, seed=0):

@@ -20,8 +20,8 @@ from honestbayes.models.mixture import model as mixture_part
 from honestbayes.models.mixture.model import MixtureKernel, run_mixture
 from honestbayes.sampling import chains
 
-QUICK = {"n_chains": 2, "n_samples": 60, "n_warmup": 20, "thin": 3, "random_state": 0}
-LONGER = {"n_chains": 3, "n_samples": 300, "n_warmup": 100, "thin": 10, "random_state": 0}
+QUICK = {"n_chains": 2, "n_draws": 60, "n_warmup": 20, "thin": 3, "random_state": 0}
+LONGER = {"n_chains": 3, "n_draws": 300, "n_warmup": 100, "thin": 10, "random_state": 0}
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -156,7 +156,7 @@ def test_no_features_give_the_frequency_of_the_class(data):
 
 
 def test_a_number_of_features_can_be_chosen_and_a_slope_learnt(data):
-    short = {"n_chains": 1, "n_samples": 20, "n_warmup": 5, "thin": 1, "random_state": 0}
+    short = {"n_chains": 1, "n_draws": 20, "n_warmup": 5, "thin": 1, "random_state": 0}
     model = SelectiveMixture(n_features_to_select="cv", recalibrate="slope", **short)
     model.fit(data.X_train[:24, :6], data.y_train[:24])
     assert model.number_choice_.chosen == len(model.selection_.kept)
@@ -164,8 +164,8 @@ def test_a_number_of_features_can_be_chosen_and_a_slope_learnt(data):
 
 
 def test_chains_that_disagree_are_warned_of(data):
-    with pytest.warns(ConvergenceWarning, match="raise n_warmup or n_samples"):
-        SelectiveMixture(n_chains=3, n_samples=4, n_warmup=0, thin=1, random_state=0).fit(
+    with pytest.warns(ConvergenceWarning, match="raise n_warmup or n_draws"):
+        SelectiveMixture(n_chains=3, n_draws=4, n_warmup=0, thin=1, random_state=0).fit(
             data.X_train, data.y_train
         )
 
@@ -174,7 +174,7 @@ def test_chains_that_disagree_are_warned_of(data):
     ("words", "message"),
     [
         ({"correction": "counts"}, "correction='counts' is not one of 'auto', 'selection', None"),
-        ({"n_samples": 0}, "n_samples=0 is not a whole number from 1 on"),
+        ({"n_draws": 0}, "n_draws=0 is not a whole number from 1 on"),
         ({"n_chains": 1.5}, "n_chains=1.5 is not a whole number"),
         ({"n_alpha": 0}, "n_alpha=0 is not a whole number from 1 on"),
         ({"alpha_prior": (0, 5)}, "must be two positive numbers"),
@@ -192,7 +192,7 @@ def test_an_interrupted_fit_can_predict_and_goes_on_from_its_checkpoint(
 ):
     monkeypatch.setattr(chains, "SECONDS", 0.05)
     # Chains look up after 1, 2, 4, ... steps at most, so both stop long before the end.
-    words = {"n_features_to_select": 5, "n_chains": 2, "n_samples": 200, "n_warmup": 10}
+    words = {"n_features_to_select": 5, "n_chains": 2, "n_draws": 200, "n_warmup": 10}
     words |= {"thin": 5, "random_state": 0}
     whole = SelectiveMixture(**words).fit(data.X_train, data.y_train)
     model = SelectiveMixture(**words, checkpoint=tmp_path / "chains")
@@ -252,7 +252,7 @@ def test_a_checkpoint_that_cannot_serve_is_refused_before_any_work(data, tmp_pat
 def test_a_longer_checkpoint_gives_as_many_draws_as_asked_for(data, tmp_path):
     words = {"n_features_to_select": 2, "checkpoint": tmp_path / "c", **QUICK}
     long = SelectiveMixture(**words).fit(data.X_train, data.y_train)
-    short = SelectiveMixture(**{**words, "n_samples": 20}).fit(data.X_train, data.y_train)
+    short = SelectiveMixture(**{**words, "n_draws": 20}).fit(data.X_train, data.y_train)
     np.testing.assert_array_equal(short.draws_["phi"], long.draws_["phi"][:, :20])
 
 
@@ -263,7 +263,7 @@ from honestbayes.datasets import simulate_mixture
 import honestbayes.sampling.chains as chains
 chains.SECONDS, chains.SAVE_EVERY = 0.05, 0.0
 data = simulate_mixture(60, 0, 400, alpha=20.0, random_state=1)
-SelectiveMixture(n_features_to_select=5, n_chains=2, n_samples=200_000, n_warmup=10, thin=5,
+SelectiveMixture(n_features_to_select=5, n_chains=2, n_draws=200_000, n_warmup=10, thin=5,
                  random_state=0, checkpoint=sys.argv[1]).fit(data.X_train, data.y_train)
 """
 
@@ -280,12 +280,12 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(data, tmp_path):
     process.wait()
     words = {"n_features_to_select": 5, "n_chains": 2, "n_warmup": 10, "thin": 5}
     words |= {"random_state": 0}
-    n_samples = 400
-    resumed = SelectiveMixture(**words, n_samples=n_samples, checkpoint=place)
+    n_draws = 400
+    resumed = SelectiveMixture(**words, n_draws=n_draws, checkpoint=place)
     resumed.fit(data.X_train, data.y_train)
-    whole = SelectiveMixture(**words, n_samples=n_samples).fit(data.X_train, data.y_train)
+    whole = SelectiveMixture(**words, n_draws=n_draws).fit(data.X_train, data.y_train)
     for name in whole.draws_.values:
-        np.testing.assert_array_equal(resumed.draws_[name][:, :n_samples], whole.draws_[name])
+        np.testing.assert_array_equal(resumed.draws_[name][:, :n_draws], whole.draws_[name])
 
 
 @pytest.mark.usefixtures("arviz")

@@ -29,7 +29,7 @@ def test_chains_and_quadrature_agree(name):
         n_features_to_select=6,
         correct=correct,
         theta_prior=words.get("theta_prior", (0.0, 1.0)),
-        n_samples=1500,
+        n_draws=1500,
         thin=4,
     )
     assert part.selection.columns == model.selection_.columns

@@ -7,7 +7,7 @@ from honestbayes import AveragedNetworkClassifier
 
 pytestmark = pytest.mark.slow
 
-SHORT = {"n_chains": 2, "n_samples": 40, "n_warmup": 10, "n_doublings": 0, "thin": 50}
+SHORT = {"n_chains": 2, "n_draws": 40, "n_warmup": 10, "n_doublings": 0, "thin": 50}
 
 EXCEPTIONS = {
     "check_estimators_nan_inf": "missing cells are refused in training alone",

@@ -13,7 +13,7 @@ from honestbayes.models.networks import prediction
 from honestbayes.models.networks.model import arcs_of, are_valid, members, tree_graph
 from honestbayes.sampling import checkpoint
 
-SHORT = {"n_chains": 2, "n_samples": 100, "n_warmup": 50, "n_doublings": 0, "thin": 100}
+SHORT = {"n_chains": 2, "n_draws": 100, "n_warmup": 50, "n_doublings": 0, "thin": 100}
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -206,7 +206,7 @@ def test_wide_tables_are_screened_and_it_is_recorded():
 def test_recalibration_by_held_out_cases():
     X, y = small_table(120)
     model = AveragedNetworkClassifier(recalibrate="layer", random_state=0, **SHORT)
-    model.set_params(n_samples=20, thin=20).fit(X, y)
+    model.set_params(n_draws=20, thin=20).fit(X, y)
     assert 0.2 < model.slope_ < 2.0
 
 

@@ -9,7 +9,7 @@ from honestbayes.base.part import TrainingLabels
 from honestbayes.data.categories import learn_cuts
 from honestbayes.data.kinds import as_columns
 
-SHORT = {"n_chains": 2, "n_samples": 60, "n_warmup": 30, "n_doublings": 0, "thin": 50}
+SHORT = {"n_chains": 2, "n_draws": 60, "n_warmup": 30, "n_doublings": 0, "thin": 50}
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -91,7 +91,7 @@ def test_bins_of_a_fold_are_learned_without_its_rows():
 
 def test_a_slope_is_learned_where_columns_are_cut():
     X, y = mixed_table(100)
-    model = network(recalibrate="slope", n_samples=20, n_warmup=10, thin=20, n_bins=3)
+    model = network(recalibrate="slope", n_draws=20, n_warmup=10, thin=20, n_bins=3)
     assert 0.2 < model.fit(X[["height", "weight"]], y).slope_ < 3.0
 
 

@@ -23,9 +23,9 @@ PRIORS = {
 VALUES = np.array([0.9, -0.4, 0.1, 1.3, -1.0, 0.0, 0.5, -0.2, 0.3, -0.7])
 
 
-def run(values, kind, prior, proposal, swap, most, *, n_samples=100_000, temperature=1.0, seed=0):
+def run(values, kind, prior, proposal, swap, most, *, n_draws=100_000, temperature=1.0, seed=0):
     p = values.size
-    sampling = Sampling(Schedule(500, n_samples), 2, np.random.SeedSequence(seed))
+    sampling = Sampling(Schedule(500, n_draws), 2, np.random.SeedSequence(seed))
     return run_subsets(
         SubsetScore("sum", kind, values=values),
         p,
@@ -131,9 +131,7 @@ def test_scores_that_are_shares_or_distances_have_the_target_of_the_paper(kind, 
         return value ** (1 / temperature) if value > 0 else 0.0
 
     _, pi = target(5, 5, "sizes", weight)
-    found = run(
-        values, kind, "sizes", "two_step", 0.2, 5, temperature=temperature, n_samples=40_000
-    )
+    found = run(values, kind, "sizes", "two_step", 0.2, 5, temperature=temperature, n_draws=40_000)
     subsets = all_subsets(5, 5)
     matrix = transition_matrix(5, 5, np.maximum(pi, 1e-300), subsets, "two_step", 0.2)
     error = standard_errors(np.linalg.matrix_power(matrix, 3), pi, 80_000)

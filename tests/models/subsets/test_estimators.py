@@ -14,7 +14,7 @@ from honestbayes.models.discrete.estimator import count_levels
 from honestbayes.models.subsets.model import bhattacharyya, log_bayes_factors, subset_settings
 from honestbayes.sampling import checkpoint
 
-SHORT = {"n_chains": 2, "n_samples": 400, "n_warmup": 50, "random_state": 0}
+SHORT = {"n_chains": 2, "n_draws": 400, "n_warmup": 50, "random_state": 0}
 
 
 @contextmanager
@@ -159,7 +159,7 @@ def test_a_function_gives_the_target_of_its_numbers():
     def share(columns):
         return 0.2 + weights[columns].sum()
 
-    words = {**SHORT, "n_samples": 4000, "thin": 3}
+    words = {**SHORT, "n_draws": 4000, "thin": 3}
     model = hb.SubsetSampler(objective=share, **words).fit(X, y)
     subsets, pi = target(3, 3, "sizes", lambda s: 0.2 + weights[list(s)].sum())
     inside = [sum(w for s, w in zip(subsets, pi, strict=True) if j in s) for j in range(3)]
@@ -206,7 +206,7 @@ def test_inclusion_probabilities_of_a_hundred_features_are_exact():
 
 def test_planted_features_are_found_among_two_hundred_that_are_noise():
     X, y = planted(1000, 200, 0)
-    words = {"random_state": 0, "n_samples": 1000}
+    words = {"random_state": 0, "n_draws": 1000}
     model = hb.SubsetSampler(**words).fit(X, y)
     assert model.inclusion_probabilities_[:3].min() > 0.9
     assert model.inclusion_probabilities_[3:].sum() < 2
@@ -223,7 +223,7 @@ def test_planted_features_are_found_among_two_hundred_that_are_noise():
 def test_a_class_that_nothing_predicts_is_not_claimed_to_be_known():
     rng = np.random.default_rng(5)
     X, y = rng.integers(0, 2, (300, 100)), rng.integers(0, 2, 300)
-    model = hb.AveragedNB(**{**SHORT, "n_samples": 1000}).fit(X, y)
+    model = hb.AveragedNB(**{**SHORT, "n_draws": 1000}).fit(X, y)
     new, actual = rng.integers(0, 2, (2000, 100)), rng.integers(0, 2, 2000)
     proba = model.predict_proba(new)
     assert proba.min(axis=1).mean() >= 0.45
@@ -283,11 +283,11 @@ def test_files_give_the_same_back(kind, tmp_path):
 def test_a_run_that_was_stopped_goes_on_to_the_same_draws(chunk, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "CHUNK_BYTES", chunk)
     X, y = planted(100, 20, 0)
-    words = {**SHORT, "n_samples": 3000, "thin": 5}
+    words = {**SHORT, "n_draws": 3000, "thin": 5}
     whole = hb.SubsetSampler(**words).fit(X, y)
     place = tmp_path / "chains"
     with quiet():
-        hb.SubsetSampler(**{**words, "n_samples": 2000}, checkpoint=place).fit(X, y)
+        hb.SubsetSampler(**{**words, "n_draws": 2000}, checkpoint=place).fit(X, y)
         # The same blocks: a longer run goes on from the shorter one.
         longer = hb.SubsetSampler(**words, checkpoint=place).fit(X, y)
     assert np.array_equal(longer.draws_.masks(), whole.draws_.masks())
@@ -305,7 +305,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_draws(chunk, tmp_path, monke
         ({"swap": 1.0}, "is not a share from 0 on and below 1"),
         ({"temperature": 0.0}, "temperature=0.0 is not a number above 0"),
         ({"max_features": 0}, "max_features"),
-        ({"n_samples": 0}, "n_samples"),
+        ({"n_draws": 0}, "n_draws"),
         ({"threshold": 0.0}, "is not a probability above 0"),
         ({"held_out": 0.2}, "give a number of folds"),
         ({"objective": lambda _: -1.0}, "is -1.0, and not a finite number from 0 on"),

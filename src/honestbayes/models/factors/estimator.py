@@ -111,7 +111,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
         that neither its unit nor single far-out values matter.
     n_chains : int, default=4
         Markov chains.
-    n_samples : int, default=1000
+    n_draws : int, default=1000
         Draws to keep of each.
     n_warmup : int, default=300
         Sweeps before these.
@@ -190,7 +190,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
     >>> X = rng.normal(size=(40, 100)) + rng.normal(size=(40, 1))
     >>> X[:, :3] += y[:, None]
     >>> model = SelectiveFactorClassifier(
-    ...     n_features_to_select=3, n_factors=1, n_warmup=200, n_samples=200, random_state=0
+    ...     n_features_to_select=3, n_factors=1, n_warmup=200, n_draws=200, random_state=0
     ... )
     >>> model.fit(X, y).predict_proba(X[:2]).shape
     (2, 2)
@@ -221,7 +221,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
         recalibrate: Literal["layer", "slope"] | None = "layer",
         normal_scores: bool = False,
         n_chains: int = 4,
-        n_samples: int = 1000,
+        n_draws: int = 1000,
         n_warmup: int = 300,
         n_doublings: int = 3,
         n_jobs: int | None = None,
@@ -241,7 +241,7 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
         self.recalibrate = recalibrate
         self.normal_scores = normal_scores
         self.n_chains = n_chains
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.n_doublings = n_doublings
         self.n_jobs = n_jobs
@@ -373,7 +373,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         Features kept by design, outside the race.
     n_chains : int, default=4
         Markov chains.
-    n_samples : int, default=1000
+    n_draws : int, default=1000
         Draws to keep of each.
     n_warmup : int, default=300
         Sweeps before these.
@@ -426,7 +426,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
     >>> X[:, :10] += z
     >>> y = z[:, 0] + 0.5 * rng.normal(size=40)
     >>> model = SelectiveFactorRegressor(
-    ...     n_features_to_select=5, n_factors=1, n_warmup=100, n_samples=200, random_state=0
+    ...     n_features_to_select=5, n_factors=1, n_warmup=100, n_draws=200, random_state=0
     ... )
     >>> mean, std = model.fit(X, y).predict(X[:2], return_std=True)
     >>> mean.shape, std.shape
@@ -445,7 +445,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         correction: Literal["auto", "selection"] | None = "auto",
         always_keep: Any = None,
         n_chains: int = 4,
-        n_samples: int = 1000,
+        n_draws: int = 1000,
         n_warmup: int = 300,
         n_doublings: int = 3,
         n_jobs: int | None = None,
@@ -459,7 +459,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         self.correction = correction
         self.always_keep = always_keep
         self.n_chains = n_chains
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.n_doublings = n_doublings
         self.n_jobs = n_jobs

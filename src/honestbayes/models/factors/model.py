@@ -491,7 +491,7 @@ class FactorEstimator(BaseEstimator):
     """Base of estimators whose features move together: their chains and draws."""
 
     n_chains: Any
-    n_samples: Any
+    n_draws: Any
     n_warmup: Any
     n_doublings: Any
     n_jobs: Any
@@ -553,7 +553,7 @@ def warn_of_problems(drawn: FactorDraws, stacklevel: int) -> None:
         msg = (
             "the chains have not converged: "
             + "; ".join(problems)
-            + ". Probabilities may be off: raise n_warmup and n_samples."
+            + ". Probabilities may be off: raise n_warmup and n_draws."
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=stacklevel + 1)
 
@@ -574,7 +574,7 @@ def chain_words(params: Mapping[str, Any]) -> tuple[Schedule, int]:
         msg = f"n_factors={n_factors!r} is neither a number nor 'auto'."
         raise ValueError(msg)
     whole_number(params, "n_doublings", 0)
-    schedule = Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1))
+    schedule = Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_draws", 1))
     return schedule, whole_number(params, "n_chains", 1)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from honestbayes.base.spec import CandidateSpec, ModelSpec
 
-_SHORT_CHAINS = {"n_chains": 2, "n_samples": 300, "n_doublings": 0}
+_SHORT_CHAINS = {"n_chains": 2, "n_draws": 300, "n_doublings": 0}
 
 
 def _load_factor_classifier() -> type[Any]:
@@ -46,8 +46,8 @@ SPECS = (
         beyond="a few factors",
         # In folds the cases that are held out tell less than chains do; the final chains are those
         # of the estimator's own defaults.
-        in_folds={"n_chains": 2, "n_samples": 300, "n_warmup": 300, "n_doublings": 0},
-        final={"n_chains": 4, "n_samples": 1000, "n_warmup": 300, "n_doublings": 3},
+        in_folds={"n_chains": 2, "n_draws": 300, "n_warmup": 300, "n_doublings": 0},
+        final={"n_chains": 4, "n_draws": 1000, "n_warmup": 300, "n_doublings": 3},
     ),
     ModelSpec(
         kind="SelectiveFactorRegressor",

@@ -100,7 +100,7 @@ class InteractionClassifier(SelectiveClassifier):
     recalibrate : {"layer", "slope"} or None, default=None
         "layer": slope and lapses, averaged over; "slope": one factor on the evidence. Both are
         learned from held-out predictions inside `fit`, for which chains run again many times.
-    n_chains, n_samples, n_warmup : int, default=4, 250, 100
+    n_chains, n_draws, n_warmup : int, default=4, 250, 100
         Chains; draws that are kept of each, and draws before these.
     n_doublings : int, default=2
         How often chains may go on to twice their length where they do not agree.
@@ -191,7 +191,7 @@ class InteractionClassifier(SelectiveClassifier):
         class_prior: Any = None,
         recalibrate: Literal["layer", "slope"] | None = None,
         n_chains: int = 4,
-        n_samples: int = 250,
+        n_draws: int = 250,
         n_warmup: int = 100,
         n_doublings: int = 2,
         thin: int = 4,
@@ -212,7 +212,7 @@ class InteractionClassifier(SelectiveClassifier):
         self.class_prior = class_prior
         self.recalibrate = recalibrate
         self.n_chains = n_chains
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.n_doublings = n_doublings
         self.thin = thin
@@ -479,7 +479,7 @@ class SequenceClassifier(InteractionClassifier):
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default=None
         Whether a slope and lapses are learned from held-out windows.
-    n_chains, n_samples, n_warmup : int, default=4, 250, 100
+    n_chains, n_draws, n_warmup : int, default=4, 250, 100
         Chains; draws that are kept of each, and draws before these.
     n_doublings : int, default=2
         How often chains may go on to twice their length where they do not agree.
@@ -558,7 +558,7 @@ class SequenceClassifier(InteractionClassifier):
         class_prior: Any = None,
         recalibrate: Literal["layer", "slope"] | None = None,
         n_chains: int = 4,
-        n_samples: int = 250,
+        n_draws: int = 250,
         n_warmup: int = 100,
         n_doublings: int = 2,
         thin: int = 4,
@@ -575,7 +575,7 @@ class SequenceClassifier(InteractionClassifier):
         self.class_prior = class_prior
         self.recalibrate = recalibrate
         self.n_chains = n_chains
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.n_doublings = n_doublings
         self.thin = thin
@@ -646,7 +646,7 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
     missing : {"refuse", "level"}, default="refuse"
         Whether a missing training cell is an error, or a level of its own. At prediction a missing
         cell that is no level is averaged over training rows, as in `InteractionClassifier`.
-    n_chains, n_samples, n_warmup : int, default=4, 250, 100
+    n_chains, n_draws, n_warmup : int, default=4, 250, 100
         Chains; draws that are kept of each, and draws before these.
     n_doublings : int, default=2
         How often chains may go on to twice their length where they do not agree.
@@ -695,7 +695,7 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
         compress: bool = True,
         missing: Literal["refuse", "level"] = "refuse",
         n_chains: int = 4,
-        n_samples: int = 250,
+        n_draws: int = 250,
         n_warmup: int = 100,
         n_doublings: int = 2,
         thin: int = 4,
@@ -710,7 +710,7 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
         self.compress = compress
         self.missing = missing
         self.n_chains = n_chains
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.n_doublings = n_doublings
         self.thin = thin

@@ -161,9 +161,7 @@ def interaction_settings(params: Mapping[str, Any], always_keep: BoolArray) -> I
         threshold=threshold,
         always_keep=always_keep,
         model=model,
-        schedule=Schedule(
-            whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1)
-        ),
+        schedule=Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_draws", 1)),
         n_chains=whole_number(params, "n_chains", 1),
         n_doublings=whole_number(params, "n_doublings", 0),
         missing=missing,
@@ -706,13 +704,11 @@ def run_chains(
         target = np.asarray(np.bincount(which, codes, minlength=n), dtype=float)[None]
         spread = float(((codes - (target[0] / size)[which]) ** 2).sum())
         settings = settings.of_response(spread)
-    drawn = (
-        sampling.n_chains * sampling.schedule.n_samples * target.shape[0] * groups.counts.shape[0]
-    )
+    drawn = sampling.n_chains * sampling.schedule.n_draws * target.shape[0] * groups.counts.shape[0]
     if drawn > MOST_DRAWN:
         msg = (
             f"draws of {groups.counts.shape[0]:,} coefficients of {target.shape[0]} classes would "
-            f"be {drawn:,} numbers; lower order, n_samples or n_chains."
+            f"be {drawn:,} numbers; lower order, n_draws or n_chains."
         )
         raise TooManyPatternsError(msg)
     problem = make_problem(groups, target, size, settings)
@@ -763,7 +759,7 @@ def warn_of_problems(fit: InteractionFit, stacklevel: int) -> Diagnostics:
     problems = diagnostics.problems()
     if problems and not fit.interrupted:
         warnings.warn(
-            f"{'; '.join(problems)}. Probabilities may be off: raise n_warmup or n_samples.",
+            f"{'; '.join(problems)}. Probabilities may be off: raise n_warmup or n_draws.",
             ConvergenceWarning,
             stacklevel=stacklevel + 1,
         )

@@ -48,7 +48,7 @@ SPECS = (
                 params=lambda info: {
                     "order": min(3, len(info.kinds)) if len(info.kinds) <= _FEW_COLUMNS else 2,
                     "missing": "level" if info.missing else "refuse",
-                    "n_samples": 100,
+                    "n_draws": 100,
                     "thin": 2,
                     "n_chains": 2,
                     "n_doublings": 0,
@@ -75,8 +75,8 @@ SPECS = (
         words=("order", "missing"),
         # In folds the cases that are held out tell less than chains do; the final chains are those
         # of the estimator's own defaults.
-        in_folds={"n_chains": 2, "n_samples": 150, "n_warmup": 50, "n_doublings": 0},
-        final={"n_chains": 4, "n_samples": 250, "n_warmup": 100, "n_doublings": 2},
+        in_folds={"n_chains": 2, "n_draws": 150, "n_warmup": 50, "n_doublings": 0},
+        final={"n_chains": 4, "n_draws": 250, "n_warmup": 100, "n_doublings": 2},
     ),
     ModelSpec(
         kind="InteractionRegressor",

@@ -73,7 +73,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
         Let alphas take so many prior quantiles only, as the thesis did; by default any value.
     binarize : {"auto", "median"}, float or None, default="auto"
         How values become 0/1, as in `SelectiveBernoulliNB`.
-    n_chains, n_samples, n_warmup : int, default=4, 500, 100
+    n_chains, n_draws, n_warmup : int, default=4, 500, 100
         Chains; draws that are kept of each, and draws before these.
     thin : int, default=10
         Sweeps for each draw.
@@ -121,7 +121,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
     >>> from honestbayes import SelectiveMixture
     >>> from honestbayes.datasets import simulate_naive_bayes
     >>> data = simulate_naive_bayes(n_train=40, n_test=4, n_features=200, random_state=0)
-    >>> model = SelectiveMixture(n_features_to_select=5, n_samples=300, random_state=0)
+    >>> model = SelectiveMixture(n_features_to_select=5, n_draws=300, random_state=0)
     >>> model.fit(data.X_train, data.y_train).predict_proba(data.X_test).shape
     (4, 2)
     """
@@ -150,7 +150,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
         n_alpha: int | None = None,
         binarize: BinarizeOption = "auto",
         n_chains: int = 4,
-        n_samples: int = 500,
+        n_draws: int = 500,
         n_warmup: int = 100,
         thin: int = 10,
         n_jobs: int | None = None,
@@ -171,7 +171,7 @@ class SelectiveMixture(TwoClassNaiveBayes):
         self.n_alpha = n_alpha
         self.binarize = binarize
         self.n_chains = n_chains
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.thin = thin
         self.n_jobs = n_jobs

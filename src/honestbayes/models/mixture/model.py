@@ -118,9 +118,7 @@ def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Mixtu
         threshold=threshold,
         always_keep=always_keep,
         model=model,
-        schedule=Schedule(
-            whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1)
-        ),
+        schedule=Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_draws", 1)),
         n_chains=whole_number(params, "n_chains", 1),
         thin=whole_number(params, "thin", 1),
     )
@@ -513,7 +511,7 @@ class MixtureTraining(TrainingPart):
         problems = part.draws.diagnostics().problems() if part.draws.n_draws else []
         if problems and not part.interrupted:
             warnings.warn(
-                f"{'; '.join(problems)}. Probabilities may be off: raise n_warmup or n_samples.",
+                f"{'; '.join(problems)}. Probabilities may be off: raise n_warmup or n_draws.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

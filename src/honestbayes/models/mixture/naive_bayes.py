@@ -34,7 +34,7 @@ def sample_naive_bayes(
     theta_prior: tuple[float, float] = (0.0, 1.0),
     n_alpha: int | None = None,
     n_chains: int = 4,
-    n_samples: int = 500,
+    n_draws: int = 500,
     n_warmup: int = 50,
     thin: int = 5,
     n_jobs: int | None = None,
@@ -54,7 +54,7 @@ def sample_naive_bayes(
         Priors, as in `SelectiveBernoulliNB`.
     n_alpha : int, optional
         Let alpha take so many prior quantiles only, as in `SelectiveMixture`.
-    n_chains, n_samples, n_warmup, thin, n_jobs : int
+    n_chains, n_draws, n_warmup, thin, n_jobs : int
         How chains are run, as in `SelectiveMixture`.
     seed : int, default=0
         Of the chains.
@@ -68,7 +68,7 @@ def sample_naive_bayes(
     --------
     >>> from honestbayes.datasets import simulate_naive_bayes
     >>> data = simulate_naive_bayes(60, 0, 200, random_state=0)
-    >>> part = sample_naive_bayes(data.X_train, data.y_train, n_samples=300, n_chains=2)
+    >>> part = sample_naive_bayes(data.X_train, data.y_train, n_draws=300, n_chains=2)
     >>> part.draws["log_alpha"].shape
     (2, 300)
     """
@@ -82,7 +82,7 @@ def sample_naive_bayes(
         theta_range=theta_prior,
         n_alpha=n_alpha,
     )
-    schedule = Schedule(n_warmup, n_samples)
+    schedule = Schedule(n_warmup, n_draws)
     sampling = Sampling(schedule, n_chains, np.random.SeedSequence(seed), n_jobs)
     chosen = MixtureChoices(
         n_features=n_features_to_select,

@@ -22,7 +22,7 @@ SPECS = (
                 name="mixture",
                 title="two hidden groups of cases",
                 suits=lambda info: info.only("binary") and info.n_classes == 2,
-                params=lambda _: {"n_chains": 3, "n_samples": 200, "n_warmup": 100, "thin": 5},
+                params=lambda _: {"n_chains": 3, "n_draws": 200, "n_warmup": 100, "thin": 5},
                 sampled=True,
             ),
         ),
@@ -37,6 +37,6 @@ SPECS = (
         has_slope=False,
         beyond="two groups of cases",
         # One chain from each kind of start.
-        in_folds={"n_chains": 3, "n_samples": 200, "n_warmup": 100, "thin": 5},
+        in_folds={"n_chains": 3, "n_draws": 200, "n_warmup": 100, "thin": 5},
     ),
 )

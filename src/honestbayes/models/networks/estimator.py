@@ -90,7 +90,7 @@ class AveragedNetworkClassifier(SelectiveClassifier):
     recalibrate : {"layer", "slope"} or None, default=None
         "layer": slope and lapses, averaged over; "slope": one factor on the evidence. Both are
         learned from held-out predictions inside `fit`, for which chains run again many times.
-    n_chains, n_samples, n_warmup : int, default=4, 500, 200
+    n_chains, n_draws, n_warmup : int, default=4, 500, 200
         Chains; draws that are kept of each, and draws before these.
     n_doublings : int, default=2
         How often chains may go on to twice their length where they do not agree.
@@ -186,7 +186,7 @@ class AveragedNetworkClassifier(SelectiveClassifier):
         class_prior: Any = None,
         recalibrate: Literal["layer", "slope"] | None = None,
         n_chains: int = 4,
-        n_samples: int = 500,
+        n_draws: int = 500,
         n_warmup: int = 200,
         n_doublings: int = 2,
         thin: int | None = None,
@@ -211,7 +211,7 @@ class AveragedNetworkClassifier(SelectiveClassifier):
         self.class_prior = class_prior
         self.recalibrate = recalibrate
         self.n_chains = n_chains
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.n_doublings = n_doublings
         self.thin = thin

@@ -339,9 +339,7 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
         equivalent_sample_size=float(size),
         prior=params["prior"],
         thin=None if params["thin"] is None else whole_number(params, "thin", 1),
-        schedule=Schedule(
-            whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1)
-        ),
+        schedule=Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_draws", 1)),
         n_chains=whole_number(params, "n_chains", 1),
         n_doublings=whole_number(params, "n_doublings", 0),
         missing=params["missing"],
@@ -551,9 +549,9 @@ def run_networks(problem: Problem, thin: int, sampling: Sampling, *depends_on: A
         What else the draws depend on, for checkpoints.
     """
     wanted = sampling.schedule
-    block = min(BLOCK, wanted.n_samples)
+    block = min(BLOCK, wanted.n_draws)
     in_blocks = Sampling(
-        Schedule(-(-wanted.n_warmup // block), -(-wanted.n_samples // block)),
+        Schedule(-(-wanted.n_warmup // block), -(-wanted.n_draws // block)),
         sampling.n_chains,
         sampling.seed,
         sampling.n_jobs,
@@ -564,7 +562,7 @@ def run_networks(problem: Problem, thin: int, sampling: Sampling, *depends_on: A
 
     def flat(drawn: Draws) -> Draws:
         values = {
-            name: value.reshape(value.shape[0], -1, *value.shape[3:])[:, : wanted.n_samples]
+            name: value.reshape(value.shape[0], -1, *value.shape[3:])[:, : wanted.n_draws]
             for name, value in drawn.values.items()
         }
         return Draws(values, drawn.n_chains)
@@ -588,7 +586,7 @@ def warn_of_problems(diagnostics: Diagnostics, stacklevel: int) -> None:
     if problems:
         more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
         warnings.warn(
-            f"{'; '.join(problems[:3])}{more}. Probabilities may be off: raise n_samples or thin.",
+            f"{'; '.join(problems[:3])}{more}. Probabilities may be off: raise n_draws or thin.",
             ConvergenceWarning,
             stacklevel=stacklevel + 1,
         )

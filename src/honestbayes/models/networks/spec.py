@@ -6,7 +6,7 @@ from typing import Any
 
 from honestbayes.base.spec import CandidateSpec, ModelSpec
 
-_SHORT_CHAINS = {"n_chains": 2, "n_samples": 300, "n_doublings": 0}
+_SHORT_CHAINS = {"n_chains": 2, "n_draws": 300, "n_doublings": 0}
 
 
 def _load() -> type[Any]:
@@ -53,7 +53,7 @@ SPECS = (
         words=("missing",),
         # In folds the cases that are held out tell less than chains do; the final chains are those
         # of the estimator's own defaults.
-        in_folds={"n_chains": 2, "n_samples": 300, "n_warmup": 100, "n_doublings": 0},
-        final={"n_chains": 4, "n_samples": 500, "n_warmup": 200, "n_doublings": 2},
+        in_folds={"n_chains": 2, "n_draws": 300, "n_warmup": 100, "n_doublings": 0},
+        final={"n_chains": 4, "n_draws": 500, "n_warmup": 200, "n_doublings": 2},
     ),
 )

@@ -93,7 +93,7 @@ class AveragedNB(ClassifierMixin, CodedTableMixin):
         Kinds of columns ("binary", "categorical", "real") that are not what they look like.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    n_chains, n_samples, n_warmup : int, default=4, 1000, 500
+    n_chains, n_draws, n_warmup : int, default=4, 1000, 500
         Chains; draws that are kept of each, and draws before these.
     thin : int, optional
         Proposals for each draw; by default as many as there are features where the score is a sum
@@ -175,7 +175,7 @@ class AveragedNB(ClassifierMixin, CodedTableMixin):
         kinds: Any = None,
         class_prior: Any = None,
         n_chains: int = 4,
-        n_samples: int = 1000,
+        n_draws: int = 1000,
         n_warmup: int = 500,
         thin: int | None = None,
         n_jobs: int | None = None,
@@ -194,7 +194,7 @@ class AveragedNB(ClassifierMixin, CodedTableMixin):
         self.kinds = kinds
         self.class_prior = class_prior
         self.n_chains = n_chains
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.n_warmup = n_warmup
         self.thin = thin
         self.n_jobs = n_jobs

@@ -526,8 +526,8 @@ def run_subsets(
     """
     moves = Moves(log_prior, scheme, float(swap), score.kind, float(temperature), score.base)
     wanted = sampling.schedule
-    block = min(BLOCK, wanted.n_samples)
-    blocks = Schedule(-(-wanted.n_warmup // block), -(-wanted.n_samples // block))
+    block = min(BLOCK, wanted.n_draws)
+    blocks = Schedule(-(-wanted.n_warmup // block), -(-wanted.n_draws // block))
     in_blocks = Sampling(
         blocks,
         sampling.n_chains,
@@ -547,7 +547,7 @@ def run_subsets(
         block,
     )
     flat = {
-        name: value.reshape(value.shape[0], -1, *value.shape[3:])[:, : wanted.n_samples]
+        name: value.reshape(value.shape[0], -1, *value.shape[3:])[:, : wanted.n_draws]
         for name, value in drawn.values.items()
     }
     return SubsetDraws(Draws(flat, drawn.n_chains), p, interrupted)
@@ -559,7 +559,7 @@ def warn_of_problems(diagnostics: Diagnostics, stacklevel: int) -> None:
     if problems:
         more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
         warnings.warn(
-            f"{'; '.join(problems[:3])}{more}. Inclusion probabilities may be off: raise n_samples "
+            f"{'; '.join(problems[:3])}{more}. Inclusion probabilities may be off: raise n_draws "
             "or thin.",
             ConvergenceWarning,
             stacklevel=stacklevel + 1,
@@ -668,7 +668,7 @@ def subset_settings(params: Mapping[str, Any], p: int) -> SubsetSettings:
         smoothing=positive_number(params, "smoothing"),
         thin=given,
         sampling=Sampling(
-            Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_samples", 1)),
+            Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_draws", 1)),
             whole_number(params, "n_chains", 1),
             np.random.SeedSequence(check_random_state(params["random_state"]).randint(2**31)),
             params["n_jobs"],
