@@ -44,7 +44,10 @@ def run(path, n_draws, kernel=None, n_doublings=0):
     )
     starts = [{"x": np.zeros(3)} for _ in range(2)]
     kernel = Walk() if kernel is None else kernel
-    return sample(kernel, lambda _: starts, sampling, agree=lambda _: False)
+    try:
+        return sample(kernel, lambda _: starts, sampling, agree=lambda _: False)
+    except KeyboardInterrupt:  # before anything was kept
+        return None, True
 
 
 @pytest.fixture(autouse=True)

@@ -211,6 +211,11 @@ def sample(
         As many as asked for, or fewer where the user stopped it.
     interrupted : bool
         Whether the user did.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Where the user stopped it before anything was kept: there is nothing to make a model of.
     """
     seed = sampling.seed
     states_seed, chains_seed = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(
@@ -239,7 +244,10 @@ def sample(
     if run is None:
         run = start(first, chains_seed)
     with one_blas_thread():
-        return _run_stages(kernel, run, sampling, agree, save)
+        draws, interrupted = _run_stages(kernel, run, sampling, agree, save)
+    if draws.n_draws == 0:
+        raise KeyboardInterrupt
+    return draws, interrupted
 
 
 def _run_stages(

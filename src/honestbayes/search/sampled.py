@@ -11,14 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from honestbayes.base.parameters import selection_rule, whole_number
 from honestbayes.files.fields import Entries, Field, Known, Plain, Section, joined
 from honestbayes.models.subsets.estimator import NoFunction
-from honestbayes.models.subsets.model import Score, SubsetDraws, subset_settings, warn_of_problems
-from honestbayes.sampling.draws import Diagnostics
+from honestbayes.models.subsets.model import Score, SubsetDraws, SubsetEstimator, subset_settings
 from honestbayes.search.scorers import counts_by_fold
 from honestbayes.search.selector import TableSelector
 from honestbayes.types import BoolArray
 
 
-class SubsetSampler(TableSelector):
+class SubsetSampler(SubsetEstimator, TableSelector):
     """Draws subsets of features, each as often as it is likely, and keeps what most of them hold.
 
     Parameters
@@ -57,18 +56,11 @@ class SubsetSampler(TableSelector):
         Bins of a real-valued column, at most.
     kinds : mapping or sequence, optional
         Kinds of columns ("binary", "categorical", "real") that are not what they look like.
-    n_chains, n_draws, n_warmup : int, default=4, 2500, 500
-        Chains; draws that are kept of each, and draws before these. The first chain starts with
+    {chain_parameters}
         the smallest subset, the second with the largest, others anywhere.
     thin : int, optional
         Proposals for each draw; by default as many as there are features where the score is a sum
         over features, else a tenth of that.
-    n_jobs : int, optional
-        Chains at work at once.
-    checkpoint : path-like, optional
-        Where chains are written now and then, and from where `fit` goes on when it finds them.
-    verbose : bool, default=False
-        Whether to show how far the chains are.
     random_state : int, RandomState or None, default=None
         Seeds the chains.
 
@@ -183,21 +175,10 @@ class SubsetSampler(TableSelector):
         counts = [cases.counts()]
         if held_out.is_any:
             counts += counts_by_fold(cases, held_out.fold, None)
-        found = settings.run(cases.coded, labels, fold, counts)
-        if found.draws.n_draws == 0:  # interrupted before anything was kept
-            raise KeyboardInterrupt
-        self._store(found)
-        if found.interrupted:
-            raise KeyboardInterrupt
-        warn_of_problems(self.diagnostics_, stacklevel=2)
+        draws = settings.run(cases.coded, labels, fold, counts)
+        self._store(draws)
+        self._conclude(interrupted=draws.interrupted)
         return self
-
-    def _store(self, found: SubsetDraws) -> None:
-        """Keep the draws, and what is known of each feature."""
-        self.draws_ = found
-        self.inclusion_probabilities_, self.inclusion_errors_ = found.inclusion()
-        names = self._names(np.arange(self.n_features_in_))
-        self.diagnostics_: Diagnostics = found.diagnostics(names)
 
     def _check_what_to_keep(self) -> None:
         """Refuse a threshold or a number that keeps nothing sensible."""

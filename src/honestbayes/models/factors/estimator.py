@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.explanation import Described, KeptColumns
 from honestbayes.base.parameters import check_quantiles, check_response, refuse_arguments
 from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.base.persistence import SavedEstimator, check_number
 from honestbayes.base.recalibration import Recalibration, held_out_folds, warn_of_too_few_groups
+from honestbayes.base.sampled import SampledClassifier
 from honestbayes.data import check_as_many
 from honestbayes.data.kinds import Kind, as_table, columns_of
 from honestbayes.files.fields import (
@@ -46,7 +46,6 @@ from honestbayes.models.factors.model import (
     factors,
     feature_table,
     regressor_settings,
-    warn_of_problems,
 )
 from honestbayes.models.gaussian.model import RatioPosterior, real_source, real_values
 from honestbayes.selection import Selection, parse_always_keep
@@ -54,7 +53,7 @@ from honestbayes.selection.correlation import ResponseSelection
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
-class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
+class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
     """Classifier for real-valued features that move together, selected by correlation.
 
     Naive Bayes counts what two features share twice. Here features load on a few latent factors
@@ -109,23 +108,9 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
     normal_scores : bool, default=False
         Whether each column becomes the normal quantile of its ranks among the training rows, so
         that neither its unit nor single far-out values matter.
-    n_chains : int, default=4
-        Markov chains.
-    n_draws : int, default=1000
-        Draws to keep of each.
-    n_warmup : int, default=300
-        Sweeps before these.
-    n_doublings : int, default=3
-        How often, at most, chains go on to twice their length because R-hat of any quantity is
-        above 1.01. As many draws are kept, from longer chains.
-    n_jobs : int, optional
-        Chains, or folds, at work at once. It does not change the result.
+    {chain_parameters}
     random_state : int, RandomState or None, default=None
         Seed of the chains.
-    checkpoint : path-like, optional
-        A file to which chains are written now and then, and from which an equal fit goes on.
-    verbose : bool, default=False
-        Whether to show how far the chains are.
 
     Attributes
     ----------
@@ -251,28 +236,6 @@ class SelectiveFactorClassifier(FactorEstimator, SelectiveClassifier):
 
     # ------------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, **refused: Any) -> Self:
-        """Select features and run the chains.
-
-        Parameters
-        ----------
-        X : table of shape (n, p)
-            Training rows; NaN and None are missing.
-        y : array-like of shape (n,)
-            Class labels of two or more kinds.
-        groups : array-like of shape (n,), optional
-            Cases of one group (one patient, say) are held out together where the number of
-            factors is chosen or the slope learned.
-        **refused
-            ``sample_weight`` is refused: the correction needs whole cases. For a different
-            prevalence use ``class_prior``.
-        """
-        super().fit(X, y, groups=groups, **refused)
-        (part,) = self._parts
-        if isinstance(part, FactorPart) and part.interrupted:
-            raise KeyboardInterrupt
-        return self
-
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[FactorTraining]:
         sampling = self._sampling()
         source = real_source(X, type(self).__name__)
@@ -371,23 +334,9 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         "auto": selection.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, outside the race.
-    n_chains : int, default=4
-        Markov chains.
-    n_draws : int, default=1000
-        Draws to keep of each.
-    n_warmup : int, default=300
-        Sweeps before these.
-    n_doublings : int, default=3
-        How often, at most, chains go on to twice their length because R-hat of any quantity is
-        above 1.01. As many draws are kept, from longer chains.
-    n_jobs : int, optional
-        Chains, or folds, at work at once. It does not change the result.
+    {chain_parameters}
     random_state : int, RandomState or None, default=None
         Seed of the chains.
-    checkpoint : path-like, optional
-        A file to which chains are written now and then, and from which an equal fit goes on.
-    verbose : bool, default=False
-        Whether to show how far the chains are.
 
     Attributes
     ----------
@@ -492,9 +441,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         settings = regressor_settings(self.get_params(deep=False), always)
         fit = self._fit_response(ResponseTraining(source, response, settings, sampling))
         self._hold(fit)
-        warn_of_problems(fit.drawn, stacklevel=2)
-        if fit.drawn.interrupted:
-            raise KeyboardInterrupt
+        self._conclude(interrupted=fit.drawn.interrupted)
         return self
 
     def _fit_response(self, training: ResponseTraining) -> ResponseFit:

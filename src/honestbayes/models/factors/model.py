@@ -5,25 +5,20 @@ The kernels are compiled, so they are imported where they run and not with the p
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp, ndtr
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.base.explanation import by_design
 from honestbayes.base.parameters import (
     Correction,
     SelectionSettings,
-    check_checkpoint,
     prior_and_correction,
     selection_rule,
     true_or_false,
@@ -31,6 +26,7 @@ from honestbayes.base.parameters import (
 )
 from honestbayes.base.part import Describe, FittedToAll, TrainingLabels, TrainingPart
 from honestbayes.base.recalibration import EFFECTIVE_SHARE, Recalibration, learn_recalibration
+from honestbayes.base.sampled import SampledEstimator, check_chain_parameters, sampling_of
 from honestbayes.data import Source
 from honestbayes.data.binarization import check_spread
 from honestbayes.data.normal_scores import NormalScores, NormalScoresSource
@@ -442,8 +438,6 @@ def run_chains(
         n_factors,
         agree=lambda draws: _judged(draws).agree(),
     )
-    if interrupted and draws.n_draws == 0:
-        raise KeyboardInterrupt
     return FactorDraws(standard, draws, interrupted)
 
 
@@ -487,17 +481,11 @@ class FactorChoice:
         check(tried, "chosen", "is not the number of factors, or was not tried")
 
 
-class FactorEstimator(BaseEstimator):
-    """Base of estimators whose features move together: their chains and draws."""
+class FactorEstimator(SampledEstimator):
+    """Base of estimators whose features move together: their chains and draws.
 
-    n_chains: Any
-    n_draws: Any
-    n_warmup: Any
-    n_doublings: Any
-    n_jobs: Any
-    random_state: Any
-    checkpoint: Any
-    verbose: Any
+    In ``draws_`` features are in units of their own standard deviation, around their mean.
+    """
 
     def __sklearn_tags__(self) -> Any:
         """Declare what inputs are accepted."""
@@ -505,57 +493,24 @@ class FactorEstimator(BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    # --------------------------------------------------------------- for subclasses
-
     def _sampling(self) -> Sampling:
-        """Check the words about chains."""
-        words = self.get_params(deep=False)
-        schedule, n_chains = chain_words(words)
-        check_checkpoint(words)
+        """Return how chains are run, after validating the chain parameters."""
+        params = self.get_params(deep=False)
+        check_chains_and_factors(params)
         entropy = check_random_state(self.random_state).randint(2**31 - 1, size=4)
-        seed = np.random.SeedSequence([int(word) for word in entropy])
-        return Sampling(
-            schedule,
-            n_chains,
-            seed,
-            self.n_jobs,
-            self.checkpoint,
-            bool(self.verbose),
-            whole_number(words, "n_doublings", 0),
-        )
+        return sampling_of(params, np.random.SeedSequence([int(number) for number in entropy]))
 
     def _show(self, drawn: FactorDraws | None, n_factors: int, choice: FactorChoice | None) -> None:
-        """Store the draws and what is known of them."""
+        """Store the draws and their diagnostics."""
         self.n_factors_ = n_factors
         self.factor_choice_ = choice
         self.draws_: Draws | None = None if drawn is None else drawn.draws
         self.diagnostics_: Diagnostics | None = None if drawn is None else drawn.diagnostics()
 
-    # ---------------------------------------------------------------------- public
-
-    def to_arviz(self) -> Any:
-        """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x).
-
-        Features are in units of their own standard deviation, around their mean.
-        """
-        check_is_fitted(self)
-        if self.draws_ is None or self.diagnostics_ is None:
-            msg = "no feature was kept, so nothing was drawn."
-            raise ValueError(msg)
+    def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
+        assert self.diagnostics_ is not None
         numbers = [name for name in self.diagnostics_.name if name != "log_density"]
-        return self.draws_.to_arviz([*POSTERIOR, *numbers], ["log_density", "accepted"])
-
-
-def warn_of_problems(drawn: FactorDraws, stacklevel: int) -> None:
-    """Say where whole chains are not to be trusted."""
-    problems = [] if drawn.interrupted else drawn.diagnostics().problems()
-    if problems:
-        msg = (
-            "the chains have not converged: "
-            + "; ".join(problems)
-            + ". Probabilities may be off: raise n_warmup and n_draws."
-        )
-        warnings.warn(msg, ConvergenceWarning, stacklevel=stacklevel + 1)
+        return [*POSTERIOR, *numbers], ["log_density", "accepted"]
 
 
 def fold_sampling(sampling: Sampling, fold: int, n_factors: int) -> Sampling:
@@ -565,22 +520,20 @@ def fold_sampling(sampling: Sampling, fold: int, n_factors: int) -> Sampling:
     return Sampling(Schedule(FOLD_WARMUP, FOLD_SAMPLES), 1, seed)
 
 
-def chain_words(params: Mapping[str, Any]) -> tuple[Schedule, int]:
-    """Return how long chains run, and how many; refuse an impossible number of factors too."""
+def check_chains_and_factors(params: Mapping[str, Any]) -> None:
+    """Validate the number of factors and the chain parameters."""
     n_factors = params["n_factors"]
     if not isinstance(n_factors, str):
         whole_number(params, "n_factors", 0)
     elif n_factors != "auto":
         msg = f"n_factors={n_factors!r} is neither a number nor 'auto'."
         raise ValueError(msg)
-    whole_number(params, "n_doublings", 0)
-    schedule = Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_draws", 1))
-    return schedule, whole_number(params, "n_chains", 1)
+    check_chain_parameters(params)
 
 
 def classifier_settings(params: Mapping[str, Any], always_keep: BoolArray) -> FactorSettings:
     """Turn the classifier's parameters into settings, or say what is wrong with them."""
-    chain_words(params)
+    check_chains_and_factors(params)
     if not isinstance(params["factor_shifts"], bool | np.bool_):
         msg = f"factor_shifts={params['factor_shifts']!r} is neither True nor False."
         raise ValueError(msg)
@@ -599,7 +552,7 @@ def classifier_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Fa
 
 def regressor_settings(params: Mapping[str, Any], always_keep: BoolArray) -> FactorSettings:
     """Turn the regressor's parameters into settings, or say what is wrong with them."""
-    chain_words(params)
+    check_chains_and_factors(params)
     if params["correction"] not in ("auto", "selection", None):
         msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
         raise ValueError(msg)
@@ -736,13 +689,6 @@ class FactorTraining(TrainingPart):
     n_factors: int
     choice: FactorChoice | None = None
 
-    def fit(self) -> FactorPart:
-        """Fit all rows, and warn where chains are not to be trusted."""
-        part = self._fit()
-        if part.drawn is not None:
-            warn_of_problems(part.drawn, stacklevel=4)
-        return part
-
     def held_out(
         self,
         folds: Sequence[IntArray],
@@ -757,7 +703,7 @@ class FactorTraining(TrainingPart):
             delayed(_fold)(parts, f, rows, others) for f, (rows, (_, others)) in enumerate(splits)
         )
 
-    def _fit(self) -> FactorPart:
+    def fit(self) -> FactorPart:
         """Select, learn the distribution of ratios and variances, and run the chains."""
         source = NormalScoresSource(self.source) if self.settings.normal_scores else self.source
         moments = screen_moments(source, self.labels.codes, self.labels.classes)
@@ -789,7 +735,7 @@ def _fold(
             source=RowsOf(part.source, others),
             labels=replace(part.labels, codes=codes, groups=None),
             sampling=fold_sampling(part.sampling, f, part.n_factors),
-        )._fit()
+        ).fit()
         if fitted.interrupted:
             raise KeyboardInterrupt
         columns = np.array(fitted.selection.columns, dtype=np.int64)

@@ -11,7 +11,6 @@ from scipy.special import ndtri
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.explanation import Described
 from honestbayes.base.parameters import (
     check_level_and_draws,
@@ -23,6 +22,7 @@ from honestbayes.base.parameters import (
 from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.base.persistence import SavedEstimator
 from honestbayes.base.recalibration import NumberChoice, Recalibration, held_out_folds
+from honestbayes.base.sampled import SampledClassifier, SampledEstimator, sampling_of
 from honestbayes.data import check_as_many
 from honestbayes.data.categories import TAKEN_FOR_MISSING, Codes, category_table, check_missing
 from honestbayes.data.kinds import Kind, as_table
@@ -52,8 +52,6 @@ from honestbayes.models.interactions.model import (
     interaction_settings,
     interactions_of,
     run_chains,
-    sampling_of,
-    warn_of_problems,
 )
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.selection import Selection, parse_always_keep
@@ -63,7 +61,7 @@ ORDERS = (1, 2, 3)
 """Orders that are tried where held-out cases shall choose."""
 
 
-class InteractionClassifier(SelectiveClassifier):
+class InteractionClassifier(SampledClassifier):
     """Bayesian logistic model of categorical features with their interactions.
 
     Every pattern of up to ``order`` cells that a case can have ("outlook=sunny & humidity=high")
@@ -100,18 +98,9 @@ class InteractionClassifier(SelectiveClassifier):
     recalibrate : {"layer", "slope"} or None, default=None
         "layer": slope and lapses, averaged over; "slope": one factor on the evidence. Both are
         learned from held-out predictions inside `fit`, for which chains run again many times.
-    n_chains, n_draws, n_warmup : int, default=4, 250, 100
-        Chains; draws that are kept of each, and draws before these.
-    n_doublings : int, default=2
-        How often chains may go on to twice their length where they do not agree.
+    {chain_parameters}
     thin : int, default=4
         Sweeps for each draw.
-    n_jobs : int, optional
-        Chains at work at once.
-    checkpoint : path-like, optional
-        Where chains are written now and then, and from where `fit` goes on when it finds them.
-    verbose : bool, default=False
-        Whether to show how far the chains are.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and what prediction draws.
 
@@ -147,6 +136,9 @@ class InteractionClassifier(SelectiveClassifier):
 
     Notes
     -----
+    A cell is a text or a whole number from 0 on, or any number in a column that a frame calls a
+    category.
+
     The model says how the class depends on the features, not how features are distributed. So the
     values of missing cells at prediction come from training rows: P(class | x) is averaged over
     them, weighted by how well they agree with the observed cells. A row without any cell gets the
@@ -233,42 +225,16 @@ class InteractionClassifier(SelectiveClassifier):
 
     # ------------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, **refused: Any) -> Self:
-        """Group patterns and run chains.
-
-        Parameters
-        ----------
-        X : table of shape (n, p)
-            Training rows. A cell is a text or a whole number from 0 on, or any number in a column
-            that a frame calls a category.
-        y : array-like of shape (n,)
-            Class labels of two or more kinds.
-        groups : array-like of shape (n,), optional
-            Cases of one group are held out together where anything is learned from held-out cases.
-        **refused
-            ``sample_weight`` is refused: cases are counted whole.
-
-        Notes
-        -----
-        Interrupted by the user, `fit` keeps what was drawn so far: the model can predict, and with
-        a ``checkpoint`` another `fit` goes on from there.
-        """
-        super().fit(X, y, groups=groups, **refused)
-        (part,) = self._parts
-        if isinstance(part, InteractionPart) and part.interrupted:
-            raise KeyboardInterrupt
-        return self
-
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[InteractionTraining]:
         settings = self._settings(np.zeros(X.shape[1], dtype=bool))
         table = category_table(X)
         always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
         settings = self._settings(always)
         check_missing(table, WHY_COMPLETE, missing_is_level=settings.missing == "level")
-        sampling = sampling_of(self.get_params(deep=False), settings)
+        sampling = sampling_of(self.get_params(deep=False))
         return [
             InteractionTraining(
-                settings, table, labels, self.random_state, sampling, self._suffixes
+                settings, table, labels, self.random_state, self._suffixes, sampling=sampling
             )
         ]
 
@@ -314,8 +280,6 @@ class InteractionClassifier(SelectiveClassifier):
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts
         assert isinstance(part, InteractionPart)
-        if part.fit.draws.n_draws == 0:  # interrupted before anything was kept
-            raise KeyboardInterrupt
         self._log_prior = part.log_prior
         self.selection_: Selection = part.selection
         self.draws_ = part.fit.draws
@@ -355,23 +319,14 @@ class InteractionClassifier(SelectiveClassifier):
         """
         check_level_and_draws(level, n_draws)
         n_rows, values = self._read(X)
-        given = self._given_log_prior(class_prior)
-        log_prior = self._log_prior if given is None else given
         (part,) = self._parts
         assert isinstance(part, InteractionPart)
         read = values[0][1] if values else np.zeros((n_rows, 0), dtype=np.int64)
         cells = part.cells(read)
         baseline = part.baseline(cells)[:, None]
         some = part.fit.draws.spread(n_draws)
-        recalibration = Recalibration.plugged_in(self.slope_)
-        tails = [(1 - level) / 2, (1 + level) / 2]
-        result = np.empty((n_rows, self.classes_.size, 2))
-        for rows, proba in part.fit.probabilities(cells, some):
-            evidence = np.log(np.maximum(proba, 1e-300)) - baseline[rows]
-            flat = recalibration.log_proba(evidence.reshape(-1, proba.shape[2]), log_prior)
-            drawn = np.exp(flat).reshape(proba.shape)
-            result[rows] = np.moveaxis(np.quantile(drawn, tails, axis=1), 0, 2)
-        return result if self.classes_.size > 2 else result[:, 1]
+        drawn = part.fit.probabilities(cells, some)
+        return self._interval_of_draws(drawn, baseline, class_prior, level)
 
     # --------------------------------------------------------------- explanation
 
@@ -393,10 +348,8 @@ class InteractionClassifier(SelectiveClassifier):
         """Return the largest interactions."""
         return {"interactions": self.interactions()}
 
-    def to_arviz(self) -> Any:
-        """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x)."""
-        check_is_fitted(self)
-        return self.draws_.to_arviz(["log_sigma", "s"], ["log_likelihood"])
+    def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
+        return ["log_sigma", "s"], ["log_likelihood"]
 
 
 def _of_order(part: InteractionTraining, order: int) -> InteractionTraining:
@@ -479,18 +432,9 @@ class SequenceClassifier(InteractionClassifier):
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default=None
         Whether a slope and lapses are learned from held-out windows.
-    n_chains, n_draws, n_warmup : int, default=4, 250, 100
-        Chains; draws that are kept of each, and draws before these.
-    n_doublings : int, default=2
-        How often chains may go on to twice their length where they do not agree.
+    {chain_parameters}
     thin : int, default=4
         Sweeps for each draw.
-    n_jobs : int, optional
-        Chains at work at once.
-    checkpoint : path-like, optional
-        Where chains are written now and then, and from where `fit` goes on when it finds them.
-    verbose : bool, default=False
-        Whether to show how far the chains are.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and what prediction draws.
 
@@ -625,7 +569,7 @@ class ResponseModel:
     scale: float
 
 
-class InteractionRegressor(RegressorMixin, SavedEstimator):
+class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
     """Bayesian regression on categorical features with their interactions, with normal noise.
 
     The model of `InteractionClassifier` for a real-valued response (thesis, section 3.6): every
@@ -646,18 +590,9 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
     missing : {"refuse", "level"}, default="refuse"
         Whether a missing training cell is an error, or a level of its own. At prediction a missing
         cell that is no level is averaged over training rows, as in `InteractionClassifier`.
-    n_chains, n_draws, n_warmup : int, default=4, 250, 100
-        Chains; draws that are kept of each, and draws before these.
-    n_doublings : int, default=2
-        How often chains may go on to twice their length where they do not agree.
+    {chain_parameters}
     thin : int, default=4
         Sweeps for each draw.
-    n_jobs : int, optional
-        Chains at work at once.
-    checkpoint : path-like, optional
-        Where chains are written now and then, and from where `fit` goes on when it finds them.
-    verbose : bool, default=False
-        Whether to show how far the chains are.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and what prediction draws.
 
@@ -753,17 +688,13 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
         check_missing(table, WHY_COMPLETE, missing_is_level=settings.missing == "level")
         codes = Codes(table.levels, settings.missing == "level")
         centre, scale = float(response.mean()), float(response.std()) or 1.0
-        sampling = sampling_of(self.get_params(deep=False), settings)
+        sampling = sampling_of(self.get_params(deep=False))
         standard = (response - centre) / scale
         fit = run_chains(
             codes.of_training(table.codes), standard, 0, settings.model, sampling, suffixes=False
         )
-        if fit.draws.n_draws == 0:  # interrupted before anything was kept
-            raise KeyboardInterrupt
         self._hold(ResponseModel(codes, fit, centre, scale))
-        warn_of_problems(fit, stacklevel=2)
-        if fit.interrupted:
-            raise KeyboardInterrupt
+        self._conclude(interrupted=fit.interrupted)
         return self
 
     def _hold(self, model: ResponseModel) -> Self:
@@ -847,10 +778,8 @@ class InteractionRegressor(RegressorMixin, SavedEstimator):
             model.fit, model.codes, names, places, ("response",), most, unit=model.scale
         )
 
-    def to_arviz(self) -> Any:
-        """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x)."""
-        check_is_fitted(self)
-        return self.draws_.to_arviz(["log_sigma", "noise", "s"], ["log_likelihood"])
+    def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
+        return ["log_sigma", "noise", "s"], ["log_likelihood"]
 
     # -------------------------------------------------------------------- files
 

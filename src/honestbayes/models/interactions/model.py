@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -10,18 +9,16 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from honestbayes.base.explanation import by_design
 from honestbayes.base.parameters import (
     SelectionSettings,
-    check_checkpoint,
     positive_pair,
     selection_rule,
     whole_number,
 )
-from honestbayes.base.part import Describe, FittedPart, TrainingLabels, TrainingPart, tie_breaker
+from honestbayes.base.part import Describe, TrainingLabels, tie_breaker
+from honestbayes.base.sampled import SampledTraining, check_chain_parameters
 from honestbayes.data.categories import TAKEN_FOR_MISSING, CategoryTable, Codes
 from honestbayes.files.fields import (
     MOST_CASES,
@@ -49,8 +46,8 @@ from honestbayes.models.interactions.patterns import (
     different_rows,
     sorted_suffixes,
 )
-from honestbayes.sampling.chains import Form, Info, Schedule, State
-from honestbayes.sampling.draws import Diagnostics, Draws, draws_from_plain
+from honestbayes.sampling.chains import Form, Info, State
+from honestbayes.sampling.draws import Draws, draws_from_plain
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.selection import Selection
 from honestbayes.selection.categories import CategoryCounts, count_categories
@@ -125,12 +122,9 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InteractionSettings(SelectionSettings):
-    """Validated choices of the user: selection, model, chains."""
+    """Validated choices of the user: selection and model."""
 
     model: ModelSettings
-    schedule: Schedule
-    n_chains: int
-    n_doublings: int
     missing: str
 
 
@@ -148,6 +142,7 @@ def interaction_settings(params: Mapping[str, Any], always_keep: BoolArray) -> I
     if not isinstance(params["compress"], bool | np.bool_):
         msg = f"compress={params['compress']!r} is not True or False."
         raise ValueError(msg)
+    check_chain_parameters(params)
     order = params["order"]
     model = ModelSettings(
         order=1 if order == "cv" else whole_number(params, "order", 0),
@@ -161,9 +156,6 @@ def interaction_settings(params: Mapping[str, Any], always_keep: BoolArray) -> I
         threshold=threshold,
         always_keep=always_keep,
         model=model,
-        schedule=Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_draws", 1)),
-        n_chains=whole_number(params, "n_chains", 1),
-        n_doublings=whole_number(params, "n_doublings", 0),
         missing=missing,
     )
 
@@ -739,33 +731,6 @@ def run_chains(
     )
 
 
-def sampling_of(params: Mapping[str, Any], settings: InteractionSettings) -> Sampling:
-    """Return how chains are run, of the constructor's parameters."""
-    check_checkpoint(params)
-    return Sampling(
-        settings.schedule,
-        settings.n_chains,
-        np.random.SeedSequence(check_random_state(params["random_state"]).randint(2**31)),
-        params["n_jobs"],
-        params["checkpoint"],
-        bool(params["verbose"]),
-        settings.n_doublings,
-    )
-
-
-def warn_of_problems(fit: InteractionFit, stacklevel: int) -> Diagnostics:
-    """Warn where chains are not to be trusted, and return what is known of them."""
-    diagnostics = fit.draws.diagnostics()
-    problems = diagnostics.problems()
-    if problems and not fit.interrupted:
-        warnings.warn(
-            f"{'; '.join(problems)}. Probabilities may be off: raise n_warmup or n_draws.",
-            ConvergenceWarning,
-            stacklevel=stacklevel + 1,
-        )
-    return diagnostics
-
-
 # --------------------------------------------------------------------------------------------------
 # Categorical features with their interactions as a part of an estimator
 # --------------------------------------------------------------------------------------------------
@@ -855,21 +820,19 @@ class InteractionPart:
 
 
 @dataclass(frozen=True, slots=True)
-class InteractionTraining(TrainingPart):
+class InteractionTraining(SampledTraining):
     """Categorical features of a training table, for a model with interactions.
 
     Attributes
     ----------
     settings : InteractionSettings
-        Selection, model and chains.
+        Selection and model.
     table : CategoryTable
         Codes of the cells; missing ones are levels of their own, where that is asked for.
     labels : TrainingLabels
         Classes of the rows.
     random_state : object
         Breaks ties.
-    sampling : Sampling
-        How chains are run.
     suffixes : bool
         Whether patterns are suffixes of sequences.
     """
@@ -878,39 +841,25 @@ class InteractionTraining(TrainingPart):
     table: CategoryTable
     labels: TrainingLabels
     random_state: Any
-    sampling: Sampling
     suffixes: bool
 
-    def fit(self) -> InteractionPart:
-        """Fit all rows, and warn where chains are not to be trusted."""
-        everyone = np.arange(self.labels.codes.size)
+    def _whole(self) -> _Statistic:
         counts = count_categories(self.table, self.labels.codes, self.labels.classes)
-        part = self._run(everyone, counts, self.sampling)
-        if part.fit.draws.n_draws:
-            warn_of_problems(part.fit, stacklevel=4)
-        return part
+        return np.arange(self.labels.codes.size), counts
 
     def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
         for rows, others in self.labels.without(folds):
             counts = count_categories(self.table, self.labels.codes, self.labels.classes, others)
             yield rows, (others, counts)
 
-    def _fitted(self, statistic: _Statistic, whole: FittedPart | None) -> InteractionPart:
-        """Run chains for some rows, unless the user has interrupted those of all."""
-        if isinstance(whole, InteractionPart) and whole.interrupted:
-            raise KeyboardInterrupt
-        part = self._run(*statistic, replace(self.sampling, checkpoint=None, verbose=False))
-        if part.interrupted:
-            raise KeyboardInterrupt
-        return part
-
     def _values(self, part: InteractionPart, rows: IntArray) -> IntArray:
         columns = np.array(part.selection.columns, dtype=np.int64)
         return part.codes.of_training(self.table.codes[np.ix_(rows, columns)])
 
-    def _run(self, rows: IntArray, counts: CategoryCounts, sampling: Sampling) -> InteractionPart:
+    def _run(self, statistic: _Statistic, sampling: Sampling) -> InteractionPart:
         """Select, and run chains, given some rows."""
         settings, labels = self.settings, self.labels
+        rows, counts = statistic
         outcome = rank_features(
             *strength_of(counts),
             n_features=settings.n_features,

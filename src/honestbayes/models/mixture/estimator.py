@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.base.estimator import TwoClassNaiveBayes
 from honestbayes.base.intervals import ProbabilityDraws
-from honestbayes.base.parameters import check_checkpoint, check_level_and_draws
+from honestbayes.base.parameters import check_level_and_draws
 from honestbayes.base.part import FittedPart, TrainingLabels
+from honestbayes.base.sampled import SampledClassifier, sampling_of
 from honestbayes.data import Binarization, as_source
 from honestbayes.data.binarization import BinarizeOption
 from honestbayes.data.kinds import Kind
@@ -30,7 +30,6 @@ from honestbayes.models.mixture.model import (
     mixture_settings,
 )
 from honestbayes.sampling.draws import Diagnostics
-from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.types import BoolArray, FloatArray
 
@@ -38,7 +37,7 @@ _DRAWN_CELLS = 1 << 21
 """Draws of all rows that are held at a time."""
 
 
-class SelectiveMixture(TwoClassNaiveBayes):
+class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     """Two-component mixture of binary features, selected by correlation and corrected for it.
 
     A hidden grouping of the cases, not the class itself, explains the features: in each of two
@@ -73,17 +72,9 @@ class SelectiveMixture(TwoClassNaiveBayes):
         Let alphas take so many prior quantiles only, as the thesis did; by default any value.
     binarize : {"auto", "median"}, float or None, default="auto"
         How values become 0/1, as in `SelectiveBernoulliNB`.
-    n_chains, n_draws, n_warmup : int, default=4, 500, 100
-        Chains; draws that are kept of each, and draws before these.
+    {chain_parameters}
     thin : int, default=10
         Sweeps for each draw.
-    n_jobs : int, optional
-        Chains at work at once.
-    checkpoint : path-like, optional
-        Where chains are written now and then, and from where `fit` goes on when it finds them: with
-        the same draws as if it had never stopped.
-    verbose : bool, default=False
-        Whether to show how far the chains are.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and breaks ties between features.
 
@@ -181,32 +172,6 @@ class SelectiveMixture(TwoClassNaiveBayes):
 
     # ------------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, **refused: Any) -> Self:
-        """Select features and run chains.
-
-        Parameters
-        ----------
-        X : array, SciPy sparse, pandas or polars frame, of shape (n, p)
-            Training rows; NaN is missing.
-        y : array-like of shape (n,)
-            Class labels of two kinds.
-        groups : array-like of shape (n,), optional
-            Cases of one group are held out together where the slope is learned.
-        **refused
-            ``sample_weight`` is refused: the probability that a feature is discarded needs whole
-            counts of cases.
-
-        Notes
-        -----
-        Interrupted by the user, `fit` keeps what was drawn so far: the model can predict, and with
-        a ``checkpoint`` another `fit` goes on from there.
-        """
-        super().fit(X, y, groups=groups, **refused)
-        (part,) = self._parts
-        if isinstance(part, MixturePart) and part.interrupted:
-            raise KeyboardInterrupt
-        return self
-
     def _class_pseudocounts(self, n_classes: int) -> FloatArray:
         return np.ones(n_classes)  # those of the user are of the components
 
@@ -214,19 +179,11 @@ class SelectiveMixture(TwoClassNaiveBayes):
         source = as_source(X)
         mask = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
         chosen = mixture_settings(self.get_params(deep=False), mask)
-        check_checkpoint(self.get_params(deep=False))
         self.correction_ = "selection" if chosen.model.correct else None
         both = (labels.classes, labels.codes == 1)
         rows = TrainingRows.screened(source, both, self.binarize, self.random_state)
-        sampling = Sampling(
-            chosen.schedule,
-            chosen.n_chains,
-            np.random.SeedSequence(check_random_state(self.random_state).randint(2**31)),
-            self.n_jobs,
-            self.checkpoint,
-            bool(self.verbose),
-        )
-        return [MixtureTraining(chosen, rows, sampling)]
+        sampling = sampling_of(self.get_params(deep=False))
+        return [MixtureTraining(chosen, rows, sampling=sampling)]
 
     @classmethod
     def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:
@@ -235,8 +192,6 @@ class SelectiveMixture(TwoClassNaiveBayes):
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts
         assert isinstance(part, MixturePart)
-        if part.draws.n_draws == 0:  # interrupted before anything was kept
-            raise KeyboardInterrupt
         self._log_prior = part.log_prior
         self.selection_: Selection = part.selection
         self.draws_ = part.draws
@@ -312,8 +267,6 @@ class SelectiveMixture(TwoClassNaiveBayes):
         assert isinstance(part, MixturePart)
         return part.binarization
 
-    def to_arviz(self) -> Any:
-        """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x)."""
-        check_is_fitted(self)
+    def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
         alphas = [name for name in self.draws_.values if name.startswith("log_alpha")]
-        return self.draws_.to_arviz([*alphas, "psi", "phi"], ["log_posterior"])
+        return [*alphas, "psi", "phi"], ["log_posterior"]

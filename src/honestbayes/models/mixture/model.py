@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes.base.explanation import by_design
 from honestbayes.base.parameters import (
@@ -24,7 +23,8 @@ from honestbayes.base.parameters import (
     theta_interval,
     whole_number,
 )
-from honestbayes.base.part import Describe, FittedPart, TrainingPart, tie_breaker
+from honestbayes.base.part import Describe, tie_breaker
+from honestbayes.base.sampled import SampledTraining, check_chain_parameters
 from honestbayes.correction.mixture_table import MixtureTable, mixture_table
 from honestbayes.data import Binarization, as_source
 from honestbayes.data.source import dense_values
@@ -46,7 +46,7 @@ from honestbayes.files.fields import (
 from honestbayes.likelihood.quadrature import AlphaPrior, paper_alpha_nodes
 from honestbayes.models.binary.estimator import renumbered
 from honestbayes.models.binary.model import FeatureTable, TrainingRows, ZeroOne
-from honestbayes.sampling.chains import Form, Info, Schedule, State
+from honestbayes.sampling.chains import Form, Info, State
 from honestbayes.sampling.draws import Draws, draws_from_plain
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.selection import DiscardedGroup, Selection, select
@@ -91,11 +91,9 @@ class MixtureSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixtureChoices(SelectionSettings):
-    """Validated choices of the user: selection, priors, chains."""
+    """Validated choices of the user: selection, priors, sweeps of each draw."""
 
     model: MixtureSettings
-    schedule: Schedule
-    n_chains: int
     thin: int
 
 
@@ -105,6 +103,7 @@ def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Mixtu
     if params["correction"] not in ("auto", "selection", None):
         msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
         raise ValueError(msg)
+    check_chain_parameters(params)
     model = MixtureSettings(
         correct=params["correction"] is not None,
         pseudocounts=positive_pair(params, "class_pseudocounts"),
@@ -118,8 +117,6 @@ def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Mixtu
         threshold=threshold,
         always_keep=always_keep,
         model=model,
-        schedule=Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_draws", 1)),
-        n_chains=whole_number(params, "n_chains", 1),
         thin=whole_number(params, "thin", 1),
     )
 
@@ -477,7 +474,7 @@ class MixturePart:
 
 
 @dataclass(frozen=True, slots=True)
-class MixtureTraining(TrainingPart):
+class MixtureTraining(SampledTraining):
     """Binary features of a training table, for a mixture.
 
     Attributes
@@ -486,20 +483,17 @@ class MixtureTraining(TrainingPart):
         Selection, priors, and sweeps of each step.
     rows : TrainingRows
         The table.
-    sampling : Sampling
-        How chains are run.
     labels_are_fixed : bool, default=False
         Whether labels stay what the classes are: the naive Bayes model.
     """
 
     settings: MixtureChoices
     rows: TrainingRows
-    sampling: Sampling
     labels_are_fixed: bool = False
 
     def fit(self) -> MixturePart:
-        """Fit all rows, and warn where chains are not to be trusted."""
-        part = self._run(np.arange(self.rows.is_class_1.size), self.rows.whole, self.sampling)
+        """Fit all rows, and warn if many cells of discarded features are missing."""
+        part = self._run(self._whole(), self.sampling)
         missing = missing_share(part.selection)
         if self.settings.model.correct and missing > MANY_MISSING:
             warnings.warn(
@@ -508,35 +502,22 @@ class MixtureTraining(TrainingPart):
                 UserWarning,
                 stacklevel=4,
             )
-        problems = part.draws.diagnostics().problems() if part.draws.n_draws else []
-        if problems and not part.interrupted:
-            warnings.warn(
-                f"{'; '.join(problems)}. Probabilities may be off: raise n_warmup or n_draws.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
         return part
+
+    def _whole(self) -> _Statistic:
+        return np.arange(self.rows.is_class_1.size), self.rows.whole
 
     def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
         everyone = np.arange(self.rows.is_class_1.size)
         for rows, screening in self.rows.without(list(folds)):
             yield rows, (np.setdiff1d(everyone, rows), screening)
 
-    def _fitted(self, statistic: _Statistic, whole: FittedPart | None) -> MixturePart:
-        """Run chains for some rows, unless the user has interrupted those of all."""
-        if isinstance(whole, MixturePart) and whole.interrupted:
-            raise KeyboardInterrupt
-        part = self._run(*statistic, replace(self.sampling, checkpoint=None, verbose=False))
-        if part.interrupted:
-            raise KeyboardInterrupt
-        return part
-
     def _values(self, part: MixturePart, rows: IntArray) -> ZeroOne:
         return self.rows.zero_one(part.selection, part.binarization, rows)
 
-    def _run(self, rows: IntArray, screening: Screening, sampling: Sampling) -> MixturePart:
+    def _run(self, statistic: _Statistic, sampling: Sampling) -> MixturePart:
         """Select, and run chains, given the counts of some rows."""
-        settings = self.settings
+        settings, (rows, screening) = self.settings, statistic
         selection = select(
             screening,
             n_features=settings.n_features,
@@ -597,8 +578,7 @@ def run_mixture(
         thin,
         labels_are_fixed,
     )
-    if draws.n_draws:
-        table.warn_if_visited(np.exp(draws.pooled("log_alpha")))
+    table.warn_if_visited(np.exp(draws.pooled("log_alpha")))
     return draws, interrupted
 
 

@@ -82,15 +82,12 @@ def sample_naive_bayes(
         theta_range=theta_prior,
         n_alpha=n_alpha,
     )
-    schedule = Schedule(n_warmup, n_draws)
-    sampling = Sampling(schedule, n_chains, np.random.SeedSequence(seed), n_jobs)
+    sampling = Sampling(Schedule(n_warmup, n_draws), n_chains, np.random.SeedSequence(seed), n_jobs)
     chosen = MixtureChoices(
         n_features=n_features_to_select,
         threshold=None,
         always_keep=np.zeros(rows.whole.n_features, dtype=bool),
         model=settings,
-        schedule=schedule,
-        n_chains=n_chains,
         thin=thin,
     )
-    return MixtureTraining(chosen, rows, sampling, labels_are_fixed=True).fit()
+    return MixtureTraining(chosen, rows, labels_are_fixed=True, sampling=sampling).fit()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.parameters import check_level_and_draws
 from honestbayes.base.part import FittedPart, TrainingLabels
-from honestbayes.base.recalibration import Recalibration
+from honestbayes.base.sampled import SampledClassifier, sampling_of
 from honestbayes.data.categories import check_missing
 from honestbayes.data.kinds import Kind, as_columns
 from honestbayes.files.fields import Field
@@ -25,7 +24,6 @@ from honestbayes.models.networks.model import (
     edges_of,
     feature_table,
     network_settings,
-    sampling_of,
 )
 from honestbayes.sampling.draws import Diagnostics, Draws
 from honestbayes.selection import Selection, parse_always_keep
@@ -36,7 +34,7 @@ _CLASS = "(class)"
 _WHY_COMPLETE = "The score of a graph needs complete training cases"
 
 
-class AveragedNetworkClassifier(SelectiveClassifier):
+class AveragedNetworkClassifier(SampledClassifier):
     """Bayesian network classifier of categorical features, averaged over graphs.
 
     A graph says which features tell something of the class, and which of them depend on each other
@@ -90,18 +88,9 @@ class AveragedNetworkClassifier(SelectiveClassifier):
     recalibrate : {"layer", "slope"} or None, default=None
         "layer": slope and lapses, averaged over; "slope": one factor on the evidence. Both are
         learned from held-out predictions inside `fit`, for which chains run again many times.
-    n_chains, n_draws, n_warmup : int, default=4, 500, 200
-        Chains; draws that are kept of each, and draws before these.
-    n_doublings : int, default=2
-        How often chains may go on to twice their length where they do not agree.
+    {chain_parameters}
     thin : int, optional
         Proposals for each draw; by default ten for each column, and 50 at least.
-    n_jobs : int, optional
-        Chains at work at once.
-    checkpoint : path-like, optional
-        Where chains are written now and then, and from where `fit` goes on when it finds them.
-    verbose : bool, default=False
-        Whether to show how far the chains are.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and what intervals draw.
 
@@ -135,6 +124,9 @@ class AveragedNetworkClassifier(SelectiveClassifier):
 
     Notes
     -----
+    A cell is a text or a whole number from 0 on, or any number in a column that a frame calls a
+    category; continuous columns are cut into bins.
+
     Any graph predicts the class as one of the space "classifiers" does. Missing cells are summed
     over exactly, up to 1,024 combinations of levels in a graph; beyond that each table is summed
     over its missing parents as if they were independent of all else.
@@ -160,6 +152,7 @@ class AveragedNetworkClassifier(SelectiveClassifier):
     """
 
     _kind: ClassVar[str] = "AveragedNetworkClassifier"
+    _remedy: ClassVar[str] = "raise n_draws or thin"
     _kind_of_features: ClassVar[Kind] = "categorical"
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"networks": NetworkPart}
@@ -231,36 +224,11 @@ class AveragedNetworkClassifier(SelectiveClassifier):
 
     # ------------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, **refused: Any) -> Self:
-        """Screen columns and run chains.
-
-        Parameters
-        ----------
-        X : table of shape (n, p)
-            Training rows. A cell is a text or a whole number from 0 on, or any number in a column
-            that a frame calls a category; measurements are cut into bins.
-        y : array-like of shape (n,)
-            Class labels of two or more kinds.
-        groups : array-like of shape (n,), optional
-            Cases of one group are held out together where anything is learned from held-out cases.
-        **refused
-            ``sample_weight`` is refused: cases are counted whole.
-
-        Notes
-        -----
-        Interrupted by the user, `fit` keeps what was drawn so far: the model can predict, and with
-        a ``checkpoint`` another `fit` goes on from there.
-        """
-        super().fit(X, y, groups=groups, **refused)
-        if self._part.interrupted:
-            raise KeyboardInterrupt
-        return self
-
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[NetworkTraining]:
         self._settings(np.zeros(X.shape[1], dtype=bool))
         always = parse_always_keep(self.always_keep, as_columns(X).feature_names, X.shape[1])
         settings = self._settings(always)
-        sampling = sampling_of(self.get_params(deep=False), settings)
+        sampling = sampling_of(self.get_params(deep=False))
         training = NetworkTraining.of(settings, X, labels, self.random_state, sampling)
         check_missing(training.table, _WHY_COMPLETE, missing_is_level=settings.missing == "level")
         return [training]
@@ -328,18 +296,10 @@ class AveragedNetworkClassifier(SelectiveClassifier):
         """
         check_level_and_draws(level, n_draws)
         n_rows, values = self._read(X)
-        given = self._given_log_prior(class_prior)
-        log_prior = self._log_prior if given is None else given
         cells = values[0][1] if values else np.zeros((n_rows, 0), dtype=np.int64)
-        recalibration = Recalibration.plugged_in(self.slope_)
-        tails = [(1 - level) / 2, (1 + level) / 2]
-        result = np.empty((n_rows, self.classes_.size, 2))
-        for rows, proba in self._part.fit.probabilities(cells, n_draws):
-            evidence = np.log(np.maximum(proba, 1e-300)) - self._log_prior
-            flat = recalibration.log_proba(evidence.reshape(-1, proba.shape[2]), log_prior)
-            drawn = np.exp(flat).reshape(proba.shape)
-            result[rows] = np.moveaxis(np.quantile(drawn, tails, axis=1), 0, 2)
-        return result if self.classes_.size > 2 else result[:, 1]
+        baseline = np.broadcast_to(self._log_prior, (n_rows, 1, self.classes_.size))
+        drawn = self._part.fit.probabilities(cells, n_draws)
+        return self._interval_of_draws(drawn, baseline, class_prior, level)
 
     # --------------------------------------------------------------- explanation
 
@@ -371,7 +331,5 @@ class AveragedNetworkClassifier(SelectiveClassifier):
         """Return the most probable arcs."""
         return {"edges": self.edges()}
 
-    def to_arviz(self) -> Any:
-        """Return the draws for ArviZ: InferenceData (0.23), or a DataTree (1.x)."""
-        check_is_fitted(self)
-        return self.draws_.to_arviz(["arcs", "size"], ["score"])
+    def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
+        return ["arcs", "size"], ["score"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,19 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from honestbayes.base.explanation import by_design
 from honestbayes.base.parameters import (
     SelectionSettings,
-    check_checkpoint,
     is_number,
     selection_rule,
     whole_number,
 )
-from honestbayes.base.part import Describe, FittedPart, TrainingLabels, TrainingPart, tie_breaker
+from honestbayes.base.part import Describe, TrainingLabels, tie_breaker
 from honestbayes.base.persistence import Parameter
+from honestbayes.base.sampled import SampledTraining, check_chain_parameters
 from honestbayes.data.categories import (
     MISSING,
     TAKEN_FOR_MISSING,
@@ -279,7 +276,7 @@ PROPOSALS_PER_FEATURE = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSettings(SelectionSettings):
-    """Validated choices of the user: selection, graphs, chains."""
+    """Validated choices of the user: selection, graphs, proposals."""
 
     max_features: int
     max_parents: int
@@ -288,9 +285,6 @@ class NetworkSettings(SelectionSettings):
     equivalent_sample_size: float
     prior: Any
     thin: int | None
-    schedule: Schedule
-    n_chains: int
-    n_doublings: int
     missing: str
     kinds: Any
     n_bins: int
@@ -325,6 +319,7 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
         msg = f"equivalent_sample_size={size!r} is not a number above 0."
         raise ValueError(msg)
     check_prior(params["prior"])
+    check_chain_parameters(params)
     if params["missing"] not in ("refuse", "level"):
         msg = f"missing={params['missing']!r} is not one of 'refuse', 'level'."
         raise ValueError(msg)
@@ -339,26 +334,9 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
         equivalent_sample_size=float(size),
         prior=params["prior"],
         thin=None if params["thin"] is None else whole_number(params, "thin", 1),
-        schedule=Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_draws", 1)),
-        n_chains=whole_number(params, "n_chains", 1),
-        n_doublings=whole_number(params, "n_doublings", 0),
         missing=params["missing"],
         kinds=params["kinds"],
         n_bins=whole_number(params, "n_bins", 2),
-    )
-
-
-def sampling_of(params: Mapping[str, Any], settings: NetworkSettings) -> Sampling:
-    """Return how chains are run, of the constructor's parameters."""
-    check_checkpoint(params)
-    return Sampling(
-        settings.schedule,
-        settings.n_chains,
-        np.random.SeedSequence(check_random_state(params["random_state"]).randint(2**31)),
-        params["n_jobs"],
-        params["checkpoint"],
-        bool(params["verbose"]),
-        settings.n_doublings,
     )
 
 
@@ -550,15 +528,7 @@ def run_networks(problem: Problem, thin: int, sampling: Sampling, *depends_on: A
     """
     wanted = sampling.schedule
     block = min(BLOCK, wanted.n_draws)
-    in_blocks = Sampling(
-        Schedule(-(-wanted.n_warmup // block), -(-wanted.n_draws // block)),
-        sampling.n_chains,
-        sampling.seed,
-        sampling.n_jobs,
-        sampling.checkpoint,
-        sampling.verbose,
-        sampling.n_doublings,
-    )
+    blocks = Schedule(-(-wanted.n_warmup // block), -(-wanted.n_draws // block))
 
     def flat(drawn: Draws) -> Draws:
         values = {
@@ -570,7 +540,7 @@ def run_networks(problem: Problem, thin: int, sampling: Sampling, *depends_on: A
     drawn, interrupted = sample(
         NetworkKernel(problem, block, thin),
         lambda seed: starting_states(problem, sampling.n_chains, seed),
-        in_blocks,
+        replace(sampling, schedule=blocks),
         *depends_on,
         *(getattr(problem, word) for word in problem._fields),
         thin,
@@ -578,18 +548,6 @@ def run_networks(problem: Problem, thin: int, sampling: Sampling, *depends_on: A
         agree=lambda drawn: flat(drawn).diagnostics(NUMBERS).agree(),
     )
     return NetworkDraws(flat(drawn), interrupted)
-
-
-def warn_of_problems(diagnostics: Diagnostics, stacklevel: int) -> None:
-    """Warn where chains are not to be trusted."""
-    problems = diagnostics.problems()
-    if problems:
-        more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
-        warnings.warn(
-            f"{'; '.join(problems[:3])}{more}. Probabilities may be off: raise n_draws or thin.",
-            ConvergenceWarning,
-            stacklevel=stacklevel + 1,
-        )
 
 
 def distinct_graphs(draws: NetworkDraws, most: int) -> tuple[AnyArray, FloatArray]:
@@ -875,7 +833,7 @@ class NetworkPart:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkTraining(TrainingPart):
+class NetworkTraining(SampledTraining):
     """Features of a training table, for networks.
 
     Attributes
@@ -895,8 +853,6 @@ class NetworkTraining(TrainingPart):
         Classes of the rows.
     random_state : object
         Breaks ties.
-    sampling : Sampling
-        How chains are run.
     """
 
     settings: NetworkSettings
@@ -906,7 +862,6 @@ class NetworkTraining(TrainingPart):
     table: CategoryTable
     labels: TrainingLabels
     random_state: Any
-    sampling: Sampling
 
     @classmethod
     def of(
@@ -922,16 +877,14 @@ class NetworkTraining(TrainingPart):
         measured = measured_columns(columns, settings.kinds)
         cuts = learn_cuts(columns, measured, np.arange(columns.n_rows), settings.n_bins)
         table = category_table(cuts.of(X))
-        return cls(settings, columns, measured, cuts, table, labels, random_state, sampling)
+        return cls(
+            settings, columns, measured, cuts, table, labels, random_state, sampling=sampling
+        )
 
-    def fit(self) -> NetworkPart:
-        """Fit all rows, and warn where chains are not to be trusted."""
+    def _whole(self) -> _Given:
         everyone = np.arange(self.labels.codes.size)
         counts = count_categories(self.table, self.labels.codes, self.labels.classes)
-        part = self._run(_Given(everyone, counts, self.table, self.cuts), self.sampling)
-        if not part.interrupted:
-            warn_of_problems(part.fit.diagnostics, stacklevel=4)
-        return part
+        return _Given(everyone, counts, self.table, self.cuts)
 
     def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Given]]:
         for rows, others in self.labels.without(folds):
@@ -941,15 +894,6 @@ class NetworkTraining(TrainingPart):
                 table = category_table(cuts.of(self.columns))
             counts = count_categories(table, self.labels.codes, self.labels.classes, others)
             yield rows, _Given(others, counts, table, cuts)
-
-    def _fitted(self, statistic: _Given, whole: FittedPart | None) -> NetworkPart:
-        """Screen and run chains for some rows, unless the user has interrupted those of all."""
-        if isinstance(whole, NetworkPart) and whole.interrupted:
-            raise KeyboardInterrupt
-        part = self._run(statistic, replace(self.sampling, checkpoint=None, verbose=False))
-        if part.interrupted:
-            raise KeyboardInterrupt
-        return part
 
     def _values(self, part: NetworkPart, rows: IntArray) -> IntArray:
         columns = np.array(part.selection.columns, dtype=np.int64)
@@ -961,17 +905,17 @@ class NetworkTraining(TrainingPart):
                 codes[:, place] = np.where(np.isnan(values), MISSING, bins)
         return np.asarray(part.codes.of_training(codes))
 
-    def _run(self, given: _Given, sampling: Sampling) -> NetworkPart:
+    def _run(self, statistic: _Given, sampling: Sampling) -> NetworkPart:
         """Screen, and run chains, given some rows."""
         settings, labels = self.settings, self.labels
-        rows, counts = given.rows, given.counts
+        rows, counts, table, cuts = statistic
         outcome = _screened(counts, settings, tie_breaker(self.random_state))
         selection = outcome.selection(
             counts.class_counts, counts.observed(), counts.feature_names, counts.n_levels()
         )
         columns = np.array(selection.columns, dtype=np.int64)
-        kept = Codes(given.table.levels.take(columns), settings.missing == "level")
-        cells = kept.of_training(given.table.codes[np.ix_(rows, columns)])
+        kept = Codes(table.levels.take(columns), settings.missing == "level")
+        cells = kept.of_training(table.codes[np.ix_(rows, columns)])
         k, n_classes = columns.size, labels.classes.size
         problem = make_problem(
             cells,
@@ -988,8 +932,6 @@ class NetworkTraining(TrainingPart):
             general=settings.general,
         )
         found = run_networks(problem, settings.proposals(k), sampling)
-        if found.draws.n_draws == 0:  # interrupted before anything was kept
-            raise KeyboardInterrupt
         graphs, weight = distinct_graphs(found, MOST_AVERAGED)
         inclusion, error = found.inclusion()
         seed = np.random.SeedSequence(sampling.seed.entropy, spawn_key=(7,)).generate_state(1)[0]
@@ -1010,8 +952,7 @@ class NetworkTraining(TrainingPart):
             seed=int(seed),
             interrupted=found.interrupted,
         )
-        cuts = given.cuts.take(columns)
-        return NetworkPart(selection, kept, cuts, fit, labels.log_prior(rows))
+        return NetworkPart(selection, kept, cuts.take(columns), fit, labels.log_prior(rows))
 
 
 def _screened(

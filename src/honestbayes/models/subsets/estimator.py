@@ -25,8 +25,7 @@ from honestbayes.models.discrete.estimator import (
     WholeParameter,
     count_levels,
 )
-from honestbayes.models.subsets.model import Score, SubsetDraws, subset_settings, warn_of_problems
-from honestbayes.sampling.draws import Diagnostics
+from honestbayes.models.subsets.model import Score, SubsetDraws, SubsetEstimator, subset_settings
 from honestbayes.types import AnyArray, FloatArray
 
 # --------------------------------------------------------------------------------------------------
@@ -58,7 +57,7 @@ MOST_AVERAGED = 1000
 """Draws over which predictions are averaged, evenly spread over all."""
 
 
-class AveragedNB(ClassifierMixin, CodedTableMixin):
+class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
     """Naive Bayes averaged over subsets of features, each as often as it is likely.
 
     Instead of one best subset, Markov chains draw subsets from their posterior distribution, and
@@ -93,17 +92,10 @@ class AveragedNB(ClassifierMixin, CodedTableMixin):
         Kinds of columns ("binary", "categorical", "real") that are not what they look like.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    n_chains, n_draws, n_warmup : int, default=4, 1000, 500
-        Chains; draws that are kept of each, and draws before these.
+    {chain_parameters}
     thin : int, optional
         Proposals for each draw; by default as many as there are features where the score is a sum
         over features, else a tenth of that.
-    n_jobs : int, optional
-        Chains at work at once.
-    checkpoint : path-like, optional
-        Where chains are written now and then, and from where `fit` goes on when it finds them.
-    verbose : bool, default=False
-        Whether to show how far the chains are.
     random_state : int, RandomState or None, default=None
         Seeds the chains.
 
@@ -237,23 +229,15 @@ class AveragedNB(ClassifierMixin, CodedTableMixin):
         coded = self.coding_.encode(X)
         self.counts_ = count_levels(coded, codes, weight, self.classes_.size)
         self.class_count_ = self.counts_.classes
-        found = settings.run(coded, codes, np.zeros(codes.size, dtype=np.int64), [self.counts_])
-        if found.draws.n_draws == 0:  # interrupted before anything was kept
-            raise KeyboardInterrupt
-        self._store(found)
-        if found.interrupted:
-            raise KeyboardInterrupt
-        warn_of_problems(self.diagnostics_, stacklevel=2)
+        draws = settings.run(coded, codes, np.zeros(codes.size, dtype=np.int64), [self.counts_])
+        self._store(draws)
+        self._conclude(interrupted=draws.interrupted)
         return self
 
-    def _store(self, found: SubsetDraws) -> None:
-        """Keep the draws, what predictions need of them, and what is known of each feature."""
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(found.p)])
-        called = tuple(map(str, names))
-        self.draws_ = found
-        self.inclusion_probabilities_, self.inclusion_errors_ = found.inclusion()
-        self.diagnostics_: Diagnostics = found.diagnostics(called)
-        self._subsets = found.draws.spread(MOST_AVERAGED).pooled("bits")
+    def _store(self, draws: SubsetDraws) -> None:
+        """Store the draws, and the subsets that predictions are averaged over."""
+        super()._store(draws)
+        self._subsets = draws.draws.spread(MOST_AVERAGED).pooled("bits")
 
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
         """Return P(class | x), averaged over subsets, shape (n, n_classes).

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import gammaln
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from honestbayes.base.parameters import check_checkpoint, positive_number, whole_number
+from honestbayes.base.parameters import positive_number, whole_number
+from honestbayes.base.sampled import SampledEstimator, sampling_of
 from honestbayes.data.categories import Coded
 from honestbayes.files.fields import Check, Counts, Entries, Field, Floats, Known, Packed, Plain
 from honestbayes.models.discrete.estimator import LevelCounts
@@ -528,18 +526,10 @@ def run_subsets(
     wanted = sampling.schedule
     block = min(BLOCK, wanted.n_draws)
     blocks = Schedule(-(-wanted.n_warmup // block), -(-wanted.n_draws // block))
-    in_blocks = Sampling(
-        blocks,
-        sampling.n_chains,
-        sampling.seed,
-        sampling.n_jobs,
-        sampling.checkpoint,
-        sampling.verbose,
-    )
     drawn, interrupted = sample(
         SubsetKernel(score, moves, p, block, thin),
         lambda seed: starting_states(p, log_prior, sampling.n_chains, seed),
-        in_blocks,
+        replace(sampling, schedule=blocks),
         *depends_on,
         score.name,
         *(getattr(moves, word) for word in moves._fields),
@@ -551,19 +541,6 @@ def run_subsets(
         for name, value in drawn.values.items()
     }
     return SubsetDraws(Draws(flat, drawn.n_chains), p, interrupted)
-
-
-def warn_of_problems(diagnostics: Diagnostics, stacklevel: int) -> None:
-    """Warn where chains are not to be trusted."""
-    problems = diagnostics.problems()
-    if problems:
-        more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
-        warnings.warn(
-            f"{'; '.join(problems[:3])}{more}. Inclusion probabilities may be off: raise n_draws "
-            "or thin.",
-            ConvergenceWarning,
-            stacklevel=stacklevel + 1,
-        )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -657,7 +634,6 @@ def subset_settings(params: Mapping[str, Any], p: int) -> SubsetSettings:
         given = max(1, p if objective in SUMS else p // 10)
     else:
         given = whole_number(params, "thin", 1)
-    check_checkpoint(params)
     return SubsetSettings(
         objective=objective,
         log_score=bool(params.get("log_score", False)),
@@ -667,12 +643,25 @@ def subset_settings(params: Mapping[str, Any], p: int) -> SubsetSettings:
         temperature=positive_number(params, "temperature"),
         smoothing=positive_number(params, "smoothing"),
         thin=given,
-        sampling=Sampling(
-            Schedule(whole_number(params, "n_warmup", 0), whole_number(params, "n_draws", 1)),
-            whole_number(params, "n_chains", 1),
-            np.random.SeedSequence(check_random_state(params["random_state"]).randint(2**31)),
-            params["n_jobs"],
-            params["checkpoint"],
-            bool(params["verbose"]),
-        ),
+        sampling=sampling_of(params),
     )
+
+
+class SubsetEstimator(SampledEstimator):
+    """Base of estimators that draw subsets of features."""
+
+    draws_: SubsetDraws
+    _remedy: ClassVar[str] = "raise n_draws or thin"
+
+    def _store(self, draws: SubsetDraws) -> None:
+        """Store the draws, and the inclusion probability of each feature."""
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(draws.p)])
+        self.draws_ = draws
+        self.inclusion_probabilities_, self.inclusion_errors_ = draws.inclusion()
+        self.diagnostics_: Diagnostics = draws.diagnostics(tuple(map(str, names)))
+
+    def _chain_draws(self) -> Draws:
+        return self.draws_.draws
+
+    def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
+        return ["size"], ["score"]
