@@ -17,19 +17,12 @@ N_DRAWS, THIN, REVERSAL, EXCHANGE = 200_000, 3, 0.25, 0.15
 
 
 def compiled(changes=()):
-    """The kernels of all modules in one, compiled anew, with some of their text changed."""
-    parts = []
-    for module in (kernels, kernels, kernels):
-        text = Path(module.__file__).read_text(encoding="utf-8")
-        text = text.split("from __future__ import annotations\n")[1]
-        text = text.replace("from honestbayes.compiled import kernel\n", "")
-        while OWN in text:  # names of the others are in the same module here
-            first = text.index(OWN)
-            line = text[first : text.index("\n", first)]
-            last = text.index(")\n", first) + 2 if line.endswith("(") else first + len(line) + 1
-            text = text[:first] + text[last:]
-        parts.append(text)
-    text = "\n".join(parts)
+    """The kernels, compiled anew with some of their text changed."""
+    text = Path(kernels.__file__).read_text(encoding="utf-8")
+    text = text.split("from __future__ import annotations\n")[1]
+    text = text.replace("from honestbayes.compiled import kernel\n", "")
+    first = text.index(OWN)  # numbers of moves and scores are put into the module instead
+    text = text[:first] + text[text.index(")\n", first) + 2 :]
     for old, new in changes:
         assert text.count(old) == 1, old
         text = text.replace(old, new)

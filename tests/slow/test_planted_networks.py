@@ -5,7 +5,7 @@ import pytest
 from planted.networks import compiled, gaps
 
 BUGS = {
-    "no ratio of neighbourhoods": [("gain += log_of_ratio(here, there)", "gain += 0.0")],
+    "no ratio of neighbourhoods": [("gain += math.log(here / there)", "gain += 0.0")],
     "the ratio upside down": [("math.log(here / there)", "math.log(there / here)")],
     "reversible arcs that would make a cycle are counted": [
         (
@@ -25,8 +25,8 @@ BUGS = {
     ],
     "a score is remembered for any parents": [
         (
-            "if memory.node[place] == node and memory.parents[place] == parents:",
-            "if memory.node[place] == node:",
+            "if memory.node[slot] == node and memory.parents[slot] == parents:",
+            "if memory.node[slot] == node:",
         )
     ],
     "K2 with one cell too many": [

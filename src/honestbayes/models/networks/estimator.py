@@ -264,7 +264,7 @@ class AveragedNetworkClassifier(SampledClassifier):
         kinds = None
         if self.kinds is not None:
             bounds = self._part.cuts.bounds
-            kinds = ["categorical" if found is None else "real" for found in bounds]
+            kinds = ["categorical" if cut is None else "real" for cut in bounds]
         return {**super()._parameters_on_kept_columns(), "kinds": kinds}
 
     # --------------------------------------------------------------- prediction

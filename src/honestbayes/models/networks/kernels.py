@@ -1,4 +1,4 @@
-"""Moves between graphs: the four kinds of equation 11, reversals, and exchanges of parents.
+"""Markov chains over graphs: scores of families, moves, and their acceptance.
 
 A graph is the set of parents of each node, as bits of a whole number: bit j for feature j, bit k
 for the class, which is also the last node. In the space of graphs every arc enters the class or one
@@ -9,13 +9,13 @@ cycles (``general``) arcs are added, deleted, reversed and exchanged wherever th
 References
 ----------
 Egmont-Petersen, M. Feature selection by Markov chain Monte Carlo sampling: a Bayesian approach,
-section 4.4, equations 9 to 11. The moves of equation 9 are not reversible; those here are.
+section 4.4, equations 9 to 11. The moves of equation 9 are not reversible; those here are: the four
+kinds of equation 11, reversals of arcs, and exchanges of one parent for another.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -34,249 +34,9 @@ from honestbayes.models.networks.problem import (
     REVERSE,
     SOLE,
 )
-from honestbayes.types import AnyArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# Tables of families: what the training cases say of a node given its parents
-#
-# The probability of level x of r, given combination v of the parents' levels, is the posterior mean
-# (N_vx + a) / (N_v + a r). Counts stand in hash tables, because most combinations never occur. For
-# intervals the probabilities of a combination are drawn from their Dirichlet distribution instead;
-# a draw depends on nothing but the seed, its number, the family and the combination.
-# --------------------------------------------------------------------------------------------------
-
-
-class Families(NamedTuple):
-    """Tables of some families.
-
-    Attributes
-    ----------
-    node : ndarray of int of shape (F,)
-        Whose they are.
-    n_levels : ndarray of int of shape (F,)
-        Of that node.
-    weight : ndarray of shape (F,)
-        Dirichlet parameter of each cell.
-    start : ndarray of int of shape (F + 1,)
-        Where parents of each family begin in the next two.
-    parent, factor : ndarray of int
-        Parents, and what their levels are multiplied by in the number of a combination.
-    first : ndarray of int of shape (F + 1,)
-        Where the hash table of each family begins in the next two; sizes are powers of 2.
-    key, cases : ndarray of int
-        Cells, and their training cases. The number of a cell is v (r + 1) + x, and that of all
-        levels together v (r + 1) + r.
-    """
-
-    node: IntArray
-    n_levels: IntArray
-    weight: FloatArray
-    start: IntArray
-    parent: IntArray
-    factor: IntArray
-    first: IntArray
-    key: IntArray
-    cases: IntArray
-
-
-class Graphs(NamedTuple):
-    """Graphs and their tables.
-
-    Attributes
-    ----------
-    parents, table_of : ndarray of int of shape (S, k + 1)
-        Parents of each node, and which family it is.
-    alone : ndarray of int of shape (k,)
-        The family of each feature without parents.
-    n_levels : ndarray of int of shape (k + 1,)
-        Of all nodes.
-    families : Families
-        Tables.
-    """
-
-    parents: IntArray
-    table_of: IntArray
-    alone: IntArray
-    n_levels: IntArray
-    families: Families
-
-
-@kernel()
-def place_of(key, first, size, value):  # type: ignore[no-untyped-def]
-    """Return where a value stands in a hash table, or could be put."""
-    mixed = (value + 1) * 0x1E3779B97F4A7C15
-    place = (mixed ^ (mixed >> 31)) & (size - 1)
-    while key[first + place] != -1 and key[first + place] != value:
-        place = (place + 1) & (size - 1)
-    return first + place
-
-
-@kernel()
-def count_family(cells, node, r, parent, factor, key, count):  # type: ignore[no-untyped-def]
-    """Fill an empty hash table with the cases of each cell; return how many entries it has."""
-    used = 0
-    for t in range(cells.shape[1]):
-        v = 0
-        for i in range(parent.size):
-            v += factor[i] * cells[parent[i], t]
-        for value in (v * (r + 1) + cells[node, t], v * (r + 1) + r):
-            place = place_of(key, 0, key.size, value)
-            if key[place] == -1:
-                key[place] = value
-                used += 1
-            count[place] += 1
-    return used
-
-
-@kernel()
-def shrink(key, count, new_key, new_count):  # type: ignore[no-untyped-def]
-    """Copy a hash table into a smaller one."""
-    for old in range(key.size):
-        if key[old] != -1:
-            place = place_of(new_key, 0, new_key.size, key[old])
-            new_key[place] = key[old]
-            new_count[place] = count[old]
-
-
-def make_families(
-    cells: AnyArray, n_levels: IntArray, nodes: IntArray, parents: IntArray, size: float | None
-) -> Families:
-    """Count all families.
-
-    Parameters
-    ----------
-    cells : ndarray of int of shape (k + 1, n)
-        Training cases.
-    n_levels : ndarray of int of shape (k + 1,)
-        Levels of each node.
-    nodes, parents : ndarray of int of shape (F,)
-        The families.
-    size : float or None
-        Equivalent sample size of BDeu; None for K2.
-    """
-    n = cells.shape[1]
-    weight, start, first = np.ones(nodes.size), [0], [0]
-    all_parents, factors, keys, counts = [], [], [], []
-    for f, (node, mask) in enumerate(zip(nodes.tolist(), parents.tolist(), strict=True)):
-        own = np.array([i for i in range(n_levels.size) if mask >> i & 1], dtype=np.int64)
-        sizes = n_levels[own]
-        factor = np.concatenate([[1], np.cumprod(sizes[:-1])])[: own.size].astype(np.int64)
-        r = int(n_levels[node])
-        if size is not None:
-            weight[f] = size / (r * float(np.prod(sizes.astype(float))))
-        most = 1 << (4 * n + 4).bit_length()
-        key, count = np.full(most, -1, dtype=np.int64), np.zeros(most, dtype=np.int64)
-        used = count_family(cells, node, r, own, factor, key, count)
-        small = 1 << (2 * used + 1).bit_length()
-        new_key, new_count = np.full(small, -1, dtype=np.int64), np.zeros(small, dtype=np.int64)
-        shrink(key, count, new_key, new_count)
-        all_parents.append(own)
-        factors.append(factor)
-        keys.append(new_key)
-        counts.append(new_count)
-        start.append(start[-1] + own.size)
-        first.append(first[-1] + small)
-    return Families(
-        nodes.astype(np.int64),
-        n_levels[nodes],
-        weight,
-        np.array(start),
-        np.concatenate(all_parents),
-        np.concatenate(factors),
-        np.array(first),
-        np.concatenate(keys),
-        np.concatenate(counts),
-    )
-
-
-@kernel()
-def probability(families, f, values, seed, draw):  # type: ignore[no-untyped-def]
-    """Return P(level of the node | levels of its parents): the mean, or draw number ``draw``.
-
-    Parameters
-    ----------
-    families : Families
-        Tables.
-    f : int
-        Which.
-    values : ndarray of int of shape (k + 1,)
-        Levels of all nodes.
-    seed, draw : int
-        Of the draw; the mean where ``draw`` is -1.
-    """
-    r = families.n_levels[f]
-    x = values[families.node[f]]
-    v = 0
-    for i in range(families.start[f], families.start[f + 1]):
-        v += families.factor[i] * values[families.parent[i]]
-    first = families.first[f]
-    size = families.first[f + 1] - first
-    weight = families.weight[f]
-    if draw < 0:
-        place = place_of(families.key, first, size, v * (r + 1) + r)
-        # Combinations that never occur are most of them: both counts are 0.
-        whole = families.cases[place]
-        own = 0
-        if whole:
-            own = families.cases[place_of(families.key, first, size, v * (r + 1) + x)]
-        return (own + weight) / (whole + weight * r)
-    state = _mixed(_mixed(_mixed(np.uint64(seed)) ^ np.uint64(draw)) ^ np.uint64(f))
-    state = _mixed(state ^ np.uint64(v))
-    top, mine = -np.inf, 0.0
-    total = 0.0
-    for level in range(r):
-        own = families.cases[place_of(families.key, first, size, v * (r + 1) + level)]
-        value, state = _log_gamma_variate(own + weight, state)
-        if value > top:
-            total = total * math.exp(top - value) + 1.0
-            top = value
-        else:
-            total += math.exp(value - top)
-        if level == x:
-            mine = value
-    return max(math.exp(mine - top) / total, 1e-300)
-
-
-@kernel()
-def _mixed(state):  # type: ignore[no-untyped-def]
-    """Return the next number of SplitMix64 (Steele, Lea and Flood 2014), from its state."""
-    z = state + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@kernel()
-def _uniform(state):  # type: ignore[no-untyped-def]
-    """Return a number between 0 and 1, and the next state."""
-    state = _mixed(state)
-    return (float(state >> np.uint64(11)) + 0.5) / 9007199254740992.0, state
-
-
-@kernel()
-def _log_gamma_variate(shape, state):  # type: ignore[no-untyped-def]
-    """Return the log of a gamma variate (Marsaglia and Tsang 2000), and the next state."""
-    more = 0.0
-    if shape < 1.0:
-        u, state = _uniform(state)
-        more = math.log(u) / shape
-        shape += 1.0
-    d = shape - 1.0 / 3.0
-    c = 1.0 / math.sqrt(9.0 * d)
-    while True:
-        u, state = _uniform(state)
-        w, state = _uniform(state)
-        z = math.sqrt(-2.0 * math.log(u)) * math.cos(2.0 * math.pi * w)
-        cube = (1.0 + c * z) ** 3
-        if cube <= 0.0:
-            continue
-        u, state = _uniform(state)
-        if math.log(u) < 0.5 * z * z + d - d * cube + d * math.log(cube):
-            return math.log(d * cube) + more, state
-
-
-# --------------------------------------------------------------------------------------------------
-# Scores of families: a node and its parents, with the parameters integrated out
+# Scores of families, a node and its parents each, with the parameters integrated out
 #
 # Given its parents, a node has a table of probabilities with a Dirichlet prior of parameters a in
 # each of its cells. With N_ij cases of combination j of the parents' levels, N_ijk of which have
@@ -294,13 +54,14 @@ def remembered_score(problem, memory, node, parents):  # type: ignore[no-untyped
     """Return the score of a family, computed only where it is not remembered."""
     size = memory.node.size
     mixed = (parents + 1) * 0x1E3779B97F4A7C15 + node * 0x3C6EF372FE94F82B
-    place = (mixed ^ (mixed >> 29)) & (size - 1)
-    if memory.node[place] == node and memory.parents[place] == parents:
-        return memory.value[place]
+    slot = (mixed ^ (mixed >> 29)) & (size - 1)
+    if memory.node[slot] == node and memory.parents[slot] == parents:
+        return memory.value[slot]
+    # One place for each value: what stood there is forgotten, and computed again when needed.
     value = family_score(problem, memory, node, parents)
-    memory.node[place] = node
-    memory.parents[place] = parents
-    memory.value[place] = value
+    memory.node[slot] = node
+    memory.parents[slot] = parents
+    memory.value[slot] = value
     return value
 
 
@@ -322,11 +83,13 @@ def family_score(problem, memory, node, parents):  # type: ignore[no-untyped-def
         for t in range(n):
             code[t] = code[t] * levels + row[t]
         q *= levels
+        # Combinations that no case has add 0 to the score, so those that occur may be numbered
+        # anew. There are n of them at most: the table of counts never has more than 2 n + 64 rows.
         if q > limit:
             q = _relabel(memory, n)
     counts, own = memory.counts, cells[node]
-    for place in range(q * r):
-        counts[place] = 0
+    for slot in range(q * r):
+        counts[slot] = 0
     for t in range(n):
         counts[code[t] * r + own[t]] += 1
     if problem.score == K2:
@@ -339,20 +102,20 @@ def _relabel(memory, n):  # type: ignore[no-untyped-def]
     """Give numbers to the combinations that occur, in the order of the cases; return how many."""
     key, label, code = memory.slot_key, memory.slot_label, memory.code
     last = key.size - 1
-    for place in range(key.size):
-        key[place] = -1
+    for slot in range(key.size):
+        key[slot] = -1
     number = 0
     for t in range(n):
         value = code[t]
         mixed = (value + 1) * 0x1E3779B97F4A7C15
-        place = (mixed ^ (mixed >> 31)) & last
-        while key[place] != -1 and key[place] != value:
-            place = (place + 1) & last
-        if key[place] == -1:
-            key[place] = value
-            label[place] = number
+        slot = (mixed ^ (mixed >> 31)) & last
+        while key[slot] != -1 and key[slot] != value:
+            slot = (slot + 1) & last
+        if key[slot] == -1:
+            key[slot] = value
+            label[slot] = number
             number += 1
-        code[t] = label[place]
+        code[t] = label[slot]
     return number
 
 
@@ -363,10 +126,10 @@ def _k2(problem, counts, q, r):  # type: ignore[no-untyped-def]
     total = 0.0
     for j in range(q):
         cases = 0
-        for place in range(j * r, j * r + r):
-            found = counts[place]
-            cases += found
-            total += log_gamma[found + 1]
+        for slot in range(j * r, j * r + r):
+            cell_count = counts[slot]
+            cases += cell_count
+            total += log_gamma[cell_count + 1]
         total += log_gamma[r] - log_gamma[cases + r]
     return total
 
@@ -379,14 +142,19 @@ def _bdeu(counts, q, r, whole):  # type: ignore[no-untyped-def]
     total = 0.0
     for j in range(q):
         cases = 0
-        for place in range(j * r, j * r + r):
-            found = counts[place]
-            if found:
-                cases += found
-                total += math.lgamma(each + found) - of_each
+        for slot in range(j * r, j * r + r):
+            cell_count = counts[slot]
+            if cell_count:
+                cases += cell_count
+                total += math.lgamma(each + cell_count) - of_each
         if cases:
             total += of_whole - math.lgamma(whole + cases)
     return total
+
+
+# --------------------------------------------------------------------------------------------------
+# Moves: how many of each kind a graph has, and one of them
+# --------------------------------------------------------------------------------------------------
 
 
 @kernel()
@@ -420,11 +188,12 @@ def relate(parents, children, below, sets, general):  # type: ignore[no-untyped-
     below : ndarray of int of shape (k + 1,)
         Nodes that can be reached from each, written; of features alone, but in the general space.
     sets : ndarray of int of shape (4,)
-        Written, as `problem.BLANKET` and the others say; not used in the general space.
+        Written, as `BLANKET` and the others say; not used in the general space.
     general : bool
         Whether the space is that of all graphs without cycles.
     """
     k = parents.size - 1
+    # A one of 64 bits: a literal that is shifted may be of another type.
     one = 1 + 0 * parents[0]
     of_class, everyone = one << k, (one << k) - 1
     reach = everyone | of_class if general else everyone
@@ -445,7 +214,7 @@ def relate(parents, children, below, sets, general):  # type: ignore[no-untyped-
     done = ~inner & reach
     waiting = inner
     while waiting != 0:
-        rest, found = waiting, 0 * one
+        rest, finished = waiting, 0 * one
         while rest != 0:
             i = bit_count((rest & -rest) - 1)
             rest &= rest - 1
@@ -456,11 +225,11 @@ def relate(parents, children, below, sets, general):  # type: ignore[no-untyped-
                     reached |= below[bit_count((mine & -mine) - 1)]
                     mine &= mine - 1
                 below[i] = reached
-                found |= one << i
-        if found == 0:
+                finished |= one << i
+        if finished == 0:
             break
-        done |= found
-        waiting &= ~found
+        done |= finished
+        waiting &= ~finished
     if general:
         return
     lone, rest = 0 * one, inner & ~parents[k] & ~children[k]
@@ -505,6 +274,9 @@ def options(parents, children, below, sets, most, general, kind, chosen):  # typ
     k = parents.size - 1
     one = 1 + 0 * parents[0]
     everyone = (one << k) - 1
+    # An arc whose source is outside the Markov blanket adds a feature, any other an arc, and a
+    # deletion is of the first kind where its source leaves the blanket. So each kind is undone by
+    # exactly one other (`BACK`), which the Hastings ratio in `propose` relies on.
     above, under = parents[k], children[k]
     room = bit_count(above) < most
     if kind in (ADD_FEATURE, ADD_ARC):
@@ -527,14 +299,14 @@ def options(parents, children, below, sets, most, general, kind, chosen):  # typ
     adds = kind in (ADD_FEATURE, ADD_ARC)
     number = 0
     if not adds or room:
-        found = bit_count(to_class)
-        if 0 <= chosen < number + found:
+        n_here = bit_count(to_class)
+        if 0 <= chosen < number + n_here:
             return number, nth_bit(to_class, chosen - number), k, -1
-        number += found
-    found = bit_count(from_class)
-    if 0 <= chosen < number + found:
+        number += n_here
+    n_here = bit_count(from_class)
+    if 0 <= chosen < number + n_here:
         return number, k, nth_bit(from_class, chosen - number), -1
-    number += found
+    number += n_here
     rest = under
     while rest != 0:
         j = bit_count((rest & -rest) - 1)
@@ -542,15 +314,16 @@ def options(parents, children, below, sets, most, general, kind, chosen):  # typ
         if adds:
             if bit_count(parents[j]) >= most:
                 continue
+            # An arc from a descendant of j would close a cycle.
             who = anyone & ~parents[j] & ~below[j] & ~(one << j)
         else:
             who = anyone & parents[j] & everyone
             if kind == REVERSE:
                 who = _reversible(parents, children, below, most, j, who)
-        found = bit_count(who)
-        if 0 <= chosen < number + found:
+        n_here = bit_count(who)
+        if 0 <= chosen < number + n_here:
             return number, nth_bit(who, chosen - number), j, -1
-        number += found
+        number += n_here
     return number, -1, -1, -1
 
 
@@ -568,10 +341,10 @@ def _anywhere(parents, children, below, most, kind, chosen):  # type: ignore[no-
             who = anyone & ~parents[j] & ~below[j] & ~(one << j) if room else 0 * one
         elif kind == REVERSE:
             who = _reversible(parents, children, below, most, j, who)
-        found = bit_count(who)
-        if 0 <= chosen < number + found:
+        n_here = bit_count(who)
+        if 0 <= chosen < number + n_here:
             return number, nth_bit(who, chosen - number), j, -1
-        number += found
+        number += n_here
     return number, -1, -1, -1
 
 
@@ -594,11 +367,11 @@ def _exchanges(parents, children, below, general, chosen):  # type: ignore[no-un
         after = children[k] if j == k and not general else below[j] | (one << j)
         enter = anyone & ~parents[j] & ~after
         each = bit_count(enter)
-        found = bit_count(leave) * each
-        if 0 <= chosen < number + found:
+        n_here = bit_count(leave) * each
+        if 0 <= chosen < number + n_here:
             a, b = (chosen - number) // each, (chosen - number) % each
             return number, nth_bit(leave, a), j, nth_bit(enter, b)
-        number += found
+        number += n_here
     return number, -1, -1, -1
 
 
@@ -655,16 +428,6 @@ def draw_kind(rng, reversal, exchange, general):  # type: ignore[no-untyped-def]
     return min(3, int(4.0 * (u - reversal - exchange) / (1.0 - reversal - exchange)))
 
 
-@kernel()
-def log_of_ratio(here, there):  # type: ignore[no-untyped-def]
-    """Return the log of the chance of the way back over that of the way there.
-
-    Both kinds are drawn with the same probability, and each move with one over the number of moves
-    of its kind.
-    """
-    return math.log(here / there)
-
-
 # --------------------------------------------------------------------------------------------------
 # Markov chains over graphs: Metropolis and Hastings with the actual proposal probabilities
 #
@@ -694,7 +457,7 @@ def propose(rng, parents, family, problem, memory, heat, n_arcs, number):  # typ
         The graph, overwritten.
     family : ndarray of shape (k + 1,)
         Score of each node, overwritten.
-    problem : Problem
+    problem : NetworkProblem
         What is sampled.
     memory : Memory
         Where scores are remembered.
@@ -719,7 +482,7 @@ def propose(rng, parents, family, problem, memory, heat, n_arcs, number):  # typ
         kind = draw_kind(rng, problem.reversal, problem.exchange, general)
         here, _, _, _ = options(parents, children, below, sets, most, general, kind, -1)
         if here == 0:
-            continue
+            continue  # counted as a rejection: the graph stays, and so does its distribution
         chosen = int(rng.integers(0, here))
         _, source, target, instead = options(
             parents, children, below, sets, most, general, kind, chosen
@@ -732,9 +495,12 @@ def propose(rng, parents, family, problem, memory, heat, n_arcs, number):  # typ
         of_source = family[source]
         if kind == REVERSE:
             of_source = remembered_score(problem, memory, source, other[source])
+        # Only the families of nodes whose parents change have another score.
         gain = heat * (of_target - family[target] + of_source - family[source])
         gain += problem.log_prior[n_arcs + more] - problem.log_prior[n_arcs]
-        gain += log_of_ratio(here, there)
+        # Hastings: a kind and the one that undoes it are drawn with the same probability, and a
+        # move with one over the number of its kind. ``there`` is 1 at least, the way back.
+        gain += math.log(here / there)
         if math.log(1.0 - rng.random()) < gain:
             n_arcs += more
             family[target], family[source] = of_target, of_source
@@ -749,6 +515,7 @@ def propose(rng, parents, family, problem, memory, heat, n_arcs, number):  # typ
 def change_places(rng, parents, family, arcs, heat):  # type: ignore[no-untyped-def]
     """Let graphs on neighbouring steps of the ladder change places, from the last step on."""
     for t in range(heat.size - 1, 0, -1):
+        # The prior has the power 1 on every step, so that it cancels.
         gain = (heat[t - 1] - heat[t]) * (family[t].sum() - family[t - 1].sum())
         if math.log(1.0 - rng.random()) < gain:
             arcs[t], arcs[t - 1] = arcs[t - 1], arcs[t]
@@ -767,7 +534,7 @@ def walk(rng, parents, problem, memory, thin, graphs, arcs, scores):  # type: ig
         Randomness.
     parents : ndarray of int of shape (T, k + 1)
         The graphs.
-    problem : Problem
+    problem : NetworkProblem
         What is sampled.
     memory : Memory
         Where scores are remembered.

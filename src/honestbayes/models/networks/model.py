@@ -57,7 +57,7 @@ from honestbayes.models.networks.problem import (
     K2,
     MOST_FEATURES,
     Memory,
-    Problem,
+    NetworkProblem,
     make_memory,
     make_problem,
 )
@@ -363,7 +363,7 @@ class NetworkKernel:
 
     Parameters
     ----------
-    problem : Problem
+    problem : NetworkProblem
         What is sampled.
     block : int
         Draws of each step.
@@ -371,7 +371,7 @@ class NetworkKernel:
         Proposals for each draw.
     """
 
-    def __init__(self, problem: Problem, block: int, thin: int) -> None:
+    def __init__(self, problem: NetworkProblem, block: int, thin: int) -> None:
         self.problem, self.block, self.thin = problem, block, thin
         self._memories: list[Memory] = []
 
@@ -418,7 +418,9 @@ class NetworkKernel:
         )
 
 
-def starting_states(problem: Problem, n_chains: int, seed: np.random.SeedSequence) -> list[State]:
+def starting_states(
+    problem: NetworkProblem, n_chains: int, seed: np.random.SeedSequence
+) -> list[State]:
     """Return graphs far from each other.
 
     The first is empty, the second naive Bayes, the third a tree-augmented naive Bayes; others are
@@ -512,12 +514,14 @@ class NetworkDraws:
         return diagnose(values)
 
 
-def run_networks(problem: Problem, thin: int, sampling: Sampling, *depends_on: Any) -> NetworkDraws:
+def run_networks(
+    problem: NetworkProblem, thin: int, sampling: Sampling, *depends_on: Any
+) -> NetworkDraws:
     """Run chains over graphs.
 
     Parameters
     ----------
-    problem : Problem
+    problem : NetworkProblem
         What is sampled.
     thin : int
         Proposals for each draw.
@@ -624,7 +628,7 @@ class NetworkFit:
     @cached_property
     def _tables(self) -> Any:
         """Graphs with their tables."""
-        from honestbayes.models.networks.kernels import Graphs, make_families
+        from honestbayes.models.networks.prediction import GraphTables, make_families
 
         k = self.graphs.shape[1] - 1
         nodes = np.broadcast_to(np.arange(k + 1), self.graphs.shape)
@@ -634,7 +638,7 @@ class NetworkFit:
         which = which.ravel().astype(np.int64)
         families = make_families(self.cells, self.n_levels, found[:, 0], found[:, 1], self.size)
         table_of = which[k:].reshape(self.graphs.shape)
-        return Graphs(self.graphs, table_of, which[:k].copy(), self.n_levels, families)
+        return GraphTables(self.graphs, table_of, which[:k].copy(), self.n_levels, families)
 
     def log_proba(self, cells: AnyArray) -> FloatArray:
         """Return log P(class | x), averaged over graphs, shape (n, C).
@@ -898,11 +902,11 @@ class NetworkTraining(SampledTraining):
     def _values(self, part: NetworkPart, rows: IntArray) -> IntArray:
         columns = np.array(part.selection.columns, dtype=np.int64)
         codes = self.table.codes[np.ix_(rows, columns)]
-        for place, bounds in enumerate(part.cuts.bounds):
+        for index, bounds in enumerate(part.cuts.bounds):
             if bounds is not None:
-                values = numeric_cells(self.columns, int(columns[place]), "real")[rows]
+                values = numeric_cells(self.columns, int(columns[index]), "real")[rows]
                 bins = np.searchsorted(bounds, values, side="left")
-                codes[:, place] = np.where(np.isnan(values), MISSING, bins)
+                codes[:, index] = np.where(np.isnan(values), MISSING, bins)
         return np.asarray(part.codes.of_training(codes))
 
     def _run(self, statistic: _Given, sampling: Sampling) -> NetworkPart:
@@ -931,9 +935,9 @@ class NetworkTraining(SampledTraining):
             heat=LADDER,
             general=settings.general,
         )
-        found = run_networks(problem, settings.proposals(k), sampling)
-        graphs, weight = distinct_graphs(found, MOST_AVERAGED)
-        inclusion, error = found.inclusion()
+        drawn = run_networks(problem, settings.proposals(k), sampling)
+        graphs, weight = distinct_graphs(drawn, MOST_AVERAGED)
+        inclusion, error = drawn.inclusion()
         seed = np.random.SeedSequence(sampling.seed.entropy, spawn_key=(7,)).generate_state(1)[0]
         names = counts.feature_names or tuple(f"x{j}" for j in range(counts.n_features))
         fit = NetworkFit(
@@ -946,11 +950,11 @@ class NetworkTraining(SampledTraining):
             size=settings.size,
             inclusion=inclusion,
             inclusion_error=error,
-            edges=found.edges(),
-            diagnostics=found.diagnostics(tuple(names[j] for j in columns)),
-            draws=found.numbers(),
+            edges=drawn.edges(),
+            diagnostics=drawn.diagnostics(tuple(names[j] for j in columns)),
+            draws=drawn.numbers(),
             seed=int(seed),
-            interrupted=found.interrupted,
+            interrupted=drawn.interrupted,
         )
         return NetworkPart(selection, kept, cuts.take(columns), fit, labels.log_prior(rows))
 
@@ -1075,11 +1079,11 @@ def blankets_of(
 ) -> list[tuple[tuple[str, ...], float]]:
     """Return the Markov blankets of the class that are most frequent, and their shares."""
     inside = members(part.fit.graphs)
-    found, which = np.unique(inside, axis=0, return_inverse=True)
-    share = np.bincount(which.ravel(), part.fit.weight, minlength=len(found))
+    distinct, which = np.unique(inside, axis=0, return_inverse=True)
+    share = np.bincount(which.ravel(), part.fit.weight, minlength=len(distinct))
     order = np.lexsort((np.arange(share.size), -share))[:most]
     return [
-        (tuple(names[j] for j in np.flatnonzero(found[row])), float(share[row])) for row in order
+        (tuple(names[j] for j in np.flatnonzero(distinct[row])), float(share[row])) for row in order
     ]
 
 
@@ -1096,7 +1100,8 @@ def feature_table(
         shown = part.codes.missing_is_level and not table[:, -1].any()
         tables.append(table[:, :-1] if shown else table)
     levels = [
-        (*_words_of(part, place), _MISSING)[: table.shape[1]] for place, table in enumerate(tables)
+        (*_level_names(part, place), _MISSING)[: table.shape[1]]
+        for place, table in enumerate(tables)
     ]
     return CategoricalFeatureTable(
         name=names,
@@ -1114,8 +1119,8 @@ def feature_table(
     )
 
 
-def _words_of(part: NetworkPart, place: int) -> tuple[str, ...]:
+def _level_names(part: NetworkPart, column: int) -> tuple[str, ...]:
     """Return what the levels or bins of a column are called."""
-    levels = tuple(level_word(value) for value in part.codes.levels.values[place].tolist())
-    bins = part.cuts.labels(place) or ()
+    levels = tuple(level_word(value) for value in part.codes.levels.values[column].tolist())
+    bins = part.cuts.labels(column) or ()
     return (*bins, *levels[len(bins) :])

@@ -30,7 +30,7 @@ MOST_FEATURES = 62
 """Features and the class are the bits of a whole number of 64."""
 
 
-class Problem(NamedTuple):
+class NetworkProblem(NamedTuple):
     """Cases, and what the posterior distribution of graphs depends on beside them.
 
     Attributes
@@ -110,7 +110,7 @@ def make_problem(
     exchange: float,
     heat: tuple[float, ...] = (1.0,),
     general: bool = False,
-) -> Problem:
+) -> NetworkProblem:
     """Return a problem of n rows of k codes and their classes; refuse tables beyond all bounds.
 
     Parameters
@@ -124,7 +124,7 @@ def make_problem(
     n_classes : int
         Classes.
     log_prior, max_parents, score, size, reversal, exchange, heat, general
-        As in `Problem`.
+        As in `NetworkProblem`.
     """
     n, k = cells.shape
     levels = np.concatenate([n_levels, [n_classes]]).astype(np.int64)
@@ -139,7 +139,7 @@ def make_problem(
     rows[:k], rows[k] = cells.T, codes
     most = n + int(levels.max()) + 2
     log_gamma = np.concatenate([[0.0], gammaln(np.arange(1, most))])
-    return Problem(
+    return NetworkProblem(
         rows,
         levels,
         log_gamma,
@@ -154,7 +154,7 @@ def make_problem(
     )
 
 
-def make_memory(problem: Problem, cache_size: int = CACHE_SIZE) -> Memory:
+def make_memory(problem: NetworkProblem, cache_size: int = CACHE_SIZE) -> Memory:
     """Return an empty memory for a problem."""
     n = problem.cells.shape[1]
     size = 1 << int(2 * n + 2).bit_length()
