@@ -29,7 +29,7 @@ BOUND = 2.0
 def plain_python(changes=()):
     """The kernels of all modules without compilation, with some of their text changed."""
     parts = []
-    for module in (polya_gamma, sampler, sampler, sampler, sampler, sampler):
+    for module in (polya_gamma, sampler):
         text = Path(module.__file__).read_text(encoding="utf-8")
         text = text.split("from __future__ import annotations\n")[1].replace("@kernel()\n", "")
         while any(own in text for own in OWN):  # names of the others are in the same module here
@@ -132,7 +132,7 @@ def densities():
         arguments, (_, _, prior, noise), z = normal_problem(way, suffixes)
         log_density = stats.multivariate_normal.logpdf
         exact = log_density(z, cov=prior + noise) - log_density(z, cov=noise)
-        good &= bool(np.isclose(interactions.normal.log_evidence(*arguments), exact))
+        good &= bool(np.isclose(interactions.sampler.log_evidence(*arguments), exact))
     return float(good)
 
 
@@ -154,7 +154,7 @@ def density_of_widths():
         theta = np.append(own, 0.0)
         scale = np.ones(variance.size)
         found.append(
-            interactions.normal._log_marginal(theta, s, 1, h, weight, gram, scale, problem)
+            interactions.sampler._log_marginal(theta, s, 1, h, weight, gram, scale, problem)
         )
     return float(np.isclose(found[1] - found[0], exact[1] - exact[0]))
 
@@ -164,7 +164,7 @@ def joint_draws(n_draws=1500):
     rng, found = np.random.default_rng(7), []
     for way, suffixes in WAYS:
         arguments, (mean, covariance, *_), _ = normal_problem(way, suffixes)
-        draws = [interactions.normal.draw_jointly(rng, *arguments) for _ in range(n_draws)]
+        draws = [interactions.sampler.draw_jointly(rng, *arguments) for _ in range(n_draws)]
         unit = np.linalg.solve(np.linalg.cholesky(covariance), (np.array(draws) - mean).T)
         of_means = stats.chi2(mean.size).sf(n_draws * np.sum(unit.mean(axis=1) ** 2))
         below = stats.chi2(n_draws * mean.size).cdf(np.sum(unit**2))
@@ -176,7 +176,7 @@ def polya_gamma_means(n_draws=2000):
     """Least P value of means of Polya-Gamma variables."""
     rng, found = np.random.default_rng(8), []
     for f in (0.5, -3.0, 8.0):
-        draws = interactions.normal.polya_gammas(rng, np.full(n_draws, f), np.full(n_draws, 2.0))
+        draws = interactions.sampler.polya_gammas(rng, np.full(n_draws, f), np.full(n_draws, 2.0))
         found.append(stats.ttest_1samp(draws, np.tanh(f / 2) / f).pvalue)
     return min(found)
 

@@ -16,6 +16,7 @@ from honestbayes import (
 )
 from honestbayes.files.fields import Entries
 from honestbayes.models.interactions import missing_cells
+from honestbayes.models.interactions import model as interaction_model
 from honestbayes.models.interactions.model import InteractionFit
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -160,7 +161,7 @@ def test_fewer_draws_are_enough_for_many_completions(fitted, monkeypatch):
     model, X, y = fitted
     holes = pd.concat([hidden(X, "first", "second"), hidden(X[:1], *X.columns)])
     whole = model.predict_proba(holes)
-    monkeypatch.setattr(model, "MANY_COMPLETIONS", 2)
+    monkeypatch.setattr(interaction_model, "MANY_COMPLETIONS", 2)
     found = model.predict_proba(holes)
     assert 0 < np.abs(found - whole).max() < 0.02
     np.testing.assert_array_equal(found[:1], model.predict_proba(holes[:1]))

@@ -29,7 +29,7 @@ from honestbayes.models.interactions.model import (
     starting_states,
 )
 from honestbayes.models.interactions.sampler import SLICES, predictors
-from honestbayes.models.interactions.splitting import split_cauchy
+from honestbayes.models.interactions.prediction import split_cauchy
 from honestbayes.sampling.draws import diagnose
 
 MOST = 4.2

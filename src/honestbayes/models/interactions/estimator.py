@@ -773,9 +773,9 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
         check_is_fitted(self)
         names = tuple(map(str, self._names()))
         model = self._model
-        places = tuple(range(self.n_features_in_))
+        columns = tuple(range(self.n_features_in_))
         return coefficients(
-            model.fit, model.codes, names, places, ("response",), most, unit=model.scale
+            model.fit, model.codes, names, columns, ("response",), most, unit=model.scale
         )
 
     def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:

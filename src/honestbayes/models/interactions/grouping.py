@@ -1,4 +1,4 @@
-"""Compiled search for the groups of patterns that the same cases of a table have.
+"""Search for the groups of patterns that the same training cases have.
 
 A pattern fixes the values of some columns. Two patterns that the same training cases have share a
 parameter, the sum of their coefficients (thesis, section 3.5.1). The search goes through sets of
@@ -92,9 +92,9 @@ def _longer(values, size):  # type: ignore[no-untyped-def]
 def _slot(table, hashes, key, start, cases, members):  # type: ignore[no-untyped-def]
     """Return the place in the table of the group with these members, or where it belongs."""
     mask = table.size - 1
-    place = np.int64(key ^ (key >> np.uint64(29))) & mask
-    while table[place] >= 0:
-        group = table[place]
+    slot = np.int64(key ^ (key >> np.uint64(29))) & mask
+    while table[slot] >= 0:
+        group = table[slot]
         if hashes[group] == key and start[group + 1] - start[group] == members.size:
             first = start[group]
             same = True
@@ -103,9 +103,9 @@ def _slot(table, hashes, key, start, cases, members):  # type: ignore[no-untyped
                     same = False
                     break
             if same:
-                return place
-        place = (place + 1) & mask
-    return place
+                return slot
+        slot = (slot + 1) & mask
+    return slot
 
 
 @kernel()
@@ -114,10 +114,10 @@ def _rehashed(hashes, n_groups, size):  # type: ignore[no-untyped-def]
     table = np.full(size, -1, np.int64)
     for group in range(n_groups):
         key = hashes[group]
-        place = np.int64(key ^ (key >> np.uint64(29))) & (size - 1)
-        while table[place] >= 0:
-            place = (place + 1) & (size - 1)
-        table[place] = group
+        slot = np.int64(key ^ (key >> np.uint64(29))) & (size - 1)
+        while table[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[slot] = group
     return table
 
 
@@ -176,16 +176,17 @@ def search(cells, columns, n_levels, order, keys, binomials, most_nodes, most_ce
         here = everyone if depth == 0 else members[depth - 1]
         own = here[first[depth] : last[depth]]
         if arrived:
-            # The group of these cases.
+            # The group of these cases. The hash, a sum of random numbers, does not depend on their
+            # order, and sets with the same hash are compared case by case: none is merged by luck.
             key = np.uint64(0)
             for i in range(own.size):
                 key += keys[own[i]]
-            place = _slot(table, hashes, key, start, cases, own)
-            group = table[place]
+            slot = _slot(table, hashes, key, start, cases, own)
+            group = table[slot]
             if group < 0:
                 group = n_groups
                 n_groups += 1
-                table[place] = group
+                table[slot] = group
                 hashes = _longer(hashes, n_groups)
                 hashes[group] = key
                 start = _longer(start, n_groups + 1)
@@ -208,6 +209,7 @@ def search(cells, columns, n_levels, order, keys, binomials, most_nodes, most_ce
                 for a in range(k):
                     column = opened[depth, a]
                     line = cells[column]
+                    # A column that was free above is so among fewer cases.
                     same = True
                     if a >= n_free[depth]:
                         for i in range(1, own.size):
@@ -231,6 +233,8 @@ def search(cells, columns, n_levels, order, keys, binomials, most_nodes, most_ce
             group_of, fixed = _longer(group_of, n_nodes), _longer(fixed, n_nodes)
             case_of = _longer(case_of, n_nodes)
             group_of[node], fixed[node], case_of[node] = group, depth, own[0]
+            # Equation 3.40: patterns that fix the cells of the path and d of the free ones. Other
+            # nodes of the same group have other paths, so that no pattern is counted twice.
             for d in range(order - depth + 1):
                 counts[group, depth + d] += binomials[n_free[depth], d]
             free_start = _longer(free_start, n_nodes + 1)
@@ -264,6 +268,8 @@ def search(cells, columns, n_levels, order, keys, binomials, most_nodes, most_ce
             line = cells[opened[depth, at]]
             size = n_levels[opened[depth, at]]
             bounds[depth, : size + 1] = 0
+            # Counting sort by the column's value. It is stable, so that cases stay in ascending
+            # order, by which `_slot` compares them.
             for i in range(own.size):
                 bounds[depth, line[own[i]] + 1] += 1
             for v in range(size):
@@ -349,6 +355,7 @@ def express(tree, cells, case, order, binomials, group_at, counts, found, stack)
         node = stack[top]
         group, fixed = tree.group[node], tree.fixed[node]
         own = tree.case[node]
+        # Of the free cells only those that the new case has can be part of its patterns.
         fits = 0
         for a in range(tree.free_start[node], tree.free_start[node + 1]):
             column = tree.free[a]
@@ -372,7 +379,7 @@ def express(tree, cells, case, order, binomials, group_at, counts, found, stack)
 
 
 # --------------------------------------------------------------------------------------------------
-# Compiled search for the suffixes that sorted sequences share
+# Suffixes of sequences
 # --------------------------------------------------------------------------------------------------
 
 

@@ -259,18 +259,18 @@ class InteractionFit:
         """
         most = known["n_levels"]
         flags = ("suffixes", "is_compressed", "is_cauchy")
-        said = {name: Flag().read(entries, name, known) for name in flags}
+        options = {name: Flag().read(entries, name, known) for name in flags}
         order = Whole(0, MOST_ORDER).read(entries, "order", known)
         seed = Whole(0, 2**32 - 1).read(entries, "seed", known)
-        good = not said["suffixes"] or order <= most.size
+        good = not options["suffixes"] or order <= most.size
         entries.check(good, "order", "is more than there are states")
-        width = order if said["suffixes"] else most.size
+        width = order if options["suffixes"] else most.size
         rows = Counts("n_rows", width).read(entries, "rows", {})
         good = rows.shape[0] >= 1 and bool(np.all(rows < most[most.size - width :]))
         entries.check(good, "rows", "holds a level that is not there")
         try:
             _, groups, which = find_groups(
-                rows, order, suffixes=said["suffixes"], compress=said["is_compressed"]
+                rows, order, suffixes=options["suffixes"], compress=options["is_compressed"]
             )
         except (TooManyPatternsError, MemoryError) as error:
             entries.refuse("order", f"is too high: {error}")
@@ -299,7 +299,7 @@ class InteractionFit:
             groups=groups,
             draws=draws,
             seed=seed,
-            **said,
+            **options,
         )
 
     def predictors(self, cells: AnyArray, draws: Draws) -> Iterator[tuple[IntArray, FloatArray]]:
@@ -360,7 +360,7 @@ class InteractionFit:
         self, cells: AnyArray, draws: Draws
     ) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield linear predictors of complete rows, some at a time."""
-        from honestbayes.models.interactions.splitting import linear_predictors
+        from honestbayes.models.interactions.prediction import linear_predictors
 
         s, log_sigma = draws.pooled("s"), draws.pooled("log_sigma")
         n_draws, n_classes, _ = s.shape
@@ -515,7 +515,14 @@ def make_problem(
     way : int, optional
         How all coefficients are drawn at once, of `joint`; by default what is fastest.
     """
-    from honestbayes.models.interactions.sampler import ROWS, SLICES, TREE, Problem, agreement, nest
+    from honestbayes.models.interactions.sampler import (
+        ROWS,
+        SLICES,
+        TREE,
+        InteractionProblem,
+        agreement,
+        nest,
+    )
 
     n, n_groups = np.asarray(size).size, groups.counts.shape[0]
     down = np.argsort(-np.diff(groups.start), kind="stable")
@@ -533,11 +540,11 @@ def make_problem(
     if way == ROWS and not settings.is_cauchy:
         agree = agreement(groups.start, groups.cases, groups.counts, n)
     orders = [np.flatnonzero(column) for column in groups.counts.T]
-    return Problem(
+    return InteractionProblem(
         start=groups.start,
         cases=groups.cases,
         counts=np.ascontiguousarray(groups.counts),
-        order_start=np.cumsum([0, *(found.size for found in orders)]),
+        order_start=np.cumsum([0, *(members.size for members in orders)]),
         order_groups=np.concatenate(orders),
         target=np.ascontiguousarray(target, dtype=float),
         size=np.asarray(size, dtype=float),
@@ -571,7 +578,7 @@ class InteractionKernel:
 
     Parameters
     ----------
-    problem : Problem
+    problem : InteractionProblem
         From `make_problem`.
     n_sweeps : int, default=1
         Sweeps of each step.
@@ -986,15 +993,14 @@ def interactions_of(
 ) -> Interactions:
     """Find the largest coefficients of a fitted part; of two classes, those of the second."""
     towards = classes[1:] if len(classes) == 2 else classes
-    places = part.selection.columns
-    return coefficients(part.fit, part.codes, names, places, towards, most)
+    return coefficients(part.fit, part.codes, names, part.selection.columns, towards, most)
 
 
 def coefficients(
     fit: InteractionFit,
     codes: Codes,
     names: tuple[str, ...],
-    places: tuple[int, ...],
+    columns: tuple[int, ...],
     towards: tuple[str, ...],
     most: int,
     *,
@@ -1023,20 +1029,20 @@ def coefficients(
     # The group of all cases is the intercept, with all that every case has.
     size = np.where(groups.counts[:, 0] > 0, -1.0, np.abs(median))
     best = np.argsort(-size, axis=None, kind="stable")[:most]
-    of, found = np.unravel_index(best, median.shape)
-    there = size[of, found] >= 0
-    of, found = of[there], found[there]
-    low, high = np.quantile(s[:, of, found], [0.05, 0.95], axis=0)
-    words = _words(fit, codes, names, places)
-    cells = [_cells(next(groups.patterns(int(g))), words) for g in found]
+    of, group = np.unravel_index(best, median.shape)
+    there = size[of, group] >= 0
+    of, group = of[there], group[there]
+    low, high = np.quantile(s[:, of, group], [0.05, 0.95], axis=0)
+    labels = _labels_of(fit, codes, names, columns)
+    cells = [_cells(next(groups.patterns(int(g))), labels) for g in group]
     text = _states if fit.suffixes else _joined
     return Interactions(
         pattern=tuple(map(text, cells)),
         cells=tuple(cells),
-        n_alike=groups.counts[found].sum(axis=1),
-        n_cases=np.diff(groups.start)[found].astype(float),
+        n_alike=groups.counts[group].sum(axis=1),
+        n_cases=np.diff(groups.start)[group].astype(float),
         towards=tuple(towards[int(k)] for k in of),
-        median=median[of, found],
+        median=median[of, group],
         low=low,
         high=high,
         n_groups=fit.n_groups,
@@ -1045,27 +1051,27 @@ def coefficients(
     )
 
 
-_Words = list[tuple[str, list[str], int]]
+_Labels = list[tuple[str, list[str], int]]
 """The name of each column of patterns, the texts of its levels, and its place in the table."""
 
 _Cells = tuple[tuple[str, str], ...]
 
 
-def _words(
-    fit: InteractionFit, codes: Codes, names: tuple[str, ...], places: tuple[int, ...]
-) -> _Words:
+def _labels_of(
+    fit: InteractionFit, codes: Codes, names: tuple[str, ...], columns: tuple[int, ...]
+) -> _Labels:
     """Return the names of columns and levels, and where columns stand."""
     first = len(names) - fit.order if fit.suffixes else 0
     return [
-        (name, [*(level_word(value) for value in values.tolist()), _MISSING], place)
-        for name, values, place in zip(names, codes.levels.values, places, strict=True)
+        (name, [*(level_word(value) for value in values.tolist()), _MISSING], column)
+        for name, values, column in zip(names, codes.levels.values, columns, strict=True)
     ][first:]
 
 
-def _cells(pattern: Any, words: _Words) -> _Cells:
+def _cells(pattern: Any, labels: _Labels) -> _Cells:
     """Return the names of columns and levels of one pattern, in the order of the table."""
-    named = sorted((words[column][2], column, code) for column, code in pattern)
-    return tuple((words[column][0], words[column][1][code]) for _, column, code in named)
+    named = sorted((labels[column][2], column, code) for column, code in pattern)
+    return tuple((labels[column][0], labels[column][1][code]) for _, column, code in named)
 
 
 def _joined(cells: _Cells) -> str:

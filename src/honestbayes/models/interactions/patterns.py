@@ -135,7 +135,7 @@ class TableGroups:
         # The most varied columns first: their steps leave few cases, where the search soon ends.
         varied = np.argsort([-_entropy(column) for column in rows.T], kind="stable")
         keys = np.random.default_rng(0).integers(0, 2**64, n, dtype=np.uint64)
-        found = search(
+        result = search(
             np.ascontiguousarray(rows.T.astype(np.int32)),
             varied.astype(np.int64),
             n_levels,
@@ -145,15 +145,15 @@ class TableGroups:
             MOST_NODES,
             MOST_CELLS,
         )
-        if found.problem:
-            what = "patterns" if found.problem == TOO_MANY_NODES else "cases of patterns"
-            most = MOST_NODES if found.problem == TOO_MANY_NODES else MOST_CELLS
+        if result.problem:
+            what = "patterns" if result.problem == TOO_MANY_NODES else "cases of patterns"
+            most = MOST_NODES if result.problem == TOO_MANY_NODES else MOST_CELLS
             msg = (
                 f"interactions up to order {order} of {p:,} columns in {n:,} different cases are "
                 f"more than {most:,} {what}; lower the order, give fewer columns or merge levels."
             )
             raise TooManyPatternsError(msg)
-        return cls(rows, order, found.start, found.cases, found.counts, found.tree)
+        return cls(rows, order, result.start, result.cases, result.counts, result.tree)
 
     def expressed(self, cells: AnyArray) -> Expressed:
         """Count what new cases have of each group."""

@@ -1,18 +1,17 @@
-"""All normal coefficients of one linear predictor at once, given precisions of its rows.
+"""Sampler of models with interactions: coefficients of groups of patterns, and their widths.
 
-Each row has a value z_i = f_i + noise of precision w_i, f_i the sum of the coefficients s of the
-groups that the row is in, s_g normal with variance v_g. Two things are needed: the density of z
-with s integrated out, log N(z; 0, K + diag(1 / w)), K = Z diag(v) Z' the prior covariance of f; and
-draws of s given z. There are three ways, which give the same (``way`` of `Problem`):
+A chain has a coefficient s for each class and group, the logarithm of a width sigma for each order
+of patterns, and the variance of noise where the response is real-valued. There are two sweeps:
+`sweep` updates coefficients one after the other by slice sampling, `sweep_together` draws all
+coefficients of a class at once, for which the likelihood is made normal by Polya-Gamma variables.
 
-* TREE, where any two groups are nested or share no row, as of sequences: up the tree, what is known
-  of the sum of coefficients from the top down to a group is a normal density, and the coefficient
-  of the group is integrated out of it in closed form. This takes time in proportion to the groups.
-* GROUPS: a matrix I + diag(v)^1/2 Z' diag(w) Z diag(v)^1/2 of the groups.
-* ROWS: a matrix I + diag(w)^1/2 K diag(w)^1/2 of the rows. Two rows that agree in m cells share
-  C(m, o) patterns of order o, so K is a function of m, and no list of patterns is needed.
+From top to bottom: the problem, predictors and likelihood; updates of the widths; the sweep over
+single coefficients; joint draws of normal coefficients; the sweep that uses them.
 
-No eigenvalue of the matrices is below 1. What is handed over is w and the products h = w z.
+References
+----------
+Li, L. (2007), Bayesian classification and regression with high dimensional features, PhD thesis,
+University of Toronto; chapter 3.
 """
 
 from __future__ import annotations
@@ -37,9 +36,12 @@ from honestbayes.sampling.slicing import (
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# The model with interactions as kernels take it: data, priors, predictors and likelihood
+# Data, priors, predictors and likelihood
 # --------------------------------------------------------------------------------------------------
 
+
+SLICES, TREE, GROUPS, ROWS = 0, 1, 2, 3
+"""Ways to draw coefficients: one after the other, or all at once in one of three ways."""
 
 LOG_WIDTHS = LOWEST, HIGHEST = -18.0, 30.0
 """Bounds of the logarithms of the widths sigma."""
@@ -49,7 +51,7 @@ LARGEST = 1e8
 that sums of large coefficients of both signs are still exact to seven digits."""
 
 
-class Problem(NamedTuple):
+class InteractionProblem(NamedTuple):
     """Data and priors as kernels take them.
 
     Attributes
@@ -76,9 +78,9 @@ class Problem(NamedTuple):
     n_width_updates : int
         Updates of each sigma in a sweep.
     way : int
-        How all coefficients are drawn at once, of `joint`; 0 where they are not.
+        How coefficients are drawn: `SLICES`, `TREE`, `GROUPS` or `ROWS`.
     down, parent, within : ndarray of int
-        How groups are nested, where they are (`joint.nested`).
+        How groups are nested, where they are (`nest`).
     agree : ndarray of int of shape (n, n)
         Cells in which rows agree, where these are needed; else of size 0.
     choose : ndarray of shape (p + 1, order + 1)
@@ -165,266 +167,8 @@ def log_likelihood(f, problem, noise):  # type: ignore[no-untyped-def]
     return total
 
 
-SLICES, TREE, GROUPS, ROWS = 0, 1, 2, 3
-
-
-@kernel()
-def nest(down, start, cases, parent, within):  # type: ignore[no-untyped-def]
-    """Find how groups are nested; return whether any two are nested or share no row.
-
-    Parameters
-    ----------
-    down : ndarray of int of shape (G,)
-        Groups, with larger ones first.
-    start, cases : ndarray of int
-        The rows of groups.
-    parent, within : ndarray of int of shapes (G,) and (n,)
-        All -1; filled with the smallest group around each group, and around each row.
-    """
-    for g in down:
-        parent[g] = within[cases[start[g]]]
-        for i in cases[start[g] : start[g + 1]]:
-            if within[i] != parent[g]:
-                return False
-            within[i] = g
-    return True
-
-
-@kernel()
-def agreement(start, cases, counts, n):  # type: ignore[no-untyped-def]
-    """Return in how many cells two rows of a table agree: the patterns of order 1 they share."""
-    result = np.zeros((n, n), np.uint16)
-    if counts.shape[1] > 1:
-        for g in range(start.size - 1):
-            number = np.uint16(counts[g, 1])
-            if number > 0:
-                for i in cases[start[g] : start[g + 1]]:
-                    for j in cases[start[g] : start[g + 1]]:
-                        result[i, j] += number
-    return result
-
-
-@kernel()
-def row_covariance(log_sigma, variance, problem):  # type: ignore[no-untyped-def]
-    """Return K = Z diag(variance) Z', shape (n, n), the lower triangle only.
-
-    The variances of normal coefficients are those of the widths, so that K is a function of the
-    agreement of rows; those of Cauchy coefficients, as mixtures of normal ones, are any.
-    """
-    n = problem.size.size
-    result = np.zeros((n, n))
-    if problem.is_cauchy:
-        for g in range(variance.size):
-            members = problem.cases[problem.start[g] : problem.start[g + 1]]
-            for a in range(members.size):
-                for b in range(a + 1):  # rows stand in their order
-                    result[members[a], members[b]] += variance[g]
-        return result
-    table = np.zeros(problem.choose.shape[0])
-    for o in range(log_sigma.size):
-        unit = math.exp(2.0 * log_sigma[o])
-        for m in range(table.size):
-            table[m] += unit * problem.choose[m, o]
-    for i in range(n):
-        for j in range(i + 1):
-            result[i, j] = table[problem.agree[i, j]]
-    return result
-
-
-@kernel()
-def group_gram(weight, problem):  # type: ignore[no-untyped-def]
-    """Return Z' diag(weight) Z, shape (G, G), the lower triangle only."""
-    start, cases, n = problem.start, problem.cases, problem.size.size
-    n_groups = start.size - 1
-    first = np.zeros(n + 1, np.int64)
-    for i in cases:
-        first[i + 1] += 1
-    first = np.cumsum(first)
-    place, groups = first[:-1].copy(), np.empty(cases.size, np.int64)
-    for g in range(n_groups):
-        for i in cases[start[g] : start[g + 1]]:
-            groups[place[i]] = g
-            place[i] += 1
-    result = np.zeros((n_groups, n_groups))
-    for i in range(n):
-        own = groups[first[i] : first[i + 1]]  # in their order
-        for a in range(own.size):
-            for b in range(a + 1):
-                result[own[a], own[b]] += weight[i]
-    return result
-
-
-@kernel()
-def sums_of_groups(values, problem):  # type: ignore[no-untyped-def]
-    """Return the sum over the rows of each group."""
-    start, cases = problem.start, problem.cases
-    result = np.zeros(start.size - 1)
-    for g in range(start.size - 1):
-        for i in cases[start[g] : start[g + 1]]:
-            result[g] += values[i]
-    return result
-
-
-@kernel()
-def _scaled(gram, scale):  # type: ignore[no-untyped-def]
-    """Return I + diag(scale) gram diag(scale), the lower triangle only."""
-    n = scale.size
-    result = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i + 1):
-            result[i, j] = gram[i, j] * (scale[i] * scale[j])
-        result[i, i] += 1.0
-    return result
-
-
-@kernel()
-def factor_of(matrix):  # type: ignore[no-untyped-def]
-    """Return the upper triangular U with U'U the matrix; of size 0 where rounding hides it.
-
-    Only the lower triangle of the matrix is looked at.
-
-    That can be only where a variance is some 10^15 times that of the noise, while some combination
-    of rows has none. The density there counts as 0.
-    """
-    try:
-        return np.linalg.cholesky(matrix).T
-    except Exception:
-        return np.zeros((0, 0)).T
-
-
-@kernel()
-def _forward(upper, values):  # type: ignore[no-untyped-def]
-    """Return the solution x of U'x = values."""
-    x = values.copy()
-    for i in range(x.size):
-        x[i] /= upper[i, i]
-        x[i + 1 :] -= upper[i, i + 1 :] * x[i]
-    return x
-
-
-@kernel()
-def _backward(upper, values):  # type: ignore[no-untyped-def]
-    """Return the solution x of U x = values."""
-    x = values.copy()
-    for i in range(x.size - 1, -1, -1):
-        x[i] = (x[i] - np.sum(upper[i, i + 1 :] * x[i + 1 :])) / upper[i, i]
-    return x
-
-
-@kernel()
-def up_the_tree(h, weight, variance, problem):  # type: ignore[no-untyped-def]
-    """Integrate coefficients out, from the smallest groups up.
-
-    As a function of u, the sum of the coefficients of a group and those around it, the density of
-    the rows of the group is exp(c + slope u - bend u^2 / 2). With u = t + s, t of the groups around
-    and s of variance v, it is of the same form in t, both divided by 1 + v bend.
-
-    Returns
-    -------
-    total : float
-        What is left at the end, apart from the part of the rows alone.
-    slope, bend : ndarray of shape (G,)
-        Of each group, as above.
-    """
-    slope, bend = np.zeros(variance.size), np.zeros(variance.size)
-    for i in range(h.size):
-        slope[problem.within[i]] += h[i]
-        bend[problem.within[i]] += weight[i]
-    total, product = 0.0, 1.0
-    for g in problem.down[::-1]:
-        more = 1.0 + variance[g] * bend[g]
-        total += 0.5 * variance[g] * slope[g] * slope[g] / more
-        product *= more
-        if product > 1e150:
-            total -= 0.5 * math.log(product)
-            product = 1.0
-        if problem.parent[g] >= 0:
-            slope[problem.parent[g]] += slope[g] / more
-            bend[problem.parent[g]] += bend[g] / more
-    return total - 0.5 * math.log(product), slope, bend
-
-
-@kernel()
-def log_evidence(h, weight, log_sigma, variance, gram, problem):  # type: ignore[no-untyped-def]
-    """Return log N(z; 0, K + diag(1 / w)) - log N(z; 0, diag(1 / w)), given h = w z.
-
-    Parameters
-    ----------
-    h, weight : ndarray of shape (n,)
-        As above.
-    log_sigma : ndarray of shape (order + 1,)
-        Widths by order.
-    variance : ndarray of shape (G,)
-        Variances of groups, of these widths.
-    gram : ndarray of shape (G, G)
-        For GROUPS, of `group_gram`.
-    problem : Problem
-        The groups.
-    """
-    if problem.way == TREE:
-        return up_the_tree(h, weight, variance, problem)[0]
-    if problem.way == ROWS:
-        scale = np.sqrt(weight)
-        right = h / scale
-        total, sign = 0.5 * np.sum(right * right), -0.5
-        gram = row_covariance(log_sigma, variance, problem)
-    else:
-        scale = np.sqrt(variance)
-        right = scale * sums_of_groups(h, problem)
-        total, sign = 0.0, 0.5
-    upper = factor_of(_scaled(gram, scale))
-    if upper.size == 0:
-        return -np.inf
-    solved = _forward(upper, right)
-    total += sign * np.sum(solved * solved)
-    for i in range(right.size):
-        total -= math.log(upper[i, i])
-    return total
-
-
-@kernel()
-def draw_jointly(rng, h, weight, log_sigma, variance, gram, problem):  # type: ignore[no-untyped-def]
-    """Draw all coefficients given z; of size 0 where rounding hides their distribution.
-
-    Parameters as of `log_evidence`.
-    """
-    n_groups = variance.size
-    if problem.way == TREE:
-        s, sums = np.empty(n_groups), np.zeros(n_groups)
-        _, slope, bend = up_the_tree(h, weight, variance, problem)
-        for g in problem.down:
-            around = sums[problem.parent[g]] if problem.parent[g] >= 0 else 0.0
-            less = variance[g] / (1.0 + variance[g] * bend[g])
-            s[g] = less * (slope[g] - bend[g] * around)
-            s[g] += math.sqrt(less) * rng.standard_normal()
-            sums[g] = around + s[g]
-        return s
-    root = np.sqrt(variance)
-    scale = np.sqrt(weight) if problem.way == ROWS else root
-    if problem.way == ROWS:
-        gram = row_covariance(log_sigma, variance, problem)
-    upper = factor_of(_scaled(gram, scale))
-    if upper.size == 0:
-        return np.zeros(0)
-    if problem.way == GROUPS:
-        mean = _forward(upper, root * sums_of_groups(h, problem))
-        for g in range(n_groups):
-            mean[g] += rng.standard_normal()
-        return root * _backward(upper, mean)
-    # A draw from the prior, and what the data say of its error (Bhattacharya, Chakraborty and
-    # Mallick, 2016).
-    prior = np.empty((1, n_groups))
-    for g in range(n_groups):
-        prior[0, g] = root[g] * rng.standard_normal()
-    away = h / scale - scale * predictors(prior, problem.start, problem.cases, h.size)[0]
-    for i in range(h.size):
-        away[i] -= rng.standard_normal()
-    away = scale * _backward(upper, _forward(upper, away))
-    return prior[0] + variance * sums_of_groups(away, problem)
-
-
 # --------------------------------------------------------------------------------------------------
-# Compiled updates of the widths of priors, one for each order of patterns
+# Updates of the widths of priors, one for each order of patterns
 #
 # Widths have two updates: given coefficients, which need only the prior, and given coefficients in
 # units of their widths, which then change with them, so that the likelihood is needed. Where data
@@ -564,6 +308,8 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
                     for i in cases[start[g] : start[g + 1]]:
                         slope[k, i] += value
     trial = f.copy()
+    # In units of their widths coefficients have a density that does not depend on the sigmas: the
+    # prior of the sigmas and the likelihood are all that is left, and no Jacobian.
     log_f = _log_moved(0.0, log_sigma, moves, problem) + log_likelihood(f, problem, noise)
     update = slice_start(rng, 0.0, log_f, SIGMA_STEP, low, high)
     while update[PHASE] != DONE:
@@ -627,7 +373,7 @@ def _log_moved(shift, log_sigma, moves, problem):  # type: ignore[no-untyped-def
 
 
 # --------------------------------------------------------------------------------------------------
-# One sweep over the coefficients of groups of patterns, and the widths of their priors
+# The sweep over single coefficients
 #
 # The linear predictor of class k is the sum of the coefficients s of the groups that a case is in
 # (equation 3.5, with 3.7). Given all others, a coefficient d higher changes the log likelihood by
@@ -743,6 +489,7 @@ def update_coefficients(rng, s, f, log_sigma, problem):  # type: ignore[no-untyp
             while update[PHASE] != DONE:
                 point = update[POINT]
                 value = _log_prior(point, width[g], is_cauchy) + ones * (point - old)
+                # The sum of logarithms is only needed as far as it decides about the slice.
                 room = value - update[LEVEL]
                 if room > 0.0:
                     d = point - old
@@ -778,6 +525,7 @@ def update_normal_coefficients(rng, s, f, log_sigma, noise, problem):  # type: i
                 slice_tell(rng, update, value)
             s[0, g] = update[X]
         else:
+            # Residuals hold the present coefficient: its own part is added back.
             precision = curvature + 1.0 / width[g] ** 2
             mean = (slope + curvature * old) / precision
             s[0, g] = mean + rng.standard_normal() / math.sqrt(precision)
@@ -811,7 +559,287 @@ def sweep(rng, s, log_sigma, noise, problem):  # type: ignore[no-untyped-def]
 
 
 # --------------------------------------------------------------------------------------------------
-# Sweeps in which the coefficients of a linear predictor are drawn all at once
+# All coefficients of one linear predictor at once, given precisions of its rows
+#
+# Each row has a value z_i = f_i + noise of precision w_i, f_i the sum of the coefficients s of the
+# groups that the row is in, s_g normal with variance v_g. Two things are needed: the density of z
+# with s integrated out, log N(z; 0, K + diag(1 / w)), K = Z diag(v) Z' the prior covariance of f;
+# and draws of s given z. There are three ways, which give the same (``way`` of the problem):
+#
+# * TREE, where any two groups are nested or share no row, as of sequences: up the tree, what is
+#   known of the sum of coefficients from the top down to a group is a normal density, and the
+#   coefficient of the group is integrated out of it in closed form. This takes time in proportion
+#   to the groups.
+# * GROUPS: a matrix I + diag(v)^1/2 Z' diag(w) Z diag(v)^1/2 of the groups.
+# * ROWS: a matrix I + diag(w)^1/2 K diag(w)^1/2 of the rows. Two rows that agree in m cells share
+#   C(m, o) patterns of order o, so K is a function of m, and no list of patterns is needed.
+#
+# No eigenvalue of the matrices is below 1. What is handed over is w and the products h = w z.
+# --------------------------------------------------------------------------------------------------
+
+
+@kernel()
+def nest(down, start, cases, parent, within):  # type: ignore[no-untyped-def]
+    """Find how groups are nested; return whether any two are nested or share no row.
+
+    Parameters
+    ----------
+    down : ndarray of int of shape (G,)
+        Groups, with larger ones first.
+    start, cases : ndarray of int
+        The rows of groups.
+    parent, within : ndarray of int of shapes (G,) and (n,)
+        All -1; filled with the smallest group around each group, and around each row.
+    """
+    for g in down:
+        parent[g] = within[cases[start[g]]]
+        for i in cases[start[g] : start[g + 1]]:
+            if within[i] != parent[g]:
+                return False
+            within[i] = g
+    return True
+
+
+@kernel()
+def agreement(start, cases, counts, n):  # type: ignore[no-untyped-def]
+    """Return in how many cells two rows of a table agree: the patterns of order 1 they share."""
+    result = np.zeros((n, n), np.uint16)
+    if counts.shape[1] > 1:
+        for g in range(start.size - 1):
+            number = np.uint16(counts[g, 1])
+            if number > 0:
+                for i in cases[start[g] : start[g + 1]]:
+                    for j in cases[start[g] : start[g + 1]]:
+                        result[i, j] += number
+    return result
+
+
+@kernel()
+def row_covariance(log_sigma, variance, problem):  # type: ignore[no-untyped-def]
+    """Return K = Z diag(variance) Z', shape (n, n), the lower triangle only.
+
+    The variances of normal coefficients are those of the widths, so that K is a function of the
+    agreement of rows; those of Cauchy coefficients, as mixtures of normal ones, are any.
+    """
+    n = problem.size.size
+    result = np.zeros((n, n))
+    if problem.is_cauchy:
+        for g in range(variance.size):
+            members = problem.cases[problem.start[g] : problem.start[g + 1]]
+            for a in range(members.size):
+                for b in range(a + 1):  # rows stand in their order
+                    result[members[a], members[b]] += variance[g]
+        return result
+    table = np.zeros(problem.choose.shape[0])
+    for o in range(log_sigma.size):
+        unit = math.exp(2.0 * log_sigma[o])
+        for m in range(table.size):
+            table[m] += unit * problem.choose[m, o]
+    for i in range(n):
+        for j in range(i + 1):
+            result[i, j] = table[problem.agree[i, j]]
+    return result
+
+
+@kernel()
+def group_gram(weight, problem):  # type: ignore[no-untyped-def]
+    """Return Z' diag(weight) Z, shape (G, G), the lower triangle only."""
+    start, cases, n = problem.start, problem.cases, problem.size.size
+    n_groups = start.size - 1
+    first = np.zeros(n + 1, np.int64)
+    for i in cases:
+        first[i + 1] += 1
+    first = np.cumsum(first)
+    position, groups = first[:-1].copy(), np.empty(cases.size, np.int64)
+    for g in range(n_groups):
+        for i in cases[start[g] : start[g + 1]]:
+            groups[position[i]] = g
+            position[i] += 1
+    result = np.zeros((n_groups, n_groups))
+    for i in range(n):
+        own = groups[first[i] : first[i + 1]]  # in their order
+        for a in range(own.size):
+            for b in range(a + 1):
+                result[own[a], own[b]] += weight[i]
+    return result
+
+
+@kernel()
+def sums_of_groups(values, problem):  # type: ignore[no-untyped-def]
+    """Return the sum over the rows of each group."""
+    start, cases = problem.start, problem.cases
+    result = np.zeros(start.size - 1)
+    for g in range(start.size - 1):
+        for i in cases[start[g] : start[g + 1]]:
+            result[g] += values[i]
+    return result
+
+
+@kernel()
+def _scaled(gram, scale):  # type: ignore[no-untyped-def]
+    """Return I + diag(scale) gram diag(scale), the lower triangle only."""
+    n = scale.size
+    result = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            result[i, j] = gram[i, j] * (scale[i] * scale[j])
+        result[i, i] += 1.0
+    return result
+
+
+@kernel()
+def factor_of(matrix):  # type: ignore[no-untyped-def]
+    """Return the upper triangular U with U'U the matrix; of size 0 where rounding hides it.
+
+    Only the lower triangle of the matrix is looked at.
+
+    That can be only where a variance is some 10^15 times that of the noise, while some combination
+    of rows has none. The density there counts as 0.
+    """
+    try:
+        return np.linalg.cholesky(matrix).T
+    except Exception:
+        return np.zeros((0, 0)).T
+
+
+@kernel()
+def _forward(upper, values):  # type: ignore[no-untyped-def]
+    """Return the solution x of U'x = values."""
+    x = values.copy()
+    for i in range(x.size):
+        x[i] /= upper[i, i]
+        x[i + 1 :] -= upper[i, i + 1 :] * x[i]
+    return x
+
+
+@kernel()
+def _backward(upper, values):  # type: ignore[no-untyped-def]
+    """Return the solution x of U x = values."""
+    x = values.copy()
+    for i in range(x.size - 1, -1, -1):
+        x[i] = (x[i] - np.sum(upper[i, i + 1 :] * x[i + 1 :])) / upper[i, i]
+    return x
+
+
+@kernel()
+def up_the_tree(h, weight, variance, problem):  # type: ignore[no-untyped-def]
+    """Integrate coefficients out, from the smallest groups up.
+
+    As a function of u, the sum of the coefficients of a group and those around it, the density of
+    the rows of the group is exp(c + slope u - bend u^2 / 2). With u = t + s, t of the groups around
+    and s of variance v, it is of the same form in t, both divided by 1 + v bend.
+
+    Returns
+    -------
+    total : float
+        What is left at the end, apart from the part of the rows alone.
+    slope, bend : ndarray of shape (G,)
+        Of each group, as above.
+    """
+    slope, bend = np.zeros(variance.size), np.zeros(variance.size)
+    for i in range(h.size):
+        slope[problem.within[i]] += h[i]
+        bend[problem.within[i]] += weight[i]
+    total, product = 0.0, 1.0
+    for g in problem.down[::-1]:
+        # The integral over s of exp(slope u - bend u^2 / 2) N(s; 0, v), u = t + s, is
+        # (1 + v bend)^(-1/2) exp((slope t - bend t^2 / 2 + v slope^2 / 2) / (1 + v bend)).
+        more = 1.0 + variance[g] * bend[g]
+        total += 0.5 * variance[g] * slope[g] * slope[g] / more
+        product *= more
+        if product > 1e150:
+            total -= 0.5 * math.log(product)
+            product = 1.0
+        if problem.parent[g] >= 0:
+            slope[problem.parent[g]] += slope[g] / more
+            bend[problem.parent[g]] += bend[g] / more
+    return total - 0.5 * math.log(product), slope, bend
+
+
+@kernel()
+def log_evidence(h, weight, log_sigma, variance, gram, problem):  # type: ignore[no-untyped-def]
+    """Return log N(z; 0, K + diag(1 / w)) - log N(z; 0, diag(1 / w)), given h = w z.
+
+    Parameters
+    ----------
+    h, weight : ndarray of shape (n,)
+        As above.
+    log_sigma : ndarray of shape (order + 1,)
+        Widths by order.
+    variance : ndarray of shape (G,)
+        Variances of groups, of these widths.
+    gram : ndarray of shape (G, G)
+        For GROUPS, of `group_gram`.
+    problem : InteractionProblem
+        The groups.
+    """
+    if problem.way == TREE:
+        return up_the_tree(h, weight, variance, problem)[0]
+    # z' (K + W^-1)^-1 z is |U'^-1 W^1/2 z|^2 by rows, and by Woodbury's identity z' W z less
+    # |U'^-1 V^1/2 Z' h|^2 by groups. Both matrices have the same determinant.
+    if problem.way == ROWS:
+        scale = np.sqrt(weight)
+        right = h / scale
+        total, sign = 0.5 * np.sum(right * right), -0.5
+        gram = row_covariance(log_sigma, variance, problem)
+    else:
+        scale = np.sqrt(variance)
+        right = scale * sums_of_groups(h, problem)
+        total, sign = 0.0, 0.5
+    upper = factor_of(_scaled(gram, scale))
+    if upper.size == 0:
+        return -np.inf
+    solved = _forward(upper, right)
+    total += sign * np.sum(solved * solved)
+    for i in range(right.size):
+        total -= math.log(upper[i, i])
+    return total
+
+
+@kernel()
+def draw_jointly(rng, h, weight, log_sigma, variance, gram, problem):  # type: ignore[no-untyped-def]
+    """Draw all coefficients given z; of size 0 where rounding hides their distribution.
+
+    Parameters as of `log_evidence`.
+    """
+    n_groups = variance.size
+    if problem.way == TREE:
+        s, sums = np.empty(n_groups), np.zeros(n_groups)
+        _, slope, bend = up_the_tree(h, weight, variance, problem)
+        for g in problem.down:
+            around = sums[problem.parent[g]] if problem.parent[g] >= 0 else 0.0
+            less = variance[g] / (1.0 + variance[g] * bend[g])
+            s[g] = less * (slope[g] - bend[g] * around)
+            s[g] += math.sqrt(less) * rng.standard_normal()
+            sums[g] = around + s[g]
+        return s
+    root = np.sqrt(variance)
+    scale = np.sqrt(weight) if problem.way == ROWS else root
+    if problem.way == ROWS:
+        gram = row_covariance(log_sigma, variance, problem)
+    upper = factor_of(_scaled(gram, scale))
+    if upper.size == 0:
+        return np.zeros(0)
+    if problem.way == GROUPS:
+        # s = V^1/2 U^-1 (U'^-1 V^1/2 Z' h + e): its covariance is V^1/2 (U'U)^-1 V^1/2.
+        mean = _forward(upper, root * sums_of_groups(h, problem))
+        for g in range(n_groups):
+            mean[g] += rng.standard_normal()
+        return root * _backward(upper, mean)
+    # A draw from the prior, and what the data say of its error (Bhattacharya, Chakraborty and
+    # Mallick, 2016).
+    prior = np.empty((1, n_groups))
+    for g in range(n_groups):
+        prior[0, g] = root[g] * rng.standard_normal()
+    away = h / scale - scale * predictors(prior, problem.start, problem.cases, h.size)[0]
+    for i in range(h.size):
+        away[i] -= rng.standard_normal()
+    away = scale * _backward(upper, _forward(upper, away))
+    return prior[0] + variance * sums_of_groups(away, problem)
+
+
+# --------------------------------------------------------------------------------------------------
+# The sweep in which the coefficients of a linear predictor are drawn all at once
 #
 # What is needed is a normal likelihood of the predictor f and normal coefficients s.
 #
@@ -947,8 +975,8 @@ def _log_marginal(theta, s, k, h, weight, gram, scale, problem):  # type: ignore
 @kernel()
 def _update_class(rng, s, k, h, weight, log_sigma, noise, has_turn, problem):  # type: ignore[no-untyped-def]
     """Update widths and noise, if it is the turn of class k, then draw its coefficients."""
-    n_groups, n_places = s.shape[1], log_sigma.size + 1
-    theta = np.empty(n_places)
+    n_groups, n_parameters = s.shape[1], log_sigma.size + 1
+    theta = np.empty(n_parameters)
     theta[:-1] = log_sigma
     theta[-1] = math.log(noise)
     gram = group_gram(weight, problem) if problem.way == GROUPS else np.zeros((0, 0))
@@ -960,26 +988,27 @@ def _update_class(rng, s, k, h, weight, log_sigma, noise, has_turn, problem):  #
             scale[g] = rng.standard_exponential() / (0.5 * (1.0 + ratio * ratio))
     if has_turn:
         log_f = _log_marginal(theta, s, k, h, weight, gram, scale, problem)
-        places = np.arange(n_places)
-        for last in range(n_places - 1, -1, -1):
+        waiting = np.arange(n_parameters)
+        for last in range(n_parameters - 1, -1, -1):
             chosen = int((last + 1) * rng.random())
-            place = places[chosen]
-            places[chosen] = places[last]
-            is_noise = place == n_places - 1
-            if (problem.noise if is_noise else problem.priors[place])[0] == 0.0:
+            index = waiting[chosen]
+            waiting[chosen] = waiting[last]
+            is_noise = index == n_parameters - 1
+            if (problem.noise if is_noise else problem.priors[index])[0] == 0.0:
                 continue
             low, high, step = LOWEST, HIGHEST, WIDTH_STEP
             if is_noise:
                 low, high, step = -LOG_NOISE, LOG_NOISE, NOISE_STEP
-            update = slice_start(rng, theta[place], log_f, step, low, high, 1)
+            update = slice_start(rng, theta[index], log_f, step, low, high, 1)
             while update[PHASE] != DONE:
-                theta[place] = update[POINT]
+                theta[index] = update[POINT]
                 log_f = _log_marginal(theta, s, k, h, weight, gram, scale, problem)
                 slice_tell(rng, update, log_f)
-            theta[place], log_f = update[X], update[LOG_F]
+            theta[index], log_f = update[X], update[LOG_F]
     unit = math.exp(-theta[-1]) if problem.noise[0] > 0 else 1.0
     variance = _variances(theta[:-1], scale, problem)
     drawn = draw_jointly(rng, h * unit, weight * unit, theta[:-1], variance, gram * unit, problem)
+    # Widths, noise and coefficients go together: all stay where one would leave the set (4 above).
     if drawn.size == 0 or np.max(np.abs(drawn)) > LARGEST:
         return noise
     s[k] = drawn

@@ -133,9 +133,12 @@ def linear_predictors(  # type: ignore[no-untyped-def]
                     for o in range(n_orders):
                         own += counts[a, o] * unit[o]
                         other += (group_counts[g, o] - counts[a, o]) * unit[o]
+                    # What the case has of the group, given the group's sum: equations 3.25 to 3.27.
                     if is_cauchy:
                         total += split_cauchy(value, own, other, _mixed(of_class ^ np.uint64(g)))
                     else:
+                        # Of two normal variables with a known sum each has its share of the sum,
+                        # by variance, and the variance own other / (own + other).
                         share = own / (own + other)
                         total += share * value
                         variance += own * (1.0 - share)
