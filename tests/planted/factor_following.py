@@ -21,7 +21,7 @@ def prepared(modules, problem, rng):
     kernel = problem.kernel(values, np.zeros(values.shape, dtype=bool))
     log_noise = float(state["log_noise"])
     current = modules.sampler.with_noise(kernel.design, log_noise)
-    own = modules.sampler.Columns(
+    own = modules.sampler.ColumnParameters(
         current.ratio[parameters.position],
         parameters.variance.copy(),
         np.ascontiguousarray(parameters.loadings.T),

@@ -1,29 +1,37 @@
-"""One sweep over factor scores and ratios, conditioned on what selection threw away.
+"""Sampler of the factor model, conditioned on the event that the other features were discarded.
 
 The parameters of columns are integrated out wherever that is possible. What a chain remembers are
 the scores Z, the log loading ratios, the log share of noise, the log ratio of the classes' shifts,
 the node of the signal's scale, and missing cells.
 
-Classes may differ in the factors themselves (`factors.parameters`). U is an orthonormal basis of
-what features are correlated with. A sweep
+U is an orthonormal basis of what features are correlated with: the contrasts of the classes, or
+the response. A sweep
 
 1. rescales Z against the loading ratios, and moves its mean, neither of which the data see;
 2. draws the node of the scale;
 3. draws each log loading ratio, the log share of noise and the log shift ratio by slice sampling;
 4. draws U' Z, the part of the scores that is correlated with the class or the response, by
    elliptical slice sampling (its prior is normal), and stretches it against ratios;
-5. draws the parameters of all columns, and moves them again with scores that follow
-   (`factors.following`);
+5. draws the parameters of all columns (`draw_columns`), and moves them again with scores that
+   follow (`follow`);
 6. draws the rest of Z given them, a normal distribution. The probability that N features were
    discarded depends most on U' Z, which stays as it is; the rest is proposed in steps that leave
    its normal distribution as it is, small ones too, each accepted with the ratio of P(S)^N;
 7. draws missing cells.
+
+From top to bottom: the likelihood of columns given the scores; the event; draws of parameters given
+the scores; columns with the scores integrated out, and the moves in which the scores follow; the
+other steps of the sweep and the sweep itself; the kernel that chains run.
 
 References
 ----------
 Murray, I., Adams, R. P. and MacKay, D. J. C. (2010). Elliptical slice sampling. AISTATS, figure 2.
 Neal, R. M. (1999). Regression and classification using Gaussian process priors. Bayesian Statistics
 6, 475-501, equation 15, for proposals that leave a normal distribution as it is.
+Yu, Y. and Meng, X.-L. (2011). To center or not to center: that is not the question. Journal of
+Computational and Graphical Statistics 20, 531-570, for holding in turn the scores and the noise.
+Liu, J. S. and Sabatti, C. (2000). Generalised Gibbs sampler and multigrid Monte Carlo for Bayesian
+computation. Biometrika 87, 353-369, for moves along curves.
 """
 
 from __future__ import annotations
@@ -52,7 +60,7 @@ from honestbayes.sampling.slicing import (
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# Likelihood and conditional draws of real-valued features that load on latent factors
+# Likelihood of columns given the scores, their parameters integrated out
 #
 # Cell (i, j) is nu_j + mu_{c(i) j} + lambda_j' z_i + e_ij with e ~ N(0, s2_j). nu_j is flat, class
 # effects are N(0, w s2_j / t) with the ratio w on a grid, loadings are N(0, v s2_j I) with the
@@ -89,8 +97,8 @@ class Design(NamedTuple):
     ratio : ndarray of shape (A,)
         Grid of signal ratios w.
     weights : ndarray of shape (T, G, A)
-        Distributions of the ratio over columns at each node of its scale: of the race, and, where
-        there are two, of columns kept by design.
+        Distributions of the ratio over columns at each node of its scale: of ranked columns, and,
+        where there are two, of columns kept by design.
     drawn_from : ndarray of int of shape (k,)
         Which of these distributions a column's ratio has.
     group : ndarray of int of shape (k,)
@@ -119,7 +127,7 @@ class ColumnMoments(NamedTuple):
     within: FloatArray
 
 
-class Scores(NamedTuple):
+class ScoreMoments(NamedTuple):
     """Class means (C, d) of scores, products within classes (d, d), and with columns (d, k)."""
 
     mean: FloatArray
@@ -173,7 +181,10 @@ def keep_along(proposed, scores, basis):  # type: ignore[no-untyped-def]
 
 @kernel()
 def with_noise(design, log_noise):  # type: ignore[no-untyped-def]
-    """Return the design in terms of s2: ratios over the share of noise, scales times it."""
+    """Return the design in terms of s2: ratios over the share of noise, scales times it.
+
+    Class effects have the variance w s2 / t, so w / t in units of s2; the scale of s2 is b t.
+    """
     scale = design.scale.copy()
     for j in range(scale.size):
         if design.group[j] == 0:
@@ -213,7 +224,7 @@ def column_moments(values, codes, counts):  # type: ignore[no-untyped-def]
 
 @kernel()
 def score_moments(scores, columns, codes, counts):  # type: ignore[no-untyped-def]
-    """Return the `Scores`."""
+    """Return the `ScoreMoments`."""
     n, d = scores.shape
     mean = np.zeros((counts.size, d))
     for i in range(n):
@@ -225,7 +236,7 @@ def score_moments(scores, columns, codes, counts):  # type: ignore[no-untyped-de
     for i in range(n):
         for f in range(d):
             left[i, f] = scores[i, f] - mean[codes[i], f]
-    return Scores(mean, _products(left, left), _products(left, columns.left))
+    return ScoreMoments(mean, _products(left, left), _products(left, columns.left))
 
 
 @kernel()
@@ -288,9 +299,12 @@ def share(ratio, counts, moments, loading):  # type: ignore[no-untyped-def]
     for a in range(n_ratios):
         constant = 0.0
         for c in range(n_classes):
+            # The mean of class c has the variance s2 (1 / n_c + w) = s2 / q_c around nu, and
+            # integrating its effect out leaves the determinant 1 + w n_c.
             weight[a, c] = counts[c] / (1.0 + ratio[a] * counts[c])
             total[a] += weight[a, c]
             constant -= 0.5 * np.log1p(ratio[a] * counts[c])
+        # The flat nu has the precision sum_c q_c / s2.
         constant -= 0.5 * np.log(total[a])
         for f in range(d):
             centre = 0.0
@@ -344,6 +358,7 @@ def log_marginals(design, columns, moments, loading, only=ALL_GROUPS):  # type: 
     """
     shared = share(design.ratio, design.counts, moments, loading)
     n_ratios, k = design.ratio.size, design.group.size
+    # n - 1, not n: the flat nu takes one dimension up.
     half = 0.5 * (design.codes.size - 1)
     table = np.zeros((n_ratios, k))
     square, fitted = np.empty(k), np.empty(moments.cross.shape)
@@ -354,6 +369,8 @@ def log_marginals(design, columns, moments, loading, only=ALL_GROUPS):  # type: 
             _squares(shared, columns, moments, loading[g], a, g, square, fitted)
             for j in range(k):
                 if design.group[j] == g:
+                    # s2 integrated out. Of the inverse gamma's constant scale^shape, which does
+                    # not depend on Z, w and v, nothing is kept here (but `_log_density_of_noise`).
                     table[a, j] = shared.log_constant[a, g] - (design.shape[j] + half) * np.log(
                         design.scale[j] + 0.5 * max(square[j], 0.0)
                     )
@@ -410,12 +427,12 @@ def mixed(table, weights, drawn_from):  # type: ignore[no-untyped-def]
 
 
 # --------------------------------------------------------------------------------------------------
-# What selection threw away, and how likely that is given the scores
+# The event that features were discarded, and its probability given the scores
 # --------------------------------------------------------------------------------------------------
 
 
 class FactorEvent(NamedTuple):
-    """What selection threw away.
+    """The event that features were discarded.
 
     Attributes
     ----------
@@ -467,6 +484,8 @@ def log_selection(event, ratio, weights, used, along, rest, loading):  # type: i
                 if used[a]:
                     total += weights[t, a] * kept[position]
                     position += 1
+            # Features are independent given the scores, hence a power. P(kept) is small and the
+            # number of features large: log1p keeps the relative accuracy that 1 - P would lose.
             result[t] += event.n_discarded[g] * np.log1p(-min(total, 1.0))
     return result
 
@@ -475,6 +494,7 @@ def log_selection(event, ratio, weights, used, along, rest, loading):  # type: i
 def _prob_kept(event, along, rest, ratio, loading, share):  # type: ignore[no-untyped-def]
     """Return P(kept) at each ratio of a feature that has seen this share of the cases."""
     n_cases = np.round(share * event.basis.shape[0])
+    # A fair sample scales all sums of squares over cases, in U' Z, Z' Z and the classes alike.
     along, rest, signal = np.sqrt(share) * along, share * rest, share * event.signal
     if signal.size == 1:
         return prob_kept(along, rest, signal[0], ratio, loading, event.gamma_squared, n_cases)
@@ -548,12 +568,16 @@ def draw_columns(rng, design, columns, moments, loading, weights):  # type: igno
     mean, fitted = np.empty(n_classes), np.empty(d)
     half = 0.5 * (design.codes.size - 1)
     for j in range(k):
+        # By composition: the ratio with all else of the column integrated out, then s2, the
+        # loadings, nu and the class effects, each given those before. So this is one exact draw.
         g = design.group[j]
         a = _draw_signal_ratio(rng, table[:, j], weights[design.drawn_from[j]])
         position[j] = a
         square = regress(shared, columns, moments, loading, a, g, j, fitted)
         s2 = (design.scale[j] + 0.5 * square) / rng.standard_gamma(design.shape[j] + half)
         variance[j] = s2
+        # lambda = sqrt(v) R'^-1 (R^-1 sqrt(v) Z' x + sqrt(s2) e) with R R' = I + v Z' Z: its mean
+        # is the ridge regression on the scores, its covariance v s2 (I + v Z' Z)^-1.
         for f in range(d):
             fitted[f] += np.sqrt(s2) * rng.standard_normal()
         solve_upper(shared.root[a, g], fitted)
@@ -610,6 +634,7 @@ def _draw_centres(rng, ratio, counts, s2, mean, weight, total, centre, expected,
         own = ratio * counts[c] * others
         noise = np.sqrt(s2 * ratio * others) * rng.standard_normal()
         centre[c] = nu + own * (mean[c] - nu) + noise
+        # nu + mu_c = (1 - own) nu + own mean_c + noise, and 1 - own is ``others``.
         expected[c] = common + own * (mean[c] - common)
         spread[c] = s2 * (1.0 + ratio * others + others * others / total)
 
@@ -688,7 +713,10 @@ def draw_missing(rng, design, scores, variance, loadings, centre, values):  # ty
 
 @kernel()
 def log_prior_of_ratio(log_loading):  # type: ignore[no-untyped-def]
-    """Return the log density of log(v) where sqrt(v) is half Cauchy with scale 1."""
+    """Return the log density of log(v) where sqrt(v) is half Cauchy with scale 1.
+
+    With u = sqrt(v) and x = log(v) it is u / (1 + u^2), that is 1 / (2 cosh(x / 2)).
+    """
     return -np.log(np.cosh(0.5 * log_loading))
 
 
@@ -718,6 +746,7 @@ def draw_class_shifts(rng, event, shift, scores, codes, n_classes):  # type: ign
     along, _ = project(scores, event.basis)
     d = along.shape[1]
     for b in range(along.shape[0]):
+        # U' Z is a shift of variance k g_b plus noise of variance 1: a normal mean given one value.
         more = shift * event.signal[b]
         for f in range(d):
             noise = np.sqrt(more / (1.0 + more)) * rng.standard_normal()
@@ -736,8 +765,10 @@ def draw_class_shifts(rng, event, shift, scores, codes, n_classes):  # type: ign
 # Columns with their scores integrated out, and scores that follow the columns' parameters
 #
 # A case's scores are their mean given its cells, and a deviation in units of its own covariance.
-# Here the deviation is held: whatever the mean and the covariance become, the scores follow. nu and
-# the class effects are integrated out too. The derivation is in the docs (factors.rst).
+# Here the deviation is held: whatever the mean and the covariance become, the scores follow. Given
+# the parameters the deviation is standard normal whatever they are, so the density of parameters
+# and deviations is that of the columns with the scores integrated out, and no Jacobian is needed.
+# nu and the class effects are integrated out too. The derivation is in the docs (factors.rst).
 #
 # In a basis of cases whose first dimensions are the contrasts U, and without their mean, which nu
 # takes up, cases are independent given the parameters: the rest has noise s2 and scores of variance
@@ -773,7 +804,7 @@ class Held(NamedTuple):
     square: FloatArray
 
 
-class Columns(NamedTuple):
+class ColumnParameters(NamedTuple):
     """Parameters of columns: signal ratios (k,), variances (k,) and loadings (k, d)."""
 
     ratio: FloatArray
@@ -783,7 +814,11 @@ class Columns(NamedTuple):
 
 @kernel()
 def factorise(loadings, noise, spread, root, weighted):  # type: ignore[no-untyped-def]
-    """Write the root R of I / spread + L' D^-1 L, and R^-1 L' D^-1; return its half log det."""
+    """Write the root R of I / spread + L' D^-1 L, and R^-1 L' D^-1; return its half log det.
+
+    It is the precision of the scores of a case, given its cells: L are the loadings, D the noise
+    and ``spread`` the scores' own variance.
+    """
     k, d = loadings.shape
     matrix = np.zeros((d, d))
     for f in range(d):
@@ -819,7 +854,7 @@ def hold(event, shift, columns, rest_of_columns, contrasts, scores):  # type: ig
         Contrasts.
     shift : float
         Shift ratio.
-    columns : Columns
+    columns : ColumnParameters
         Parameters.
     rest_of_columns : ndarray of shape (n, k)
         Cells without their mean and contrasts.
@@ -865,6 +900,8 @@ def log_density(event, shift, held, columns, along, rest):  # type: ignore[no-un
     """
     k, d = columns.loadings.shape
     root, weighted = np.zeros((d, d)), np.empty((d, k))
+    # Of each of the n_rest dimensions: |D + L L'| = |D| |I + L' D^-1 L|, and x' (D + L L')^-1 x is
+    # x' D^-1 x less |R^-1 L' D^-1 x|^2, summed over the dimensions by means of X' X.
     result = -held.n_rest * factorise(columns.loadings, columns.variance, 1.0, root, weighted)
     for j in range(k):
         s2 = columns.variance[j]
@@ -887,6 +924,7 @@ def log_density(event, shift, held, columns, along, rest):  # type: ignore[no-un
         noise = _noise_of(columns, event.signal[b])
         spread = 1.0 + shift * event.signal[b]
         x = held.contrasts[b]
+        # |D + spread L L'| = |D| spread^d |I / spread + L' D^-1 L|.
         result -= factorise(columns.loadings, noise, spread, root, weighted)
         result -= 0.5 * (d * np.log(spread) + np.sum(np.log(noise) + x * x / noise))
         fitted = weighted @ x
@@ -907,6 +945,7 @@ def move_scores(event, columns, rest_of_columns, first, first_weighted, along, s
     for f in range(d):
         mean[f] = scores[:, f].mean()
     rest = scores - event.basis @ before - mean
+    # The held deviation is rest R_0 - X W_0'; the scores that follow are (X W' + it) R^-1.
     moved = rest @ first + rest_of_columns @ (weighted - first_weighted).T
     for i in range(scores.shape[0]):
         solve_upper(root, moved[i])
@@ -919,7 +958,7 @@ def move_scores(event, columns, rest_of_columns, first, first_weighted, along, s
 # Given the scores, a loading and a variance can move by a tenth only (n = 100), and given these the
 # scores can hardly move where one column almost fixes them. So the split of a column's variance
 # into a factor's and its own would be walked through in small steps. Here the scores are not held,
-# but their deviations from what the columns say of them (`factors.whitened`).
+# but their deviations from what the columns say of them.
 #
 # 1. The log loading ratio of each group: loadings in units of its root are held.
 # 2. All loadings, by elliptical slice sampling: their prior is normal.
@@ -927,16 +966,13 @@ def move_scores(event, columns, rest_of_columns, first, first_weighted, along, s
 #    their squares: slice sampling on the half circle. For a response also with features' loading
 #    ratio giving way: factors that go along with it must load on few features, or many of the
 #    discarded ones would have been kept.
-#
-# References ---------- Yu, Y. and Meng, X.-L. (2011). To center or not to center: that is not the
-# question. Journal of Computational and Graphical Statistics 20, 531-570, for holding in turn the
-# scores and the noise. Liu, J. S. and Sabatti, C. (2000). Generalised Gibbs sampler and multigrid
-# Monte Carlo for Bayesian computation. Biometrika 87, 353-369, for moves along curves.
 # --------------------------------------------------------------------------------------------------
 
 
 _RATIO_WIDTH = 2.0
 _MOST_SHRINKAGE = 60
+"""Steps after which a bracket around the present state has shrunk to rounding: the state stays."""
+
 _TURNED = 1
 """Columns that are turned in a sweep, at most; which, is drawn."""
 
@@ -1010,6 +1046,7 @@ def _draw_loadings(rng, value, design, event, shift, node, held, columns, log_lo
         proposed = _log_target(design, event, shift, node, held, columns, log_loading, 0.0, level)
         if proposed > level:
             return proposed
+        # The present state is at angle 0: the bracket shrinks towards it and always holds it.
         if angle < 0:
             low = angle
         else:
@@ -1108,14 +1145,14 @@ def follow(rng, design, event, shift, node, left, contrasts, columns, scores, lo
     rng : Generator
         Drawn from.
     design : Design
-        In terms of s2 (`kernels.with_noise`).
+        In terms of s2 (`with_noise`).
     event, shift, node : FactorEvent, float, int
-        What selection threw away, the shift ratio, the node of the signal's scale.
+        The discarded features, the shift ratio, the node of the signal's scale.
     left : ndarray of shape (n, k)
         Columns without the means of their classes.
     contrasts : ndarray of shape (B, k)
         U' X.
-    columns : Columns
+    columns : ColumnParameters
         Parameters.
     scores : ndarray of shape (n, d)
         Z.
@@ -1147,6 +1184,11 @@ def follow(rng, design, event, shift, node, left, contrasts, columns, scores, lo
     along, rest = np.zeros((event.signal.size, d)), np.zeros((d, d))
     log_density(event, shift, held, columns, along, rest)
     move_scores(event, columns, rest_of_columns, first, first_weighted, along, scores)
+
+
+# --------------------------------------------------------------------------------------------------
+# Steps of the sweep in which the columns' parameters are integrated out, draws of scores, the sweep
+# --------------------------------------------------------------------------------------------------
 
 
 LOWEST_NOISE, HIGHEST_NOISE = -8.0, 3.0
@@ -1197,6 +1239,7 @@ def _draw_node(rng, design, event, columns, moments, scores, loading):  # type: 
     any_used = np.zeros(design.ratio.size, dtype=np.bool_)
     for t in range(n_nodes):
         any_used |= event.used[t]
+    # Discarded features were ranked, so their ratios have the first of the distributions.
     ranked = design.weights[:, 0]
     along, rest = project(scores, event.basis)
     value = log_selection(event, design.ratio, ranked, any_used, along, rest, loading[0])
@@ -1257,6 +1300,7 @@ def _log_density_of_noise(x, level, design, event, columns, moments, scores, nod
     current = with_noise(design, x)
     table = log_marginals(current, columns, moments, loading, FIRST_GROUP)
     result = log_prior_of_noise(x) + mixed(table, design.weights[node], design.drawn_from)
+    # The constant (b t)^shape of each inverse gamma prior, which `log_marginals` leaves out.
     for j in range(design.group.size):
         if design.group[j] == 0:
             result += design.shape[j] * x
@@ -1463,7 +1507,7 @@ def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, v
     drawn = draw_columns(rng, current, columns, moments, loading, design.weights[node])
     if has_factors:
         position, variance, loadings, _, _, _ = drawn
-        parameters = Columns(current.ratio[position], variance, loadings)
+        parameters = ColumnParameters(current.ratio[position], variance, loadings)
         contrasts = event.basis.T @ values
         left = columns.left
         follow(rng, current, event, shift, node, left, contrasts, parameters, scores, log_loading)
@@ -1487,7 +1531,7 @@ def sweep(rng, design, event, scores, log_loading, log_noise, log_shift, node, v
 
 
 # --------------------------------------------------------------------------------------------------
-# Chains over factor scores and ratios: the kernel, where chains start, and what is kept
+# The kernel that chains run, and the states that they start from
 # --------------------------------------------------------------------------------------------------
 
 
@@ -1500,14 +1544,14 @@ _FAR = 1e30
 
 @dataclass(frozen=True, slots=True)
 class FactorKernel:
-    """One sweep of `factors.sweep`.
+    """One sweep as a step of a chain.
 
     Attributes
     ----------
     design : Design
         Columns and priors.
     event : FactorEvent
-        What selection threw away.
+        The discarded features.
     log_scale : ndarray of shape (T,)
         Logarithms of the nodes of the signal's scale; one node where ratios are learned.
     """
