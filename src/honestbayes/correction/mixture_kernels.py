@@ -57,6 +57,8 @@ def hypergeometric_rows(zeros: int, ones: int) -> tuple[FloatArray, IntArray, In
     high = np.empty(size + 1, dtype=np.int64)
     for m in range(size + 1):
         first, last = max(0, m - zeros), min(m, ones)
+        # Ratios of neighbours instead of factorials: a term is off by a few roundings for each
+        # step from the mode, so the largest terms are the most accurate.
         mode = int((m + 1.0) * (ones + 1.0) / (size + 2.0))
         mode = min(max(mode, first), last)
         row = rows[m]
@@ -122,6 +124,7 @@ def beyond_given_ones(
         for m1 in range(rows1.shape[0]):
             needed = first_beyond[m0 + m1]
             row1 = upper1[m1]
+            # With i ones of class 1 in component 0, component 1 must have ``needed - i`` or more.
             # From `sure` on any draw of component 1 will do; below `start` none does.
             start = max(low0[m0], needed - high1[m1])
             sure = max(low0[m0], needed - low1[m1])
@@ -131,6 +134,8 @@ def beyond_given_ones(
             stop = max(start, min(sure, high0[m0] + 1))
             part0 = row0[start:stop]
             part1 = row1[b - needed + start :]
+            # All terms are positive: in whatever order they are added (fastmath may choose it),
+            # the relative error is that of a few roundings.
             for i in range(part0.size):  # indices from 0 on are what is compiled to vectors
                 total += part0[i] * part1[i]
             out[m0, m1] = total
@@ -164,6 +169,8 @@ def tied_given_ones(
 @kernel()
 def _add_mirror_image(table: FloatArray) -> None:
     """Add to each entry the one with zeros and ones swapped, in place."""
+    # (m0, m1) becomes (size0 - m0, size1 - m1), which is the flat table read backwards; the
+    # correlation changes its sign and nothing else.
     flat = table.reshape(-1)
     for i in range((flat.size + 1) // 2):
         both = flat[i] + flat[flat.size - 1 - i]
@@ -239,24 +246,26 @@ def chain_work(table: TableArrays) -> ChainWork:
 
 
 @kernel()
-def _find_alpha(table: TableArrays, log_alpha: float, place: FloatArray) -> None:
+def _find_alpha(table: TableArrays, log_alpha: float, row: FloatArray) -> None:
     """Fill a row of ``ChainWork.alpha``.
 
     Alpha may be infinite. Below the first node a line goes through the first two, because there
     P(kept) is a power of alpha or constant; it ends _FARTHEST steps away.
     """
-    place[0] += 1.0
-    weight = place[2:]
+    row[0] += 1.0
+    weight = row[2:]
     x = -math.log(math.exp(-log_alpha) + table.alpha_floor)
     u = (x - table.alpha_first) / table.alpha_step
     if u < 0.0:
         u = max(u, -_FARTHEST)
         weight[:] = 0.0
         weight[0], weight[1] = 1.0 - u, u
-        place[1] = 0.0
+        row[1] = 0.0
         return
+    # Barycentric form of Lagrange's polynomial (Berrut and Trefethen 2004, SIAM Review 46, 501).
+    # Near the ends of the line the nodes are not centred around u.
     first = min(max(int(u) - ALPHA_POINTS // 2 + 1, 0), table.log_cost.shape[2] - ALPHA_POINTS)
-    place[1] = first
+    row[1] = first
     u -= first
     total = 0.0
     for t in range(ALPHA_POINTS):
@@ -272,9 +281,9 @@ def _find_alpha(table: TableArrays, log_alpha: float, place: FloatArray) -> None
 
 
 @kernel(fastmath={"reassoc", "contract"})
-def _interpolate(table: TableArrays, place: FloatArray, a: int, b: int) -> float:
+def _interpolate(table: TableArrays, row: FloatArray, a: int, b: int) -> float:
     """Return log P(S) from the nodes around a state and around an alpha."""
-    first, weight = int(place[1]), place[2:]
+    first, weight = int(row[1]), row[2:]
     around0, around1 = table.stencil0[a], table.stencil1[b]
     start0, start1 = int(around0[0]), int(around1[0])
     total = 0.0
@@ -287,6 +296,7 @@ def _interpolate(table: TableArrays, place: FloatArray, a: int, b: int) -> float
                 value += weight[t] * nodes[t]
             along += around1[1 + j] * value
         total += around0[1 + i] * along
+    # log(-log P(S) / N) was interpolated: log P(S) is negative whatever the polynomial does.
     return -table.n_discarded * math.exp(total)
 
 
@@ -304,6 +314,8 @@ def log_selection(table: TableArrays, work: ChainWork, a: int, b: int) -> float:
     """
     i, j = a % SLOTS, b % SLOTS
     n_alphas = work.alpha[0, 0]
+    # Each `prepare` has another number, so that values of an earlier alpha are never taken. The key
+    # is a float, exact up to 2^53.
     key = (n_alphas * table.stencil0.shape[0] + a) * table.stencil1.shape[0] + b
     if work.slots[i, j, 0] != key:
         work.slots[i, j, 0] = key

@@ -87,8 +87,8 @@ class MixtureFactor:
         size = same.sum(axis=1)
         for total in np.unique(size):
             members = np.flatnonzero(size == total)
-            found = self._of_one_size(same[members], alphas, refine)
-            beyond[members], tied[members] = found
+            of_size = self._of_one_size(same[members], alphas, refine)
+            beyond[members], tied[members] = of_size
         if self.gamma_squared == 0:
             tied = 1.0 - beyond
         return beyond[position], tied[position]
@@ -182,6 +182,7 @@ class MixtureFactor:
             return rule
         half = (rule.theta.size + 1) // 2
         weight = 2.0 * rule.weight[:half]
+        # The node in the middle is its own mirror image.
         if rule.theta.size % 2:
             weight[-1] /= 2.0
         return ThetaRule(rule.theta[:half], weight)
@@ -202,6 +203,8 @@ def _first_beyond(n0: int, n1: int, gamma_squared: Fraction) -> IntArray:
     """
     n_beyond = region(n0, n1, gamma_squared).n_beyond
     first = np.full(n0 + n1 + 1, n0 + n1 + 1, dtype=np.int64)
+    # With I1 = i1 the numbers I0 = 0, 1, ..., n_beyond - 1 are beyond, that is s from i1 on. The
+    # smallest i1 is written last.
     for i1 in range(n1, -1, -1):
         first[i1 : i1 + n_beyond[i1]] = i1
     return first
@@ -389,6 +392,7 @@ class _ExactValues:
             raise ValueError(msg)
         if np.all(log_prob == 0.0):
             return _certain(self.factor, self.event)
+        # N does not matter to the shape: -log P(S) is N times a smooth function of the state.
         # At a large alpha P(S) may be 1 to rounding; what is added is as much for all states.
         log_cost = np.log((_SMALLEST_COST - log_prob) / _n_discarded(self.event))
         shape = (nodes0.size, nodes1.size, self.alphas.size)

@@ -3,7 +3,7 @@
 Columns of ``cells`` are the response (column 0) and the kept features; a cell is 0, 1, or 2 where
 it is missing. Given the label of its case a cell is a one with probability phi; phi is integrated
 out, and the counts of each component are all that is left of the data. Columns belong to blocks
-that share an alpha: the response, the features of the race, and those kept by design.
+that share an alpha: the response, the features that were ranked, and those kept by design.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ from honestbayes.types import AnyArray, FloatArray, IntArray
 MISSING = 2
 RESPONSE, RANKED, BY_DESIGN = 0, 1, 2
 
-_FLUSH = 8  # factors that a product takes before its logarithm is taken
+_FLUSH = 8
+"""Columns whose factors are multiplied before a logarithm is taken. A factor is at most about
+(5e8)^2, and at least 1e-36 (`_LOWEST`, and the bounds of theta), so that 8 stay within 1e-288 and
+1e140."""
+
 _LARGE = 60.0  # from here on Stirling's series is accurate to rounding
 _ALPHA_WIDTH = 1.0
 _ALMOST_NOTHING = 1e-15  # rounding must not make a probability 0 or 1
@@ -35,7 +39,7 @@ LOG_ALPHAS = _LOWEST, _HIGHEST = -7.0, 20.0
 """Bounds of log(alpha): 0.001 to 5e8."""
 
 
-class Problem(NamedTuple):
+class MixtureProblem(NamedTuple):
     """Data, priors and what is known of the discarded features, as kernels take them.
 
     Attributes
@@ -77,6 +81,8 @@ def log_rising(x, m):  # type: ignore[no-untyped-def]
         return math.log(x)
     if x < _LARGE:
         return math.lgamma(x + m) - math.lgamma(x)
+    # The difference of two Stirling series, with what cancels taken out by hand: a difference of
+    # two values of lgamma would lose about as many digits as x / m has.
     end = x + m
     series = (1.0 / end - 1.0 / x) / 12.0 - (1.0 / end**3 - 1.0 / x**3) / 360.0
     return m * math.log(x) + (end - 0.5) * math.log1p(m / x) - m + series
@@ -152,11 +158,13 @@ def update_labels(  # type: ignore[no-untyped-def]
         a -= old * (1 - y)
         b -= old * y
         others_0 = labels.size - 1 - size_1
+        # The case itself is taken out of all counts: what is left is the Polya urn of the others.
         log_odds = np.log((pseudocounts[1] + size_1) / (pseudocounts[0] + others_0))
         log_odds += _log_odds(row, alpha, mass, ones, seen)
         there = here
         if table.n_discarded > 0:
-            # One of both states is the one that the case was in.
+            # P(S) depends on labels by (a, b) alone, and one of both states is the one that the
+            # case was in: one look-up is enough.
             if old == 1:
                 there = log_selection(table, work, a, b)
                 log_odds += here - there
@@ -196,7 +204,8 @@ def update_thetas(rng, alpha, theta, bounds, ones, seen):  # type: ignore[no-unt
     for j in range(theta.size):
         one, zero = ones[:, j], seen[:, j] - ones[:, j]
         n = seen[:, j].sum()
-        # As wide as a few standard deviations, from counts that do not change.
+        # As wide as a few standard deviations, from counts that do not change with theta: a width
+        # that depended on the present theta would make the slice sampler irreversible.
         share = (one.sum() + 1.0) / (n + 2.0)
         width = min(1.0, 4.0 * math.sqrt(share * (1.0 - share) / (n + 1.0)))
         log_f = _log_theta(theta[j], alpha[j], one, zero)
@@ -208,7 +217,10 @@ def update_thetas(rng, alpha, theta, bounds, ones, seen):  # type: ignore[no-unt
 
 @kernel()
 def log_prior_alpha(log_alpha, shape, rate):  # type: ignore[no-untyped-def]
-    """Return the log density of log(alpha), alpha inverse gamma, up to a constant."""
+    """Return the log density of log(alpha), alpha inverse gamma, up to a constant.
+
+    The Jacobian of alpha -> log(alpha) turns the power -(shape + 1) into -shape.
+    """
     return -shape * log_alpha - rate * np.exp(-log_alpha)
 
 
@@ -233,6 +245,7 @@ def log_columns(alpha, theta, blocks, block, ones, seen):  # type: ignore[no-unt
 def _log_alpha(log_alpha, block, theta, ones, seen, problem, work):  # type: ignore[no-untyped-def]
     """Return the log density of the log(alpha) of a block given all else, less its prior."""
     total = log_columns(math.exp(log_alpha), theta, problem.blocks, block, ones, seen)
+    # Discarded features have the alpha of those that were ranked.
     if block == RANKED and problem.table.n_discarded > 0:
         total += log_selection_of_alpha(problem.table, work, log_alpha)
     return total

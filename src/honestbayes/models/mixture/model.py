@@ -55,7 +55,7 @@ from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from honestbayes.models.mixture.kernels import Problem
+    from honestbayes.models.mixture.kernels import MixtureProblem
 
 
 # --------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def make_problem(
     table: MixtureTable | None = None,
     *,
     labels_are_fixed: bool = False,
-) -> Problem:
+) -> MixtureProblem:
     """Put data and priors into the form that kernels take.
 
     Parameters
@@ -170,7 +170,7 @@ def make_problem(
     if selection.always_kept:
         priors.append(settings.alpha_prior)
     quantiles = [paper_alpha_nodes(prior, settings.n_alpha or 0) for prior in priors]
-    return kernels.Problem(
+    return kernels.MixtureProblem(
         np.ascontiguousarray(cells, dtype=np.int8),
         blocks,
         np.array(settings.pseudocounts),
@@ -219,13 +219,13 @@ class MixtureKernel:
 
     Parameters
     ----------
-    problem : Problem
+    problem : MixtureProblem
         From `make_problem`.
     n_sweeps : int, default=1
         Sweeps of each step.
     """
 
-    def __init__(self, problem: Problem, n_sweeps: int = 1) -> None:
+    def __init__(self, problem: MixtureProblem, n_sweeps: int = 1) -> None:
         self.problem = problem
         self.n_sweeps = n_sweeps
 
@@ -302,7 +302,7 @@ def check_draws(drawn: Mapping[str, AnyArray], check: Check) -> None:
 
 
 def starting_states(
-    problem: Problem, n_chains: int, rng: np.random.Generator
+    problem: MixtureProblem, n_chains: int, rng: np.random.Generator
 ) -> list[dict[str, AnyArray]]:
     """Return states far from each other: labels that are the classes, random, or all the same."""
     n, width = problem.cells.shape
