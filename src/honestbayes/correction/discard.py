@@ -59,15 +59,18 @@ def region(n0: int, n1: int, gamma_squared: Fraction) -> Region:
     g2 = float(gamma_squared)
     i1 = np.arange(1, n1 + 1, dtype=float)
     n, scale = n0 + n1, g2 * n0 * n1
+    # (n0 I1 - n1 I0)^2 = gamma^2 n0 n1 (I0 + I1)(n - I0 - I1), a I0^2 - b I0 + c = 0.
     a = n1 * n1 + scale
     b = 2.0 * n0 * n1 * i1 + scale * (n - 2 * i1)
     c = (n0 * i1) ** 2 - scale * i1 * (n - i1)
     larger = (b + np.sqrt(np.maximum(b * b - 4 * a * c, 0.0))) / (2 * a)
+    # The product of both roots is c / a: the smaller one without the cancellation of b - sqrt(...).
     root = c / (a * larger)
     n_beyond[1:] = np.clip(np.ceil(root), 0, n0 + 1)
     tied: list[tuple[int, int]] = []
     near = np.rint(root)
     doubtful = (np.abs(root - near) < _NEAR_AN_INTEGER) & (near >= 0) & (near <= n0)
+    # Rounding could put a pair on the wrong side of gamma, and a tie would never be seen.
     for index in np.flatnonzero(doubtful):
         i0, ones = int(near[index]), int(index) + 1
         excess = squared_correlation(i0, ones, n0, n1) - gamma_squared
@@ -96,6 +99,8 @@ def probabilities(
         beyond, tied = beta_binomial.region_probabilities(
             alpha, rule.theta, rule.weight, n0, n1, where.n_beyond, where.tied0, where.tied1
         )
+    # No absolute correlation is below 0: all that is not beyond it is tied. The region lists ties
+    # by their positive side, and has none at 0.
     if gamma_squared == 0:
         tied = 1.0 - beyond
     return float(beyond), float(tied)
@@ -168,11 +173,15 @@ def _log_prob_unknown_ties(
     beyond: FloatArray, tied: FloatArray, count: FloatArray, m: int
 ) -> FloatArray:
     """Integrate over u = 1 - v = 1 / (1 + exp(-z)) by the trapezoidal rule in z."""
+    # An analytic integrand that falls exponentially on both sides: the trapezoidal rule converges
+    # exponentially. For m tied features it is about 1 / sqrt(m) wide. To the left it falls as
+    # exp(m z), from where N q_eq u is about 1 on.
     step = min(0.1, 0.5 / np.sqrt(m))
     low = -40.0 / m - np.log1p(np.max(count * tied, initial=0.0)) - 5.0
     z = np.arange(low, 40.0, step)
     log_u, log_v = -np.logaddexp(0.0, -z), -np.logaddexp(0.0, z)
     log_kept = _log_complement(beyond[..., None, :] + np.exp(log_u)[:, None] * tied[..., None, :])
+    # q_lt + v q_eq = 1 - (q_gt + u q_eq), and dv = -u v dz: hence m, not m - 1, times log u.
     terms = np.log(m) + m * log_u + log_v + log_kept @ count
     return np.asarray(logsumexp(terms, axis=-1) + np.log(step))
 

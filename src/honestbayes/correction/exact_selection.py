@@ -60,10 +60,10 @@ def formula(model: FeatureModel, criterion: Criterion, event: Event) -> ExactLog
         def rule(n_cases: int, alpha: float) -> ThetaRule:
             return theta_rule(n_cases, alpha, binary.interval)
 
-        found = np.array(
+        probability = np.array(
             [group_probabilities(float(a), event.groups, bounds, rule) for a in nodes.atoms]
         )
-        return event.log_prob(nodes.mix(found[:, :, 0]), nodes.mix(found[:, :, 1]))
+        return event.log_prob(nodes.mix(probability[:, :, 0]), nodes.mix(probability[:, :, 1]))
 
     return by_counts
 
@@ -123,10 +123,10 @@ def enumeration(model: FeatureModel, criterion: Criterion, event: Event) -> Exac
         return None
     if sum(number_of_tables(group) for group in event.groups) > ENUMERATED_UP_TO:
         return None
-    found = [_Enumerated(model, criterion, event.bound, group) for group in event.groups]
+    enumerated = [_Enumerated(model, criterion, event.bound, group) for group in event.groups]
 
     def by_tables(nodes: HyperNodes) -> FloatArray:
-        beyond, tied = np.moveaxis(np.array([one(nodes.atoms) for one in found]), 1, 0)
+        beyond, tied = np.moveaxis(np.array([one(nodes.atoms) for one in enumerated]), 1, 0)
         return event.log_prob(nodes.mix(beyond.T), nodes.mix(tied.T))
 
     return by_tables

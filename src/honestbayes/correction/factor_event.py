@@ -28,7 +28,7 @@ from honestbayes.compiled import kernel
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# The probability that a quadratic form in normal variables is positive
+# The probability that a quadratic form in normal variables is positive, by a contour integral
 #
 # Whether a real-valued feature is kept depends on the sign of such a form: its correlation with y
 # is beyond gamma where x' M x > 0, M = C (u u' - gamma^2 I) C, with u the normalised centred y and
@@ -112,7 +112,8 @@ def log_prob_positive_of(eigenvalues, degrees):  # type: ignore[no-untyped-def]
 @kernel()
 def _log_rare(eigenvalues, degrees):  # type: ignore[no-untyped-def]
     """Return log P(form > 0), where the largest eigenvalue is 1 and the mean below 0."""
-    # Through the saddle point of exp(K(s)) / s the integrand is real and largest on the line.
+    # Through the saddle point s_0 of exp(K(s)) / s the integrand is real and largest on the line.
+    # With s = s_0 (1 + y) it is exp(K(s_0)) / (1 + y) times the product of (1 + y / p_k)^(-m_k/2).
     x = _saddle_point(eigenvalues, degrees)
     value, second, third = 0.0, 1.0, -2.0
     point = np.empty(eigenvalues.size)
@@ -126,12 +127,16 @@ def _log_rare(eigenvalues, degrees):  # type: ignore[no-untyped-def]
             power[k] = 0.5 * degrees[k]
             second += power[k] / point[k] ** 2
             third -= 2.0 * power[k] / point[k] ** 3
-    # The path of steepest descent to second order: b is the integrand's width, a its bend.
+    # The path of steepest descent to second order: b is the integrand's width, a its bend. With
+    # the derivatives f2 and f3 of the log integrand at y = 0, exp(f2 y^2 / 2 + f3 y^3 / 6) is real
+    # along y = i v + f3 / (6 f2) v^2 to third order: y = a (cosh u - 1) + i b sinh u follows that.
     b = 1.0 / np.sqrt(second)
     a = b * min(max(third * b / (3.0 * second), -_STEEPEST_BEND), _STEEPEST_BEND)
     step = _FIRST_STEP
     while True:
         fine, coarse = _trapezoid(point, power, a, b, step)
+        # The trapezoidal rule errs by exp(-constant / step) for an analytic integrand, so that
+        # halving the step squares the error: the difference is that of the coarser rule.
         if abs(fine - coarse) < _RELATIVE_ERROR * fine or step <= _FINEST_STEP:
             return value + np.log(fine / np.pi)
         step /= 2.0
@@ -146,6 +151,9 @@ def _saddle_point(eigenvalues, degrees):  # type: ignore[no-untyped-def]
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
         x = 1.0 / (1.0 + np.exp(-middle))
+        # s times the derivative of K(s) - log(s). That function is convex, being a cumulant
+        # generating function less a logarithm, and infinite at both ends, x = 0 and x = 1 (the
+        # largest eigenvalue is 1): the sign changes exactly once.
         slope = -1.0
         for k in range(eigenvalues.size):
             slope += 0.5 * degrees[k] * x * eigenvalues[k] / (1.0 - x * eigenvalues[k])
@@ -172,6 +180,8 @@ def _trapezoid(point, power, a, b, step):  # type: ignore[no-untyped-def]
         angle = -np.arctan2(y_im, 1.0 + y_re)
         for k in range(point.size):
             if power[k] > 0:
+                # Logarithm and angle factor by factor: the angle of the product is beyond pi, where
+                # a complex power would jump to another branch.
                 re, im = 1.0 + y_re / point[k], y_im / point[k]
                 log_size -= 0.5 * power[k] * np.log(re * re + im * im)
                 angle -= power[k] * np.arctan2(im, re)
@@ -295,6 +305,7 @@ def log_discarded(along, rest, signal, ratio, loading_ratio, gamma_squared, n_ca
     scores = _coordinates(along, rest, n_cases)
     dimensions, n_contrasts = scores.shape[0], signal.size
     degrees = np.ones(dimensions + 1)
+    # All other dimensions, but for the mean, have variance 1 and the form -gamma^2.
     degrees[dimensions] = n_cases - 1.0 - dimensions
     eigenvalues = np.empty(dimensions + 1)
     eigenvalues[dimensions] = -gamma_squared
@@ -309,6 +320,7 @@ def log_discarded(along, rest, signal, ratio, loading_ratio, gamma_squared, n_ca
         mean = 0.0
         for b in range(dimensions + 1):
             mean += degrees[b] * eigenvalues[b]
+        # Of both signs the rarer one is integrated, so that neither log loses digits.
         if mean < 0:
             result[a] = np.log1p(-np.exp(log_prob_positive_of(eigenvalues, degrees)))
         else:
@@ -354,7 +366,7 @@ def _form_eigenvalues(covariance, n_contrasts, gamma_squared):  # type: ignore[n
 # With two classes, or a real response, features are correlated with a single contrast. In
 # coordinates whose first is that contrast and whose others are the principal axes of the scores
 # beside it, the covariance of a feature is an arrow matrix, and the transform of its quadratic form
-# (`correction.quadratic_form`) is
+# (see above) is
 #
 #     exp(K(s)) = R(s)^(-1/2) prod_k d_k(s)^(-1/2) (1 + 2 s gamma^2)^(-m / 2),
 #     d_k(s) = 1 + 2 s gamma^2 (1 + v e_k),
@@ -441,6 +453,7 @@ def _add_node(result, factor, start, shift, ratio):  # type: ignore[no-untyped-d
 
     The imaginary part of start - w shift is negative, so that of its inverse root is positive.
     """
+    # 1 / sqrt(z) = (sqrt(|z| + x) + i sqrt(|z| - x)) / (sqrt(2) |z|) for z = x + i y, y < 0.
     real, imaginary = np.sqrt(0.5) * factor.real, np.sqrt(0.5) * factor.imag
     for a in range(ratio.size):
         x = start.real - ratio[a] * shift.real

@@ -459,12 +459,12 @@ class SimulatedSelection:
 
     def at(self, nodes: HyperNodes) -> LogProbSelection:
         """Return log P(S) at nodes."""
-        found = assess(self.groups, self.event, nodes)
+        assessed = assess(self.groups, self.event, nodes)
         return LogProbSelection(
-            log_prob=found.log_prob,
-            error=found.error,
-            reference=found.reference,
-            max_error=found.max_error,
+            log_prob=assessed.log_prob,
+            error=assessed.error,
+            reference=assessed.reference,
+            max_error=assessed.max_error,
             method="simulation",
             n_draws=self.n_draws,
             ties=self.event.ties,
@@ -507,19 +507,19 @@ def simulate(
     wanted = float(np.clip(_MARGIN * expected / tolerance**2, start, _MOST_GROWTH * start))
     while True:
         n_draws = _draw(groups, part * min(wanted, limit))
-        found = assess(groups, event, nodes)
-        if found.max_error <= tolerance:
+        assessed = assess(groups, event, nodes)
+        if assessed.max_error <= tolerance:
             break
         if wanted >= limit:
             warnings.warn(
                 f"the probability of the selection by {criterion.name!r} has a standard error of "
-                f"{found.max_error:.2g} in its logarithm after {n_draws + n_pilot} draws, not "
+                f"{assessed.max_error:.2g} in its logarithm after {n_draws + n_pilot} draws, not "
                 f"{tolerance}: allow more draws, or a larger error.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
             break
-        wanted *= min(_MARGIN * (found.max_error / tolerance) ** 2, _MOST_GROWTH)
+        wanted *= min(_MARGIN * (assessed.max_error / tolerance) ** 2, _MOST_GROWTH)
     return SimulatedSelection(event, groups, n_draws + n_pilot)
 
 
@@ -541,8 +541,8 @@ def _pilot(
 
     pilot = [first(g, 1) for g in range(len(sources))]
     n_drawn = sum(int(group.n_drawn.sum()) for group in pilot)
-    found = assess(pilot, event, nodes)
-    for g in np.flatnonzero(found.beyond[found.reference] > 0.5).tolist():
+    assessed = assess(pilot, event, nodes)
+    for g in np.flatnonzero(assessed.beyond[assessed.reference] > 0.5).tolist():
         pilot[g] = first(g, -1)
         n_drawn += int(pilot[g].n_drawn.sum())
     return pilot, n_drawn
@@ -557,19 +557,19 @@ def _usable_ties(event: Event, pilot: Sequence[GroupSimulation]) -> Ties:
     return event.ties
 
 
-def _plans(pilot: Sequence[GroupSimulation], found: Assessment) -> list[Plan]:
+def _plans(pilot: Sequence[GroupSimulation], assessed: Assessment) -> list[Plan]:
     """Share out the draws of each group by what the pilot says of nodes that matter."""
     plans = []
     for g, first in enumerate(pilot):
-        slopes = found.by_beyond[:, g], found.by_tied[:, g]
-        apart = list(found.weighed[g].contributions(*slopes, found.reference))
+        slopes = assessed.by_beyond[:, g], assessed.by_tied[:, g]
+        apart = list(assessed.weighed[g].contributions(*slopes, assessed.reference))
         ratio = first.weigh(HyperNodes(first.proposals)).weights
         # Empty arrays in front, for a pilot in which nothing was beyond the bound.
-        none = np.zeros((found.matters.size, 0)), np.zeros((first.proposals.size, 0))
+        none = np.zeros((assessed.matters.size, 0)), np.zeros((first.proposals.size, 0))
         plans.append(
             plan_draws(
                 np.concatenate([none[1], *ratio], axis=1),
-                np.concatenate([none[0], *apart], axis=1)[found.matters],
+                np.concatenate([none[0], *apart], axis=1)[assessed.matters],
                 int(first.n_drawn.sum()),
             )
         )

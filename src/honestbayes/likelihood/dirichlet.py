@@ -181,8 +181,8 @@ def draw_theta(
 def _inverse_cdf(log_weight: FloatArray, uniform: FloatArray) -> IntArray:
     """Choose positions with probability proportional to exp(log_weight)."""
     below = np.cumsum(np.exp(log_weight - log_weight.max()))
-    place: IntArray = np.searchsorted(below, uniform * below[-1])
-    return np.asarray(np.minimum(place, log_weight.size - 1))
+    index: IntArray = np.searchsorted(below, uniform * below[-1])
+    return np.asarray(np.minimum(index, log_weight.size - 1))
 
 
 def _log_rising_alpha(alpha: FloatArray, totals: IntArray) -> FloatArray:

@@ -65,8 +65,8 @@ _COMMON = 0.6
 """Prior probability that all features share one alpha."""
 
 _SPARSE = 0.24
-"""Prior probability of few strong features among idle ones: half of it for strong ones of all
-sizes, half for strong ones of one size."""
+"""Prior probability of few strong features among uninformative ones: half of it for strong ones of
+all sizes, half for strong ones of one size."""
 
 _CENTRES_WITHIN = 3.5
 """Centres of the family are this close to the best common log(alpha)."""
@@ -220,6 +220,8 @@ def learn_alpha(
     """
     log_alpha = alpha_atoms(n_cases, SPACING)
     table = log_likelihood(np.exp(log_alpha))
+    # An atom at the mode itself: with many features the posterior of a common alpha is narrower
+    # than the distance between atoms.
     best = _common_mode(log_alpha, table, multiplicity, prior)
     position = int(np.searchsorted(log_alpha, best))
     log_alpha = np.insert(log_alpha, position, best)
@@ -262,6 +264,8 @@ def learn_distribution(
     result = em_weights(
         table, multiplicity, PSEUDO_FEATURES * family, start, tolerance=ALPHA_TOLERANCE
     )
+    # Schwarz: the free shape counts as two parameters more than the best simple one, so it must
+    # gain log(p). Likelihoods relative to each feature's largest will do for a difference.
     gain = float(multiplicity @ np.log(table @ result.weights)) - best_in_family
     free = float(expit(gain - np.log(max(multiplicity.sum(), 1))))
     weights = free * result.weights + (1 - free) * family
@@ -348,10 +352,10 @@ def _family(
     Three kinds: one alpha for all (prior probability ``_COMMON``); normal distributions; and few
     strong features among many others (prior probability ``_SPARSE``). The strong ones are either
     distributed as the papers' prior is, beside others that share one alpha, or share one alpha,
-    beside others that are idle: without the second, many weak features among idle ones would be
-    taken for all features being alike, and shrunk too far. The prior of the centre is that of a
-    common alpha. The best normal distribution of the grid is replaced by the maximum next to it,
-    because the posterior may be narrower than the grid.
+    beside others that are uninformative: without the second, many weak features among uninformative
+    ones would be taken for all features being alike, and shrunk too far. The prior of the centre is
+    that of a common alpha. The best normal distribution of the grid is replaced by the maximum next
+    to it, because the posterior may be narrower than the grid.
     """
     edges = (log_alpha[1:] + log_alpha[:-1]) / 2
     counts = multiplicity.astype(float)
@@ -365,6 +369,7 @@ def _family(
 
     one_alpha = np.eye(log_alpha.size)
     common = log_likelihood(one_alpha)
+    # The last atom stands for uninformative features, and is no centre.
     best = log_alpha[int(np.argmax((common + np.log(mass))[:-1]))]
     window = np.flatnonzero(np.abs(log_alpha[:-1] - best) <= _CENTRES_WITHIN)
     near = window[::2]
@@ -421,13 +426,13 @@ def _climb(
     def loss(q: FloatArray) -> float:
         return -float(log_likelihood(normal(q[:1], np.exp(q[1:])))[0])
 
-    found = minimize(
+    optimum = minimize(
         loss,
         np.array([centre, np.log(spread)]),
         method="Nelder-Mead",
         options={"xatol": 0.02, "fatol": 0.05, "maxfev": 40},
     )
-    return normal(found.x[:1], np.exp(found.x[1:]))[0], -float(found.fun)
+    return normal(optimum.x[:1], np.exp(optimum.x[1:]))[0], -float(optimum.fun)
 
 
 def alpha_atoms(n: int, spacing: float) -> FloatArray:
@@ -459,7 +464,7 @@ def _common_mode(
     a, b, _ = np.polyfit(log_alpha[around] - log_alpha[best], log_density[around], 2)
     shift = np.clip(-b / (2 * a), -SPACING, SPACING) if a < 0 else 0.0
     if np.min(np.abs(log_alpha - log_alpha[best] - shift)) < 1e-3:
-        shift += 1e-2
+        shift += 1e-2  # atoms must differ
     return float(log_alpha[best] + shift)
 
 
@@ -502,6 +507,8 @@ def em_weights(
 
     def step(w: FloatArray) -> tuple[float, FloatArray]:
         """Objective at w and the weights after one EM step."""
+        # Expected numbers of features at each atom, and pseudo-features: the mode of the weights
+        # under a Dirichlet prior with parameters 1 + c. A weight of 0 would stay 0.
         mixture = likelihood @ w
         expected = w * ((counts / mixture) @ likelihood)
         objective = counts @ np.log(mixture) + pseudo_counts[used] @ np.log(w[used])
@@ -519,9 +526,12 @@ def em_weights(
         if length > 0:
             stride = max(float(np.linalg.norm(change) / length), 1.0)
             candidate = w + 2 * stride * change + stride**2 * bend
+            # The extrapolation may leave the simplex.
             candidate = np.maximum(candidate, 1e-3 * two)
             candidate /= candidate.sum()
         objective_candidate, after = step(candidate)
+        # Two plain EM steps never lower the objective, so neither does this one. The negation
+        # rejects NaN as well.
         if not objective_candidate >= objective_one:
             candidate = two
             objective_candidate, after = step(two)

@@ -204,6 +204,7 @@ def learn_theta(
     edges, uniform = cell_rule(N_CELLS, n, interval)
     per_cell = uniform.weight.reshape(N_CELLS, -1)
     cell_weights = _learn_cells(counts, uniform, prior, n)
+    # Within a cell the density stays that of the support: its nodes are scaled alike.
     shares = cell_weights / per_cell.sum(axis=1)
     rule = ThetaRule(uniform.theta, (per_cell * shares[:, None]).ravel())
     return ThetaDensity(edges, cell_weights, rule, margins_are_fixed(counts))
@@ -234,6 +235,7 @@ def _learn_cells(
     tensor = np.stack(
         [likelihood.by_cell(float(alpha), within, N_CELLS) for alpha in np.exp(log_alpha)], axis=1
     )
+    # A factor for each feature, which cancels in EM's weights and in differences of logarithms.
     tensor -= tensor.max(axis=(1, 2), keepdims=True)
     np.exp(tensor, out=tensor)
     alpha_mass = prior_mass(log_alpha, prior)
@@ -260,6 +262,7 @@ def _learn_cells(
     # 0 to pi, a frequency of n cases has a standard deviation of 1 / sqrt(n), so cells closer than
     # two of these cannot be told apart. Counting all 15 would deny a density that 10 cases show.
     n_parameters = min(N_CELLS - 1.0, np.pi * np.sqrt(n) / 2)
+    # Schwarz (1978): log marginal likelihood = log likelihood - (parameters / 2) log(features).
     penalty = n_parameters / 2 * np.log(max(counts.multiplicity.sum(), 1))
     share = expit(log_likelihood - log_likelihood_of_uniform - penalty)
     return np.asarray(share * by_cell + (1 - share) * mass)
@@ -389,6 +392,7 @@ def _learn_base(
         table = np.concatenate([log_marginal(t, np.exp(log_alpha), base).T for t, _ in some])
         top = table.max(axis=1, keepdims=True)
         likelihood = np.maximum(np.exp(table - top), 1e-290)
-        found = em_weights(likelihood, multiplicity, mass, mass, tolerance=_ENOUGH)
-        score[index] = multiplicity @ (np.log(likelihood @ found.weights) + top[:, 0])
+        weights = em_weights(likelihood, multiplicity, mass, mass, tolerance=_ENOUGH).weights
+        # Here the factor of each feature counts: it depends on the base.
+        score[index] = multiplicity @ (np.log(likelihood @ weights) + top[:, 0])
     return float(BASES[int(np.argmax(score - np.log(BASES) ** 2 / 2))])

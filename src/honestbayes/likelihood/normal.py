@@ -205,16 +205,16 @@ def learn_ratios(
     table = log_likelihood(ratio)
     position = max(1, int(np.argmax(table.sum(axis=1))))
     low, high = ratio[max(position - 1, 1)], ratio[min(position + 1, ratio.size - 1)]
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         lambda t: -float(log_likelihood(np.exp([t])).sum()),
         bounds=(np.log(low), np.log(high)),
         method="bounded",
         options={"xatol": 0.01},
     )
-    best = float(np.exp(found.x))
-    place = int(np.searchsorted(ratio, best))
-    ratio = np.insert(ratio, place, best)
-    table = np.insert(table, place, log_likelihood(np.array([best]))[0], axis=0)
+    best = float(np.exp(optimum.x))
+    index = int(np.searchsorted(ratio, best))
+    ratio = np.insert(ratio, index, best)
+    table = np.insert(table, index, log_likelihood(np.array([best]))[0], axis=0)
     table = np.ascontiguousarray(table[::-1].T)  # no other copy stays: wide tables are large
     # Idle features stand at the end, as where alpha is so large that classes are alike.
     log_inverse = np.append(-np.log(ratio[:0:-1]), -np.log(ratio[1]) + np.log(1000.0))

@@ -96,7 +96,8 @@ def log_convolve(a, b):
             start = first + blocks_b[j]
             size = last - first + blocks_b[j + 1] - blocks_b[j] - 1
             scale = top_a + tops_b[j]
-            # The largest terms are concave in s, so they are smallest at an end.
+            # The largest terms are concave in s (a sup-convolution of concave sequences), so over
+            # the block they are smallest at an end: the test there holds for all of it.
             if scale - min(top[start], top[start + size - 1]) < _FAR_BELOW:
                 continue
             product[:size] = 0.0
@@ -104,6 +105,8 @@ def log_convolve(a, b):
                 factor = plain_a[t]
                 for u in range(blocks_b[j], blocks_b[j + 1]):
                     product[t + u - blocks_b[j]] += factor * plain_b[u]
+            # Each factor is within exp(560), twice the range of a block: neither overflows. All
+            # terms are positive, so nothing cancels, whatever the order of blocks.
             for s in range(size):
                 total[start + s] += product[s] * math.exp(scale - top[start + s])
     for s in range(top.size):
@@ -127,6 +130,8 @@ def log_rising(start, stop):
             longer[out.size] = out[-1]
             out = longer
         return out
+    # By halves: products of n linear factors one by one would take n^2 logarithms. A polynomial
+    # with real roots has log-concave coefficients (Newton's inequalities), as `log_convolve` needs.
     middle = (start + stop) // 2
     return log_convolve(log_rising(start, middle), log_rising(middle, stop))
 
@@ -144,6 +149,7 @@ def log_peak_sum(terms, log_x):
             high = peak
     peak = low
     top = terms[peak]
+    # From the peak outwards. Steps only get steeper: the first negligible term ends the sum.
     total = 1.0
     for t in range(peak + 1, terms.size):
         term = terms[t] - top + (t - peak) * log_x
@@ -232,6 +238,8 @@ def level_means(tables, rising, start, log_gamma, log_total, base, log_alpha, ou
     levels = tables.shape[2]
     for d in range(tables.shape[0]):
         own = [level_terms(tables[d, :, v], rising, start, log_gamma) for v in range(levels)]
+        # Products of all levels but one, from the left and from the right: dividing one factor out
+        # of a product of polynomials would lose digits.
         before = [np.zeros(1)]
         for v in range(levels - 1):
             before.append(log_convolve(before[v], own[v][0]))
