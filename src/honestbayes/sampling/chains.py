@@ -170,7 +170,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ChainRun:
     """Chains on their way.
 
     Attributes
@@ -185,7 +185,7 @@ class Run:
     draws: Draws
 
 
-def start(starts: Sequence[State], seed: np.random.SeedSequence) -> Run:
+def start(starts: Sequence[State], seed: np.random.SeedSequence) -> ChainRun:
     """Set chains to their starting states, each with its own stream.
 
     Parameters
@@ -202,25 +202,25 @@ def start(starts: Sequence[State], seed: np.random.SeedSequence) -> Run:
         Chain({name: np.array(value) for name, value in state.items()}, stream)
         for state, stream in zip(starts, streams, strict=True)
     )
-    return Run(chains, Draws({}, len(chains)))
+    return ChainRun(chains, Draws({}, len(chains)))
 
 
 def advance(
     kernel: Kernel,
-    run: Run,
+    run: ChainRun,
     schedule: Schedule,
     *,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-    save: Callable[[Run], None] | None = None,
-) -> tuple[Run, bool]:
+    save: Callable[[ChainRun], None] | None = None,
+) -> tuple[ChainRun, bool]:
     """Run chains to the end of the schedule, or until they are interrupted.
 
     Parameters
     ----------
     kernel : Kernel
         What they do.
-    run : Run
+    run : ChainRun
         From `start`, or what an earlier call returned.
     schedule : Schedule
         How long they run.
@@ -233,7 +233,7 @@ def advance(
 
     Returns
     -------
-    run : Run
+    run : ChainRun
         Where the chains are, with all draws.
     interrupted : bool
         Whether the user stopped it. What chains are at is finished first, about half a second of
@@ -298,9 +298,9 @@ class _Going:
         piece = Draws({}, len(results)).followed_by([kept for _, kept in results])
         return _Going(tuple(chain for chain, _ in results), (*self.pieces, piece))
 
-    def run(self) -> Run:
+    def run(self) -> ChainRun:
         """Return the run, with all draws."""
-        return Run(self.chains, Draws.joined(self.pieces))
+        return ChainRun(self.chains, Draws.joined(self.pieces))
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ import numpy as np
 
 from honestbayes.files import Archive, ModelFileError, read_archive, write_archive
 from honestbayes.files.fields import Entries, Whole
-from honestbayes.sampling.chains import Chain, Form, Run, Schedule
+from honestbayes.sampling.chains import Chain, ChainRun, Form, Schedule
 from honestbayes.sampling.draws import Draws
 from honestbayes.types import AnyArray
 
@@ -128,8 +128,8 @@ def write_chunks(
     each, first = max(1, CHUNK_BYTES // max(size, 1)), sum(chunks.n_draws)
     while draws.n_draws - first >= each:
         some = {name: value[:, first : first + each] for name, value in values.items()}
-        place = chunks.place(path, len(chunks.n_draws))
-        write_archive(place, CHUNK_KIND, {"fingerprint": of}, some)
+        chunk = chunks.place(path, len(chunks.n_draws))
+        write_archive(chunk, CHUNK_KIND, {"fingerprint": of}, some)
         chunks = Chunks(
             chunks.generation, (*chunks.n_draws, each), (*chunks.digest, digest_of(some))
         )
@@ -151,14 +151,14 @@ def read_chunks(
         return dict(last)
     found = []
     for number, digest in enumerate(chunks.digest):
-        place = chunks.place(path, number)
-        if not place.exists():
-            msg = f"it goes on from {place.name!r}, which is not beside it: move both together"
+        chunk = chunks.place(path, number)
+        if not chunk.exists():
+            msg = f"it goes on from {chunk.name!r}, which is not beside it: move both together"
             raise ModelFileError(msg)
-        archive = read_archive(place)
+        archive = read_archive(chunk)
         known = archive.kind == CHUNK_KIND and archive.content.get("fingerprint") == of
         if not known or digest_of(archive.arrays) != digest:
-            msg = f"{place.name!r} does not hold the draws that it goes on from"
+            msg = f"{chunk.name!r} does not hold the draws that it goes on from"
             raise ModelFileError(msg)
         found.append(archive.arrays)
     parts = [*found, last]
@@ -222,18 +222,18 @@ def _version() -> str:
 
 def check_place(path: str | os.PathLike[str]) -> None:
     """Refuse, before any work, a place where no checkpoint can be written."""
-    place = Path(path)
-    if place.is_dir() or not place.absolute().parent.is_dir():
-        what = "is a folder" if place.is_dir() else "is in a folder that does not exist"
-        msg = f"checkpoint {place.name!r} {what}; name a file in a folder that is there."
+    target = Path(path)
+    if target.is_dir() or not target.absolute().parent.is_dir():
+        what = "is a folder" if target.is_dir() else "is in a folder that does not exist"
+        msg = f"checkpoint {target.name!r} {what}; name a file in a folder that is there."
         raise ValueError(msg)
-    if not os.access(place.absolute().parent, os.W_OK | os.X_OK):
-        msg = f"checkpoint {place.name!r} is in a folder that may not be written to."
+    if not os.access(target.absolute().parent, os.W_OK | os.X_OK):
+        msg = f"checkpoint {target.name!r} is in a folder that may not be written to."
         raise ValueError(msg)
 
 
 def write_checkpoint(
-    path: str | os.PathLike[str], run: Run, of: str, chunks: Chunks | None = None
+    path: str | os.PathLike[str], run: ChainRun, of: str, chunks: Chunks | None = None
 ) -> Chunks:
     """Write chains and those of their draws that no chunk holds, whole or not at all.
 
@@ -241,7 +241,7 @@ def write_checkpoint(
     ----------
     path : path-like
         Where.
-    run : Run
+    run : ChainRun
         The chains.
     of : str
         Fingerprint of what they depend on.
@@ -275,7 +275,7 @@ def write_checkpoint(
 
 def read_checkpoint(
     path: str | os.PathLike[str], of: str, form: Form, schedules: Sequence[Schedule]
-) -> tuple[Run, Chunks] | None:
+) -> tuple[ChainRun, Chunks] | None:
     """Return the run that a file holds, and the chunks beside it; None where there is no file.
 
     Parameters
@@ -339,7 +339,7 @@ def _with_chunks(
     return content, {**others, **{start + n: value for n, value in drawn.items()}}, chunks
 
 
-def _run_from_plain(entries: Entries, form: Form, schedule: Schedule) -> Run:
+def _run_from_plain(entries: Entries, form: Form, schedule: Schedule) -> ChainRun:
     """Return the run that plain data describe; refuse one that the kernel could not go on from."""
     entries.value("fingerprint")
     n_chains = Whole(1, _MOST_CHAINS).read(entries, "n_chains", {})
@@ -360,7 +360,7 @@ def _run_from_plain(entries: Entries, form: Form, schedule: Schedule) -> Run:
         )
         for c, stream in enumerate(streams)
     )
-    return Run(chains, Draws(drawn, n_chains))
+    return ChainRun(chains, Draws(drawn, n_chains))
 
 
 def _stream_to_plain(stream: Mapping[str, Any]) -> list[str | int]:

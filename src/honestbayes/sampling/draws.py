@@ -165,22 +165,22 @@ class Diagnostics:
 
     def problems(self) -> list[str]:
         """Say in plain words what is wrong; nothing where nothing is."""
-        found = []
+        result = []
         for j, name in enumerate(self.name):
             if np.isnan(self.rhat[j]):
-                found.append(f"one chain of {name} cannot be compared with others; run more")
+                result.append(f"one chain of {name} cannot be compared with others; run more")
             elif self.rhat[j] > RHAT_LIMIT:
-                found.append(
+                result.append(
                     f"chains disagree about {name} (R-hat {self.rhat[j]:.2f}, where 1 is "
                     f"agreement and {RHAT_LIMIT} the limit)"
                 )
             elif min(self.ess_bulk[j], self.ess_tail[j]) < ESS_LIMIT:
                 worth = min(self.ess_bulk[j], self.ess_tail[j])
-                found.append(
+                result.append(
                     f"the draws of {name} are worth {worth:.0f} independent ones only, where "
                     f"{ESS_LIMIT:.0f} are needed"
                 )
-        return found
+        return result
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from honestbayes.sampling.chains import (
+    ChainRun,
     Kernel,
-    Run,
     Schedule,
     State,
     advance,
@@ -67,12 +67,12 @@ def kept_on(draws: Draws, schedule: Schedule) -> Draws:
     return Draws({name: x[:, first::2] for name, x in draws.values.items()}, draws.n_chains)
 
 
-def stage_of(run: Run, schedule: Schedule) -> int:
+def stage_of(run: ChainRun, schedule: Schedule) -> int:
     """Return the stage in which chains are, or that they have just ended.
 
     Parameters
     ----------
-    run : Run
+    run : ChainRun
         From a checkpoint, perhaps.
     schedule : Schedule
         The first stage's.
@@ -174,7 +174,7 @@ class Saver:
     of: str
     chunks: Chunks
 
-    def __call__(self, run: Run) -> None:
+    def __call__(self, run: ChainRun) -> None:
         """Write a checkpoint; of the draws only those that no chunk holds."""
         self.chunks = write_checkpoint(self.path, run, self.of, self.chunks)
 
@@ -221,7 +221,7 @@ def sample(
     states_seed, chains_seed = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(
         2
     )
-    run: Run | None = None
+    run: ChainRun | None = None
     save: Saver | None = None
     first = starts(states_seed)
     if sampling.checkpoint is not None:
@@ -238,8 +238,8 @@ def sample(
         )
         check_place(path)
         lengths = [at_stage(schedule, stage) for stage in range(sampling.n_doublings + 1)]
-        found = read_checkpoint(path, of, kernel.form().like(first), lengths)
-        run, chunks = (None, Chunks()) if found is None else found
+        stored = read_checkpoint(path, of, kernel.form().like(first), lengths)
+        run, chunks = (None, Chunks()) if stored is None else stored
         save = Saver(path, of, chunks)
     if run is None:
         run = start(first, chains_seed)
@@ -252,7 +252,7 @@ def sample(
 
 def _run_stages(
     kernel: Kernel,
-    run: Run,
+    run: ChainRun,
     sampling: Sampling,
     agree: Callable[[Draws], bool],
     save: Saver | None,
@@ -275,6 +275,6 @@ def _run_stages(
         if interrupted or stage >= sampling.n_doublings or agree(drawn):
             return drawn.first(first.n_draws), interrupted
         stage += 1
-        run = Run(run.chains, kept_on(run.draws, first))
+        run = ChainRun(run.chains, kept_on(run.draws, first))
         if save is not None:
             save.thin_out()

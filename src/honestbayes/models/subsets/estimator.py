@@ -314,13 +314,13 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
         some = np.linspace(0, len(self._subsets) - 1, min(n_draws, len(self._subsets))).astype(int)
         masks = np.unpackbits(self._subsets[some], axis=1, count=self.n_features_in_)
         used = np.flatnonzero(masks.any(axis=0))
-        places = self.counts_.first[used] + 1 + coded.cells[:, used]
+        slots = self.counts_.first[used] + 1 + coded.cells[:, used]
         # The same draws whatever rows are asked about: a case's interval does not depend on others.
         rng = np.random.default_rng(0)
         proba = np.empty((len(some), coded.cells.shape[0], self.classes_.size))
         for mask, out in zip(masks[:, used].astype(bool), proba, strict=True):
             drawn = self.counts_.drawn(rng, used, float(self.smoothing))
-            value = log_prior + drawn[places[:, mask]].sum(axis=1)
+            value = log_prior + drawn[slots[:, mask]].sum(axis=1)
             value = np.exp(value - value.max(axis=1, keepdims=True))
             out[:] = value / value.sum(axis=1, keepdims=True)
         bounds = np.quantile(proba, [(1 - level) / 2, (1 + level) / 2], axis=0)

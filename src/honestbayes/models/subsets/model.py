@@ -26,7 +26,7 @@ from honestbayes.models.subsets.problem import (
     TWO_STEP,
     UNIFORM,
     Moves,
-    Rows,
+    ScoredRows,
 )
 from honestbayes.sampling.chains import Form, Info, Schedule, State
 from honestbayes.sampling.draws import Diagnostics, Draws, diagnose, draws_from_plain
@@ -146,7 +146,7 @@ class SubsetScore:
         What kind of number (`problem.LOG`, ...).
     values : ndarray of shape (p,), optional
         Of each feature, where the score is a sum.
-    rows : Rows, optional
+    rows : ScoredRows, optional
         Cases, where the score looks at them.
     function : callable, optional
         Of the user: given the columns of a subset, its score.
@@ -157,7 +157,7 @@ class SubsetScore:
     name: str
     kind: int
     values: FloatArray | None = None
-    rows: Rows | None = None
+    rows: ScoredRows | None = None
     function: Any = None
     base: float = 0.0
 
@@ -217,7 +217,7 @@ def rows_of(
     counts: list[LevelCounts],
     smoothing: float,
     score: int,
-) -> Rows:
+) -> ScoredRows:
     """Return cases as the conditional scores look at them.
 
     Parameters
@@ -249,7 +249,7 @@ def rows_of(
     margin = np.ascontiguousarray(np.moveaxis(prior, 2, 0)[fold, labels])
     near = n_classes == 2 and float(np.max(np.abs(log_table), initial=0.0)) <= _LARGEST
     nothing = np.empty((0, 0, 0, 0))
-    return Rows(
+    return ScoredRows(
         cells=np.asfortranarray(coded.cells),
         first=counts[0].first,
         log_table=log_table,
@@ -471,9 +471,9 @@ class SubsetDraws:
     def most_visited(self, number: int) -> list[tuple[tuple[int, ...], float]]:
         """Return the subsets that were drawn most often, and their shares of all draws."""
         bits = self.draws.pooled("bits")
-        found, count = np.unique(bits, axis=0, return_counts=True)
+        distinct, count = np.unique(bits, axis=0, return_counts=True)
         best = np.lexsort((np.arange(count.size), -count))[:number]
-        masks = np.unpackbits(found[best], axis=1, count=self.p)
+        masks = np.unpackbits(distinct[best], axis=1, count=self.p)
         return [
             (tuple(np.flatnonzero(mask).tolist()), float(n / len(bits)))
             for mask, n in zip(masks, count[best], strict=True)

@@ -45,7 +45,7 @@ class Moves(NamedTuple):
     base: float = 0.0
 
 
-class Rows(NamedTuple):
+class ScoredRows(NamedTuple):
     """Cases as the conditional scores look at them.
 
     Attributes
