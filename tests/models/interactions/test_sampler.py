@@ -28,8 +28,8 @@ from honestbayes.models.interactions.model import (
     make_problem,
     starting_states,
 )
-from honestbayes.models.interactions.sampler import SLICES, predictors
 from honestbayes.models.interactions.prediction import split_cauchy
+from honestbayes.models.interactions.sampler import SLICES, predictors
 from honestbayes.sampling.draws import diagnose
 
 MOST = 4.2
