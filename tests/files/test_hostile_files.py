@@ -122,10 +122,10 @@ def judge(model, X):
 
 
 NUMBERS_OF_FACTORS = {
-    "draws.location": [1e29, -1e29, 1e100],
-    "draws.spread": [1e-300, 1e59, 1e300],
-    "draws.unit": [1e-308, 1e301, 1.7e308],
-    "draws.centre": [1.7e308, -1.7e308],
+    "drawn.location": [1e29, -1e29, 1e100],
+    "drawn.spread": [1e-300, 1e59, 1e300],
+    "drawn.unit": [1e-308, 1e301, 1.7e308],
+    "drawn.centre": [1.7e308, -1.7e308],
     "unit": [5e-324, 1e301, 1.7e308],
 }
 
@@ -226,7 +226,7 @@ FORGED = {
     ),
     "rates of ones that are all 0": (
         "binary, named",
-        scaled("race.prior.theta", 0.0),
+        scaled("part0.ranked.prior.rule.theta", 0.0),
         "is not inside its cells",
     ),
     "scores whose squares overflow": (

@@ -214,30 +214,34 @@ class PreparedCandidate:
     whole: list[FittedPart] | None
 
     @classmethod
-    def of(cls, candidate: Candidate, table: Any, labels: TrainingLabels) -> PreparedCandidate:
-        """Prepare a candidate."""
+    def of(
+        cls, candidate: Candidate, table: Any, labels: TrainingLabels, memo: FoldMemo
+    ) -> PreparedCandidate:
+        """Prepare a candidate; ``memo`` is shared by all candidates of the same table."""
         model = candidate.estimator
         if candidate.numbers is None or not isinstance(model, SelectiveClassifier):
             return cls(candidate, table, labels, None, None)
         parts = list(model._training_parts(table, labels))
-        screened = cls(candidate, table, labels, parts, None)
-        screened.read_ahead([])
-        return replace(screened, whole=[part.fit() for part in parts])
+        prepared = cls(candidate, table, labels, parts, None)
+        prepared.read_ahead([], memo)
+        return replace(prepared, whole=[part._fitted(part._whole(memo), None) for part in parts])
 
     @property
     def runs_chains(self) -> bool:
         """Whether a fit takes long, so that every case is held out only once."""
         return "n_chains" in self.candidate.estimator.get_params()
 
-    def read_ahead(self, folds: Sequence[IntArray]) -> None:
+    def read_ahead(self, folds: Sequence[IntArray], memo: FoldMemo) -> None:
         """Read at once what is kept without each fold, or, without folds, of all rows."""
         for part in self.parts or ():
-            part.read_ahead(folds, min(max(self.candidate.numbers or (0,)), part.n_candidates))
+            number = min(max(self.candidate.numbers or (0,)), part.n_candidates)
+            part.read_ahead(folds, number, memo)
 
-    def evidence(self, folds: Sequence[IntArray]) -> FloatArray:
+    def evidence(self, folds: Sequence[IntArray], memo: FoldMemo) -> FloatArray:
         """Return log P(x | class) of the cases of some folds, shape (g, m, C)."""
         if self.parts is not None:
-            return held_out_evidence(self.parts, folds, self.whole, self.candidate.numbers)
+            numbers = self.candidate.numbers
+            return held_out_evidence(self.parts, folds, self.whole, numbers, memo=memo)
         said = []
         for rows, others in self.labels.without(folds):
             labels = self.labels.classes[self.labels.codes[others]]
@@ -252,9 +256,14 @@ def evidence_of_run(
     prepared: Sequence[PreparedCandidate], folds: Sequence[IntArray], first: bool
 ) -> list[Any]:
     """Return what each candidate says of some folds; None where it was asked already."""
+    # Candidates of one table (as it is, or as numbers) share what they compute of the same rows.
+    memos = {id(each.table): FoldMemo() for each in prepared}
     for each in prepared:
-        each.read_ahead(folds)
-    return [each.evidence(folds) if first or not each.runs_chains else None for each in prepared]
+        each.read_ahead(folds, memos[id(each.table)])
+    return [
+        each.evidence(folds, memos[id(each.table)]) if first or not each.runs_chains else None
+        for each in prepared
+    ]
 
 
 def runs_of_folds(table: Any, folds: Sequence[IntArray], n_classes: int) -> list[list[IntArray]]:
@@ -471,11 +480,11 @@ def try_candidates(
     if not folds:
         return _untried(single, shares)
     first = len(folds) // repeats if labels.groups is None else len(folds)
-    plain = replace(labels, memo=FoldMemo())
-    numbers = plain if views.plain is views.numbers else replace(labels, memo=FoldMemo())
+    memos = {id(view): FoldMemo() for view in (views.plain, views.numbers)}
+    tables = [views.of(candidate.as_numbers) for candidate in candidates]
     prepared = [
-        PreparedCandidate.of(c, views.of(c.as_numbers), numbers if c.as_numbers else plain)
-        for c in candidates
+        PreparedCandidate.of(candidate, table, labels, memos[id(table)])
+        for candidate, table in zip(candidates, tables, strict=True)
     ]
     chains = any(each.runs_chains for each in prepared)
     progress = FoldProgress(len(folds), first if chains else len(folds), len(single))

@@ -380,7 +380,6 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
     """
 
     _kind: ClassVar[str] = "HonestClassifier"
-    _absent_parameters: ClassVar[dict[str, Any]] = {"verbose": False}
 
     def __init__(
         self,

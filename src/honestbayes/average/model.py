@@ -296,6 +296,7 @@ class SavedAverage(SavedEstimator):
             _HEAD["feature_names"].write(
                 "feature_names", None if names is None else tuple(map(str, names))
             ),
+            _HEAD["left_out"].write("left_out", self._left_out),
         )
         content = {
             "n_features_in": int(self.n_features_in_),
@@ -304,7 +305,6 @@ class SavedAverage(SavedEstimator):
             "members": [type(member.model)._kind for member in self._members],
         }
         arrays = {"class_count": self.class_count_, "class_weights": self._class_weights}
-        more = [_HEAD["left_out"].write("left_out", self._left_out)] if self._left_out else []
         sections = {
             f"member{place}": joined(
                 (
@@ -323,7 +323,6 @@ class SavedAverage(SavedEstimator):
         return joined(
             head,
             (content, arrays),
-            *more,
             numbers=self._numbers.to_plain(),
             tried=record_to_plain(self.model_table_),
             **sections,
@@ -343,8 +342,7 @@ class SavedAverage(SavedEstimator):
         weighed = bool(np.all(known["class_weights"] > count)) and int(np.sum(count > 1)) >= 2
         entries.check(weighed, "class_weights", "are not those of the classes")
         known["restriction_cost"] = entries.optional_number("restriction_cost")
-        has_left_out = _HEAD["left_out"].is_in(entries, "left_out")
-        known["left_out"] = _HEAD["left_out"].read(entries, "left_out", {}) if has_left_out else ()
+        known["left_out"] = _HEAD["left_out"].read(entries, "left_out", {})
         score = entries.optional_number("log_score")
         known["log_score"] = np.nan if score is None else score
         known["numbers"] = Section(kind=Numbers).read(entries, "numbers", known)
@@ -367,7 +365,7 @@ class SavedAverage(SavedEstimator):
         numbers = known["numbers"]
         width = numbers.sources().size if as_numbers else len(numbers.varying_kinds())
         columns = entries.counts("columns", (None,), max(width - 1, 0))
-        recalibration = Section(kind=Recalibration).read(entries, "layer", {})
+        recalibration = Section(kind=Recalibration).read(entries, "recalibration", {})
         weight = entries.number("weight", 0.0, _LARGEST_WEIGHT)
         section = entries.section("model")
         model = classes[kind]._from_plain(*section.plain())

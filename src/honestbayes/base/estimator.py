@@ -224,7 +224,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
     ) -> Self:
         """Hold what was fitted, and show it."""
         self._parts = tuple(parts)
-        self._log_prior = log_prior
+        self._class_log_prior = log_prior
         self._kept_columns_only = kept_columns_only
         self.classes_ = classes
         self.class_count_ = np.array(parts[0].selection.class_counts)
@@ -234,6 +234,14 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         )
         self._store(parts)
         return self
+
+    @property
+    def _log_prior(self) -> FloatArray:
+        """Log class probabilities before features are seen, up to a constant, shape (C,).
+
+        Those of the training rows, unless a model has its own.
+        """
+        return self._class_log_prior
 
     def _recalibrated(self, recalibration: Recalibration) -> None:
         """Hold how evidence becomes a probability, and show it."""
@@ -365,26 +373,25 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             columns become those of the kept ones.
         """
         check_is_fitted(self)
-        copy: Self = clone(self)
-        fitted: Known = {
-            "parts": self._parts,
-            "classes": self.classes_,
-            "log_prior": self._log_prior,
-            "layer": self._recalibration,
-            "number_choice": self.number_choice_,
-            "kept_columns_only": True,
-            "n_features_in": self.n_features_in_,
-            "feature_names": self._names_of_columns(),
-            **{name: getattr(self, name) for name in self._fitted_choices},
-        }
+        names = self._names_of_columns()
+        params, choices = {}, {name: getattr(self, name) for name in self._fitted_choices}
         if not self._kept_columns_only:
-            names = fitted["feature_names"]
-            fitted["n_features_in"] = sum(len(part.selection.columns) for part in self._parts)
-            if names is not None:
-                fitted["feature_names"] = tuple(map(str, self.get_feature_names_out()))
-            fitted |= self._choices_on_kept_columns()
-            copy.set_params(**self._parameters_on_kept_columns())
-        return copy._load_fitted(fitted)
+            names = None if names is None else tuple(map(str, self.get_feature_names_out()))
+            params = self._parameters_on_kept_columns()
+            choices |= self._choices_on_kept_columns()
+        result: Self = clone(self).set_params(**params)
+        result.n_features_in_ = sum(len(part.selection.columns) for part in self._parts)
+        result._name_columns(names)
+        for name, value in choices.items():
+            setattr(result, name, value)
+        return result._hold(
+            self._parts,
+            self.classes_,
+            self._class_log_prior,
+            self._recalibration,
+            self.number_choice_,
+            kept_columns_only=True,
+        )
 
     def _choices_on_kept_columns(self) -> dict[str, Any]:
         """Return fitted choices that name columns, for the kept ones only."""
@@ -411,7 +418,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             fitted["parts"],
             fitted["classes"],
             fitted["log_prior"],
-            fitted["layer"],
+            fitted["recalibration"],
             fitted["number_choice"],
             kept_columns_only=fitted["kept_columns_only"],
         )

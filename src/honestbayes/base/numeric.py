@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from honestbayes.base.parameters import SelectionSettings, selection_rule, true_or_false
-from honestbayes.base.part import Describe, TrainingLabels, TrainingPart, tie_breaker
+from honestbayes.base.part import Describe, FoldMemo, TrainingLabels, TrainingPart, tie_breaker
 from honestbayes.data import Source, as_source
 from honestbayes.data.binarization import check_finite
 from honestbayes.data.normal_scores import NormalScores, NormalScoresSource
@@ -221,9 +221,13 @@ class Screened:
 
 
 def screen_rows(
-    source: Source, rows: IntArray, labels: TrainingLabels, normal_scores: bool
+    source: Source,
+    rows: IntArray,
+    labels: TrainingLabels,
+    normal_scores: bool,
+    memo: FoldMemo | None,
 ) -> Screened:
-    """Screen some rows of a training table; who asks next for the same rows gets the same."""
+    """Screen some rows of a training table, once for all models that share a memo."""
 
     def make() -> Screened:
         chosen = source if rows.size == labels.codes.size else RowsOf(source, rows)
@@ -233,7 +237,7 @@ def screen_rows(
         codes = labels.codes[rows]
         return Screened(chosen, codes, screen_moments(chosen, codes, labels.classes))
 
-    return make() if labels.memo is None else labels.memo.get(rows, normal_scores, make)
+    return make() if memo is None else memo.get(rows, normal_scores, make)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,47 +249,52 @@ class NumericTraining(TrainingPart):
     labels: TrainingLabels
     random_state: Any
 
-    def _whole(self) -> Any:
-        return self._screened(np.arange(self.labels.codes.size))
+    def _whole(self, memo: FoldMemo | None) -> Any:
+        return self._statistic(self._screened(np.arange(self.labels.codes.size), memo))
 
-    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
-        if is_beyond_memory(self.source):
-            yield from self._without_in_one_pass(folds)
+    def _without(
+        self, folds: Sequence[IntArray], memo: FoldMemo | None
+    ) -> Iterator[tuple[IntArray, Any]]:
+        if not is_beyond_memory(self.source):
+            for rows, others in self.labels.without(folds):
+                yield rows, self._statistic(self._screened(others, memo))
             return
-        for rows, others in self.labels.without(folds):
-            yield rows, self._screened(others)
-
-    def _without_in_one_pass(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
-        labels, found = self.labels, self._moments_without(folds)
-        for (rows, others), moments in zip(labels.without(folds), found, strict=True):
+        # One pass over the table serves all folds.
+        labels, by_fold = self.labels, self._moments_without(folds, memo)
+        for (rows, others), moments in zip(labels.without(folds), by_fold, strict=True):
             chosen: Source = RowsOf(self.source, others)
             chosen = NormalScoresSource(chosen) if self.settings.normal_scores else chosen
-            yield rows, self._known(Screened(chosen, labels.codes[others], moments))
+            yield rows, self._statistic(Screened(chosen, labels.codes[others], moments))
 
-    def _moments_without(self, folds: Sequence[IntArray]) -> Iterable[Moments]:
-        """Return the moments of all rows but those of each fold, found once for all who ask."""
+    def _screened(self, rows: IntArray, memo: FoldMemo | None) -> Screened:
+        return screen_rows(self.source, rows, self.labels, self.settings.normal_scores, memo)
+
+    def _moments_without(
+        self, folds: Sequence[IntArray], memo: FoldMemo | None
+    ) -> Iterable[Moments]:
+        """Return the moments of all rows but those of each fold."""
         labels, normal_scores = self.labels, self.settings.normal_scores
         find = scored_moments_without if normal_scores else moments_without
-        found = find(self.source, labels.codes, labels.classes, list(folds))
-        if labels.memo is None:
-            return found
+        by_fold = find(self.source, labels.codes, labels.classes, list(folds))
+        if memo is None:
+            return by_fold
         key = ("without folds", normal_scores)
-        remembered: list[Moments] = labels.memo.get(np.concatenate(folds), key, lambda: list(found))
-        return remembered
+        shared: list[Moments] = memo.get(np.concatenate(folds), key, lambda: list(by_fold))
+        return shared
 
-    def read_ahead(self, folds: Sequence[IntArray], number: int) -> None:
-        """Read at once what fits of so many features to all rows, or without each fold, keep."""
+    def read_ahead(self, folds: Sequence[IntArray], number: int, memo: FoldMemo | None) -> None:
+        """Read in one pass the columns that fits of so many features will keep."""
         if not isinstance(self.source, ReadAhead):
             return
-        settings, everyone = self.keeping(number).settings, np.arange(self.labels.codes.size)
-        if folds:
-            found = self._moments_without(folds)
-        else:
-            normal_scores = settings.normal_scores
-            found = [screen_rows(self.source, everyone, self.labels, normal_scores).moments]
+        settings = self.keeping(number).settings
+        moments = (
+            self._moments_without(folds, memo)
+            if folds
+            else [self._screened(np.arange(self.labels.codes.size), memo).moments]
+        )
         kept = [
-            select_by_r_squared(moments, settings, tie_breaker(self.random_state)).columns
-            for moments in found
+            select_by_r_squared(each, settings, tie_breaker(self.random_state)).columns
+            for each in moments
         ]
         self.source.read_ahead(np.unique(np.concatenate(kept).astype(np.int64)))
 
@@ -296,12 +305,8 @@ class NumericTraining(TrainingPart):
     def _reading_from(self, source: Remembered) -> Self:
         return replace(self, source=source)
 
-    def _screened(self, rows: IntArray) -> Any:
-        normal_scores = self.settings.normal_scores
-        return self._known(screen_rows(self.source, rows, self.labels, normal_scores))
-
-    def _known(self, screened: Screened) -> Any:
-        """Return what is to be known of rows that were screened; by default no more."""
+    def _statistic(self, screened: Screened) -> Any:
+        """Return what a model is fitted from, given screened rows; by default just these."""
         return screened
 
     def _selected(self, screened: Screened) -> Selection:

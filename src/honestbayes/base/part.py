@@ -1,9 +1,9 @@
-"""Features of one kind: what an estimator asks of them, whatever the kind.
+"""Features of one kind: how an estimator fits them, reads them and holds cases out.
 
-A training part knows its columns of a training table and can be fitted to all rows or to some. A
-fitted part knows which columns it kept, reads them from a table, and says how likely each row is in
-each class. An estimator adds up the log likelihoods of its parts, because naive Bayes takes them
-for independent given the class.
+A training part holds its columns of a training table and can be fitted to all rows or to those
+outside a fold. A fitted part knows which columns it kept, reads them from a table, and returns the
+log likelihood of each row in each class. An estimator adds up the log likelihoods of its parts,
+because naive Bayes takes them as independent given the class.
 """
 
 from __future__ import annotations
@@ -32,7 +32,67 @@ from honestbayes.selection import Selection
 from honestbayes.types import FloatArray, IntArray
 
 Describe = Callable[[int], str]
-"""Given a position among the columns that are read, how messages call it."""
+"""Given a position among the columns that are read, the column's name in messages."""
+
+
+# --------------------------------------------------------------------------------------------------
+# Labels of the training rows
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingLabels:
+    """Classes and groups of the training rows.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (C,)
+        Labels.
+    codes : ndarray of int of shape (n,)
+        Class of each row.
+    groups : ndarray of int of shape (n,), or None
+        Rows of one group are held out together.
+    pseudocounts : ndarray of shape (C,)
+        Dirichlet prior of the class frequencies.
+    seed : int
+        Seed of the folds in which rows are held out.
+    """
+
+    classes: Any
+    codes: IntArray
+    groups: IntArray | None
+    pseudocounts: FloatArray
+    seed: int = 0
+
+    def without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the rows of each fold, and all other rows."""
+        everyone = np.arange(self.codes.size)
+        for rows in folds:
+            yield rows, np.setdiff1d(everyone, rows)
+
+    def log_prior(self, rows: IntArray | None = None) -> FloatArray:
+        """Return the posterior mean of the class probabilities, in logs, shape (C,).
+
+        Equation 17 of Li, Zhang and Neal (2008), from all rows or some of them.
+        """
+        codes = self.codes if rows is None else self.codes[rows]
+        counts = np.bincount(codes, minlength=self.classes.size) + self.pseudocounts
+        return np.asarray(np.log(counts) - np.log(counts.sum()))
+
+
+def tie_breaker(random_state: Any) -> np.random.RandomState | None:
+    """Return the generator that breaks ties between equally strong features.
+
+    A seed makes a new generator, so that all folds break ties alike; a generator is used as it is.
+    """
+    if isinstance(random_state, int | np.integer):
+        return np.random.RandomState(random_state)
+    return None if random_state is None else check_random_state(random_state)
+
+
+# --------------------------------------------------------------------------------------------------
+# Fitted parts
+# --------------------------------------------------------------------------------------------------
 
 
 class FittedPart(Protocol):
@@ -46,14 +106,14 @@ class FittedPart(Protocol):
         """Return the values of a table of the kept columns, in the order of the selection."""
 
     def log_likelihood(self, values: Any) -> FloatArray:
-        """Return log P(x | class), shape (n, C), of values that were read."""
+        """Return log P(x | class), shape (n, C), up to a constant of each row."""
 
     def rows(self, values: Any, rows: slice) -> Any:
         """Return some rows of values that were read."""
 
 
 class DrawnPart(FittedPart, Protocol):
-    """Fitted features of which evidence can be drawn, for intervals."""
+    """Fitted features whose evidence can be drawn from its posterior, for intervals."""
 
     def draw_evidence(
         self, values: Any, n_draws: int, generator: np.random.Generator
@@ -63,8 +123,8 @@ class DrawnPart(FittedPart, Protocol):
         Returns
         -------
         evidence : ndarray of shape (C, n, S, C - 1)
-            For each y*, row and draw: how much more each class has than the first one. No row's
-            draws may depend on the other rows.
+            For each y*, row and draw: the log likelihood of each class less that of the first. No
+            row's draws may depend on the other rows.
         log_weight : ndarray of shape (C, n, S)
             Log weights of the draws.
         """
@@ -74,33 +134,57 @@ FittedToAll = FittedPart | list[FittedPart] | None
 """A part fitted to all rows, or one for each number of features."""
 
 
+# --------------------------------------------------------------------------------------------------
+# Training parts
+# --------------------------------------------------------------------------------------------------
+
+
+class FoldMemo:
+    """Statistics of the training rows outside a fold, shared by models of the same table.
+
+    Only those of the last rows are kept: models go through the folds together.
+    """
+
+    def __init__(self) -> None:
+        self._rows: IntArray | None = None
+        self._results: dict[Any, Any] = {}
+
+    def get(self, rows: IntArray, key: Any, make: Callable[[], Any]) -> Any:
+        """Return the result of ``make`` for these rows and this key, made once."""
+        if self._rows is None or not np.array_equal(self._rows, rows):
+            self._rows, self._results = rows, {}
+        if key not in self._results:
+            self._results[key] = make()
+        return self._results[key]
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingPart:
     """Features of one kind in a training table: fitted to all rows, or to those outside a fold.
 
-    A subclass says what is known of all rows (`_whole`) and of those outside a fold (`_without`),
-    how such a statistic is fitted (`_fitted`), and what the model reads from the fold's own rows
-    (`_values`).
+    A subclass defines the statistic of all rows (`_whole`) and of those outside a fold
+    (`_without`), how a statistic is fitted (`_fitted`), and what the model reads from the fold's
+    own rows (`_values`).
     """
 
     settings: Any
 
     @property
     def n_candidates(self) -> int:
-        """How many features run in the race."""
+        """Number of features that are ranked: all but those kept by design."""
         return int(np.sum(~self.settings.always_keep))
 
     def keeping(self, number: int) -> Self:
-        """Return the same part, of which so many features are kept."""
+        """Return the same part with another number of features to keep."""
         return replace(self, settings=replace(self.settings, n_features=number))
 
     def fit(self) -> FittedPart:
         """Fit all rows."""
-        return self._fitted(self._whole(), None)
+        return self._fitted(self._whole(None), None)
 
     def fit_numbers(self, numbers: Sequence[int]) -> list[FittedPart]:
-        """Fit all rows, once for each number of features that are kept."""
-        statistic = self._whole()
+        """Fit all rows, once for each number of features to keep."""
+        statistic = self._whole(None)
         return [part._fitted(statistic, None) for part in self._with_numbers(numbers)]
 
     def held_out(
@@ -109,40 +193,60 @@ class TrainingPart:
         whole: FittedToAll = None,
         numbers: Sequence[int] | None = None,
         shown: Sequence[IntArray] | None = None,
+        memo: FoldMemo | None = None,
     ) -> Iterator[list[FloatArray]]:
         """Yield for each fold the log likelihoods of its rows from models fitted to the others.
 
-        One model, or one for each of ``numbers`` of features that are kept. What ``whole``, the
-        model of all rows, or of each number, has learned of the distribution of features may be
-        used, because it hardly depends on one fold. Where only some rows of each fold are asked
-        for, they are ``shown``.
+        Parameters
+        ----------
+        folds : sequence of ndarray of int
+            Rows of each fold.
+        whole : FittedPart or list of FittedPart, optional
+            The model of all rows, or of each number. The distribution of features that it has
+            learned may be used in the folds: it rests on all screened features, and hardly depends
+            on one fold. Selection and the kept features' own counts are always those of the fold.
+        numbers : sequence of int, optional
+            Numbers of features to keep, one model for each; by default what the part keeps.
+        shown : sequence of ndarray of int, optional
+            The rows of each fold that are predicted; by default all of them.
+        memo : FoldMemo, optional
+            Statistics that other models of the same table have computed.
+
+        Yields
+        ------
+        list of ndarray of shape (m, C)
+            Log likelihoods of the m rows of a fold, one array for each model.
         """
         parts = self._with_numbers(numbers)
         wholes = whole if isinstance(whole, list) else [whole] * len(parts)
         fitted = (
             [part._fitted(statistic, one) for part, one in zip(parts, wholes, strict=True)]
-            for _, statistic in self._without(folds)
+            for _, statistic in self._without(folds, memo)
         )
         rows = folds if shown is None else shown
         for reader, (some, models) in self._reading(zip(rows, fitted, strict=True)):
             yield [part.log_likelihood(reader._values(part, some)) for part in models]
 
+    def _with_numbers(self, numbers: Sequence[int] | None) -> list[Self]:
+        """Return parts that keep each number of features; without numbers, the part itself."""
+        return [self] if numbers is None else [self.keeping(number) for number in numbers]
+
     def _reading(
         self, fitted: Iterable[tuple[IntArray, list[FittedPart]]]
     ) -> Iterator[tuple[Self, tuple[IntArray, list[FittedPart]]]]:
-        """Yield rows and models together with the part that reads what they kept.
+        """Yield rows and models together with the part that reads the kept columns.
 
-        Of a table beyond memory, all that any model kept is read at once, when all are fitted.
+        Columns of a table beyond memory are read once, after all models are fitted.
         """
         if not is_beyond_memory(self._source):
             yield from ((self, each) for each in fitted)
             return
-        known = list(fitted)
-        rows = np.unique(np.concatenate([some for some, _ in known]))
-        kept = [part.selection.columns for _, models in known for part in models]
+        pairs = list(fitted)
+        rows = np.unique(np.concatenate([some for some, _ in pairs]))
+        kept = [part.selection.columns for _, models in pairs for part in models]
         columns = np.unique(np.concatenate([np.array(some, dtype=np.int64) for some in kept]))
         reader = self._reading_from(Remembered.read(self._source, rows, columns))
-        yield from ((reader, each) for each in known)
+        yield from ((reader, each) for each in pairs)
 
     @property
     def _source(self) -> Any:
@@ -153,26 +257,25 @@ class TrainingPart:
         """Return the same part, reading from another source."""
         raise NotImplementedError
 
-    def read_ahead(self, folds: Sequence[IntArray], number: int) -> None:
-        """Read at once what fits of so many features to all rows, or without each fold, keep.
+    def read_ahead(self, folds: Sequence[IntArray], number: int, memo: FoldMemo | None) -> None:
+        """Read in one pass the columns that fits of so many features will keep.
 
-        Of a table that remembers what was read ahead; here nothing, where fits read nothing.
+        Fits without each fold, or without folds the fit to all rows. Does nothing for a table in
+        memory.
         """
 
-    def _with_numbers(self, numbers: Sequence[int] | None) -> list[Self]:
-        """Return parts that keep each of some numbers of features; without numbers, itself."""
-        return [self] if numbers is None else [self.keeping(number) for number in numbers]
-
-    def _whole(self) -> Any:
-        """Return what is known of all rows."""
+    def _whole(self, memo: FoldMemo | None) -> Any:
+        """Return the statistic of all rows."""
         raise NotImplementedError
 
-    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Any]]:
-        """Yield the rows of each fold, and what is known of the others."""
+    def _without(
+        self, folds: Sequence[IntArray], memo: FoldMemo | None
+    ) -> Iterator[tuple[IntArray, Any]]:
+        """Yield the rows of each fold, and the statistic of all other rows."""
         raise NotImplementedError
 
     def _fitted(self, statistic: Any, whole: FittedPart | None) -> FittedPart:
-        """Fit what is known of some rows."""
+        """Fit the statistic of some rows."""
         raise NotImplementedError
 
     def _values(self, part: Any, rows: IntArray) -> Any:
@@ -180,70 +283,9 @@ class TrainingPart:
         raise NotImplementedError
 
 
-def tie_breaker(random_state: Any) -> np.random.RandomState | None:
-    """Return a generator that breaks ties alike in every fit; one that was given goes on."""
-    if isinstance(random_state, int | np.integer):
-        return np.random.RandomState(random_state)
-    return None if random_state is None else check_random_state(random_state)
-
-
-class FoldMemo:
-    """What was found of the training rows outside a fold, for models that look at the same rows.
-
-    Only the last rows are remembered: models go through the folds together.
-    """
-
-    def __init__(self) -> None:
-        self._rows: IntArray | None = None
-        self._found: dict[Any, Any] = {}
-
-    def get(self, rows: IntArray, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what is remembered of these rows under a key; else make it."""
-        if self._rows is None or not np.array_equal(self._rows, rows):
-            self._rows, self._found = rows, {}
-        if key not in self._found:
-            self._found[key] = make()
-        return self._found[key]
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingLabels:
-    """Classes of the training rows, and what else is known of them.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (C,)
-        Labels.
-    codes : ndarray of int of shape (n,)
-        Class of each row.
-    groups : ndarray of int of shape (n,), or None
-        Rows of one group are held out together.
-    pseudocounts : ndarray of shape (C,)
-        Dirichlet prior of the class frequencies.
-    seed : int
-        Of the folds in which rows are held out.
-    memo : FoldMemo or None
-        Shared by models of one table.
-    """
-
-    classes: Any
-    codes: IntArray
-    groups: IntArray | None
-    pseudocounts: FloatArray
-    seed: int = 0
-    memo: FoldMemo | None = None
-
-    def without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the rows of each fold, and all others."""
-        everyone = np.arange(self.codes.size)
-        for rows in folds:
-            yield rows, np.setdiff1d(everyone, rows)
-
-    def log_prior(self, rows: IntArray | None = None) -> FloatArray:
-        """Log class probabilities before features are seen (equation 17), from all rows or some."""
-        codes = self.codes if rows is None else self.codes[rows]
-        counts = np.bincount(codes, minlength=self.classes.size) + self.pseudocounts
-        return np.asarray(np.log(counts) - np.log(counts.sum()))
+# --------------------------------------------------------------------------------------------------
+# What is learned from held-out cases: recalibration, and the number of features
+# --------------------------------------------------------------------------------------------------
 
 
 def held_out_evidence(
@@ -252,6 +294,7 @@ def held_out_evidence(
     fitted: Sequence[FittedToAll] | None = None,
     numbers: Sequence[int] | None = None,
     shown: Sequence[IntArray] | None = None,
+    memo: FoldMemo | None = None,
 ) -> FloatArray:
     """Return log P(x | class) of held-out cases, shape (g, N, C), fold after fold.
 
@@ -259,10 +302,10 @@ def held_out_evidence(
     numbers for what the parts keep (g = 1). Other parameters are those of `TrainingPart.held_out`.
     """
     total: FloatArray | None = None
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         own = None if numbers is None else [min(number, part.n_candidates) for number in numbers]
-        whole = None if fitted is None else fitted[place]
-        by_fold = [np.stack(values) for values in part.held_out(folds, whole, own, shown)]
+        whole = None if fitted is None else fitted[index]
+        by_fold = [np.stack(values) for values in part.held_out(folds, whole, own, shown, memo)]
         evidence = np.concatenate(by_fold, axis=1)
         total = evidence if total is None else total + evidence
     assert total is not None
@@ -278,10 +321,10 @@ def learn_recalibrations(
 ) -> list[Recalibration]:
     """Learn from predictions of held-out cases how evidence becomes a probability.
 
-    One layer for each number of features, or one for what the parts keep.
+    Returns one recalibration for each number of features, or one for what the parts keep.
 
-    Held out by stratified five-fold cross-validation, repeated, with selection learned again each
-    time: leave-one-out was found to be twice as variable, because its n selections are all alike
+    Cases are held out by stratified five-fold cross-validation, repeated, and features are selected
+    again each time. Leave-one-out was twice as variable, because its n selections are all alike
     (docs, "The slope"). Cases of one group are held out together.
     """
     n_recalibrations = 1 if numbers is None else len(numbers)
@@ -293,8 +336,9 @@ def learn_recalibrations(
         warn_of_too_few_groups(labels.groups)
         return [Recalibration.plugged_in(1.0)] * n_recalibrations
     n_cases = sum(fold.size for fold in folds)
+    # Repeats hold the same cases out again: all of them together are worth one pass.
     some, share = enough_cases(n_cases, labels.classes.size, EFFECTIVE_SHARE / repeats)
-    shown = folds if some is None else _places_in(folds, some)
+    shown = folds if some is None else _rows_at(folds, some)
     codes, log_prior = labels.codes[np.concatenate(shown)], labels.log_prior()
     return [
         learn_recalibration(recalibrate, evidence, codes, log_prior, share)
@@ -302,12 +346,12 @@ def learn_recalibrations(
     ]
 
 
-def _places_in(folds: Sequence[IntArray], places: IntArray) -> list[IntArray]:
-    """Return the rows at some places in ascending order, counted through all folds, by fold."""
+def _rows_at(folds: Sequence[IntArray], positions: IntArray) -> list[IntArray]:
+    """Return, by fold, the rows at increasing positions in the concatenation of all folds."""
     ends = np.cumsum([0, *(fold.size for fold in folds)])
-    bounds = np.searchsorted(places, ends)
+    bounds = np.searchsorted(positions, ends)
     return [
-        fold[places[start:stop] - first]
+        fold[positions[start:stop] - first]
         for fold, first, start, stop in zip(folds, ends, bounds, bounds[1:], strict=False)
     ]
 
@@ -315,11 +359,11 @@ def _places_in(folds: Sequence[IntArray], places: IntArray) -> list[IntArray]:
 def choose_number(
     recalibrate: Any, parts: Sequence[TrainingPart], labels: TrainingLabels
 ) -> NumberChoice:
-    """Try numbers of features on held-out cases: five stratified folds.
+    """Choose the number of features by the log score in five stratified folds.
 
-    Each part keeps as many, or all of its features where it has fewer. Where the model will be
-    recalibrated each number is judged so, with what is learned for it; otherwise dependence
-    between features would speak for few.
+    Each part keeps as many, or all of its features where it has fewer. Each number is judged with
+    its own recalibration, where the model will be recalibrated: otherwise dependent features, which
+    make larger models overconfident, would always favour few features.
     """
     grid = number_grid(max(part.n_candidates for part in parts))
     folds = held_out_folds(labels.codes, labels.groups, repeats=1, seed=labels.seed)

@@ -1,11 +1,29 @@
-"""Estimators made of parts, in files: classes, parts and their selections, slope, names."""
+"""Fitted estimators in model files: the constructor's parameters and the fitted state.
+
+Reading trusts nothing: a file with valid checksums can come from anybody, so every value is checked
+for what it means, and anything else is refused in one sentence (`ModelFileError`).
+
+Schema 1 is frozen: a file of any kind that was written with it loads for ever, and a stored file of
+each kind is loaded by the tests. A change of the code therefore never renames or removes a field.
+A later version may add one:
+
+1. Annotate the record's attribute (or, for a constructor's parameter, the entry of
+   `SavedEstimator._parameter_fields`) with its field and ``absent=value``, for example
+   ``Annotated[float, Number(absent=0.0)]``. ``value`` is what was in force when files without the
+   field were written. It need not be today's default, and it never changes again.
+2. Write the field in every new file.
+3. Add a file of the new form to the stored ones; do not replace the old ones.
+
+What cannot be expressed so (another meaning of an existing field) needs a new field, or a new
+schema number in `files.archive`: versions of today refuse it and ask for a newer honestbayes.
+"""
 
 from __future__ import annotations
 
 import inspect
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -15,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.base.parameters import check_prevalences, check_recalibrate, pseudocounts
 from honestbayes.base.part import FittedPart
-from honestbayes.base.recalibration import SLOPES, NumberChoice, Recalibration
+from honestbayes.base.recalibration import NumberChoice, Recalibration
 from honestbayes.data.kinds import KINDS
 from honestbayes.files.errors import ModelFileError
 from honestbayes.files.fields import (
@@ -28,7 +46,6 @@ from honestbayes.files.fields import (
     Flag,
     Known,
     MaybeSection,
-    Number,
     Plain,
     Section,
     Seed,
@@ -266,9 +283,6 @@ class SavedEstimator(BaseEstimator):
     _parameter_fields: ClassVar[Mapping[str, Field]] = {}
     """How parameters stand in files, where `parameter_field` does not know it."""
 
-    _absent_parameters: ClassVar[Mapping[str, Any]] = {}
-    """Of parameters that older files lack, the value that was in force when they were written."""
-
     def _fitted_to_plain(self) -> Plain:
         """Return what fitting found as plain data."""
         raise NotImplementedError
@@ -334,18 +348,14 @@ class SavedEstimator(BaseEstimator):
         fields = {}
         for name, given in inspect.signature(cls.__init__).parameters.items():
             if name != "self":
-                field = cls._parameter_fields.get(name) or parameter_field(name, given.default)
-                known = name not in cls._absent_parameters
-                fields[name] = (
-                    field if known else replace(field, absent=cls._absent_parameters[name])
-                )
+                field = cls._parameter_fields.get(name)
+                fields[name] = parameter_field(name, given.default) if field is None else field
         return fields
 
 
 _HEAD: dict[str, Field] = {
     "classes": ClassLabels(),
-    "slope": Number(*SLOPES),
-    "layer": MaybeSection(kind=Recalibration),
+    "recalibration": Section(kind=Recalibration),
     "kept_columns_only": Flag(),
     "feature_names": Texts(),
     "number_choice": MaybeSection(kind=NumberChoice),
@@ -366,7 +376,7 @@ class SavedParts(SavedEstimator):
     _recalibration: Recalibration
     number_choice_: NumberChoice | None
     _parts: tuple[FittedPart, ...]
-    _log_prior: FloatArray
+    _class_log_prior: FloatArray
     _kept_columns_only: bool
 
     @classmethod
@@ -382,8 +392,7 @@ class SavedParts(SavedEstimator):
         words = values_to_plain(self._fitted_choices, lambda name: getattr(self, name))
         head: Known = {
             "classes": self.classes_,
-            "slope": self._recalibration.mean_slope(),
-            "layer": None if self._recalibration.is_plugged_in else self._recalibration,
+            "recalibration": self._recalibration,
             "kept_columns_only": self._kept_columns_only,
             "feature_names": self._names_of_columns(),
             "number_choice": self.number_choice_,
@@ -400,15 +409,15 @@ class SavedParts(SavedEstimator):
         kept = sum(len(selection.columns) for selection in selections)
         if known["kept_columns_only"]:
             known["n_features_in"] = kept
-        for name in ("number_choice", "feature_names", "slope"):
+        for name in ("number_choice", "feature_names", "recalibration"):
             known[name] = _HEAD[name].read(entries, name, {})
-        known["layer"] = None
-        if _HEAD["layer"].is_in(entries, "layer"):
-            known["layer"] = _HEAD["layer"].read(entries, "layer", {})
-        if known["layer"] is None:  # one slope, plugged in
-            known["layer"] = Recalibration.plugged_in(known["slope"])
         check_column_names(entries, known["feature_names"], known["n_features_in"])
+        cls._check_fitted(entries, known)
         return known
+
+    @classmethod
+    def _check_fitted(cls, entries: Entries, known: Known) -> None:
+        """Refuse parts that do not fit the fitted choices; by default nothing."""
 
     @classmethod
     def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
@@ -443,7 +452,7 @@ class SavedParts(SavedEstimator):
             f"part{place}": joined(record_to_plain(part), selection=part.selection.to_plain())
             for place, part in enumerate(self._parts)
         }
-        return joined((content, {"log_prior": self._log_prior}), **sections)
+        return joined((content, {"log_prior": self._class_log_prior}), **sections)
 
     @classmethod
     def _parts_from_plain(cls, entries: Entries, known: Known) -> Known:

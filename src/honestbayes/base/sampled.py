@@ -179,7 +179,7 @@ class SampledTraining(TrainingPart):
 
     def fit(self) -> SampledPart:
         """Run chains for all rows."""
-        return self._run(self._whole(), self.sampling)
+        return self._run(self._whole(None), self.sampling)
 
     def _fitted(self, statistic: Any, whole: FittedPart | None) -> SampledPart:
         """Run chains for some rows, unless the user has interrupted those of all."""

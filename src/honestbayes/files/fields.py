@@ -271,14 +271,11 @@ class Field:
 
     Attributes
     ----------
-    stored_as : str or None
-        What files call it, where that differs from the attribute's name.
     absent : object
-        For a field that older files lack: the value that was in force when they were written,
-        which need not be today's default.
+        For a field that was added after schema 1 was frozen: the value that was in force when
+        files without it were written, which need not be today's default.
     """
 
-    stored_as: str | None = None
     absent: Any = REQUIRED
 
     def is_in(self, entries: Entries, name: str) -> bool:
@@ -315,11 +312,10 @@ class Array(Field):
         *shape: str | int,
         low: float = -inf,
         high: float = inf,
-        stored_as: str | None = None,
         absent: Any = REQUIRED,
     ) -> None:
-        values = {"shape": shape, "low": low, "high": high, "stored_as": stored_as}
-        for name, value in {**values, "absent": absent}.items():
+        values = {"shape": shape, "low": low, "high": high, "absent": absent}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def is_in(self, entries: Entries, name: str) -> bool:
@@ -521,10 +517,8 @@ class Choice(Field):
 
     choices: tuple[str | None, ...]
 
-    def __init__(
-        self, *choices: str | None, stored_as: str | None = None, absent: Any = REQUIRED
-    ) -> None:
-        for name, value in {"choices": choices, "stored_as": stored_as, "absent": absent}.items():
+    def __init__(self, *choices: str | None, absent: Any = REQUIRED) -> None:
+        for name, value in {"choices": choices, "absent": absent}.items():
             object.__setattr__(self, name, value)
 
     def read(self, entries: Entries, name: str, known: Known) -> str | None:
@@ -803,18 +797,21 @@ def record_from_plain(kind: type[_Record], entries: Entries, known: Known) -> _R
     return record
 
 
+def stored_name(attribute: str) -> str:
+    """Return what files call an attribute: its name without underscores at either end."""
+    return attribute.strip("_")
+
+
 def values_to_plain(fields: Mapping[str, Field], value_of: Callable[[str], Any]) -> Plain:
     """Return values, each by its field, as plain data."""
-    return joined(
-        *(kind.write(kind.stored_as or name, value_of(name)) for name, kind in fields.items())
-    )
+    return joined(*(kind.write(stored_name(name), value_of(name)) for name, kind in fields.items()))
 
 
 def values_from_plain(fields: Mapping[str, Field], entries: Entries, known: Known) -> Known:
     """Read values, each by its field, in this order; each is known to those after it."""
     values: Known = {}
     for name, kind in fields.items():
-        stored = kind.stored_as or name
+        stored = stored_name(name)
         if kind.absent is not REQUIRED and not kind.is_in(entries, stored):
             values[name] = kind.absent
         else:

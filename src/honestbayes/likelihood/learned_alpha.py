@@ -27,15 +27,13 @@ from honestbayes.files.fields import (
     CLOSE,
     INLINE,
     Check,
-    Entries,
     Floats,
-    Known,
     Logs,
     Number,
     Weights,
 )
 from honestbayes.likelihood.quadrature import AlphaPrior
-from honestbayes.types import AnyArray, FloatArray, IntArray
+from honestbayes.types import FloatArray, IntArray
 
 SPACING = 0.35
 """Distance between atoms of log(alpha)."""
@@ -94,37 +92,6 @@ LARGEST_ALPHA = 1e131
 """Above the largest alpha of any rule."""
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Shapes(Weights):
-    """Shapes on atoms in a file; older files have one, the average, under another name."""
-
-    average: str
-
-    def __init__(self, average: str) -> None:
-        Weights.__init__(self, "n_shapes", "atoms")
-        object.__setattr__(self, "average", average)
-
-    def read(self, entries: Entries, name: str, known: Known) -> AnyArray:
-        """Return the shapes, shape (S, A)."""
-        if self.is_in(entries, name):
-            return Weights.read(self, entries, name, known)
-        known["n_shapes"] = 1
-        average: FloatArray = known[self.average]
-        return average[None]
-
-
-class ShapeWeights(Weights):
-    """Posterior probabilities of shapes in a file; an older file has one shape."""
-
-    __slots__ = ()
-
-    def read(self, entries: Entries, name: str, known: Known) -> AnyArray:
-        """Return the probabilities, shape (S,)."""
-        if known["n_shapes"] == 1 and not self.is_in(entries, name):
-            return np.ones(1)
-        return Weights.read(self, entries, name, known)
-
-
 def check_shapes(
     average: FloatArray, shapes: FloatArray, shape_weights: FloatArray, check: Check
 ) -> None:
@@ -165,8 +132,8 @@ class LearnedDistribution:
     """
 
     weights: Annotated[FloatArray, Weights("atoms")]
-    shapes: Annotated[FloatArray, Shapes("weights")]
-    shape_weights: Annotated[FloatArray, ShapeWeights("n_shapes")]
+    shapes: Annotated[FloatArray, Weights("n_shapes", "atoms")]
+    shape_weights: Annotated[FloatArray, Weights("n_shapes")]
     family: Annotated[FloatArray, Weights("atoms")]
     free: Annotated[float, Number(0.0, 1.0)]
     path: Annotated[FloatArray, Floats("steps")]

@@ -28,8 +28,6 @@ from honestbayes.likelihood.learned_alpha import (
     COARSE_SPACING,
     LARGEST_ALPHA,
     LearnedAlpha,
-    Shapes,
-    ShapeWeights,
     alpha_atoms,
     check_alpha,
     check_shapes,
@@ -87,11 +85,11 @@ class LearnedPrior:
 
     edges: Annotated[FloatArray, Floats("cells+1", low=0.0, high=1.0)]
     cell_weights: Annotated[FloatArray, Weights("cells")]
-    rule: Annotated[ThetaRule, INLINE]
+    rule: ThetaRule
     alpha: Annotated[FloatArray, Floats("atoms", low=0.0, high=LARGEST_ALPHA)]
     alpha_weights: Annotated[FloatArray, Weights("atoms")]
-    shapes: Annotated[FloatArray, Shapes("alpha_weights")]
-    shape_weights: Annotated[FloatArray, ShapeWeights("n_shapes")]
+    shapes: Annotated[FloatArray, Weights("n_shapes", "atoms")]
+    shape_weights: Annotated[FloatArray, Weights("n_shapes")]
     family: Annotated[FloatArray, Weights("atoms")]
     free: Annotated[float, Number(0.0, 1.0)]
     log_likelihood: Annotated[FloatArray, Logs("atoms")]

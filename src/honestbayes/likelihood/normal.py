@@ -40,12 +40,12 @@ _MOST_DEGREES = 1e6
 class VariancePrior:
     """Inverse gamma prior of the features' variances."""
 
-    shape: Annotated[float, Number(0.0, 1e9, stored_as="variance_shape")]
-    scale: Annotated[float, Number(0.0, 1e300, stored_as="variance_scale")]
+    shape: Annotated[float, Number(0.0, 1e9)]
+    scale: Annotated[float, Number(0.0, 1e300)]
 
     def check(self, check: Check) -> None:
         """Refuse what is not positive."""
-        check(self.shape > 0 and self.scale > 0, "variance_scale", "is not positive")
+        check(self.shape > 0 and self.scale > 0, "scale", "is not positive")
 
 
 OWN_VARIANCE = VariancePrior(0.1, 0.1)

@@ -53,7 +53,7 @@ class ThetaRule:
     """Nodes in the prior's interval and weights that sum to 1 (the uniform prior is inside)."""
 
     theta: Annotated[FloatArray, Floats("theta_nodes", low=0.0, high=1.0)]
-    weight: Annotated[FloatArray, Weights("theta_weights", stored_as="theta_weights")]
+    weight: Annotated[FloatArray, Weights("theta_weights")]
 
 
 @lru_cache(maxsize=64)

@@ -189,10 +189,10 @@ class Selection:
 
     def to_plain(self) -> Plain:
         """Return `to_dict` for a file, with what grows with the number of features in arrays."""
-        content = self.to_dict()
+        more = {"criterion": self.criterion, "strength_bound": self.strength_bound}
+        content = {**self.to_dict(), **more, "n_constant": self.n_constant}
         for name in ("n_features_in", "n_tied_kept", "n_constant"):
-            if name in content:
-                content[name] = int(content[name])
+            content[name] = int(content[name])
         for name in ("gamma_squared", "class_counts"):
             content[name] = [int(value) for value in content[name]]
         width = len(self.class_counts) + 3
@@ -208,23 +208,17 @@ class Selection:
     def from_plain(cls, entries: Entries, known: Known) -> Selection:
         """Return the record that `to_plain` described; refuse anything else."""
         counts = entries.value("class_counts")
-        n_classes = len(counts) if isinstance(counts, list) else 0
         groups = entries.counts("groups", (None, None))
-        if groups.shape[1] == n_classes + 2:  # written before there were features of other kinds
-            groups = np.insert(groups, n_classes + 2, 2, axis=1)
         data: dict[str, Any] = {"class_counts": counts, "groups": groups.tolist()}
         for name in ("kept", "always_kept"):
             data[name] = entries.counts(name, (None,)).tolist()
         for name in _NAMES:
             names = Texts().read(entries, name, known)
             data[name] = None if names is None else list(names)
-        for name in ("rule", "gamma_squared", "n_features_in", "n_tied_kept"):
+        others = ("rule", "gamma_squared", "n_features_in", "n_tied_kept", "n_constant")
+        for name in (*others, "criterion", "strength_bound"):
             data[name] = entries.value(name)
         data["ties_known"] = entries.flag("ties_known")
-        if entries.has("criterion"):  # else it is the correlation
-            data |= {name: entries.value(name) for name in ("criterion", "strength_bound")}
-        if entries.has("n_constant"):  # else there is none
-            data["n_constant"] = entries.value("n_constant")
         try:
             selection = cls.from_dict(data)
         except (TypeError, ValueError) as error:

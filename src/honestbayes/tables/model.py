@@ -34,9 +34,6 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 Estimator = SelectiveClassifier | HonestClassifier
 """Estimators that a table model may hold: those with a name in their spec."""
 
-UNNAMED = "SelectiveBernoulliNB"
-"""The kind of the estimator in files that do not name it: older ones knew no other."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableModel:
@@ -226,15 +223,13 @@ class TableModel:
 
     def _to_plain(self) -> Plain:
         content, arrays = nested("estimator", self.estimator._to_plain())
-        kind = spec_of(self.estimator).kind
-        if kind != UNNAMED:
-            content["estimator_kind"] = kind
         content |= {
+            "estimator_kind": spec_of(self.estimator).kind,
             "encoding": self.encoding.to_dict(),
             "target": self.target,
             "labels": list(self.labels),
-            **({"missing": list(self.missing)} if self.missing else {}),
-            **({"trained_on": self.trained_on} if self.trained_on else {}),
+            "missing": list(self.missing),
+            "trained_on": self.trained_on or None,
         }
         return content, arrays
 
@@ -256,15 +251,15 @@ class TableModel:
             "labels",
             "are not two or more different texts",
         )
-        missing = entries.value("missing") if "missing" in content else []
+        missing = entries.value("missing")
         entries.check(_are_words(missing), "missing", "is not a list of texts")
-        trained_on = entries.value("trained_on") if "trained_on" in content else None
+        trained_on = entries.value("trained_on")
         entries.check(
             trained_on is None or (isinstance(trained_on, str) and _HASH.fullmatch(trained_on)),
             "trained_on",
             "is not a hash",
         )
-        kind = entries.value("estimator_kind") if "estimator_kind" in content else UNNAMED
+        kind = entries.value("estimator_kind")
         known = {spec.kind: spec.estimator for spec in table_specs().values()}
         entries.check(isinstance(kind, str) and kind in known, "estimator_kind", "is unknown")
         estimator: Estimator = known[kind]._from_plain(*entries.section("estimator").plain())

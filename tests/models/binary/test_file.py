@@ -344,18 +344,18 @@ def test_numpy_alone_reads_what_a_file_holds(tmp_path):
     model = fitted({**UNIFORM, "recalibrate": None})
     model.save(tmp_path / "m.honestbayes")
     with np.load(tmp_path / "m.honestbayes") as arrays:
-        assert arrays["selection.kept"].tolist() == list(model.selection_.kept)
-        assert same(arrays["race.posterior.alpha"], model.posterior_.alpha)
-        one, zero = arrays["race.table.log_one"], arrays["race.table.log_zero"]
-        weight = arrays["race.table.log_weight"]
-        columns = arrays["selection.kept"]
+        assert arrays["part0.selection.kept"].tolist() == list(model.selection_.kept)
+        assert same(arrays["part0.ranked.posterior.alpha"], model.posterior_.alpha)
+        one, zero = arrays["part0.ranked.table.log_one"], arrays["part0.ranked.table.log_zero"]
+        weight = arrays["part0.ranked.table.log_weight"]
+        columns = arrays["part0.selection.kept"]
     with zipfile.ZipFile(tmp_path / "m.honestbayes") as file:
         assert file.testzip() is None
         description = json.loads(file.read("model.json"))
     x = X_NEW[:, columns][:, None, None, :]
     terms = np.where(x == 1, one, zero).sum(axis=3) + weight
     evidence = np.diff(np.log(np.exp(terms).sum(axis=2)), axis=1)[:, 0]
-    log_odds = description["content"]["log_prior_odds"] + evidence
+    log_odds = description["content"]["part0"]["log_prior_odds"] + evidence
     assert 1 / (1 + np.exp(-log_odds)) == pytest.approx(model.predict_proba(X_NEW)[:, 1])
     assert description["schema"] == 1
     assert description["written_by"] == f"honestbayes {honestbayes.__version__}"
@@ -516,12 +516,14 @@ def one_shape_only(weights):
 
 
 MEANINGLESS = [
-    ("learned", content("slope", 0.0), "slope is 0.0, not a number from 1e-06"),
-    ("learned", content("slope", -1), "slope is -1"),
-    ("learned", content("slope", "1"), "slope is '1'"),
+    ("learned", array("recalibration.slope", put(0, 0.0)), "recalibration.slope is not from 1e-06"),
+    ("learned", array("recalibration.slope", put(0, -1)), "slope is not from"),
+    ("learned", array("recalibration.slope", put(0, np.nan)), "slope holds a number that is not"),
+    ("learned", array("recalibration.weight", put((0, 0), 1.0)), "weight does not sum to 1"),
+    ("learned", content("part0/learned", False), "part0.ranked"),
     ("learned", content("correction", "selection"), "correction is 'selection', not one of"),
-    ("learned", content("feature_prior", "uniform"), "ranked"),
-    ("learned", content("log_prior_odds", True), "log_prior_odds is True"),
+    ("learned", content("feature_prior", "uniform"), "feature_prior differs"),
+    ("learned", content("part0/log_prior_odds", True), "log_prior_odds is True"),
     ("learned", content("classes/labels", [1, 1]), "list of 2 different labels"),
     ("learned", content("classes/labels", [0, 1, 2]), "list of 2 labels"),
     ("learned", content("classes/labels", [0, 2**70]), "does not fit its type"),
@@ -538,72 +540,160 @@ MEANINGLESS = [
     ("learned", content("parameters/n_features_to_select", 2.5), "2.5, which is not a number of"),
     ("learned", content("parameters/binarize", []), "binarize is"),
     ("learned", content("parameters/random_state", -1), "random_state is -1, not a seed"),
-    ("learned", content("selection/rule", "best"), "rule 'best' is unknown"),
-    ("learned", content("selection/n_features_in", 29), "do not add up to 29"),
-    ("learned", content("selection/n_features_in", 10**15), "do not add up"),
-    ("learned", content("selection/gamma_squared", [2, 1]), "gamma squared"),
-    ("learned", content("selection/gamma_squared", [1, 0]), "denominator"),
-    ("learned", content("selection/gamma_squared", [1, 1]), "weaker than the bound"),
-    ("learned", content("selection/class_counts", [0, 40]), "a class has no cases"),
-    ("learned", content("selection/class_counts", [10**12, 40]), "too large"),
-    ("learned", content("selection/class_counts", [1, 40]), "is impossible"),
-    ("learned", array("race.counts.observed", put((0, 0), 99)), "race.counts.observed holds an"),
-    ("learned", content("selection/ties_known", 1), "ties_known is not true or false"),
-    ("learned", content("has_by_design", False), "by_design does not fit the selection"),
-    ("learned", content("race/prior/free", 1.5), "race.prior.free is 1.5"),
-    ("learned", content("race/prior/converged", None), "race.prior.converged"),
-    ("learned", content("ranked", []), "race is not an object"),
-    ("learned", array("selection.kept", put(0, 99)), "a kept column is outside the table"),
-    ("learned", array("selection.kept", put(0, 7)), "a column is kept twice"),
-    ("learned", array("selection.kept", put(0, -1)), "selection.kept holds an impossible number"),
-    ("learned", array("cut", put(0, np.nan)), "cut holds a number that is not finite"),
-    ("learned", array("high", put(0, -3.0)), "high is not above the cut"),
-    ("learned", array("high", put(0, np.inf)), "high is not above the cut"),
-    ("learned", array("correlation", put(0, 0.1)), "correlation is not that of the counts"),
-    ("learned", array("correlation", put(0, 2.0)), "correlation is not from"),
-    ("learned", array("cut", lambda a: a[:-1]), "cut is an array of float64 of shape"),
-    ("learned", array("cut", lambda a: a.astype(np.int64)), "cut is an array of int64"),
-    ("learned", array("race.counts.ones", put((0, 0), -1)), "race.counts.ones holds an impossible"),
-    ("learned", array("race.counts.ones", put((0, 0), 41)), "race.counts.ones holds an impossible"),
-    ("learned", array("race.counts.position", put(0, 9)), "race.counts.position"),
-    ("learned", array("race.counts.others", put(0, 99)), "race.counts.others are more"),
-    ("learned", array("race.prior.alpha", lambda a: a[::-1]), "race.prior.alpha is not increasing"),
-    ("learned", array("race.prior.alpha", put(3, 7.3)), "race.prior.alpha is not|differs from the"),
-    ("learned", array("race.prior.alpha_weights", lambda a: a * 2), "does not sum to 1"),
+    ("learned", content("part0/selection/rule", "best"), "rule 'best' is unknown"),
+    ("learned", content("part0/selection/n_features_in", 29), "do not add up to 29"),
+    ("learned", content("part0/selection/n_features_in", 10**15), "do not add up"),
+    ("learned", content("part0/selection/gamma_squared", [2, 1]), "gamma squared"),
+    ("learned", content("part0/selection/gamma_squared", [1, 0]), "denominator"),
+    ("learned", content("part0/selection/gamma_squared", [1, 1]), "weaker than the bound"),
+    ("learned", content("part0/selection/class_counts", [0, 40]), "a class has no cases"),
+    ("learned", content("part0/selection/class_counts", [10**12, 40]), "too large"),
+    ("learned", content("part0/selection/class_counts", [1, 40]), "is impossible"),
     (
         "learned",
-        array("race.prior.shapes", lambda a: a * 2),
+        array("part0.ranked.block.observed", put((0, 0), 99)),
+        "part0.ranked.block.observed holds an",
+    ),
+    ("learned", content("part0/selection/ties_known", 1), "ties_known is not true or false"),
+    ("learned", content("part0/has_by_design", False), "by_design does not fit the selection"),
+    ("learned", content("part0/ranked/prior/free", 1.5), "part0.ranked.prior.free is 1.5"),
+    ("learned", content("part0/ranked/prior/converged", None), "part0.ranked.prior.converged"),
+    ("learned", content("part0/ranked", []), "ranked is not an object"),
+    ("learned", array("part0.selection.kept", put(0, 99)), "a kept column is outside the table"),
+    ("learned", array("part0.selection.kept", put(0, 7)), "a column is kept twice"),
+    (
+        "learned",
+        array("part0.selection.kept", put(0, -1)),
+        "selection.kept holds an impossible number",
+    ),
+    (
+        "learned",
+        array("part0.binarization.cut", put(0, np.nan)),
+        "cut holds a number that is not finite",
+    ),
+    ("learned", array("part0.binarization.high", put(0, -3.0)), "high is not above the cut"),
+    ("learned", array("part0.binarization.high", put(0, np.inf)), "high is not above the cut"),
+    ("learned", array("part0.correlation", put(0, 0.1)), "correlation is not that of the counts"),
+    ("learned", array("part0.correlation", put(0, 2.0)), "correlation is not from"),
+    (
+        "learned",
+        array("part0.binarization.cut", lambda a: a[:-1]),
+        "cut is an array of float64 of shape",
+    ),
+    (
+        "learned",
+        array("part0.binarization.cut", lambda a: a.astype(np.int64)),
+        "cut is an array of int64",
+    ),
+    (
+        "learned",
+        array("part0.ranked.block.ones", put((0, 0), -1)),
+        "part0.ranked.block.ones holds an impossible",
+    ),
+    (
+        "learned",
+        array("part0.ranked.block.ones", put((0, 0), 41)),
+        "part0.ranked.block.ones holds an impossible",
+    ),
+    ("learned", array("part0.ranked.block.position", put(0, 9)), "part0.ranked.block.position"),
+    (
+        "learned",
+        array("part0.ranked.block.others", put(0, 99)),
+        "part0.ranked.block.others are more",
+    ),
+    (
+        "learned",
+        array("part0.ranked.prior.alpha", lambda a: a[::-1]),
+        "part0.ranked.prior.alpha is not increasing",
+    ),
+    (
+        "learned",
+        array("part0.ranked.prior.alpha", put(3, 7.3)),
+        "part0.ranked.prior.alpha is not|differs from the",
+    ),
+    ("learned", array("part0.ranked.prior.alpha_weights", lambda a: a * 2), "does not sum to 1"),
+    (
+        "learned",
+        array("part0.ranked.prior.shapes", lambda a: a * 2),
         "shapes is not from|does not sum to 1",
     ),
-    ("learned", array("race.prior.shapes", lambda a: a[:, ::-1]), "do not have the average"),
-    ("learned", array("race.prior.shapes", lambda a: a[:, 1:]), "race.prior.shapes is an array of"),
-    ("learned", array("race.prior.shapes", lambda a: a[1:]), "shape_weights is an array of"),
-    ("learned", array("race.prior.shape_weights", lambda a: a / 2), "does not sum to 1"),
-    ("learned", array("race.prior.shape_weights", one_shape_only), "is not positive"),
-    ("learned", array("race.prior.shape_weights", lambda a: a[::-1]), "do not have the average"),
-    ("learned", array("race.table.log_weight", lambda a: a[::-1]), "differs from the weights of"),
-    ("learned", array("race.prior.theta_weights", lambda a: -a), "theta_weights is not from 0"),
-    ("learned", array("race.prior.theta", put(0, 1.5)), "race.prior.theta is not from 0 to 1"),
-    ("learned", array("race.prior.theta", lambda a: a[1:]), "not spread evenly"),
-    ("learned", array("race.prior.edges", lambda a: a[::-1]), "race.prior.edges is not increasing"),
-    ("learned", array("race.log_atom_weight", put((0, 0), np.nan)), "not a logarithm"),
-    ("learned", array("race.log_atom_weight", put(..., -np.inf)), "no weight where the prior"),
     (
         "learned",
-        array("by_design.posterior.weights", lambda a: a[::-1]),
+        array("part0.ranked.prior.shapes", lambda a: a[:, ::-1]),
+        "do not have the average",
+    ),
+    (
+        "learned",
+        array("part0.ranked.prior.shapes", lambda a: a[:, 1:]),
+        "part0.ranked.prior.shapes is an array of",
+    ),
+    (
+        "learned",
+        array("part0.ranked.prior.shapes", lambda a: a[1:]),
+        "shape_weights is an array of",
+    ),
+    ("learned", array("part0.ranked.prior.shape_weights", lambda a: a / 2), "does not sum to 1"),
+    ("learned", array("part0.ranked.prior.shape_weights", one_shape_only), "is not positive"),
+    (
+        "learned",
+        array("part0.ranked.prior.shape_weights", lambda a: a[::-1]),
+        "do not have the average",
+    ),
+    (
+        "learned",
+        array("part0.ranked.table.log_weight", lambda a: a[::-1]),
+        "differs from the weights of",
+    ),
+    ("learned", array("part0.ranked.prior.rule.weight", lambda a: -a), "rule.weight is not from 0"),
+    (
+        "learned",
+        array("part0.ranked.prior.rule.theta", put(0, 1.5)),
+        "part0.ranked.prior.rule.theta is not from 0 to 1",
+    ),
+    ("learned", array("part0.ranked.prior.rule.theta", lambda a: a[1:]), "not spread evenly"),
+    (
+        "learned",
+        array("part0.ranked.prior.edges", lambda a: a[::-1]),
+        "part0.ranked.prior.edges is not increasing",
+    ),
+    ("learned", array("part0.ranked.log_atom_weight", put((0, 0), np.nan)), "not a logarithm"),
+    (
+        "learned",
+        array("part0.ranked.log_atom_weight", put(..., -np.inf)),
+        "no weight where the prior",
+    ),
+    (
+        "learned",
+        array("part0.by_design.posterior.weights", lambda a: a[::-1]),
         "differs from the weights",
     ),
-    ("uniform", array("race.posterior.alpha", put(0, 0.0)), "race.posterior.alpha is not positive"),
-    ("uniform", array("race.posterior.alpha", put(0, np.inf)), "alpha holds a number that is not"),
-    ("uniform", array("race.posterior.weights", lambda a: a / 2), "weights does not sum to 1"),
-    ("uniform", array("race.table.log_weight", lambda a: a - 1), "do not sum to 1"),
-    ("uniform", array("race.table.log_one", put((0, 0, 0), 0.5)), "log_one is not from"),
-    ("uniform", array("race.table.log_one", put((0, 0, 0), -np.inf)), "that is not finite"),
-    ("uniform", array("race.table.log_one", put((1, 2, 3), -0.2)), "not probabilities"),
-    ("uniform", array("race.table.log_one", lambda a: a[..., 1:]), "log_one is an array of"),
-    ("uniform", content("race/theta_interval", [0.5, 0.2]), "theta_interval is not an interval"),
-    ("uniform", content("race/theta_interval", [0, "1"]), "theta_interval is not an interval"),
-    ("uniform", content("race/posterior/tolerance", -1), "tolerance is -1"),
+    (
+        "uniform",
+        array("part0.ranked.posterior.alpha", put(0, 0.0)),
+        "part0.ranked.posterior.alpha is not positive",
+    ),
+    (
+        "uniform",
+        array("part0.ranked.posterior.alpha", put(0, np.inf)),
+        "alpha holds a number that is not",
+    ),
+    (
+        "uniform",
+        array("part0.ranked.posterior.weights", lambda a: a / 2),
+        "weights does not sum to 1",
+    ),
+    ("uniform", array("part0.ranked.table.log_weight", lambda a: a - 1), "do not sum to 1"),
+    ("uniform", array("part0.ranked.table.log_one", put((0, 0, 0), 0.5)), "log_one is not from"),
+    ("uniform", array("part0.ranked.table.log_one", put((0, 0, 0), -np.inf)), "that is not finite"),
+    ("uniform", array("part0.ranked.table.log_one", put((1, 2, 3), -0.2)), "not probabilities"),
+    (
+        "uniform",
+        array("part0.ranked.table.log_one", lambda a: a[..., 1:]),
+        "log_one is an array of",
+    ),
+    ("uniform", content("part0/ranked/interval", [0.5, 0.2]), "interval is not an interval"),
+    ("uniform", content("part0/ranked/interval", [0, "1"]), "interval is not an interval"),
+    ("uniform", content("part0/ranked/posterior/tolerance", -1), "tolerance is -1"),
     ("named", array("feature_names.ends", lambda a: a[::-1]), "feature_names is not cut into"),
     ("named", array("feature_names.ends", lambda a: a[1:]), "different name for each column"),
     ("named", array("feature_names.text", put(0, 255)), "feature_names is not text"),
@@ -637,10 +727,10 @@ def assert_one_sentence(text, folder):
 
 def test_a_file_with_shapes_and_without_their_weights_is_refused(files, tmp_path):
     def forget(_, arrays):
-        del arrays["race.prior.shape_weights"]
+        del arrays["part0.ranked.prior.shape_weights"]
 
     path = changed(files["learned"], tmp_path / "bad.honestbayes", forget)
-    with pytest.raises(ModelFileError, match=r"race\.prior\.shape_weights is missing"):
+    with pytest.raises(ModelFileError, match=r"ranked\.prior\.shape_weights is missing"):
         load(path)
 
 
@@ -671,7 +761,7 @@ def test_an_unknown_kind_and_a_newer_schema_say_so(files, tmp_path):
 
 def test_an_array_that_asks_for_a_terabyte_gets_nothing(files, tmp_path):
     entries = taken_apart(files["uniform"])
-    name = "race.table.log_one.npy"
+    name = "part0.ranked.table.log_one.npy"
     for shape in ((10**12,), (2, 10**6, 10**6), (0, 10**18), (10**400,)):
         put_together(
             tmp_path / "bad.honestbayes",
@@ -687,16 +777,16 @@ def test_a_planted_pickle_is_not_run(files, tmp_path):
     mark = tmp_path / "executed"
     planted = npy(np.array([Planted(mark)], dtype=object))
     entries = taken_apart(files["uniform"])
-    put_together(tmp_path / "bad.honestbayes", {**entries, "cut.npy": planted})
+    put_together(tmp_path / "bad.honestbayes", {**entries, "part0.binarization.cut.npy": planted})
     with pytest.raises(ModelFileError, match="plain numbers"):
         load(tmp_path / "bad.honestbayes")
     assert not mark.exists()
     with np.load(tmp_path / "bad.honestbayes", allow_pickle=True) as trusting:
-        assert trusting["cut"].size == 1  # NumPy, told to trust, does run it
+        assert trusting["part0.binarization.cut"].size == 1  # NumPy, told to trust, does run it
     assert mark.exists()
 
 
-@pytest.mark.parametrize("name", ["log_prior_odds", "slope", "kept_columns_only"])
+@pytest.mark.parametrize("name", ["n_features_in", "has_number_choice", "kept_columns_only"])
 def test_a_whole_number_longer_than_any_float_is_refused(files, tmp_path, name):
     changed(
         files["learned"],

@@ -13,28 +13,28 @@ from honestbayes import ModelFileError
 TWO_CLASSES = "factors, two classes"
 
 
-@pytest.mark.slow_cases("factors-part0.draws.location-<lambda>-location holds")
+@pytest.mark.slow_cases("factors-part0.drawn.location-<lambda>-location holds")
 @pytest.mark.parametrize(
     ("name", "array", "how", "message"),
     [
-        ("factors", "part0.draws.location", lambda a: a * np.nan, "location holds"),
-        ("factors", "part0.draws.spread", lambda a: -a, "spread is not from"),
+        ("factors", "part0.drawn.location", lambda a: a * np.nan, "location holds"),
+        ("factors", "part0.drawn.spread", lambda a: -a, "spread is not from"),
         (
             "factors, two classes",
-            "part0.draws.loadings",
+            "part0.drawn.loadings",
             lambda a: a * 1e20,
             "leave next to no noise",
         ),
         (
             "factors, two classes",
-            "part0.draws.loadings",
+            "part0.drawn.loadings",
             lambda a: a[..., :1],
             "loadings is an array",
         ),
-        ("factors", "part0.draws.unit", lambda a: a * 0, "unit is not positive"),
-        ("factors", "part0.factor_choice.n_factors", lambda a: a + 9, "was not tried"),
+        ("factors", "part0.drawn.unit", lambda a: a * 0, "unit is not positive"),
+        ("factors", "part0.choice.n_factors", lambda a: a + 9, "was not tried"),
         ("factors", "part0.weights", lambda a: a * 2, "weights"),
-        ("response", "draws.centre", lambda a: a[1:], "centre is an array"),
+        ("response", "drawn.centre", lambda a: a[1:], "centre is an array"),
         ("response", "selection.kept", lambda a: a * 0, "kept are not columns"),
         ("response", "selection.groups", lambda a: a + 1, "groups"),
     ],

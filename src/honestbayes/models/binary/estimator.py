@@ -8,29 +8,16 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, log_softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.base.estimator import TwoClassNaiveBayes
 from honestbayes.base.parameters import check_prevalences, check_recalibrate, group_codes
 from honestbayes.base.part import FittedPart, TrainingLabels, tie_breaker
-from honestbayes.base.persistence import SavedParts
 from honestbayes.data import as_source, encode_classes
 from honestbayes.data.binarization import Binarization, BinarizeOption
 from honestbayes.data.kinds import Kind
-from honestbayes.files.fields import (
-    Choice,
-    ClassLabels,
-    Entries,
-    Field,
-    Known,
-    Plain,
-    Section,
-    joined,
-    record_from_plain,
-    record_to_plain,
-    values_from_plain,
-)
+from honestbayes.files.fields import Choice, Entries, Field, Known
 from honestbayes.models.binary import model
 from honestbayes.models.binary.model import (
     BernoulliFit,
@@ -106,47 +93,7 @@ def renumbered(selection: Selection) -> Selection:
     return replace(selection, kept=tuple(range(k)), always_kept=tuple(range(k, k + a)))
 
 
-# --------------------------------------------------------------------------------------------------
-# Files of the binary model, which are older than the others and hold no list of parts
-# --------------------------------------------------------------------------------------------------
-
-
-class SavedBinary(SavedParts):
-    """Base of `SelectiveBernoulliNB`: its features stand beside the classes."""
-
-    _fit: BernoulliFit
-    selection_: Selection
-
-    _fitted_choices: ClassVar[Mapping[str, Field]] = {
-        "feature_prior_": Choice("learned", "uniform", stored_as="feature_prior"),
-        "correction_": Choice("counts", "selection", None, stored_as="correction"),
-    }
-
-    def _parts_to_plain(self) -> Plain:
-        """Return the features without a list of parts: such files are older than the others."""
-        return joined(record_to_plain(self._fit), selection=self.selection_.to_plain())
-
-    @classmethod
-    def _parts_from_plain(cls, entries: Entries, known: Known) -> Known:
-        known = {**known, "n_classes": 2}
-        known["classes"] = ClassLabels().read(entries, "classes", known)
-        selection = Section(kind=Selection).read(entries, "selection", {})
-        two = len(selection.class_counts) == 2
-        entries.check(two, "class_counts", "are not those of two classes")
-        known |= {
-            "selection": selection,
-            "n_columns": len(selection.columns),
-            "n_features_in": selection.n_features_in,
-        }
-        words = values_from_plain(cls._fitted_choices, entries, known)
-        known["learned"] = words["feature_prior_"] == "learned"
-        event = known["learned"] and words["correction_"] == "selection"
-        entries.check(not event, "correction", "is 'selection', not one of ['counts', None]")
-        fit = record_from_plain(BernoulliFit, entries, known)
-        return {**known, **words, "parts": (BernoulliPart(fit),), "log_prior": fit.log_prior}
-
-
-class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
+class SelectiveBernoulliNB(TwoClassNaiveBayes):
     """Naive Bayes for binary features, selected by correlation and corrected for it.
 
     For two classes. Selects the features that correlate best with the class, models features and
@@ -244,6 +191,13 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
     _kind: ClassVar[str] = "SelectiveBernoulliNB"
     _kind_of_features: ClassVar[Kind] = "binary"
     _explain_part = staticmethod(model.feature_table)
+    _part_classes: ClassVar[Mapping[str, type]] = {"binary": BernoulliPart}
+    _fitted_choices: ClassVar[Mapping[str, Field]] = {
+        "feature_prior_": Choice("learned", "uniform"),
+        "correction_": Choice("counts", "selection", None),
+    }
+
+    _fit: BernoulliFit
 
     def __init__(
         self,
@@ -293,11 +247,15 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         assert isinstance(part, BernoulliPart)
         fit = part.fit
         self._fit = fit
-        self._log_prior = fit.log_prior
         self.selection_: Selection = fit.selection
         self.posterior_ = fit.ranked.posterior
         self.always_posterior_ = None if fit.by_design is None else fit.by_design.posterior
         self.learned_prior_ = fit.ranked.prior if isinstance(fit.ranked, LearnedFit) else None
+
+    @property
+    def _log_prior(self) -> FloatArray:
+        # As log-odds: log probabilities would round differently.
+        return self._fit.log_prior
 
     def fit_selected(self, X: Any, y: Any, selection: Selection) -> Self:
         """Fit features that were screened and selected elsewhere.
@@ -373,8 +331,8 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
                 UserWarning,
                 stacklevel=3,
             )
-        part = BernoulliPart(fit)
-        return self._hold([part], classes, fit.log_prior, kept_columns_only=kept_columns_only)
+        part, log_prior = BernoulliPart(fit), log_softmax(fit.log_prior)
+        return self._hold([part], classes, log_prior, kept_columns_only=kept_columns_only)
 
     def _refuse_to_choose(self, method: str) -> None:
         if self._number_is_to_be_chosen:
@@ -394,6 +352,15 @@ class SelectiveBernoulliNB(SavedBinary, TwoClassNaiveBayes):
         cls, parameters: Mapping[str, Any], always_keep: BoolArray
     ) -> BernoulliSettings:
         return bernoulli_settings(parameters, always_keep)
+
+    @classmethod
+    def _check_fitted(cls, entries: Entries, known: Known) -> None:
+        (part,) = known["parts"]
+        learned = known["feature_prior_"] == "learned"
+        same = learned == isinstance(part.fit.ranked, LearnedFit)
+        entries.check(same, "feature_prior", "differs from that of the part")
+        event = learned and known["correction_"] == "selection"
+        entries.check(not event, "correction", "is 'selection', not one of ['counts', None]")
 
     # --------------------------------------------------------------- prediction
 

@@ -28,7 +28,7 @@ from honestbayes.base.parameters import (
     theta_interval,
     tolerance_of,
 )
-from honestbayes.base.part import Describe, FittedPart, TrainingPart, tie_breaker
+from honestbayes.base.part import Describe, FittedPart, FoldMemo, TrainingPart, tie_breaker
 from honestbayes.correction.discard import Ties, group_probabilities
 from honestbayes.correction.event import event_of
 from honestbayes.data import Binarization, Source, as_source
@@ -38,7 +38,6 @@ from honestbayes.data.source import Remembered, RowsOf, dense_values
 from honestbayes.files.fields import (
     CLOSE,
     GIVEN,
-    INLINE,
     Check,
     Entries,
     Floats,
@@ -51,7 +50,6 @@ from honestbayes.files.fields import (
     Number,
     OneOf,
     Plain,
-    Section,
     joined,
     record_from_plain,
     record_to_plain,
@@ -407,8 +405,8 @@ class CommonAlphaFit:
 
     posterior: AlphaPosterior
     table: PredictiveTable
-    block: Annotated[FeatureBlock, Section(kind=FeatureBlock, stored_as="counts")]
-    interval: Annotated[tuple[float, float], Interval(stored_as="theta_interval")]
+    block: FeatureBlock
+    interval: Annotated[tuple[float, float], Interval()]
 
     def check(self, check: Check) -> None:
         """Refuse a table of another posterior."""
@@ -627,7 +625,7 @@ class LearnedFit:
     posterior: AlphaPosterior
     table: PredictiveTable
     prior: LearnedPrior
-    block: Annotated[FeatureBlock, Section(kind=FeatureBlock, stored_as="counts")]
+    block: FeatureBlock
     log_atom_weight: Annotated[FloatArray, Logs("atoms", "distinct")]
 
     def check(self, check: Check) -> None:
@@ -758,13 +756,13 @@ def as_posterior(
 _N_PROBES = 16
 
 
-def _of_ranked(known: Known) -> Known:
-    """Return how many features won the race."""
+def _n_ranked(known: Known) -> Known:
+    """Return how many features were selected by their rank, for lengths of arrays in files."""
     return {"n_kept": len(known["selection"].kept)}
 
 
-def _by_design(known: Known) -> Known:
-    """Return how many features were kept by design."""
+def _n_by_design(known: Known) -> Known:
+    """Return how many features were kept by design, for lengths of arrays in files."""
     return {"n_kept": len(known["selection"].always_kept)}
 
 
@@ -792,18 +790,18 @@ class BernoulliFit:
         OneOf(
             by="learned",
             kinds={True: LearnedFit, False: CommonAlphaFit},
-            sizes=_of_ranked,
+            sizes=_n_ranked,
         ),
     ]
     by_design: Annotated[
         CommonAlphaFit | None,
         MaybeSection(
             kind=CommonAlphaFit,
-            sizes=_by_design,
+            sizes=_n_by_design,
         ),
     ]
     log_prior_odds: Annotated[float, Number(-2000.0, 2000.0)]
-    binarization: Annotated[Binarization, INLINE]
+    binarization: Binarization
     correlation: Annotated[FloatArray, Floats("n_columns", low=-1 - CLOSE, high=1 + CLOSE)]
 
     def check(self, check: Check) -> None:
@@ -819,7 +817,7 @@ class BernoulliFit:
         strong = weakest >= float(selection.gamma_squared) - CLOSE
         check(strong, "correlation", "is weaker than the bound of the selection")
         others = sum(self.ranked.block.others.tolist())
-        check(others <= selection.n_discarded, "race.counts.others", "are more than discarded")
+        check(others <= selection.n_discarded, "ranked.block.others", "are more than discarded")
 
     @property
     def log_prior(self) -> FloatArray:
@@ -1256,10 +1254,12 @@ class BernoulliTraining(TrainingPart):
     settings: BernoulliSettings
     rows: TrainingRows
 
-    def _whole(self) -> Screening:
+    def _whole(self, _memo: FoldMemo | None) -> Screening:
         return self.rows.whole
 
-    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, Screening]]:
+    def _without(
+        self, folds: Sequence[IntArray], _memo: FoldMemo | None
+    ) -> Iterator[tuple[IntArray, Screening]]:
         """Yield the rows of each fold, and the counts of the others; cuts are learned again."""
         return self.rows.without(list(folds))
 

@@ -119,7 +119,6 @@ class SelectiveCategoricalNB(SelectiveClassifier):
     _kind_of_features: ClassVar[Kind] = "categorical"
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"categorical": CategoricalPart}
-    _absent_parameters: ClassVar[Mapping[str, Any]] = {"criterion": "correlation"}
     _fitted_choices: ClassVar[Mapping[str, Field]] = {
         "feature_prior_": Choice("learned", "uniform"),
         "correction_": Choice("counts", "selection", None),

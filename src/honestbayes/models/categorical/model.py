@@ -23,7 +23,14 @@ from honestbayes.base.parameters import (
     selection_rule,
     tolerance_of,
 )
-from honestbayes.base.part import Describe, FittedPart, TrainingLabels, TrainingPart, tie_breaker
+from honestbayes.base.part import (
+    Describe,
+    FittedPart,
+    FoldMemo,
+    TrainingLabels,
+    TrainingPart,
+    tie_breaker,
+)
 from honestbayes.correction.discard import group_probabilities
 from honestbayes.correction.engine import SelectionProbability, selection_probability
 from honestbayes.correction.event import HyperNodes, event_of
@@ -807,12 +814,14 @@ class CategoricalTraining(TrainingPart):
     labels: TrainingLabels
     random_state: Any
 
-    def _whole(self) -> _Statistic:
+    def _whole(self, _memo: FoldMemo | None) -> _Statistic:
         counts = count_categories(self.table, self.labels.codes, self.labels.classes)
         _warn_of_identifiers(counts)
         return counts, self._strength(np.arange(self.labels.codes.size))
 
-    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
+    def _without(
+        self, folds: Sequence[IntArray], _memo: FoldMemo | None
+    ) -> Iterator[tuple[IntArray, _Statistic]]:
         for rows, others in self.labels.without(folds):
             counts = count_categories(self.table, self.labels.codes, self.labels.classes, others)
             yield rows, (counts, self._strength(others))

@@ -381,7 +381,6 @@ class DiscreteNB(ClassifierMixin, CodedTableMixin):
         "class_prior": Shares(),
         "random_state": Seed(),
     }
-    _absent_parameters: ClassVar[Mapping[str, Any]] = {"random_state": None}
 
     def __init__(
         self,

@@ -182,7 +182,6 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
     """
 
     _kind: ClassVar[str] = "SelectiveFactorClassifier"
-    _absent_parameters: ClassVar[Mapping[str, Any]] = {"n_doublings": 0, "normal_scores": False}
     _kind_of_features: ClassVar[Kind] = "real"
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"factors": FactorPart}
@@ -383,7 +382,6 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
     """
 
     _kind: ClassVar[str] = "SelectiveFactorRegressor"
-    _absent_parameters: ClassVar[Mapping[str, Any]] = {"n_doublings": 0}
 
     def __init__(
         self,

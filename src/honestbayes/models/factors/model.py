@@ -24,7 +24,7 @@ from honestbayes.base.parameters import (
     true_or_false,
     whole_number,
 )
-from honestbayes.base.part import Describe, FittedToAll, TrainingLabels, TrainingPart
+from honestbayes.base.part import Describe, FittedToAll, FoldMemo, TrainingLabels, TrainingPart
 from honestbayes.base.recalibration import EFFECTIVE_SHARE, Recalibration, learn_recalibration
 from honestbayes.base.sampled import SampledEstimator, check_chain_parameters, sampling_of
 from honestbayes.data import Source
@@ -40,7 +40,6 @@ from honestbayes.files.fields import (
     Field,
     Floats,
     Known,
-    MaybeSection,
     Plain,
     Section,
     Whole,
@@ -181,7 +180,7 @@ class DrawsOfColumns(Section):
         return drawn
 
 
-DRAWS = DrawsOfColumns(stored_as="draws")
+DRAWS = DrawsOfColumns()
 FACTORS = Whole(0, 10**6, "is not a number of factors")
 """How draws and the number of factors stand in files."""
 
@@ -608,9 +607,7 @@ class FactorPart:
     fit: Annotated[GaussianFit, INLINE]
     n_factors: Annotated[int, FACTORS]
     drawn: Annotated[FactorDraws | None, DRAWS]
-    choice: Annotated[
-        FactorChoice | None, MaybeSection(kind=FactorChoice, stored_as="factor_choice")
-    ] = None
+    choice: FactorChoice | None = None
     scores: Annotated[NormalScores | None, SCORES] = None
 
     @property
@@ -695,6 +692,7 @@ class FactorTraining(TrainingPart):
         whole: FittedToAll = None,  # noqa: ARG002 - all is learned again
         numbers: Sequence[int] | None = None,
         shown: Sequence[IntArray] | None = None,
+        memo: FoldMemo | None = None,  # noqa: ARG002 - chains share nothing
     ) -> Iterator[list[FloatArray]]:
         """Yield for each fold the log likelihoods of its rows; a short chain runs without them."""
         parts = self._with_numbers(numbers)
@@ -952,13 +950,11 @@ class ResponseFit:
     """
 
     selection: ResponseSelection
-    variance_prior: Annotated[VariancePrior, INLINE]
+    variance_prior: VariancePrior
     correction: Annotated[Correction, Choice("selection", None)]
     n_factors: Annotated[int, FACTORS]
-    drawn: Annotated[FactorDraws, Section(kind=FactorDraws, sizes=_sizes, stored_as="draws")]
-    choice: Annotated[
-        FactorChoice | None, MaybeSection(kind=FactorChoice, stored_as="factor_choice")
-    ] = None
+    drawn: Annotated[FactorDraws, Section(kind=FactorDraws, sizes=_sizes)]
+    choice: FactorChoice | None = None
 
     def predictive(self, values: AnyArray) -> Iterator[Predictive]:
         """Yield the distributions of the response given kept columns, some rows at a time.

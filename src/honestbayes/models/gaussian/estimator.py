@@ -121,11 +121,6 @@ class SelectiveGaussianNB(SelectiveClassifier):
         "feature_prior_": Choice("learned", "heavy-tailed"),
         "correction_": Choice("counts", "selection", None),
     }
-    _absent_parameters: ClassVar[Mapping[str, Any]] = {
-        "criterion": "correlation",
-        "normal_scores": False,
-        "random_state": None,
-    }
 
     def __init__(
         self,

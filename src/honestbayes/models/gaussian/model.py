@@ -39,9 +39,9 @@ from honestbayes.files.fields import (
     Logs,
     MaybeSection,
     Plain,
+    Section,
     Weights,
     joined,
-    record_from_plain,
     record_to_plain,
 )
 from honestbayes.likelihood.normal import (
@@ -255,6 +255,10 @@ class GaussianBlock:
         return result
 
 
+_BY_DESIGN = MaybeSection(kind=RatioPosterior)
+"""How the posterior of the features kept by design stands in files."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Standard:
     """Columns in units of their own: values are (x - centre) / unit.
@@ -336,18 +340,21 @@ class GaussianFit:
 
     def to_plain(self) -> Plain:
         """Return what was learned and the moments; what predictions need follows from these."""
-        own, moments = self.by_design, self.moments
-        arrays = {name: getattr(moments, name) for name in ("observed", "mean", "within")}
-        sections = {} if own is None else {"by_design": record_to_plain(own.posterior)}
-        parts = (record_to_plain(self.variance_prior), record_to_plain(self.posterior))
-        also = ({"has_by_design": own is not None}, arrays)
-        return joined(*parts, record_to_plain(self.standard), also, **sections)
+        arrays = {name: getattr(self.moments, name) for name in ("observed", "mean", "within")}
+        own = None if self.by_design is None else self.by_design.posterior
+        return joined(
+            ({}, arrays),
+            _BY_DESIGN.write("by_design", own),
+            variance_prior=record_to_plain(self.variance_prior),
+            posterior=record_to_plain(self.posterior),
+            standard=record_to_plain(self.standard),
+        )
 
     @classmethod
     def from_plain(cls, entries: Entries, known: Known) -> GaussianFit:
         """Return the fit that `to_plain` described; refuse moments that cannot be."""
-        posterior = record_from_plain(RatioPosterior, entries, {})
-        prior = record_from_plain(VariancePrior, entries, {})
+        posterior = Section(kind=RatioPosterior).read(entries, "posterior", {})
+        prior = Section(kind=VariancePrior).read(entries, "variance_prior", {})
         selection, n_classes = known["selection"], known["n_classes"]
         k = len(selection.columns)
         cases = np.array(selection.class_counts, dtype=np.int64)[:, None]
@@ -363,13 +370,10 @@ class GaussianFit:
         weakest = moments.r_squared()[: len(selection.kept)].min(initial=1.0)
         strong = weakest >= float(selection.gamma_squared) - _ROUNDING
         entries.check(strong, "mean", "is of a feature too weak for the bound of the selection")
-        standard, own = Standard(np.zeros(k), np.ones(k)), None
-        if entries.has("has_by_design"):  # else columns are as they were measured, in one block
-            standard = record_from_plain(Standard, entries, {"n_columns": k})
-            if entries.flag("has_by_design"):
-                own = record_from_plain(RatioPosterior, entries.section("by_design"), {})
-            fits = (own is None) == (not selection.always_kept)
-            entries.check(fits, "by_design", "does not fit the selection")
+        standard = Section(kind=Standard).read(entries, "standard", {"n_columns": k})
+        own = _BY_DESIGN.read(entries, "by_design", {})
+        fits = (own is None) == (not selection.always_kept)
+        entries.check(fits, "by_design", "does not fit the selection")
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             fit = assemble(selection, prior, moments, standard, posterior, own)
         numbers = (getattr(b, n) for b in fit.blocks for n in ("location", "log_spread", "degrees"))
@@ -713,8 +717,8 @@ def _width(known: Known) -> Known:
     return {"n_columns": len(known["selection"].columns)}
 
 
-SCORES = MaybeSection(kind=NormalScores, absent=None, sizes=_width)
-"""What makes normal scores of the kept columns, in files; older ones have none."""
+SCORES = MaybeSection(kind=NormalScores, sizes=_width)
+"""How the normal scores of the kept columns stand in files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -772,7 +776,7 @@ class GaussianTraining(NumericTraining):
         values = RowsOf(self.source, rows).take(columns)
         return values if part.scores is None else part.scores.apply(values)
 
-    def _known(self, screened: Screened) -> _Statistic:
+    def _statistic(self, screened: Screened) -> _Statistic:
         learned = learned_from_all(screened.moments, self.settings)
         return screened, self._strength(screened.source, screened.codes), learned
 

@@ -277,10 +277,15 @@ class InteractionClassifier(SampledClassifier):
     def _parameters_on_kept_columns(self) -> dict[str, Any]:
         return {} if self._suffixes else super()._parameters_on_kept_columns()
 
+    @property
+    def _log_prior(self) -> FloatArray:
+        (part,) = self._parts
+        assert isinstance(part, InteractionPart)
+        return part.log_prior
+
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts
         assert isinstance(part, InteractionPart)
-        self._log_prior = part.log_prior
         self.selection_: Selection = part.selection
         self.draws_ = part.fit.draws
         self.diagnostics_: Diagnostics = part.fit.draws.diagnostics()

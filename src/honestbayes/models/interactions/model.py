@@ -17,7 +17,12 @@ from honestbayes.base.parameters import (
     selection_rule,
     whole_number,
 )
-from honestbayes.base.part import Describe, TrainingLabels, tie_breaker
+from honestbayes.base.part import (
+    Describe,
+    FoldMemo,
+    TrainingLabels,
+    tie_breaker,
+)
 from honestbayes.base.sampled import SampledTraining, check_chain_parameters
 from honestbayes.data.categories import TAKEN_FOR_MISSING, CategoryTable, Codes
 from honestbayes.files.fields import (
@@ -276,15 +281,9 @@ class InteractionFit:
             entries.refuse("order", f"is too high: {error}")
         good = np.array_equal(which, np.arange(rows.shape[0]))
         entries.check(good, "rows", "are not different and in order")
-        # Files of version 0.1.0 have no counts of rows, and no mismatch rate.
-        counts = np.ones(rows.shape[0], dtype=np.int64)
-        if entries.holds("row_counts"):
-            counts = entries.counts("row_counts", (rows.shape[0],), MOST_CASES)
-            entries.check(np.all(counts >= 1), "row_counts", "holds a row that no case has")
-        if entries.has("mismatch"):
-            mismatch = Number(1e-6, 1.0).read(entries, "mismatch", known)
-        else:
-            mismatch = learn_mismatch(rows, counts)
+        counts = entries.counts("row_counts", (rows.shape[0],), MOST_CASES)
+        entries.check(np.all(counts >= 1), "row_counts", "holds a row that no case has")
+        mismatch = Number(1e-6, 1.0).read(entries, "mismatch", known)
         fields = draw_fields(
             known["n_predictors"] or 1,
             *groups.counts.shape,
@@ -850,11 +849,13 @@ class InteractionTraining(SampledTraining):
     random_state: Any
     suffixes: bool
 
-    def _whole(self) -> _Statistic:
+    def _whole(self, _memo: FoldMemo | None) -> _Statistic:
         counts = count_categories(self.table, self.labels.codes, self.labels.classes)
         return np.arange(self.labels.codes.size), counts
 
-    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
+    def _without(
+        self, folds: Sequence[IntArray], _memo: FoldMemo | None
+    ) -> Iterator[tuple[IntArray, _Statistic]]:
         for rows, others in self.labels.without(folds):
             counts = count_categories(self.table, self.labels.codes, self.labels.classes, others)
             yield rows, (others, counts)

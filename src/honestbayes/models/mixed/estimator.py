@@ -232,9 +232,9 @@ class SelectiveMixedNB(SelectiveClassifier):
         "real": GaussianPart,
     }
     _fitted_choices: ClassVar[Mapping[str, Field]] = {
-        "kinds_": KindsOfColumns(stored_as="kinds"),
-        "part_kinds_": KindsOfParts(stored_as="part_kinds"),
-        "_two_values": Section(kind=TwoValues, stored_as="two_values"),
+        "kinds_": KindsOfColumns(),
+        "part_kinds_": KindsOfParts(),
+        "_two_values": Section(kind=TwoValues),
     }
 
     def __init__(

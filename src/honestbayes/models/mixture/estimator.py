@@ -189,10 +189,15 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:
         return mixture_settings(parameters, always_keep)
 
+    @property
+    def _log_prior(self) -> FloatArray:
+        (part,) = self._parts
+        assert isinstance(part, MixturePart)
+        return part.log_prior
+
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts
         assert isinstance(part, MixturePart)
-        self._log_prior = part.log_prior
         self.selection_: Selection = part.selection
         self.draws_ = part.draws
         self.diagnostics_: Diagnostics = part.draws.diagnostics()

@@ -23,7 +23,7 @@ from honestbayes.base.parameters import (
     theta_interval,
     whole_number,
 )
-from honestbayes.base.part import Describe, tie_breaker
+from honestbayes.base.part import Describe, FoldMemo, tie_breaker
 from honestbayes.base.sampled import SampledTraining, check_chain_parameters
 from honestbayes.correction.mixture_table import MixtureTable, mixture_table
 from honestbayes.data import Binarization, as_source
@@ -493,7 +493,7 @@ class MixtureTraining(SampledTraining):
 
     def fit(self) -> MixturePart:
         """Fit all rows, and warn if many cells of discarded features are missing."""
-        part = self._run(self._whole(), self.sampling)
+        part = self._run(self._whole(None), self.sampling)
         missing = missing_share(part.selection)
         if self.settings.model.correct and missing > MANY_MISSING:
             warnings.warn(
@@ -504,10 +504,12 @@ class MixtureTraining(SampledTraining):
             )
         return part
 
-    def _whole(self) -> _Statistic:
+    def _whole(self, _memo: FoldMemo | None) -> _Statistic:
         return np.arange(self.rows.is_class_1.size), self.rows.whole
 
-    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Statistic]]:
+    def _without(
+        self, folds: Sequence[IntArray], _memo: FoldMemo | None
+    ) -> Iterator[tuple[IntArray, _Statistic]]:
         everyone = np.arange(self.rows.is_class_1.size)
         for rows, screening in self.rows.without(list(folds)):
             yield rows, (np.setdiff1d(everyone, rows), screening)

@@ -158,7 +158,6 @@ class AveragedNetworkClassifier(SampledClassifier):
     _part_classes: ClassVar[Mapping[str, type]] = {"networks": NetworkPart}
     _fitted_choices: ClassVar[Mapping[str, Field]] = {}
     _parameter_fields: ClassVar[Mapping[str, Field]] = {"prior": PriorField()}
-    _absent_parameters: ClassVar[Mapping[str, Any]] = {"kinds": None, "n_bins": 10}
 
     def __init__(
         self,
@@ -246,10 +245,15 @@ class AveragedNetworkClassifier(SampledClassifier):
         assert isinstance(part, NetworkPart)
         return part
 
+    @property
+    def _log_prior(self) -> FloatArray:
+        (part,) = self._parts
+        assert isinstance(part, NetworkPart)
+        return part.log_prior
+
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts
         assert isinstance(part, NetworkPart)
-        self._log_prior = part.log_prior
         self.selection_: Selection = part.selection
         self.draws_: Draws = part.fit.draws
         self.diagnostics_: Diagnostics = part.fit.diagnostics

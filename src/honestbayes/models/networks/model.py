@@ -18,7 +18,12 @@ from honestbayes.base.parameters import (
     selection_rule,
     whole_number,
 )
-from honestbayes.base.part import Describe, TrainingLabels, tie_breaker
+from honestbayes.base.part import (
+    Describe,
+    FoldMemo,
+    TrainingLabels,
+    tie_breaker,
+)
 from honestbayes.base.persistence import Parameter
 from honestbayes.base.sampled import SampledTraining, check_chain_parameters
 from honestbayes.data.categories import (
@@ -811,9 +816,7 @@ class NetworkPart:
     def from_plain(cls, entries: Entries, known: Known) -> NetworkPart:
         """Return the part that `to_plain` described; refuse what cannot be one."""
         codes = Section(kind=Codes).read(entries, "codes", known)
-        cuts = Cuts((None,) * known["n_columns"])
-        if entries.has("cuts"):  # older files know no measurements
-            cuts = Section(kind=Cuts).read(entries, "cuts", known)
+        cuts = Section(kind=Cuts).read(entries, "cuts", known)
         selection, n_classes = known["selection"], known["n_classes"]
         of_fit = {
             "n_levels": np.concatenate([codes.n_levels, [n_classes]]).astype(np.int64),
@@ -885,12 +888,14 @@ class NetworkTraining(SampledTraining):
             settings, columns, measured, cuts, table, labels, random_state, sampling=sampling
         )
 
-    def _whole(self) -> _Given:
+    def _whole(self, _memo: FoldMemo | None) -> _Given:
         everyone = np.arange(self.labels.codes.size)
         counts = count_categories(self.table, self.labels.codes, self.labels.classes)
         return _Given(everyone, counts, self.table, self.cuts)
 
-    def _without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, _Given]]:
+    def _without(
+        self, folds: Sequence[IntArray], _memo: FoldMemo | None
+    ) -> Iterator[tuple[IntArray, _Given]]:
         for rows, others in self.labels.without(folds):
             table, cuts = self.table, self.cuts
             if self.measured.size:
