@@ -1,7 +1,6 @@
 """A model that takes tables as they are: the same from a file, in parts, or from any frame."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -12,7 +11,7 @@ from fits import of_clinic
 from model_files import changed
 
 import honestbayes
-from honestbayes import ModelFileError, SelectiveBernoulliNB, SelectiveMixedNB
+from honestbayes import ModelFileError, SelectiveMixedNB
 from honestbayes.tables import open_table
 from honestbayes.tables.checks import row_digests
 from honestbayes.tables.errors import InputError
@@ -83,9 +82,9 @@ CORRUPTIONS = [
     (lambda c: c.update(trained_on="patients.csv"), "trained_on is not a hash"),
     (
         lambda c: c["estimator"].update(kept_columns_only=False),
-        "different name for each column|do not fit|differs from the selection",
+        "different name for each column|not fit|differs from the selection",
     ),
-    (lambda c: c["estimator"].pop("slope"), "slope is missing"),
+    (lambda c: c["estimator"].pop("recalibration"), "recalibration is missing"),
 ]
 
 
@@ -119,19 +118,8 @@ def test_words_for_missing_cells_and_the_hash_of_the_training_are_kept(fitted, t
     assert not loaded.was_trained_on(row_digests(features, 1 - table.y))
 
 
-def test_files_of_the_binary_model_name_no_estimator_as_older_ones_do(fitted):
+def test_a_file_names_its_estimator(fitted):
     model, estimator, _ = fitted
     content, _ = model._to_plain()
-    assert content.get("estimator_kind") == (
-        None if isinstance(estimator, SelectiveBernoulliNB) else "SelectiveMixedNB"
-    )
+    assert content["estimator_kind"] == type(estimator).__name__
     assert ("coded" in content["encoding"]) == isinstance(estimator, SelectiveMixedNB)
-
-
-def test_a_file_written_before_there_were_other_estimators_still_loads():
-    # By the version of November 2026 that knew SelectiveBernoulliNB only, of this frame.
-    model = honestbayes.load(Path(__file__).with_name("older.honestbayes"))
-    assert isinstance(model.estimator, SelectiveBernoulliNB)
-    p = model.predict_proba(frame())[:5, 1]
-    expected = [0.0557966781939, 0.987674301005, 0.0185253366832, 0.0316984511294, 0.258988433314]
-    assert p == pytest.approx(expected, rel=1e-9)

@@ -329,8 +329,7 @@ def model_evidence(model: Any, table: Any, log_prior: FloatArray, n_cases: int) 
     its scale is for the layer to learn.
     """
     if isinstance(model, SelectiveClassifier):
-        # Its own class frequencies, whose pseudocounts need not be those of the average.
-        return np.asarray(model.predict_log_proba(table) - model._log_prior)
+        return model._log_evidence(table)
     if hasattr(model, "predict_proba"):
         least = 1 / (2 * max(n_cases, 1))
         proba = np.clip(np.asarray(model.predict_proba(table), dtype=float), least, 1 - least)

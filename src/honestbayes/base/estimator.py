@@ -1,11 +1,11 @@
-"""What the estimators of all kinds of features share: fitting parts, the slope, prediction."""
+"""Base of the classifiers after feature selection: fitting parts, prediction, copies and files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -28,24 +28,40 @@ from honestbayes.base.part import (
     choose_number,
     learn_recalibrations,
 )
-from honestbayes.base.persistence import SavedParts
+from honestbayes.base.persistence import SavedEstimator, check_number
 from honestbayes.base.recalibration import NumberChoice, Recalibration, seed_of_folds
 from honestbayes.data import check_as_many, encode_classes, encode_labels
-from honestbayes.data.kinds import as_table, columns_of
+from honestbayes.data.kinds import KINDS, as_table, columns_of
 from honestbayes.data.labels import VERY_MANY
 from honestbayes.data.source import row_batches
+from honestbayes.files.errors import ModelFileError
 from honestbayes.files.fields import (
+    CLOSE,
+    MOST_CLASSES,
+    MOST_FEATURES,
+    ClassLabels,
+    Entries,
+    Field,
+    Flag,
     Known,
+    MaybeSection,
+    Plain,
+    Section,
+    Texts,
+    Whole,
+    check_column_names,
+    joined,
+    record_from_plain,
+    record_to_plain,
+    values_from_plain,
+    values_to_plain,
 )
-from honestbayes.types import AnyArray, FloatArray, IntArray
-
-# --------------------------------------------------------------------------------------------------
-# What every classifier says once it knows log probabilities
-# --------------------------------------------------------------------------------------------------
+from honestbayes.selection import Selection
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
 class FromLogProbabilities:
-    """Base of classifiers that have `predict_log_proba`."""
+    """Base of classifiers that define `predict_log_proba`."""
 
     classes_: AnyArray
     class_prior: Any
@@ -66,37 +82,65 @@ class FromLogProbabilities:
         return result
 
     def _given_log_prior(self, class_prior: Any) -> FloatArray | None:
-        """Return the logs of given prevalences, or None where the training data's hold."""
+        """Return the logs of given prevalences, or None where those of the training data hold."""
         given = self.class_prior if class_prior is None else class_prior
         return check_prevalences(given, self.classes_.size)
 
 
-class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, SavedParts):
-    """Base of the estimators whose features come in parts of one kind each.
+_HEAD: dict[str, Field] = {
+    "classes": ClassLabels(),
+    "recalibration": Section(kind=Recalibration),
+    "kept_columns_only": Flag(),
+    "feature_names": Texts(),
+    "number_choice": MaybeSection(kind=NumberChoice),
+    "n_features_in": Whole(0, MOST_FEATURES, "is not a possible number"),
+}
+"""Fields of the files of all these estimators, beside their parts."""
 
-    A subclass says which labels it takes (`_encode`), which parts a training table has
-    (`_training_parts`), where the columns of each stand (`_part_columns`), what is chosen on
-    held-out cases (`_choose`), and stores what it wants to show of the fitted ones (`_store`).
+
+class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, SavedEstimator):
+    """Base of the classifiers whose features come in parts of one kind each.
+
+    A subclass defines which labels it takes (`_encode`), the parts of a training table
+    (`_training_parts`), the columns of each (`_part_columns`), what is chosen on held-out cases
+    (`_choose`), and which attributes the user sees (`_store`).
     """
 
     n_features_to_select: Any
     threshold: Any
     always_keep: Any
     random_state: Any
-    correction_: Any
     class_pseudocounts: Any
-    class_prior: Any
     recalibrate: Any
+
+    correction_: Any
+    classes_: AnyArray
+    number_choice_: NumberChoice | None
+    _parts: tuple[FittedPart, ...]
+    _class_log_prior: FloatArray
+    _recalibration: Recalibration
+    _kept_columns_only: bool
+
+    _part_classes: ClassVar[Mapping[str, type]]
+    """Classes of fitted parts, by their names in files."""
+
+    _fitted_choices: ClassVar[Mapping[str, Field]]
+    """Attributes that hold what parameters such as "auto" became, and their fields in files."""
 
     # ------------------------------------------------------------- for subclasses
 
     def _encode(self, y: Any) -> tuple[AnyArray, IntArray]:
-        """Return the class labels and the class of each row; by default of any two or more."""
+        """Return the class labels and the class of each row; by default two classes or more."""
         return encode_labels(y)
 
     def _class_pseudocounts(self, n_classes: int) -> FloatArray:
         """Return the Dirichlet prior of the class frequencies."""
         return pseudocounts(self.class_pseudocounts, n_classes)
+
+    @classmethod
+    def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:
+        """Turn the constructor's parameters into settings; raise an error where they are wrong."""
+        raise NotImplementedError
 
     def _training_parts(self, X: Any, labels: TrainingLabels) -> Sequence[TrainingPart]:
         """Return the parts of a training table."""
@@ -107,22 +151,22 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         return [np.arange(self.n_features_in_)]
 
     def _coded(self, X: Any) -> Any:
-        """Return a table as the parts read it; by default as it is."""
+        """Return a table in the coding that the parts read; by default as it is."""
         return X
 
     def _choose(
         self, training: Sequence[TrainingPart], labels: TrainingLabels
     ) -> tuple[Sequence[TrainingPart], NumberChoice | None, Recalibration | None]:
-        """Choose on held-out cases what is to be chosen before the fit: the number of features.
+        """Choose on held-out cases what has to be chosen before the fit: the number of features.
 
         Returns
         -------
         training : sequence of TrainingPart
-            The parts as they are to be fitted.
+            The parts to fit.
         choice : NumberChoice or None
             The numbers of features that were tried.
-        layer : Recalibration or None
-            How evidence becomes a probability, where the same held-out cases have told it.
+        recalibration : Recalibration or None
+            The recalibration, where it was learned from the same held-out cases.
         """
         if not self._number_is_to_be_chosen:
             return training, None, None
@@ -131,7 +175,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         return chosen, choice, None
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
-        """Show what was fitted as attributes."""
+        """Set the attributes that show what was fitted."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------ fitting
@@ -146,17 +190,17 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         y : array-like of shape (n,)
             Class labels of two or more kinds.
         groups : array-like of shape (n,), optional
-            Cases of one group (one patient, say) are held out together where the slope is learned
-            or the number of features chosen.
+            Cases of one group (one patient, say) are held out together where the recalibration is
+            learned or the number of features chosen.
         **refused
-            ``sample_weight`` is refused: the correction needs whole cases. For a different
-            prevalence use ``class_prior``.
+            ``sample_weight`` is refused: the correction needs whole cases. For another prevalence
+            use ``class_prior``.
         """
         refuse_arguments(refused)
         training, labels = self._prepared(X, y, groups)
         training, choice, recalibration = self._choose(training, labels)
         parts = [part.fit() for part in training]
-        # Held before the layer is learned: an interruption leaves a model.
+        # Set before the recalibration is learned, so that an interruption leaves a fitted model.
         self._hold(parts, labels.classes, labels.log_prior(), recalibration, choice)
         if recalibration is None:
             self._recalibrated(*learn_recalibrations(self.recalibrate, training, parts, labels))
@@ -167,16 +211,16 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
     ) -> list[Self]:
         """Return a fitted copy for each number of features, of a model that runs no chains.
 
-        The same as setting `n_features_to_select` to each and fitting, only that tables and folds
-        are screened once for all of them.
+        The results are those of setting `n_features_to_select` to each and fitting, but tables and
+        folds are screened once for all of them.
 
         Parameters
         ----------
         X, y, groups
             As in `fit`.
         numbers : sequence of int
-            Features that are kept, of each kind where there are kinds, or all where there are
-            fewer. A threshold of the estimator is left aside.
+            Features to keep, of each kind where there are kinds, or all where there are fewer. A
+            threshold of the estimator is ignored.
         """
         first = clone(self).set_params(n_features_to_select=max(numbers), threshold=None)
         training, labels = first._prepared(X, y, groups)
@@ -222,7 +266,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         *,
         kept_columns_only: bool = False,
     ) -> Self:
-        """Hold what was fitted, and show it."""
+        """Set what was fitted, and the attributes that show it."""
         self._parts = tuple(parts)
         self._class_log_prior = log_prior
         self._kept_columns_only = kept_columns_only
@@ -244,7 +288,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         return self._class_log_prior
 
     def _recalibrated(self, recalibration: Recalibration) -> None:
-        """Hold how evidence becomes a probability, and show it."""
+        """Set how evidence becomes a probability."""
         self._recalibration = recalibration
         self.slope_ = recalibration.mean_slope()
         self.outlier_rate_ = recalibration.mean_outlier_rate()
@@ -263,14 +307,35 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         """
         check_is_fitted(self)
         given = self._given_log_prior(class_prior)
-        result = []
-        for some in row_batches(X):
-            n_rows, values = self._read(some)
-            total = np.zeros((n_rows, self.classes_.size))
-            for part, part_values in values:
-                total += part.log_likelihood(part_values)
-            result.append(self._recalibration.log_proba(total, self._log_prior, given))
+        result = [
+            self._recalibration.log_proba(self._log_likelihood(some), self._log_prior, given)
+            for some in row_batches(X)
+        ]
         return result[0] if len(result) == 1 else np.concatenate(result)
+
+    def _log_likelihood(self, X: Any) -> FloatArray:
+        """Return log P(x | class), shape (n, C), up to a constant of each row.
+
+        A sum over parts, which naive Bayes takes as independent given the class.
+        """
+        n_rows, values = self._read(X)
+        total = np.zeros((n_rows, self.classes_.size))
+        for part, part_values in values:
+            total += part.log_likelihood(part_values)
+        return total
+
+    def _log_evidence(self, X: Any) -> FloatArray:
+        """Return what a table adds to the log class probabilities, shape (n, C).
+
+        The log likelihood times the slope, up to a constant of each row, wherever this is all that
+        stands between the two. An outlier rate or other prevalences change the odds by amounts that
+        depend on the row: there it is what remains of the posterior without the prior.
+        """
+        check_is_fitted(self)
+        if not self._recalibration.is_plugged_in or self.class_prior is not None:
+            return np.asarray(self.predict_log_proba(X) - self._log_prior)
+        batches = [self.slope_ * self._log_likelihood(some) for some in row_batches(X)]
+        return batches[0] if len(batches) == 1 else np.concatenate(batches)
 
     def predict_proba_interval(
         self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 2000
@@ -278,9 +343,9 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         """Return intervals for P(class | x).
 
         An interval holds ``level`` of the distribution of P(class | x, parameters) given the
-        training data and x itself, and of the slope and lapses of the layer; the mean of that
-        distribution is `predict_proba`. With one slope plugged in, each draw's evidence is
-        multiplied by it, and the mean is `predict_proba` only roughly.
+        training data and x itself, over the parameters and over the slope and the outlier rate of
+        the recalibration; the mean of that distribution is `predict_proba`. With one slope plugged
+        in, each draw's evidence is multiplied by it, and the mean is only roughly `predict_proba`.
 
         Parameters
         ----------
@@ -312,8 +377,8 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
     def contributions(self, X: Any) -> FloatArray:
         """Return what each kept cell adds to the log-odds of its row: with it, less without it.
 
-        A cell is left out as a missing one is. Cells of features that repeat each other add little
-        each, so rows need not add up to the log-odds.
+        A cell that is left out is treated as missing. Cells of features that repeat each other add
+        little each, so that contributions need not sum to the log-odds.
 
         Parameters
         ----------
@@ -360,7 +425,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             for part, columns in zip(self._parts, self._part_columns(), strict=True)
         ]
 
-    # ------------------------------------------------------------- copies and files
+    # ------------------------------------------------------------------ copies
 
     def on_kept_columns(self) -> Self:
         """Return a fitted copy that takes the kept columns only.
@@ -368,9 +433,9 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         Returns
         -------
         estimator
-            It takes the columns of `get_feature_names_out`, in this order; its probabilities are
-            the same. It holds nothing of the size of the whole table, so parameters that name
-            columns become those of the kept ones.
+            It takes the columns of `get_feature_names_out`, in this order, and has the same
+            probabilities. It holds nothing of the size of the whole table, so parameters that name
+            columns are changed to name the kept ones.
         """
         check_is_fitted(self)
         names = self._names_of_columns()
@@ -409,6 +474,121 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             return {}
         return {"always_keep": by_design}
 
+    # ------------------------------------------------------------------- files
+
+    def _names_of_columns(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+
+    def _fitted_to_plain(self) -> Plain:
+        kinds = {part_class: kind for kind, part_class in self._part_classes.items()}
+        head: Known = {
+            "classes": self.classes_,
+            "recalibration": self._recalibration,
+            "kept_columns_only": self._kept_columns_only,
+            "feature_names": self._names_of_columns(),
+            "number_choice": self.number_choice_,
+            "n_features_in": self.n_features_in_,
+        }
+        sections = {
+            f"part{index}": joined(record_to_plain(part), selection=part.selection.to_plain())
+            for index, part in enumerate(self._parts)
+        }
+        return joined(
+            values_to_plain(_HEAD, head.__getitem__),
+            values_to_plain(self._fitted_choices, lambda name: getattr(self, name)),
+            (
+                {"parts": [kinds[type(part)] for part in self._parts]},
+                {"log_prior": self._class_log_prior},
+            ),
+            **sections,
+        )
+
+    @classmethod
+    def _fitted_from_plain(cls, entries: Entries) -> Known:
+        known = cls._parts_from_plain(entries)
+        selections = [part.selection for part in known["parts"]]
+        known["width"] = sum(selection.n_features_in for selection in selections)
+        if known["kept_columns_only"]:
+            # Constant columns, which belong to no part, are not among the kept ones.
+            known["n_features_in"] = sum(len(selection.columns) for selection in selections)
+        for name in ("number_choice", "feature_names", "recalibration"):
+            known[name] = _HEAD[name].read(entries, name, {})
+        check_column_names(entries, known["feature_names"], known["n_features_in"])
+        cls._check_fitted(entries, known)
+        return known
+
+    @classmethod
+    def _parts_from_plain(cls, entries: Entries) -> Known:
+        """Return parts, classes and their prior, and the fitted choices."""
+        known: Known = {"kept_columns_only": entries.flag("kept_columns_only")}
+        kinds = entries.value("parts")
+        good = isinstance(kinds, list) and 1 <= len(kinds) <= len(KINDS)
+        good = good and all(isinstance(kind, str) and kind in cls._part_classes for kind in kinds)
+        entries.check(good, "parts", f"are not those of {cls._kind}")
+        log_prior = entries.finite("log_prior", (None,), -1e6, CLOSE)
+        good = 2 <= log_prior.size <= MOST_CLASSES
+        entries.check(good, "log_prior", "is not one of two or more classes")
+        good = abs(np.exp(log_prior).sum() - 1) <= CLOSE
+        entries.check(good, "log_prior", "does not sum to 1")
+        known |= {"n_classes": log_prior.size, "log_prior": log_prior, "part_names": kinds}
+        known["classes"] = _HEAD["classes"].read(entries, "classes", known)
+        known["parts"] = tuple(
+            cls._part_from_plain(kind, entries.section(f"part{index}"), known)
+            for index, kind in enumerate(kinds)
+        )
+        counts = {part.selection.class_counts for part in known["parts"]}
+        entries.check(len(counts) == 1, "parts", "have different numbers of cases")
+        known["part_widths"] = [
+            len(part.selection.columns)
+            if known["kept_columns_only"]
+            else part.selection.n_features_in
+            for part in known["parts"]
+        ]
+        known["n_features_in"] = _HEAD["n_features_in"].read(entries, "n_features_in", known)
+        known |= values_from_plain(cls._fitted_choices, entries, known)
+        width = sum(known["part_widths"]) + cls._n_outside_parts(known)
+        fits = known["n_features_in"] == width
+        entries.check(fits, "n_features_in", "does not fit the parts")
+        return known
+
+    @classmethod
+    def _part_from_plain(cls, kind: str, entries: Entries, known: Known) -> FittedPart:
+        selection = Section(kind=Selection).read(entries, "selection", {})
+        fits = len(selection.class_counts) == known["n_classes"]
+        entries.check(fits, "selection", "has another number of classes")
+        known = {**known, "selection": selection, "n_columns": len(selection.columns)}
+        part: FittedPart = record_from_plain(cls._part_classes[kind], entries, known)
+        entries.finish()
+        return part
+
+    @classmethod
+    def _n_outside_parts(cls, known: Known) -> int:  # noqa: ARG003 - for subclasses
+        """Return how many columns of the table belong to no part; by default none does."""
+        return 0
+
+    @classmethod
+    def _check_fitted(cls, entries: Entries, known: Known) -> None:
+        """Refuse parts that do not fit the fitted choices; by default nothing."""
+
+    @classmethod
+    def _check_parameters(cls, parameters: Known, fitted: Known) -> None:
+        check_number(parameters, cls._most_features(fitted["width"]))
+        number = parameters["n_features_to_select"]
+        for value in list(number.values()) if isinstance(number, dict) else [number]:
+            # Numbers are checked above: the settings would need a mask of all columns.
+            plain = None if type(value) in (int, float) else value
+            cls._settings_of({**parameters, "n_features_to_select": plain}, np.zeros(0, dtype=bool))
+        n_classes = fitted["classes"].size
+        check_recalibrate(parameters["recalibrate"])
+        check_prevalences(parameters["class_prior"], n_classes)
+        pseudocounts(parameters["class_pseudocounts"], n_classes)
+
+    @classmethod
+    def _most_features(cls, width: int) -> int:
+        """Return the largest number of features that may be asked for in a table of a width."""
+        return width
+
     def _load_fitted(self, fitted: Known) -> Self:
         self.n_features_in_ = fitted["n_features_in"]
         self._name_columns(fitted["feature_names"])
@@ -422,6 +602,24 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             fitted["number_choice"],
             kept_columns_only=fitted["kept_columns_only"],
         )
+
+    @classmethod
+    def _from_plain(cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the model that a file describes; its parts must have kept the columns they name.
+
+        A file holds the names of columns twice: one that moved columns from one part to another
+        would hand numbers to a part of texts.
+        """
+        model = super()._from_plain(content, arrays)
+        names = model._names_of_columns()
+        for part, columns in zip(model._parts, model._kept_columns(), strict=True):
+            selection = part.selection
+            if names is not None and selection.kept_names is not None:
+                own = selection.kept_names + (selection.always_kept_names or ())
+                if own != tuple(names[column] for column in columns.tolist()):
+                    msg = "feature_names differs from the selection's"
+                    raise ModelFileError(msg)
+        return model
 
 
 class TwoClassNaiveBayes(SelectiveClassifier):

@@ -33,7 +33,7 @@ TWO_CLASSES = "factors, two classes"
         ),
         ("factors", "part0.drawn.unit", lambda a: a * 0, "unit is not positive"),
         ("factors", "part0.choice.n_factors", lambda a: a + 9, "was not tried"),
-        ("factors", "part0.weights", lambda a: a * 2, "weights"),
+        ("factors", "part0.posterior.weights", lambda a: a * 2, "weights"),
         ("response", "drawn.centre", lambda a: a[1:], "centre is an array"),
         ("response", "selection.kept", lambda a: a * 0, "kept are not columns"),
         ("response", "selection.groups", lambda a: a + 1, "groups"),
@@ -57,12 +57,12 @@ def test_a_file_with_valid_checksums_and_no_meaning_is_refused(tmp_path, name, a
         ("factors", ("parameters", "n_chains"), 0, "n_chains=0"),
         ("factors", ("parameters", "checkpoint"), "/tmp/x", "checkpoint"),
         ("factors", ("part0", "n_factors"), -1, "not a number of factors"),
-        ("factors", ("feature_prior_",), "uniform", "feature_prior_"),
+        ("factors", ("feature_prior",), "uniform", "feature_prior"),
         ("factors", ("parts",), ["real"], "parts are not those of Selective"),
         ("response", ("selection", "gamma_squared"), [3, 2], "not a share"),
         ("response", ("selection", "n_cases"), 10**400, "not a possible number"),
         ("response", ("parameters", "correction"), "counts", "correction='counts'"),
-        ("response", ("variance_scale",), 0.0, "not positive"),
+        ("response", ("variance_prior", "scale"), 0.0, "not positive"),
     ],
 )
 def test_a_description_without_meaning_is_refused(tmp_path, name, place, value, message):
