@@ -12,7 +12,7 @@ from honestbayes.data import Binarization
 from honestbayes.likelihood.counts import distinct_counts
 from honestbayes.likelihood.learned_prior import learn_prior
 from honestbayes.likelihood.quadrature import AlphaPrior
-from honestbayes.models.binary.model import BernoulliSettings, ModelSettings, fit_screening
+from honestbayes.models.binary.model import BernoulliSettings, CommonAlphaSettings, fit_screening
 from honestbayes.selection.counts import Screening
 
 PRIOR = AlphaPrior(0.5, 5.0)
@@ -49,7 +49,7 @@ def fit_counts(ones, sizes, k, feature_prior, correction="counts", seed=0):
         always_keep=np.zeros(p, dtype=bool),
         feature_prior=feature_prior,
         correction=correction,
-        model=ModelSettings(PRIOR, (0.0, 1.0), "adaptive", 1e-6),
+        model=CommonAlphaSettings(PRIOR, (0.0, 1.0), "adaptive", 1e-6),
         class_pseudocounts=(1.0, 1.0),
     )
     return fit_screening(screening, settings, np.random.RandomState(seed))

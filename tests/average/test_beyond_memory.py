@@ -129,7 +129,7 @@ def test_the_table_is_never_read_as_a_whole(kind):
     X, y = flags()
     source = cut(X, kind, most=SHAPE[1] - 1)
     model = HonestClassifier(random_state=0)
-    sentence = "left out: discriminant with 400 features, logistic with 400 features"
+    sentence = "not tried: discriminant with 400 features, logistic with 400 features"
     with pytest.warns(UserWarning, match=sentence):
         model.fit(source, y)
     assert source.passes > 0
@@ -161,7 +161,7 @@ def test_each_prediction_reads_once(monkeypatch):
     assert source.reads == 1
     np.testing.assert_array_equal(model.predict_proba_interval(source), expected[1])
     assert source.reads == 2
-    monkeypatch.setattr(source, "BATCH_ROWS", 25)
+    monkeypatch.setattr("honestbayes.data.source.BATCH_ROWS", 25)
     # Matrices of other sizes are multiplied with other rounding.
     np.testing.assert_allclose(model.predict_proba(source), expected[0], rtol=0, atol=1e-12)
     found = model.predict_proba_interval(source)
@@ -196,7 +196,7 @@ def test_flags_beside_measurements(n_classes):
             model.predict_proba(source), expected.predict_proba(X), rtol=0, atol=1e-8
         )
     else:
-        with pytest.warns(UserWarning, match=r"left out: mixed\. "):
+        with pytest.warns(UserWarning, match=r"not tried: mixed\. "):
             model.fit(source, y)
     assert ("mixed" in model.model_table_.name) == (n_classes == 2)
     assert model.kinds_[:4] == ("binary", "real", "binary", "real")
@@ -215,7 +215,7 @@ def test_a_mixed_model_reads_no_more_than_it_keeps():
 
 def test_what_is_left_out_is_named_and_saved(tmp_path):
     X, y = flags(3)
-    sentence = "X is beyond memory, .* are left out: categorical, discriminant with 400 features, "
+    sentence = "X is beyond memory, .* are not tried: categorical, discriminant with 400 features, "
     model = HonestClassifier(random_state=0)
     with pytest.warns(UserWarning, match=sentence):
         model.fit(cut(X), y)
@@ -234,7 +234,7 @@ def test_what_is_left_out_is_named_and_saved(tmp_path):
 def test_only_what_was_asked_for_is_said_to_be_left_out():
     X, y = flags()
     model = HonestClassifier(random_state=0, candidates=["binary", "networks"])
-    with pytest.warns(UserWarning, match=r"left out: networks\. "):
+    with pytest.warns(UserWarning, match=r"not tried: networks\. "):
         model.fit(cut(X), y)
     with pytest.raises(ValueError, match="suits this table, which is beyond memory; those that"):
         HonestClassifier(candidates=["networks"]).fit(cut(X[:, :9]), y)
@@ -252,7 +252,7 @@ def test_chains_run_in_the_folds_of_a_table_beyond_memory():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ({"kinds": {3: "categorical"}}, "column 3 is categorical, but X is beyond memory"),
+        ({"kinds": {3: "categorical"}}, "column 3 categorical, but X is beyond memory"),
         ({"candidates": [LogisticRegression()]}, "classifiers, which see all columns, but X is"),
     ],
 )

@@ -70,7 +70,7 @@ def test_inspect_shows_models_and_columns(place, run):
 def test_one_set_of_columns_and_its_cost_are_told(place, run):
     few = ("-k", 2, "--keep", "stage", "--out", "two")
     told = run("fit", "clinic.csv", *TARGET, *QUICK, *few, cwd=place).done()
-    assert "which look at 3 columns" in " ".join(told.split())
+    assert "which use 3 columns" in " ".join(told.split())
     shown = run("inspect", "two", cwd=place).done()
     assert "columns             3\n" in shown
     assert "cost of one set     " in shown

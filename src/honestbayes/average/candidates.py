@@ -1,14 +1,21 @@
-"""Which models suit a table, and with how many features each is tried."""
+"""Candidates of an average: which models suit a table, with how many features each is tried.
+
+Models differ in the columns that they take, so the average reads a table twice: as it is (binary
+columns as 0/1), and as numbers (a 0/1 column for each category).
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from honestbayes import models
+from honestbayes.base.parameters import whole_number
 from honestbayes.base.spec import CandidateSpec, ModelSpec, TableInfo
 from honestbayes.data import as_source
 from honestbayes.data.categories import Categories, category_table, encode_columns
@@ -17,16 +24,13 @@ from honestbayes.data.source import ColumnsOf, dense_values
 from honestbayes.files.fields import Entries, Known, Plain, Section, joined, record_to_plain
 from honestbayes.types import FloatArray, IntArray
 
-# --------------------------------------------------------------------------------------------------
-# How the average reads a table: what varies, binary columns as 0/1, categories as numbers
-# --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
-    """How the columns of a table are read.
+class ColumnCoding:
+    """Coding of the columns of a table.
 
-    Constant columns are dropped before anything else: a table without them has the same bits.
+    Constant columns are dropped before anything else, so that a table gives the same numbers with
+    and without them.
 
     Attributes
     ----------
@@ -43,7 +47,7 @@ class Numbers:
     levels: Categories
 
     @classmethod
-    def learn(cls, X: Any, kinds: tuple[Kind, ...]) -> Numbers:
+    def learn(cls, X: Any, kinds: tuple[Kind, ...]) -> ColumnCoding:
         """Learn the values of a training table's columns; classes do not matter."""
         two_values = TwoValues.learn(X, kinds)
         columns = np.flatnonzero(np.array(kinds) == "categorical")
@@ -60,32 +64,32 @@ class Numbers:
         return tuple(kind for kind in self.kinds if kind != "constant")
 
     def sources(self) -> IntArray:
-        """Return from which of the varying columns each column of numbers comes."""
+        """Return, for each column of numbers, the varying column that it comes from."""
         kinds = np.array(self.varying_kinds())
         widths = np.ones(kinds.size, dtype=np.int64)
         widths[kinds == "categorical"] = self.levels.n_levels
         return np.repeat(np.arange(kinds.size), widths)
 
-    def take(self, columns: IntArray) -> tuple[Numbers, IntArray]:
-        """Return the same for some varying columns, in any order.
+    def take(self, columns: IntArray) -> tuple[ColumnCoding, IntArray]:
+        """Return the coding of some varying columns, in any order.
 
-        Also returns where each old column of numbers stands, or -1.
+        Also returns the new index of each old column of numbers, or -1.
         """
         varying = self.varying()
         kinds = np.array(self.kinds)
         categorical = np.flatnonzero(kinds == "categorical")
         levels = np.searchsorted(categorical, columns[np.isin(columns, categorical)])
-        kept = Numbers(
+        kept = ColumnCoding(
             tuple(self.kinds[column] for column in columns),
             self.two_values.take(columns),
             self.levels.take(levels),
         )
         sources = varying[self.sources()] if varying.size else np.zeros(0, dtype=np.int64)
-        place = np.full(sources.size, -1)
+        index = np.full(sources.size, -1)
         old = [np.flatnonzero(sources == column) for column in columns]
         if old:
-            place[np.concatenate(old)] = np.arange(sum(map(len, old)))
-        return kept, place
+            index[np.concatenate(old)] = np.arange(sum(map(len, old)))
+        return kept, index
 
     def plain(self, X: Any, describe: Callable[[int], str]) -> Any:
         """Return the varying columns of a table, the binary ones as 0 and 1."""
@@ -95,17 +99,17 @@ class Numbers:
             return X
         return ColumnsOf(X, varying) if hasattr(X, "blocks") else columns_of(X, varying)
 
-    def numbers(self, plain: Any, describe: Callable[[int], str]) -> Any:
+    def as_numbers(self, plain: Any, describe: Callable[[int], str]) -> Any:
         """Return the varying columns as numbers, with a 0/1 column for each category.
 
-        What is missing or unknown is NaN in all of these.
+        A missing or unknown category is NaN in all of its columns.
 
         Parameters
         ----------
         plain : table
-            What `plain` returned.
+            The result of `plain`.
         describe : callable
-            Given a column of the whole table, how messages call it.
+            Given a column of the whole table, its name in messages.
         """
         if not self.levels.values:
             return plain
@@ -114,7 +118,7 @@ class Numbers:
         codes, _ = encode_columns(
             columns_of(plain, categorical),
             self.levels,
-            lambda place: describe(int(varying[categorical[place]])),
+            lambda index: describe(int(varying[categorical[index]])),
         )
         parts: dict[int, FloatArray] = {}
         others = np.flatnonzero(kinds != "categorical")
@@ -122,9 +126,9 @@ class Numbers:
             values = np.asarray(dense_values(as_source(columns_of(plain, others))), dtype=float)
             parts = {int(column): values[:, [j]] for j, column in enumerate(others)}
         for j, column in enumerate(categorical.tolist()):
-            flags = (codes[:, [j]] == np.arange(self.levels.n_levels[j])).astype(float)
-            flags[codes[:, j] < 0] = np.nan
-            parts[column] = flags
+            indicators = (codes[:, [j]] == np.arange(self.levels.n_levels[j])).astype(float)
+            indicators[codes[:, j] < 0] = np.nan
+            parts[column] = indicators
         return np.concatenate([parts[column] for column in range(kinds.size)], axis=1)
 
     def to_plain(self) -> Plain:
@@ -137,7 +141,7 @@ class Numbers:
         )
 
     @classmethod
-    def from_plain(cls, entries: Entries, known: Known) -> Numbers:
+    def from_plain(cls, entries: Entries, known: Known) -> ColumnCoding:
         """Return what `to_plain` described."""
         codes = entries.counts("kinds", (known["n_features_in"],), len(ALL_KINDS) - 1)
         kinds = tuple(ALL_KINDS[code] for code in codes.tolist())
@@ -153,16 +157,16 @@ Effort = Literal["quick", "normal", "thorough"]
 EFFORTS: tuple[Effort, ...] = ("quick", "normal", "thorough")
 
 _LARGE = 2000
-"""With more cases than this no candidate keeps more features than `_MOST_OF_MANY`, and columns
-are not cut at their medians."""
+"""Number of cases above which no candidate keeps more than `_MOST_OF_MANY` features."""
 
 _MOST_OF_MANY = 1000
+"""Largest number of features that is tried on large tables."""
 
 _MOST_CELLS = 5_000_000
-"""Cells of the kept columns beyond which no candidate keeps more than `_MOST_OF_MANY` features."""
+"""Number of cells of the kept columns above which at most `_MOST_OF_MANY` features are kept."""
 
 _MOST_KEPT_CELLS = 1 << 25
-"""Cells of the kept columns, of a table beyond memory: a quarter of a gigabyte."""
+"""Cells that are read from a table beyond memory: a quarter of a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +176,13 @@ class Candidate:
     Attributes
     ----------
     name : str
-        What `HonestClassifier.model_table` calls it, and the word of ``candidates``.
+        Its name in `HonestClassifier.model_table` and in the parameter ``candidates``.
     estimator : estimator
         Unfitted.
     numbers : tuple of int, or None
-        Numbers of features; None: the estimator sees to that itself.
+        ColumnCoding of features; None where the estimator chooses.
     as_numbers : bool
-        Whether it takes the table as numbers, with a flag for each level.
+        Whether it takes the table as numbers, with a 0/1 column for each category.
     """
 
     name: str
@@ -188,7 +192,7 @@ class Candidate:
 
 
 def candidate_specs() -> list[tuple[ModelSpec, CandidateSpec]]:
-    """Return how each model may be tried, in the order of `honestbayes.models.SPECS`."""
+    """Return the candidates that each model defines, in the order of `models.SPECS`."""
     return [(spec, candidate) for spec in models.SPECS for candidate in spec.candidates]
 
 
@@ -200,14 +204,14 @@ def candidates_for(
     Parameters
     ----------
     table_info : TableInfo
-        What is known of it.
+        Facts about the table.
     effort : {"quick", "normal", "thorough"}
         How many are tried.
     most : int, optional
-        Where one set of so many columns is to be kept: only candidates that rank columns alike,
+        Keep one set of so many columns: only candidates that rank columns by the same statistic,
         and no larger numbers.
     """
-    found = []
+    candidates = []
     for spec, candidate in candidate_specs():
         if not candidate.suits(table_info) or (candidate.sampled and effort != "thorough"):
             continue
@@ -219,7 +223,7 @@ def candidates_for(
         numbers = None if tried is None else _numbers(tried, width, table_info.n_cases, most)
         if not table_info.in_memory and numbers is not None and most is None:
             numbers = _numbers_beyond_memory(numbers, width, table_info.n_cases)
-        found.append(
+        candidates.append(
             Candidate(
                 candidate.name,
                 spec.estimator(**candidate.params(table_info)),
@@ -227,11 +231,11 @@ def candidates_for(
                 candidate.as_numbers,
             )
         )
-    return found
+    return candidates
 
 
 def _numbers(tried: Sequence[int], width: int, n_cases: int, most: int | None) -> tuple[int, ...]:
-    """Return different numbers of features that a table of some width has."""
+    """Return distinct numbers of features, none larger than a table of some width has."""
     bound = width if most is None else min(most, width)
     if n_cases > _LARGE or n_cases * bound > _MOST_CELLS:
         bound = min(bound, _MOST_OF_MANY)
@@ -240,7 +244,7 @@ def _numbers(tried: Sequence[int], width: int, n_cases: int, most: int | None) -
 
 
 def _numbers_beyond_memory(numbers: tuple[int, ...], width: int, n_cases: int) -> tuple[int, ...]:
-    """Leave out all columns, and more than memory is to hold; the smallest number stays."""
+    """Leave out numbers that need all columns, or too many cells; the smallest one stays."""
     return tuple(
         number
         for number in numbers
@@ -251,35 +255,130 @@ def _numbers_beyond_memory(numbers: tuple[int, ...], width: int, n_cases: int) -
 def left_out_beyond_memory(
     table_info: TableInfo, effort: Effort, wanted: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Return the candidates that are left out because a table is beyond memory, in words.
+    """Return descriptions of the candidates that are not tried on a table beyond memory.
 
     Parameters
     ----------
     table_info : TableInfo
-        What is known of it.
+        Facts about the table.
     effort : {"quick", "normal", "thorough"}
         How many are tried.
     wanted : sequence of str, optional
         Names of candidates that the user asked for.
     """
     tried = {candidate.name: candidate.numbers for candidate in candidates_for(table_info, effort)}
-    words = []
+    left_out = []
     for candidate in candidates_for(replace(table_info, in_memory=True), effort):
         if wanted is not None and candidate.name not in wanted:
             continue
         if candidate.name not in tried:
-            words.append(candidate.name)
+            left_out.append(candidate.name)
             continue
         fewer = set(candidate.numbers or ()) - set(tried[candidate.name] or ())
         if fewer:
             numbers = " and ".join(f"{number:,}" for number in sorted(fewer))
-            words.append(f"{candidate.name} with {numbers} features")
-    return tuple(words)
+            left_out.append(f"{candidate.name} with {numbers} features")
+    return tuple(left_out)
 
 
-def name_of(classifier: Any, place: int) -> str:
-    """Return what the table calls a classifier of the user's."""
+def name_of(classifier: Any, index: int) -> str:
+    """Return the name of a classifier of the user in the table of models."""
     last = classifier
     while hasattr(last, "steps"):
         last = last.steps[-1][1]
-    return f"{place + 1}: {type(last).__name__}"
+    return f"{index + 1}: {type(last).__name__}"
+
+
+def check_choices(given: Any, effort: Any, n_features_to_select: Any) -> None:
+    """Validate what the user asked for; ``given`` are the candidates."""
+    if effort not in EFFORTS:
+        msg = f"effort={effort!r} is not one of {EFFORTS}."
+        raise ValueError(msg)
+    if n_features_to_select is not None:
+        whole_number({"n_features_to_select": n_features_to_select}, "n_features_to_select", 1)
+    if isinstance(given, str) and given == "auto":
+        return
+    several = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
+    if several and all(isinstance(each, str) for each in given):
+        known = [candidate.name for _, candidate in candidate_specs()]
+        wrong = [name for name in given if name not in known]
+        if wrong:
+            msg = f"candidates names {wrong[0]!r}, which is not one of {known}."
+            raise ValueError(msg)
+    elif not several or not all(map(is_classifier, given)):
+        msg = "candidates must be 'auto', a list of names, or a list of classifiers."
+        raise ValueError(msg)
+    elif n_features_to_select is not None:
+        msg = "n_features_to_select needs named candidates: your own classifiers see all columns."
+        raise ValueError(msg)
+
+
+def are_ours(given: Any) -> bool:
+    """Return whether candidates are given by name, not as classifiers of the user."""
+    return isinstance(given, str) or isinstance(given[0], str)
+
+
+def chosen_candidates(
+    given: Any, effort: Effort, table_info: TableInfo, most: int | None
+) -> list[Candidate]:
+    """Return the candidates that the user wants and that suit the table.
+
+    Parameters
+    ----------
+    given : "auto", or list of str or of classifiers
+        What the user wants.
+    effort : {"quick", "normal", "thorough"}
+        How many are tried where that is "auto".
+    table_info : TableInfo
+        What is known of the table.
+    most : int or None
+        As in `candidates_for`.
+    """
+    if not are_ours(given):
+        return [Candidate(name_of(each, index), each) for index, each in enumerate(given)]
+    chosen = candidates_for(table_info, effort if given == "auto" else "thorough", most)
+    if given != "auto":
+        chosen = [candidate for candidate in chosen if candidate.name in given]
+    if not chosen:
+        suits = ", ".join(repr(c.name) for c in candidates_for(table_info, "thorough", most))
+        table = "table" if table_info.in_memory else "table, which is beyond memory"
+        msg = f"none of candidates={given!r} suits this {table}; those that do: {suits}."
+        raise ValueError(msg)
+    return chosen
+
+
+def leave_out_beyond_memory(given: Any, effort: Effort, table_info: TableInfo) -> tuple[str, ...]:
+    """Return the candidates that are not tried on a table beyond memory, and warn of them.
+
+    Parameters are those of `chosen_candidates`.
+    """
+    if table_info.in_memory:
+        return ()
+    if not are_ours(given):
+        msg = (
+            "candidates holds classifiers, which see all columns, but X is beyond memory: give "
+            "candidates by name, or a table in memory."
+        )
+        raise ValueError(msg)
+    chosen_candidates(given, effort, table_info, None)  # refuses where none is left
+    wanted = None if given == "auto" else given
+    left_out = left_out_beyond_memory(table_info, effort if wanted is None else "thorough", wanted)
+    if left_out:
+        warnings.warn(
+            "X is beyond memory, so candidates that need all of its columns, or very many cells, "
+            f"are not tried: {', '.join(left_out)}. They are tried on a table in memory.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return left_out
+
+
+def refuse_levels_beyond_memory(kinds: Sequence[str]) -> None:
+    """Refuse categorical columns in a table beyond memory."""
+    if "categorical" in kinds:
+        msg = (
+            f"kinds calls column {list(kinds).index('categorical')} categorical, but X is beyond "
+            "memory, where columns are binary or continuous: make a binary column of each "
+            "category, or give a table in memory."
+        )
+        raise ValueError(msg)

@@ -1,4 +1,8 @@
-"""From a training table to the models of an average and their weights."""
+"""Cross-fitting: candidates predict held-out cases; those with weight are fitted to all cases.
+
+Every candidate predicts the same held-out cases, with selection and tuning repeated in each fold.
+From these predictions each candidate's recalibration is learned, and then the weights of the pool.
+"""
 
 from __future__ import annotations
 
@@ -41,21 +45,21 @@ from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# How long the candidates of an average will take, and how far they are
+# Progress and warnings
 # --------------------------------------------------------------------------------------------------
 
 
 class FoldProgress:
-    """Says how many folds are done and what time the others need.
+    """Show how many folds are done and how much time the others need.
 
     Parameters
     ----------
     n_folds : int
-        Folds.
+        Number of folds.
     n_first : int
-        Those in which models run chains, where any does; others take little beside these.
+        Number of folds in which models run chains; the others take little time beside these.
     n_candidates : int
-        Models, each number of features counted.
+        Number of candidates, each number of features counted.
     """
 
     def __init__(self, n_folds: int, n_first: int, n_candidates: int) -> None:
@@ -65,7 +69,7 @@ class FoldProgress:
         self._line = StatusLine()
 
     def __call__(self, done: int) -> None:
-        """Write so many folds, and the time to go."""
+        """Show that so many folds are done, and the remaining time."""
         each = (time.monotonic() - self._begin) / done
         left = max(self._n_first - done, 0) * each
         if self._n_first == self._n_folds or done > self._n_first:
@@ -75,36 +79,31 @@ class FoldProgress:
         self._line.show(text, last=done == self._n_folds)
 
 
-# --------------------------------------------------------------------------------------------------
-# Warnings of many models in many folds, each said once
-# --------------------------------------------------------------------------------------------------
-
-
 CapturedWarning = tuple[str, type[Warning]]
-"""What a warning says, and of what kind it is."""
+"""The text and the category of a warning."""
 
-_KNOWN = "X does not have valid feature names"
-"""How a warning begins that is about what the average does itself."""
+_OWN_DOING = "X does not have valid feature names"
+"""The beginning of a warning that the average causes itself, by passing arrays to its models."""
 
 
 def capture_warnings(work: Callable[..., Any], *given: Any) -> tuple[Any, list[CapturedWarning]]:
-    """Do some work, perhaps in another process; return its result, and what it warned of."""
+    """Run a function, perhaps in another process; return its result and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = work(*given)
     return result, [(str(each.message), each.category) for each in caught]
 
 
-def warn_once(remarks: Iterable[CapturedWarning], stacklevel: int) -> None:
-    """Warn of each different thing once."""
-    for text, kind in dict.fromkeys(remarks):
-        if not text.startswith(_KNOWN):
+def warn_once(captured: Iterable[CapturedWarning], stacklevel: int) -> None:
+    """Give each different warning once."""
+    for text, kind in dict.fromkeys(captured):
+        if not text.startswith(_OWN_DOING):
             warnings.warn(text, kind, stacklevel=stacklevel + 1)
 
 
 @contextmanager
-def said_once() -> Iterator[None]:
-    """Let each warning of many models be said once."""
+def warnings_once() -> Iterator[None]:
+    """Give each different warning of many models once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -112,11 +111,12 @@ def said_once() -> Iterator[None]:
 
 
 # --------------------------------------------------------------------------------------------------
-# What was tried: every candidate on the same held-out cases, and what came of it
+# The table of candidates
 # --------------------------------------------------------------------------------------------------
 
 
 FREQUENCIES = "class frequencies"
+"""Name of the last row of the table: the class frequencies without any model."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -128,14 +128,14 @@ class ModelTable(Tabular):
     name : tuple of str
         Candidates; the last is the class frequencies alone.
     n_features : ndarray of shape (M,)
-        Number of features; NaN where the candidate sees to that itself.
+        Number of features; NaN where the candidate chooses it.
     weight : ndarray of shape (M,)
-        In the pool. They need not sum to 1: what the class frequencies have is what is left.
+        Weights in the pool. They need not sum to 1; the class frequencies have the remainder.
     slope, outlier_rate : ndarray of shape (M,)
-        Posterior means of each candidate's layer.
+        Posterior means of each candidate's recalibration.
     log_score, error : ndarray of shape (M,)
-        Average minus log probability of the actual class of held-out cases, after the layer, and
-        its standard error over cases.
+        Average minus log probability of the observed class of held-out cases, after
+        recalibration, and its standard error over cases.
     """
 
     name: Annotated[tuple[str, ...], Texts()]
@@ -162,7 +162,7 @@ class ModelTable(Tabular):
 
     def __str__(self) -> str:
         """Return an aligned table."""
-        rows = [("model", "features", "weight", "slope", "outlier_rates", "log score", "error")]
+        rows = [("model", "features", "weight", "slope", "outlier rate", "log score", "error")]
         for i, name in enumerate(self.name):
             k = self.n_features[i]
             rows.append(
@@ -186,25 +186,25 @@ class ModelTable(Tabular):
 
 
 # --------------------------------------------------------------------------------------------------
-# What every candidate says of the same held-out cases, selection and tuning repeated each time
+# Predictions of held-out cases
 # --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCandidate:
-    """A candidate that is ready to predict held-out cases of a training table.
+    """A candidate and its training table, ready to predict held-out cases.
 
     Attributes
     ----------
     candidate : Candidate
         The model.
     table : table
-        As the model takes it.
+        The table in the form that the model takes.
     labels : TrainingLabels
         Classes of its rows.
     parts, whole : list, or None
-        Of a model whose numbers of features share a screening: its parts, and these fitted to all
-        rows.
+        The training parts, and these fitted to all rows; for models of several numbers of
+        features, which share a screening.
     """
 
     candidate: Candidate
@@ -232,7 +232,7 @@ class PreparedCandidate:
         return "n_chains" in self.candidate.estimator.get_params()
 
     def read_ahead(self, folds: Sequence[IntArray], memo: FoldMemo) -> None:
-        """Read at once what is kept without each fold, or, without folds, of all rows."""
+        """Read in one pass the columns that are kept without each fold, or by all rows."""
         for part in self.parts or ():
             number = min(max(self.candidate.numbers or (0,)), part.n_candidates)
             part.read_ahead(folds, number, memo)
@@ -242,20 +242,20 @@ class PreparedCandidate:
         if self.parts is not None:
             numbers = self.candidate.numbers
             return held_out_evidence(self.parts, folds, self.whole, numbers, memo=memo)
-        said = []
+        evidence = []
         for rows, others in self.labels.without(folds):
             labels = self.labels.classes[self.labels.codes[others]]
             fitted = clone(self.candidate.estimator).fit(rows_of(self.table, others), labels)
             log_prior = self.labels.log_prior(others)
             new = rows_of(self.table, rows)
-            said.append(model_evidence(fitted, new, log_prior, others.size))
-        return np.concatenate(said)[None]
+            evidence.append(model_evidence(fitted, new, log_prior, others.size))
+        return np.concatenate(evidence)[None]
 
 
 def evidence_of_run(
     prepared: Sequence[PreparedCandidate], folds: Sequence[IntArray], first: bool
 ) -> list[Any]:
-    """Return what each candidate says of some folds; None where it was asked already."""
+    """Return each candidate's evidence on some folds; None where chains are not run again."""
     # Candidates of one table (as it is, or as numbers) share what they compute of the same rows.
     memos = {id(each.table): FoldMemo() for each in prepared}
     for each in prepared:
@@ -267,7 +267,7 @@ def evidence_of_run(
 
 
 def runs_of_folds(table: Any, folds: Sequence[IntArray], n_classes: int) -> list[list[IntArray]]:
-    """Return which folds are looked at together: of a table beyond memory, those of one pass."""
+    """Return the folds in groups that share one pass over the table, if it is beyond memory."""
     if not is_beyond_memory(table):
         return [[fold] for fold in folds]
     return list(without_shared_rows(list(folds), table.shape[1] * n_classes))
@@ -282,11 +282,12 @@ def held_out_by_all(
 ) -> tuple[list[FloatArray], int]:
     """Return log P(x | class) of held-out cases, each of shape (g, N, C), fold after fold.
 
-    Candidates go through the runs of folds together, so that they share what they find of the same
+    Candidates go through the runs of folds together, so that they share statistics of the same
     rows. Those that run chains do so only in the first ``n_first`` folds, which hold out every
-    case once; what they say of a case is then repeated. ``watch`` is told how many folds are done.
+    case once; in the other repeats their predictions of these folds are used again. ``watch`` is
+    called with the number of folds that are done.
 
-    Also returns how many folds there are results of: fewer than all where the user stops it
+    Also returns the number of folds with results: fewer than all where the user stops the run
     (Ctrl-C) after the first ``n_first``.
     """
     ends = list(accumulate(map(len, runs)))
@@ -294,39 +295,39 @@ def held_out_by_all(
         delayed(capture_warnings)(evidence_of_run, prepared, run, end <= n_first)
         for run, end in zip(runs, ends, strict=True)
     )
-    found: list[list[Any]] = []
-    remarks: list[CapturedWarning] = []
+    by_run: list[list[Any]] = []
+    captured: list[CapturedWarning] = []
     try:
-        for by_fold, more in results:
-            found.append(by_fold)
-            remarks += more
+        for by_candidate, more in results:
+            by_run.append(by_candidate)
+            captured += more
             if watch is not None:
-                watch(ends[len(found) - 1])
+                watch(ends[len(by_run) - 1])
     except KeyboardInterrupt:
-        if not found or ends[len(found) - 1] < n_first:
+        if not by_run or ends[len(by_run) - 1] < n_first:
             raise
-    warn_once(remarks, stacklevel=6)
-    folds = [fold for run in runs[: len(found)] for fold in run]
+    warn_once(captured, stacklevel=6)
+    folds = [fold for run in runs[: len(by_run)] for fold in run]
+    rows = np.concatenate(folds)
     result = []
-    for place in range(len(prepared)):
-        said = np.concatenate(
-            [by_fold[place] for by_fold in found if by_fold[place] is not None], 1
-        )
-        rows = np.concatenate(folds)
-        if said.shape[1] < rows.size:
-            where = np.empty(rows.max() + 1, dtype=np.int64)
-            where[np.concatenate(folds[:n_first])] = np.arange(said.shape[1])
-            said = said[:, where[rows]]
-        result.append(said)
+    for index in range(len(prepared)):
+        own = [by_candidate[index] for by_candidate in by_run if by_candidate[index] is not None]
+        evidence = np.concatenate(own, 1)
+        if evidence.shape[1] < rows.size:  # chains ran in the first folds only
+            position = np.empty(rows.max() + 1, dtype=np.int64)
+            position[np.concatenate(folds[:n_first])] = np.arange(evidence.shape[1])
+            evidence = evidence[:, position[rows]]
+        result.append(evidence)
     return result, len(folds)
 
 
 def model_evidence(model: Any, table: Any, log_prior: FloatArray, n_cases: int) -> FloatArray:
-    """Return what a fitted classifier adds to the log class frequencies, shape (n, C).
+    """Return the evidence log P(x | class) of a fitted classifier, shape (n, C).
 
-    Probabilities of classifiers that are not ours are kept away from 0 and 1 by half a case of
-    the training: what they never saw is not impossible. A decision function is evidence as it is;
-    its scale is for the layer to learn.
+    Up to a constant of each row, which no step after it depends on. Probabilities of classifiers
+    of the user are kept away from 0 and 1 by half a training case: what they never saw is not
+    impossible, and one probability of 0 would make the pool's log score infinite. A decision
+    function is taken as evidence; the recalibration learns its scale.
     """
     if isinstance(model, SelectiveClassifier):
         return model._log_evidence(table)
@@ -352,7 +353,7 @@ def rows_of(table: Any, rows: AnyArray | slice) -> Any:
 
 
 # --------------------------------------------------------------------------------------------------
-# The models of an average: each fitted, on its own columns, with its own layer
+# Members of the average
 # --------------------------------------------------------------------------------------------------
 
 
@@ -363,17 +364,17 @@ class AverageMember:
     Attributes
     ----------
     name : str
-        The candidate's.
+        Name of the candidate.
     model : estimator
-        Fitted without recalibration; one of ours takes its kept columns only.
+        Fitted without recalibration; one of this package takes its kept columns only.
     columns : ndarray of int of shape (k,)
-        Where these stand in the table, or in the table as numbers.
+        These columns in the table, or in the table as numbers.
     as_numbers : bool
-        In which of the two.
-    layer : Recalibration
+        Which of the two tables it takes.
+    recalibration : Recalibration
         How its evidence becomes a probability.
     weight : float
-        Of the log-linear pool.
+        Weight in the log-linear pool.
     """
 
     name: str
@@ -390,9 +391,9 @@ class AverageMember:
     def draws(
         self, table: Any, class_weights: FloatArray, n_cases: int, n_draws: int
     ) -> ProbabilityDraws:
-        """Draw P(class | x) over what the model, its slope and its lapses may be.
+        """Draw P(class | x) from the posterior of the model, its slope and its outlier rate.
 
-        Of a model that cannot say how sure it is, over slope and lapses alone.
+        A model without posterior draws is taken as it is: only slope and outlier rate vary.
         """
         columns = columns_of(table, self.columns)
         parts: list[Any]
@@ -401,14 +402,14 @@ class AverageMember:
             drawn = all(hasattr(part, "draw_evidence") for part, _ in parts)
         if not isinstance(self.model, SelectiveClassifier) or not drawn:
             log_prior = np.log(class_weights / class_weights.sum())
-            parts = [(_Said(), model_evidence(self.model, columns, log_prior, n_cases))]
+            parts = [(_FixedEvidence(), model_evidence(self.model, columns, log_prior, n_cases))]
         return draw_probabilities(
             parts, table.shape[0], class_weights, None, self.recalibration, n_draws
         )
 
 
-class _Said:
-    """Evidence that is taken as it is."""
+class _FixedEvidence:
+    """A part whose evidence is known and does not vary, for `draw_probabilities`."""
 
     def log_likelihood(self, evidence: FloatArray) -> FloatArray:
         return evidence
@@ -423,7 +424,7 @@ class _Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Views:
+class TableViews:
     """A table as it is, and as numbers."""
 
     plain: Any
@@ -436,20 +437,20 @@ class Views:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateResults:
-    """All candidates on the same held-out cases.
+    """Results of all candidates on the same held-out cases.
 
     Attributes
     ----------
     candidates : list of (Candidate, int or None)
         Each with one number of features.
     recalibrations : list of Recalibration
-        What was learned for each.
+        The recalibration of each.
     weights : ndarray of shape (M,)
-        Of the pool.
+        Weights in the pool.
     table : ModelTable
-        What is shown of them.
+        The table that users see.
     log_score : float
-        Of the pool on the held-out cases.
+        Log score of the pool on the held-out cases.
     interrupted : bool
         Whether the user stopped it before all folds were done.
     """
@@ -464,20 +465,20 @@ class CandidateResults:
 
 def try_candidates(
     candidates: Sequence[Candidate],
-    views: Views,
+    views: TableViews,
     labels: TrainingLabels,
     n_jobs: int | None,
     *,
     verbose: bool = False,
 ) -> CandidateResults:
-    """Hold cases out, and learn from them the layer of each candidate and the weights of all."""
+    """Learn the recalibration and the weight of each candidate from held-out cases."""
     repeats = repeats_of_folds(labels.codes.size)
     folds = held_out_folds(labels.codes, labels.groups, repeats, labels.seed)
     single = [(c, k) for c in candidates for k in (c.numbers or (None,))]
     shares = family_shares([candidate.name for candidate, _ in single])
     log_prior = labels.log_prior()
     if not folds:
-        return _untried(single, shares)
+        return _equal_weights(single, shares)
     first = len(folds) // repeats if labels.groups is None else len(folds)
     memos = {id(view): FoldMemo() for view in (views.plain, views.numbers)}
     tables = [views.of(candidate.as_numbers) for candidate in candidates]
@@ -488,33 +489,44 @@ def try_candidates(
     chains = any(each.runs_chains for each in prepared)
     progress = FoldProgress(len(folds), first if chains else len(folds), len(single))
     if is_beyond_memory(views.plain):
-        n_jobs = None  # candidates share what is read
+        n_jobs = None  # candidates share the columns that were read
     runs = runs_of_folds(views.plain, folds, labels.classes.size)
-    found, n_done = held_out_by_all(prepared, runs, first, n_jobs, progress if verbose else None)
+    held_out, n_done = held_out_by_all(prepared, runs, first, n_jobs, progress if verbose else None)
     rows = np.concatenate(folds[:n_done])
     codes = labels.codes[rows]
+    # What a held-out prediction is worth: repeats predict the same cases, so that all repeats
+    # together are worth one; after an interruption fewer predictions share the same worth.
     worth = EFFECTIVE_SHARE / repeats * (len(folds) / n_done)
-    evidence = [each for several in found for each in several]
+    evidence = [each for several in held_out for each in several]
     recalibrations = [fit_recalibration(each, codes, log_prior, worth) for each in evidence]
-    said = [
-        recalibration.log_proba(e, log_prior)
-        for recalibration, e in zip(recalibrations, evidence, strict=True)
+    # The pool's weights are learned after recalibration, from the same predictions: a candidate
+    # that is only overconfident must not lose its weight for that.
+    log_proba = np.stack(
+        [
+            recalibration.log_proba(e, log_prior)
+            for recalibration, e in zip(recalibrations, evidence, strict=True)
+        ]
+    )
+    weights = fit_pool(log_proba, codes, log_prior, shares, worth)
+    frequencies = np.broadcast_to(log_prior, log_proba[0].shape)
+    losses = [
+        _loss_by_case(each, rows, codes, labels.codes.size) for each in (*log_proba, frequencies)
     ]
-    everything = np.stack(said)
-    weights = fit_pool(everything, codes, log_prior, shares, worth)
-    losses = [_loss_by_case(log_proba, rows, codes, labels.codes.size) for log_proba in said]
-    frequencies = np.broadcast_to(log_prior, said[0].shape)
-    losses.append(_loss_by_case(frequencies, rows, codes, labels.codes.size))
-    whole = _loss_by_case(pooled(everything, weights, log_prior), rows, codes, labels.codes.size)
-    table = _table(single, weights, recalibrations, losses)
-    score = float(np.nanmean(whole))
+    pool = _loss_by_case(pooled(log_proba, weights, log_prior), rows, codes, labels.codes.size)
     return CandidateResults(
-        single, recalibrations, weights, table, score, interrupted=n_done < len(folds)
+        single,
+        recalibrations,
+        weights,
+        _table(single, weights, recalibrations, losses),
+        float(np.nanmean(pool)),
+        interrupted=n_done < len(folds),
     )
 
 
-def _untried(single: list[tuple[Candidate, int | None]], shares: FloatArray) -> CandidateResults:
-    """Return the plain average: no case could be held out."""
+def _equal_weights(
+    single: list[tuple[Candidate, int | None]], shares: FloatArray
+) -> CandidateResults:
+    """Return the plain average, where no case can be held out."""
     warnings.warn(
         "no case could be held out: models are averaged with equal weights and not recalibrated. "
         "Each class needs cases in two groups or more.",
@@ -569,33 +581,33 @@ def _table(
 
 
 def fit_members(
-    tried: CandidateResults, views: Views, labels: TrainingLabels, n_jobs: int | None
+    results: CandidateResults, views: TableViews, labels: TrainingLabels, n_jobs: int | None
 ) -> list[AverageMember]:
     """Fit the candidates that have any weight to all cases."""
-    used = np.flatnonzero(tried.weights > 0).tolist()
+    used = np.flatnonzero(results.weights > 0).tolist()
     if is_beyond_memory(views.plain):
-        found, remarks = capture_warnings(_members_beyond_memory, tried, used, views, labels)
-        warn_once(remarks, stacklevel=4)
-        return list(found)
-    found = Parallel(n_jobs=n_jobs)(
+        members, captured = capture_warnings(_members_beyond_memory, results, used, views, labels)
+        warn_once(captured, stacklevel=4)
+        return list(members)
+    fitted = Parallel(n_jobs=n_jobs)(
         delayed(capture_warnings)(
             _fit_member,
-            *tried.candidates[i],
+            *results.candidates[i],
             views,
             labels,
-            tried.recalibrations[i],
-            tried.weights[i],
+            results.recalibrations[i],
+            results.weights[i],
         )
         for i in used
     )
-    warn_once([remark for _, remarks in found for remark in remarks], stacklevel=4)
-    return [member for member, _ in found]
+    warn_once([warning for _, captured in fitted for warning in captured], stacklevel=4)
+    return [member for member, _ in fitted]
 
 
 def _fit_member(
     candidate: Candidate,
     number: int | None,
-    views: Views,
+    views: TableViews,
     labels: TrainingLabels,
     recalibration: Recalibration,
     weight: float,
@@ -609,25 +621,23 @@ def _fit_member(
 
 
 def _members_beyond_memory(
-    tried: CandidateResults, used: list[int], views: Views, labels: TrainingLabels
+    results: CandidateResults, used: list[int], views: TableViews, labels: TrainingLabels
 ) -> list[AverageMember]:
-    """Do the same, the table screened once for all numbers of features of a candidate."""
+    """Fit members, screening the table once for all numbers of features of a candidate."""
     members = []
-    for _, alike in groupby(used, lambda place: tried.candidates[place][0].name):
-        places = list(alike)
-        candidate = tried.candidates[places[0]][0]
+    for _, alike in groupby(used, lambda index: results.candidates[index][0].name):
+        indices = list(alike)
+        candidate = results.candidates[indices[0]][0]
         table, classes = views.of(candidate.as_numbers), labels.classes[labels.codes]
-        numbers = [k for k in (tried.candidates[place][1] for place in places) if k is not None]
+        numbers = [k for k in (results.candidates[i][1] for i in indices) if k is not None]
         model = clone(candidate.estimator)
         if numbers:
             models = model._fit_numbers(table, classes, numbers)
         else:
             models = [model.fit(table, classes)]
         members += [
-            _member(
-                candidate, one, table.shape[1], tried.recalibrations[place], tried.weights[place]
-            )
-            for place, one in zip(places, models, strict=True)
+            _member(candidate, one, table.shape[1], results.recalibrations[i], results.weights[i])
+            for i, one in zip(indices, models, strict=True)
         ]
     return members
 

@@ -1,170 +1,95 @@
-"""The average of all models that suit a table: the estimator to start with."""
+"""HonestClassifier: the average of all models that suit a table, the estimator to start with."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.average.candidates import (
-    EFFORTS,
     Candidate,
+    ColumnCoding,
     Effort,
-    Numbers,
+    are_ours,
     candidate_specs,
-    candidates_for,
-    left_out_beyond_memory,
-    name_of,
+    check_choices,
+    chosen_candidates,
+    leave_out_beyond_memory,
+    refuse_levels_beyond_memory,
 )
 from honestbayes.average.cross_fit import (
     AverageMember,
     CandidateResults,
     ModelTable,
-    Views,
+    TableViews,
     class_frequencies_only,
     fit_members,
     rows_of,
     try_candidates,
+    warnings_once,
 )
-from honestbayes.average.model import PooledModels, SavedAverage
-from honestbayes.base.explanation import contributions
+from honestbayes.average.pool import pooled
+from honestbayes.base.estimator import FromLogProbabilities, SelectiveClassifier
+from honestbayes.base.explanation import KeptColumns, contributions
+from honestbayes.base.intervals import draws_per_class, intervals_of_mixture
 from honestbayes.base.parameters import (
+    check_level_and_draws,
     check_prevalences,
     group_codes,
     pseudocounts,
     refuse_arguments,
-    whole_number,
 )
 from honestbayes.base.part import TrainingLabels
-from honestbayes.base.recalibration import seed_of_folds
+from honestbayes.base.persistence import Parameter, SavedEstimator
+from honestbayes.base.recalibration import Recalibration, seed_of_folds
 from honestbayes.base.spec import TableInfo
 from honestbayes.data import check_as_many, encode_labels
-from honestbayes.data.kinds import KINDS, Kind, as_table, kinds_and_missing
-from honestbayes.data.source import ReadAhead, is_beyond_memory
+from honestbayes.data.kinds import KINDS, Kind, as_table, columns_of, kinds_and_missing
+from honestbayes.data.source import (
+    ReadAhead,
+    as_source,
+    dense_values,
+    is_beyond_memory,
+    row_batches,
+)
+from honestbayes.files.fields import (
+    ClassLabels,
+    Entries,
+    Field,
+    Known,
+    Plain,
+    Section,
+    Texts,
+    check_column_names,
+    joined,
+    record_to_plain,
+)
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.tabular import Tabular
-from honestbayes.types import AnyArray, BoolArray, FloatArray
-
-# --------------------------------------------------------------------------------------------------
-# What a user may ask of an average, and what is refused before any work starts
-# --------------------------------------------------------------------------------------------------
-
-
-def check_choices(given: Any, effort: Any, n_features_to_select: Any) -> None:
-    """Refuse words that mean nothing; ``given`` are the candidates."""
-    if effort not in EFFORTS:
-        msg = f"effort={effort!r} is not one of {EFFORTS}."
-        raise ValueError(msg)
-    if n_features_to_select is not None:
-        whole_number({"n_features_to_select": n_features_to_select}, "n_features_to_select", 1)
-    if isinstance(given, str) and given == "auto":
-        return
-    several = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
-    if several and all(isinstance(each, str) for each in given):
-        known = [candidate.name for _, candidate in candidate_specs()]
-        wrong = [name for name in given if name not in known]
-        if wrong:
-            msg = f"candidates names {wrong[0]!r}, which is not one of {known}."
-            raise ValueError(msg)
-    elif not several or not all(map(is_classifier, given)):
-        msg = "candidates must be 'auto', a list of names, or a list of classifiers."
-        raise ValueError(msg)
-    elif n_features_to_select is not None:
-        msg = "n_features_to_select is for our own candidates: classifiers see all columns."
-        raise ValueError(msg)
-
-
-def are_ours(given: Any) -> bool:
-    """Whether candidates are named, and not classifiers of the user's."""
-    return isinstance(given, str) or isinstance(given[0], str)
-
-
-def chosen_candidates(
-    given: Any, effort: Effort, table_info: TableInfo, most: int | None
-) -> list[Candidate]:
-    """Return the candidates that the user wants and that suit the table.
-
-    Parameters
-    ----------
-    given : "auto", or list of str or of classifiers
-        What the user wants.
-    effort : {"quick", "normal", "thorough"}
-        How many are tried where that is "auto".
-    table_info : TableInfo
-        What is known of the table.
-    most : int or None
-        As in `candidates_for`.
-    """
-    if not are_ours(given):
-        return [Candidate(name_of(each, place), each) for place, each in enumerate(given)]
-    found = candidates_for(table_info, effort if given == "auto" else "thorough", most)
-    if given != "auto":
-        found = [candidate for candidate in found if candidate.name in given]
-    if not found:
-        suits = ", ".join(repr(c.name) for c in candidates_for(table_info, "thorough", most))
-        table = "table" if table_info.in_memory else "table, which is beyond memory"
-        msg = f"none of candidates={given!r} suits this {table}; those that do: {suits}."
-        raise ValueError(msg)
-    return found
-
-
-def leave_out_beyond_memory(given: Any, effort: Effort, table_info: TableInfo) -> tuple[str, ...]:
-    """Return the candidates that a table beyond memory does without, and say so.
-
-    Parameters are those of `chosen_candidates`.
-    """
-    if table_info.in_memory:
-        return ()
-    if not are_ours(given):
-        msg = (
-            "candidates holds classifiers, which see all columns, but X is beyond memory: name "
-            "candidates of ours, or give a table in memory."
-        )
-        raise ValueError(msg)
-    chosen_candidates(given, effort, table_info, None)  # refuses where none is left
-    wanted = None if given == "auto" else given
-    found = left_out_beyond_memory(table_info, effort if wanted is None else "thorough", wanted)
-    if found:
-        warnings.warn(
-            "X is beyond memory, and candidates that hold all of its columns, or very many cells "
-            f"of them, are left out: {', '.join(found)}. A table in memory is tried with these "
-            "too.",
-            UserWarning,
-            stacklevel=5,
-        )
-    return found
-
-
-def refuse_levels_beyond_memory(kinds: Sequence[str]) -> None:
-    """Refuse columns that the user calls categorical, of a table beyond memory."""
-    if "categorical" in kinds:
-        msg = (
-            f"kinds says that column {list(kinds).index('categorical')} is categorical, but X is "
-            "beyond memory, where columns are flags or measurements: make a flag of each level, "
-            "or give a table in memory."
-        )
-        raise ValueError(msg)
-
-
-# --------------------------------------------------------------------------------------------------
-# What the columns of a table are worth to an average
-# --------------------------------------------------------------------------------------------------
-
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 SHOWN = 20
-"""Columns of which contributions are found, unless the user names others."""
+"""Number of columns that tables and contributions show, unless the user names others."""
+
+_LEAST_DRAWS = 100
+"""Fewest draws of each model for intervals, over all classes."""
+
+_MOST_MEMBERS = 1000
+_LARGEST_WEIGHT = 100.0
+"""Bounds of files, far beyond any average that can be fitted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HonestFeatureTable(Tabular):
-    """The columns that any model of an average looks at, those of most weight first.
+    """The columns that the models of an average use, those of most weight first.
 
     Attributes
     ----------
@@ -173,9 +98,9 @@ class HonestFeatureTable(Tabular):
     kind : tuple of str
         Their kinds.
     use : ndarray of shape (k,)
-        Share of the average's weight that models have which look at the column.
+        Share of the average's weight that lies on models which use the column.
     models : ndarray of int of shape (k,)
-        How many models these are.
+        Number of these models.
     """
 
     name: tuple[str, ...]
@@ -184,21 +109,21 @@ class HonestFeatureTable(Tabular):
     models: AnyArray
 
     def changed(self, change: Callable[[Any], Any]) -> Any:
-        """Return the table as a function changes it."""
+        """Apply a function to the table."""
         return change(self)
 
     def renamed(self, word: Callable[[str], str], classes: tuple[str, ...] = ()) -> Self:
-        """Return the table with other names of columns; it does not speak of classes."""
+        """Return the table with other names of columns; it has no classes."""
         del classes
         return replace(self, name=tuple(map(word, self.name)))
 
     def with_levels(self, texts: Callable[[str, tuple[str, ...]], tuple[str, ...]]) -> Self:
-        """Return the table: it does not speak of levels."""
+        """Return the table, which has no categories."""
         del texts
         return self
 
     def shortened(self, most: int) -> Self:
-        """Return the table: it does not speak of levels."""
+        """Return the table, which has no categories."""
         del most
         return self
 
@@ -225,21 +150,21 @@ class HonestFeatureTable(Tabular):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class MadeOf:
-    """What an average is made of.
+class AverageSummary:
+    """The models and columns of an average, for reports.
 
     Attributes
     ----------
     models : ModelTable
         The candidates.
     titles : tuple of str
-        What each of them is, in words; empty for classifiers of the user's.
+        A title of each; empty for classifiers of the user.
     columns : HonestFeatureTable
-        The columns that predictions look at.
+        The columns that predictions need.
     log_score : float
-        Of the average on held-out training cases; a little too good.
+        Log score of the average on held-out training cases; slightly optimistic.
     restriction_cost : float or None
-        What keeping one set of columns costs in that score; None where it was not asked for.
+        Increase of that score by keeping one set of columns; None where that was not asked for.
     """
 
     models: ModelTable
@@ -250,54 +175,42 @@ class MadeOf:
 
     @property
     def n_models(self) -> int:
-        """How many models the average has, the class frequencies not counted."""
+        """Number of models of the average, without the class frequencies."""
         return int(np.sum(self.models.weight[:-1] > 0))
 
     def in_words(self) -> str:
-        """Say it in short."""
+        """Return one line of text."""
         k = len(self.columns.name)
         return (
-            f"average of {self.n_models} model{'' if self.n_models == 1 else 's'}, which look at "
+            f"average of {self.n_models} model{'' if self.n_models == 1 else 's'}, which use "
             f"{k:,} column{'' if k == 1 else 's'}"
         )
 
 
-def made_of(model: Any) -> MadeOf:
-    """Put together what a fitted average is made of."""
-    titles = {candidate.name: candidate.title for _, candidate in candidate_specs()}
-    table: ModelTable = model.model_table_
-    return MadeOf(
-        models=table,
-        titles=tuple(titles.get(name, "") for name in table.name),
-        columns=feature_table(model),
-        log_score=model.held_out_log_score_,
-        restriction_cost=model.restriction_cost_,
-    )
+class CandidateNames(Parameter):
+    """The word "auto", or a list of names."""
+
+    def write(self, name: str, value: Any) -> Plain:
+        """Return the value as JSON holds it."""
+        return {name: value if isinstance(value, str) else list(value)}, {}
 
 
-def feature_table(model: Any) -> HonestFeatureTable:
-    """Summarise the columns that a fitted average looks at."""
-    columns = model.kept_columns()
-    use = model._use()
-    models = np.zeros(use.size, dtype=np.int64)
-    for member in model._members:
-        models[model._columns_of(member)] += 1
-    total = max(sum(member.weight for member in model._members), 1e-300)
-    return HonestFeatureTable(
-        name=tuple(map(str, model.get_feature_names_out())),
-        kind=tuple(model.kinds_[column] for column in columns),
-        use=use[columns] / total,
-        models=models[columns],
-    )
+_HEAD: dict[str, Field] = {
+    "classes": ClassLabels(),
+    "feature_names": Texts(),
+    "left_out": Texts(),
+}
+"""Fields of files, beside the models."""
 
 
-class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
+class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, SavedEstimator):
     """The average of all models that suit a table, calibrated on held-out cases.
 
-    Each candidate, with each of several numbers of features, predicts the same held-out cases,
-    selection repeated each time. From what it claimed and what happened, a slope on its evidence
-    and a rate of lapses are learned and averaged over; and how much each candidate's log-odds
-    count (docs, "The average"). Which candidates there are follows from the kinds of columns.
+    Each candidate, with each of several numbers of features, predicts the same held-out cases, and
+    features are selected again in every fold. These predictions show how far each candidate can be
+    trusted: a slope on its evidence and an outlier rate are learned from them and averaged over,
+    and then the weights of the candidates' log-odds (docs, "The average"). The kinds of the
+    columns decide which candidates are tried.
 
     Parameters
     ----------
@@ -305,14 +218,14 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         "auto": all that suit the table. A list of names ("binary", "categorical", "gaussian",
         "cut", "mixed", "discriminant", "logistic", "mixture", "factors", "interactions",
         "networks"), or of scikit-learn classifiers, each of which is cloned and fitted again in
-        every fold; then `save` is refused, intervals carry slope, lapses and candidates only, and
-        missing cells are as each of them takes them.
+        every fold. Then `save` is refused, intervals reflect the uncertainty of slopes, outlier
+        rates and candidates only, and each classifier treats missing cells in its own way.
     effort : {"quick", "normal", "thorough"}, default="normal"
         "quick": one or two numbers of features each. "thorough": models fitted by Markov chains
         too, which takes minutes.
     n_features_to_select : int, optional
-        Keep one set of so many columns, the same for all candidates: those that rank columns by
-        the F statistic. Selection is repeated in each fold.
+        Keep one set of so many columns, the same for all candidates, which then are those that
+        rank columns by the F statistic. Selection is repeated in each fold.
     kinds : mapping or sequence, optional
         The kind of columns, "binary", "categorical" or "real": for some by name or index, or for
         all in order. By default texts are categorical, numbers with two values binary,
@@ -320,33 +233,33 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         column may hold any two numbers; a third one at prediction counts as the larger where it
         is above the smaller, with a warning.
     always_keep : list of names or indices, or mask, optional
-        Columns kept by design, outside the race.
+        Columns kept by design, which are not ranked.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
-        Cases of each class that the Dirichlet prior of the class frequencies is worth.
+        Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     n_jobs : int, optional
-        Folds, and then final fits, at work at once; of a table in memory.
+        Number of folds, and then of final fits, that run at once; for tables in memory.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength, and seeds chains; an int is also the seed
         of the folds.
     verbose : bool, default=False
-        Whether to say how long it will take, once the first fold is done, and how far it is.
+        Whether to show progress and the time that remains.
 
     Attributes
     ----------
     model_table_ : ModelTable
         The candidates; `model_table` returns it.
     held_out_log_score_ : float
-        Of the average on held-out cases; a little too good, because its weights were learned on
-        the same.
+        Log score of the average on held-out cases; slightly optimistic, because its weights were
+        learned from the same cases.
     restriction_cost_ : float or None
-        What keeping one set of columns costs in held-out log score; None where that was not asked
-        for.
+        Increase of the held-out log score by keeping one set of columns; None where that was not
+        asked for.
     left_out_ : tuple of str
-        Candidates that a table beyond memory does without; `fit` warns of them.
+        Candidates that were not tried because the table is beyond memory; `fit` warns of them.
     columns_needed_ : ndarray
-        Names (or numbers) of the columns that predictions look at.
+        Names (or numbers) of the columns that predictions need.
     kinds_ : tuple of str
         The kind of each column; "constant" for one with a single value.
     classes_ : ndarray of shape (n_classes,)
@@ -360,11 +273,11 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
 
     Notes
     -----
-    A class with a single case cannot be held out: it gets its share of the cases, whatever the
-    features say, with a warning.
+    A class with a single case cannot be held out: its probability is its share of the cases,
+    whatever the features are, and `fit` warns.
 
-    An interrupt (Ctrl-C) once every case has been held out leaves a model that has learned from
-    the folds so far, and is raised again.
+    An interrupt (Ctrl-C) after every case has been held out once leaves a model that was learned
+    from the folds so far, and is raised again.
 
     Examples
     --------
@@ -380,6 +293,20 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
     """
 
     _kind: ClassVar[str] = "HonestClassifier"
+    _parameter_fields: ClassVar[dict[str, Field]] = {"candidates": CandidateNames()}
+
+    classes_: AnyArray
+    class_count_: AnyArray
+    restriction_cost_: float | None
+    held_out_log_score_: float
+    model_table_: ModelTable
+    _class_weights: FloatArray
+    """Parameters of the Dirichlet posterior of all class frequencies."""
+    _modelled: BoolArray
+    """Which classes are modelled: those of two cases or more."""
+    _members: tuple[AverageMember, ...]
+    _coding: ColumnCoding
+    _left_out: tuple[str, ...]
 
     def __init__(
         self,
@@ -407,7 +334,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
-        """Declare what inputs are accepted: of classifiers of the user's, what all of them take."""
+        """Declare what inputs are accepted: those that all classifiers of the user accept."""
         tags = super().__sklearn_tags__()
         several = isinstance(self.candidates, list | tuple)
         given = [each for each in self.candidates if hasattr(each, "fit")] if several else []
@@ -420,20 +347,20 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
     # ------------------------------------------------------------------ fitting
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, **refused: Any) -> Self:
-        """Try all candidates on held-out cases, and fit those that count.
+        """Try all candidates on held-out cases, and fit those with weight to all cases.
 
         Parameters
         ----------
         X : table of shape (n, p)
-            Training rows; NaN and None are missing. Of a table beyond memory (a packed store, a
-            lazy frame, a Dask table) folds are screened in one pass, and what is kept is read.
+            Training rows; NaN and None are missing. A table beyond memory (a packed store, a lazy
+            frame, a Dask table) is screened for all folds in one pass; only kept columns are read.
         y : array-like of shape (n,)
             Class labels of two or more kinds.
         groups : array-like of shape (n,), optional
             Cases of one group (one patient, say) are held out together.
         **refused
-            ``sample_weight`` is refused: the correction needs whole cases. For a different
-            prevalence use ``class_prior``.
+            ``sample_weight`` is refused: the correction needs whole cases. For another prevalence
+            use ``class_prior``.
         """
         refuse_arguments(refused)
         X = as_table(X)
@@ -442,7 +369,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         check_prevalences(self.class_prior, classes.size)
         weights = pseudocounts(self.class_pseudocounts, classes.size)
         grouped = group_codes(groups, codes.size)
-        self._check_choices()
+        check_choices(self.candidates, self.effort, self.n_features_to_select)
         validate_data(self, X, skip_check_array=True)
         if hasattr(X, "blocks"):  # a source, whose names scikit-learn does not find
             self._name_columns(X.feature_names)
@@ -453,17 +380,17 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         rows = np.flatnonzero(self._modelled[codes])
         if self._modelled.sum() < 2:
             msg = (
-                "fewer than two classes have two cases or more: nothing can be held out to learn "
-                f"from. Cases of each class: {counts.tolist()[:10]}."
+                "fewer than two classes have two cases or more, so no case can be held out. Cases "
+                f"of each class: {counts.tolist()[:10]}."
             )
             raise ValueError(msg)
         if rows.size < codes.size:
             self._warn_of_single_cases()
             X, grouped = rows_of(X, rows), None if grouped is None else grouped[rows]
-        places = np.cumsum(self._modelled) - 1
+        new_codes = np.cumsum(self._modelled) - 1
         labels = TrainingLabels(
             np.arange(int(self._modelled.sum())),
-            places[codes[rows]],
+            new_codes[codes[rows]],
             grouped,
             weights[self._modelled],
             seed_of_folds(self.random_state),
@@ -480,16 +407,16 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         beyond_memory = is_beyond_memory(X)
         if beyond_memory:
             refuse_levels_beyond_memory(self.kinds_)
-        self._numbers = Numbers.learn(X, self.kinds_)
+        self._coding = ColumnCoding.learn(X, self.kinds_)
         self.restriction_cost_: float | None = None
-        varying, kinds = self._numbers.varying(), self._numbers.varying_kinds()
+        varying, kinds = self._coding.varying(), self._coding.varying_kinds()
         if not varying.size:
             self._left_out = ()
             self._hold([], *class_frequencies_only(labels))
             return
-        always, X = always[varying], self._numbers.plain(X, self._describe)
+        always, X = always[varying], self._coding.plain(X, self._describe)
         views = self._views(ReadAhead(X) if beyond_memory else X)
-        sources = self._numbers.sources()
+        sources = self._coding.sources()
         table_info = TableInfo(
             kinds=kinds,
             n_cases=labels.codes.size,
@@ -510,55 +437,50 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
                 "or None."
             )
             raise ValueError(msg)
-        tried = self._tried(table_info, most, views, labels, always)
+        results = self._try_candidates(table_info, most, views, labels, always)
         if most is not None:
-            free = self._tried(table_info, None, views, labels, always)
-            self.restriction_cost_ = tried.log_score - free.log_score
-        members = fit_members(tried, views, labels, self.n_jobs)
-        self._hold(members, tried.table, tried.log_score)
-        if tried.interrupted:
+            free = self._try_candidates(table_info, None, views, labels, always)
+            self.restriction_cost_ = results.log_score - free.log_score
+        members = fit_members(results, views, labels, self.n_jobs)
+        self._hold(members, results.table, results.log_score)
+        if results.interrupted:
             raise KeyboardInterrupt
 
-    def _tried(
+    def _try_candidates(
         self,
         table_info: TableInfo,
         most: int | None,
-        views: Views,
+        views: TableViews,
         labels: TrainingLabels,
         always: BoolArray,
     ) -> CandidateResults:
         chosen = chosen_candidates(self.candidates, self.effort, table_info, most)
-        found = [self._prepared(candidate, always) for candidate in chosen]
-        return try_candidates(found, views, labels, self.n_jobs, verbose=bool(self.verbose))
+        if are_ours(self.candidates):
+            for candidate in chosen:
+                self._set_params_of(candidate, always)
+        return try_candidates(chosen, views, labels, self.n_jobs, verbose=bool(self.verbose))
 
-    def _prepared(self, candidate: Candidate, always: BoolArray) -> Candidate:
-        """Return a candidate whose estimator knows what the user said."""
-        given = candidate.estimator.get_params(deep=False)
-        if not are_ours(self.candidates):
-            return candidate
-        mask = always[self._numbers.sources()] if candidate.as_numbers else always
-        words: dict[str, Any] = {"random_state": self.random_state}
-        words |= {"always_keep": mask} if always.any() else {}
-        words = {name: value for name, value in words.items() if name in given}
-        candidate.estimator.set_params(**words)
-        return candidate
-
-    def _check_choices(self) -> None:
-        """Refuse words that mean nothing, before any work starts."""
-        check_choices(self.candidates, self.effort, self.n_features_to_select)
+    def _set_params_of(self, candidate: Candidate, always: BoolArray) -> None:
+        """Hand the user's parameters on to a candidate that has them."""
+        params: dict[str, Any] = {"random_state": self.random_state}
+        if always.any():
+            mask = always[self._coding.sources()] if candidate.as_numbers else always
+            params["always_keep"] = mask
+        known = candidate.estimator.get_params(deep=False)
+        candidate.estimator.set_params(**{n: v for n, v in params.items() if n in known})
 
     def _warn_of_single_cases(self) -> None:
         single = self.classes_[~self._modelled].tolist()
         named = ", ".join(repr(label) for label in single[:5]) + (", ..." if single[5:] else "")
         warnings.warn(
-            f"with one case only nothing can be learned of class {named}: it gets its share of "
-            "the cases, whatever the features say.",
+            f"class {named} has one case only, from which nothing can be learned: its probability "
+            "is its share of the cases, whatever the features are.",
             UserWarning,
             stacklevel=3,
         )
 
     def _hold(self, members: Sequence[AverageMember], table: ModelTable, log_score: float) -> None:
-        """Hold what was fitted, and show it."""
+        """Set what was fitted, and the attributes that show it."""
         self._members = tuple(members)
         self.model_table_ = table
         self.held_out_log_score_ = log_score
@@ -566,41 +488,245 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
         names = getattr(self, "feature_names_in_", None)
         self.columns_needed_: AnyArray = columns if names is None else names[columns]
 
+    # ------------------------------------------------------------ columns
+
+    def _describe(self, column: int) -> str:
+        """Return the name of a column in messages."""
+        names = getattr(self, "feature_names_in_", None)
+        return f"column {column}" if names is None else f"column {names[column]!r}"
+
+    def _views(self, plain: Any) -> TableViews:
+        """Return the varying columns as they are, and as numbers."""
+        return TableViews(plain, self._coding.as_numbers(plain, self._describe))
+
+    def _kept_columns(self) -> list[IntArray]:
+        """Return the columns that any model of the average uses, those of most weight first."""
+        use = self._use()
+        return [np.argsort(-use, kind="stable")[: int(np.sum(use > 0))]]
+
+    def _use(self) -> FloatArray:
+        """Return the total weight of the models that use each column, shape (p,)."""
+        total = np.zeros(self.n_features_in_)
+        for member in self._members:
+            total[self._columns_of(member)] += member.weight
+        return total
+
+    def _columns_of(self, member: AverageMember) -> IntArray:
+        """Return the table's columns that a model uses, each once."""
+        columns = member.columns
+        if member.as_numbers:
+            columns = self._coding.sources()[columns]
+        return np.asarray(self._coding.varying()[np.unique(columns)])
+
+    # --------------------------------------------------------------- prediction
+
+    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
+        """Return log P(class | x), shape (n, n_classes).
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows to predict.
+        class_prior : array-like of shape (n_classes,), optional
+            Prevalences where the model is used.
+        """
+        check_is_fitted(self)
+        batches = [self._log_proba(self._read(some), class_prior) for some in row_batches(X)]
+        return batches[0] if len(batches) == 1 else np.concatenate(batches)
+
+    def _log_proba(self, views: TableViews, class_prior: Any) -> FloatArray:
+        """Return log P(class | x), shape (n, n_classes), of a table that was read."""
+        result = self._with_single_cases(self._modelled_log_proba(views))
+        given = self._given_log_prior(class_prior)
+        if given is not None:
+            # Other prevalences change the odds of the classes by one factor for all x.
+            result = result + given - np.log(self._class_weights / self._class_weights.sum())
+            result = result - np.log(np.exp(result).sum(axis=1, keepdims=True))
+        return result
+
+    def _modelled_log_proba(self, views: TableViews) -> FloatArray:
+        """Return log P(class | x) of the classes of two cases or more."""
+        log_prior, n_cases = self._log_prior(), int(self.class_count_.sum())
+        if not self._members:
+            return np.repeat(log_prior[None], views.plain.shape[0], axis=0)
+        with warnings_once():
+            log_proba = [
+                member.recalibration.log_proba(
+                    member.evidence(views.of(member.as_numbers), log_prior, n_cases), log_prior
+                )
+                for member in self._members
+            ]
+        weights = np.array([member.weight for member in self._members])
+        return pooled(np.stack(log_proba), weights, log_prior, self._observed_share(views))
+
+    def _observed_share(self, views: TableViews) -> FloatArray | None:
+        """Return the share of each row's cells that is observed, shape (n,); None where all are.
+
+        Each column is weighted by the models that use it.
+        """
+        sources = self._coding.sources()
+        use = self._use()[self._coding.varying()[sources]] / np.bincount(sources)[sources]
+        columns = np.flatnonzero(use > 0)
+        if hasattr(views.numbers, "indptr") and not np.isnan(views.numbers.data).any():
+            return None
+        cells = dense_values(as_source(columns_of(views.numbers, columns)))
+        missing = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros((1, 1), dtype=bool)
+        if not missing.any():
+            return None
+        return np.asarray(1 - missing @ use[columns] / use[columns].sum())
+
+    def _log_prior(self) -> FloatArray:
+        weights = self._class_weights[self._modelled]
+        return np.asarray(np.log(weights / weights.sum()))
+
+    def _with_single_cases(self, log_proba: FloatArray) -> FloatArray:
+        """Add classes of a single case, whose probability is their share of the cases."""
+        if self._modelled.all():
+            return log_proba
+        share = self._class_weights / self._class_weights.sum()
+        result = np.repeat(np.log(share)[None], len(log_proba), axis=0)
+        result[:, self._modelled] = log_proba + np.log(share[self._modelled].sum())
+        return result
+
+    def predict_proba_interval(
+        self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 2000
+    ) -> FloatArray:
+        """Return intervals for P(class | x).
+
+        An interval holds ``level`` of the distribution of P(class | x) over the models, by their
+        weights, and over the slope, outlier rate and parameters of each; the mean is
+        `predict_proba`.
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows to predict.
+        level : float, default=0.9
+            Probability that the interval holds.
+        class_prior : array-like of shape (n_classes,), optional
+            Prevalences where the model is used.
+        n_draws : int, default=2000
+            Draws for each of two classes over all candidates, or half of those of all classes.
+
+        Returns
+        -------
+        ndarray of shape (n, 2), or (n, n_classes, 2) for more than two classes
+            Lower and upper bounds, for two classes those of ``classes_[1]``.
+        """
+        check_is_fitted(self)
+        check_level_and_draws(level, n_draws)
+        batches = [
+            self._intervals(self._read(some), level, class_prior, n_draws)
+            for some in row_batches(X)
+        ]
+        return batches[0] if len(batches) == 1 else np.concatenate(batches)
+
+    def _intervals(
+        self, views: TableViews, level: float, class_prior: Any, n_draws: int
+    ) -> FloatArray:
+        """Return intervals for a table that was read, shape (n, 2) or (n, n_classes, 2)."""
+        target = np.exp(self._log_proba(views, class_prior))
+        given = self._given_log_prior(class_prior)
+        result = np.repeat(target[:, :, None], 2, axis=2)
+        modelled = np.flatnonzero(self._modelled)
+        weights, n_cases = self._class_weights[modelled], int(self.class_count_.sum())
+        total = sum(member.weight for member in self._members)
+        per_class = draws_per_class(n_draws, weights.size)
+
+        def draws(rows: slice) -> list[tuple[float, Any]]:
+            shares = [member.weight / total for member in self._members]
+            return [
+                (
+                    share,
+                    member.draws(
+                        rows_of(views.of(member.as_numbers), rows),
+                        weights,
+                        n_cases,
+                        max(_LEAST_DRAWS // weights.size, int(per_class * share), 1),
+                    ),
+                )
+                for member, share in zip(self._members, shares, strict=True)
+            ]
+
+        if self._members:
+            whole = target[:, modelled].sum(axis=1, keepdims=True)
+            with warnings.catch_warnings():  # `_log_proba` has given them all
+                warnings.simplefilter("ignore")
+                bounds = intervals_of_mixture(
+                    draws,
+                    target[:, modelled] / whole,
+                    weights / weights.sum(),
+                    None if given is None else np.exp(given[modelled]),
+                    n_draws,
+                    level,
+                )
+            if bounds.shape[1] == 1:
+                bounds = np.concatenate([1 - bounds[:, :, ::-1], bounds], axis=1)
+            result[:, modelled] = bounds * whole[:, :, None]
+        return result[:, 1] if self.classes_.size == 2 else result
+
+    def _read(self, X: Any) -> TableViews:
+        X = as_table(X, may_be_empty=self.n_features_in_ == 0)
+        self._columns_in(X)
+        plain = self._coding.plain(X, self._describe)
+        if hasattr(plain, "blocks"):  # a source: columns that any model uses are read once
+            plain = ReadAhead(plain)
+            plain.read_ahead(np.searchsorted(self._coding.varying(), self.kept_columns()))
+        return self._views(plain)
+
     # --------------------------------------------------------------- explanation
 
     @property
     def left_out_(self) -> tuple[str, ...]:
-        """Candidates that a table beyond memory does without, in words."""
+        """Candidates that were not tried because the table is beyond memory."""
         check_is_fitted(self)
         return self._left_out
 
     def model_table(self) -> ModelTable:
-        """Return what each candidate is worth, and how it did on held-out cases."""
+        """Return the weight of each candidate, and its log score on held-out cases."""
         check_is_fitted(self)
         return self.model_table_
 
     def feature_table(self) -> HonestFeatureTable:
-        """Return how much of the average looks at each column, and which way it points."""
+        """Return how much of the average uses each column."""
         check_is_fitted(self)
-        return feature_table(self)
+        columns, use = self.kept_columns(), self._use()
+        models = np.zeros(use.size, dtype=np.int64)
+        for member in self._members:
+            models[self._columns_of(member)] += 1
+        total = max(sum(member.weight for member in self._members), 1e-300)
+        return HonestFeatureTable(
+            name=tuple(map(str, self.get_feature_names_out())),
+            kind=tuple(self.kinds_[column] for column in columns),
+            use=use[columns] / total,
+            models=models[columns],
+        )
 
     def _selections(self) -> dict[Kind, Selection]:
         """Return nothing: each model of the average has a selection of its own."""
         return {}
 
     def _feature_tables(self) -> dict[Kind, Any]:
-        """Return nothing: what a column says differs between the models of the average."""
+        """Return nothing: the effect of a column differs between the models of the average."""
         return {}
 
     def _sections(self) -> dict[str, Any]:
-        """Return a record of what the average is made of, by name."""
+        """Return the summary of the average."""
         check_is_fitted(self)
-        return {"average": made_of(self)}
+        titles = {candidate.name: candidate.title for _, candidate in candidate_specs()}
+        summary = AverageSummary(
+            models=self.model_table_,
+            titles=tuple(titles.get(name, "") for name in self.model_table_.name),
+            columns=self.feature_table(),
+            log_score=self.held_out_log_score_,
+            restriction_cost=self.restriction_cost_,
+        )
+        return {"average": summary}
 
     def contributions(self, X: Any, columns: Any = None) -> FloatArray:
         """Return what each cell adds to the log-odds of its row: with it, less without it.
 
-        A cell is left out as a missing one is: models integrate over it, given the others.
+        A cell that is left out is treated as missing: models integrate over it, given the others.
 
         Parameters
         ----------
@@ -608,7 +734,7 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
             Rows.
         columns : list of int, optional
             Columns of the table; by default the first 20 of `get_feature_names_out`, which most of
-            the average looks at.
+            the average uses.
 
         Returns
         -------
@@ -622,3 +748,164 @@ class HonestClassifier(ClassifierMixin, PooledModels, SavedAverage):
             msg = f"column {wrong[0]!r} is not a number from 0 to {self.n_features_in_ - 1}."
             raise ValueError(msg)
         return contributions(self, X, chosen)
+
+    # ---------------------------------------------------- copies and files
+
+    def on_kept_columns(self) -> Self:
+        """Return a fitted copy that takes the needed columns only.
+
+        Returns
+        -------
+        estimator
+            It takes the columns of `get_feature_names_out`, in this order, and has the same
+            probabilities.
+        """
+        check_is_fitted(self)
+        kept: IntArray = self.kept_columns()
+        names = getattr(self, "feature_names_in_", None)
+        coding, in_numbers = self._coding.take(kept)
+        in_table = np.full(self.n_features_in_, -1)
+        in_table[kept] = np.arange(kept.size)
+        in_table = in_table[self._coding.varying()]
+        members = []
+        for member in self._members:
+            columns = (in_numbers if member.as_numbers else in_table)[member.columns]
+            members.append(replace(member, columns=columns))
+        result: Self = clone(self).set_params(kinds=None, always_keep=None)
+        result.n_features_in_ = int(kept.size)
+        result._name_columns(None if names is None else tuple(map(str, names[kept])))
+        for name in ("classes_", "class_count_", "_class_weights", "_modelled", "_left_out"):
+            setattr(result, name, getattr(self, name))
+        result.restriction_cost_ = self.restriction_cost_
+        result._coding, result.kinds_ = coding, coding.kinds
+        result._hold(members, self.model_table_, self.held_out_log_score_)
+        return result
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file of plain data, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Any name; ``.honestbayes`` is the usual suffix. `honestbayes.load` reads it.
+        """
+        check_is_fitted(self)
+        if not all(isinstance(member.model, SelectiveClassifier) for member in self._members):
+            msg = "an average of your own classifiers cannot be saved to a model file; pickle it."
+            raise TypeError(msg)
+        super().save(path)
+
+    def _fitted_to_plain(self) -> Plain:
+        names = getattr(self, "feature_names_in_", None)
+        head = joined(
+            _HEAD["classes"].write("classes", self.classes_),
+            _HEAD["feature_names"].write(
+                "feature_names", None if names is None else tuple(map(str, names))
+            ),
+            _HEAD["left_out"].write("left_out", self._left_out),
+        )
+        content = {
+            "n_features_in": int(self.n_features_in_),
+            "restriction_cost": self.restriction_cost_,
+            "log_score": None if np.isnan(self.held_out_log_score_) else self.held_out_log_score_,
+            "members": [type(member.model)._kind for member in self._members],
+        }
+        arrays = {"class_count": self.class_count_, "class_weights": self._class_weights}
+        sections = {
+            f"member{index}": joined(
+                (
+                    {
+                        "name": member.name,
+                        "as_numbers": member.as_numbers,
+                        "weight": member.weight,
+                    },
+                    {"columns": member.columns},
+                ),
+                recalibration=record_to_plain(member.recalibration),
+                model=member.model._to_plain(),
+            )
+            for index, member in enumerate(self._members)
+        }
+        return joined(
+            head,
+            (content, arrays),
+            coding=self._coding.to_plain(),
+            model_table=record_to_plain(self.model_table_),
+            **sections,
+        )
+
+    @classmethod
+    def _fitted_from_plain(cls, entries: Entries) -> Known:
+        n_features = int(entries.number("n_features_in", 0, 2**53))
+        count = entries.counts("class_count", (None,), 2**53)
+        n_classes = count.size
+        entries.check(n_classes >= 2, "class_count", "is not one of two or more classes")
+        known: Known = {"n_features_in": n_features, "n_classes": n_classes, "class_count": count}
+        known["classes"] = _HEAD["classes"].read(entries, "classes", {"n_classes": n_classes})
+        known["feature_names"] = _HEAD["feature_names"].read(entries, "feature_names", {})
+        check_column_names(entries, known["feature_names"], n_features)
+        known["class_weights"] = entries.finite("class_weights", (n_classes,), 0.0, 1e15)
+        weighed = bool(np.all(known["class_weights"] > count)) and int(np.sum(count > 1)) >= 2
+        entries.check(weighed, "class_weights", "are not those of the classes")
+        known["restriction_cost"] = entries.optional_number("restriction_cost")
+        known["left_out"] = _HEAD["left_out"].read(entries, "left_out", {})
+        score = entries.optional_number("log_score")
+        known["log_score"] = np.nan if score is None else score
+        known["coding"] = Section(kind=ColumnCoding).read(entries, "coding", known)
+        known["table"] = Section(kind=ModelTable).read(entries, "model_table", {})
+        kinds = entries.value("members")
+        good = isinstance(kinds, list) and len(kinds) <= _MOST_MEMBERS
+        entries.check(good, "members", "is not a list of models")
+        known["members"] = [
+            cls._member_from_plain(entries.section(f"member{index}"), kind, known)
+            for index, kind in enumerate(kinds)
+        ]
+        return known
+
+    @staticmethod
+    def _member_from_plain(entries: Entries, kind: Any, known: Known) -> AverageMember:
+        classes = {spec.kind: spec.estimator for spec, _ in candidate_specs()}
+        entries.check(isinstance(kind, str) and kind in classes, "model", "is of no known kind")
+        name = entries.one_of("name", [candidate.name for _, candidate in candidate_specs()])
+        as_numbers = entries.flag("as_numbers")
+        coding: ColumnCoding = known["coding"]
+        width = coding.sources().size if as_numbers else len(coding.varying_kinds())
+        columns = entries.counts("columns", (None,), max(width - 1, 0))
+        recalibration = Section(kind=Recalibration).read(entries, "recalibration", {})
+        weight = entries.number("weight", 0.0, _LARGEST_WEIGHT)
+        section = entries.section("model")
+        model = classes[kind]._from_plain(*section.plain())
+        good = model.n_features_in_ == columns.size
+        good = good and model.classes_.size == int(np.sum(known["class_count"] > 1))
+        good = good and np.unique(columns).size == columns.size
+        entries.check(good, "columns", "are not those of the model")
+        own = getattr(model, "feature_names_in_", None)
+        if own is not None:
+            # Only columns that are passed on as they are keep their names.
+            as_they_are = not as_numbers or not coding.levels.values
+            names = known["feature_names"] if as_they_are else None
+            in_table = coding.varying()[columns].tolist()
+            named = names is not None and own.tolist() == [names[j] for j in in_table]
+            entries.check(named, "model.feature_names", "are not those of the average's columns")
+        entries.finish()
+        return AverageMember(name, model, columns, as_numbers, recalibration, weight)
+
+    @classmethod
+    def _check_parameters(cls, parameters: Known, fitted: Known) -> None:
+        check_prevalences(parameters["class_prior"], fitted["n_classes"])
+        pseudocounts(parameters["class_pseudocounts"], fitted["n_classes"])
+        given = (parameters[name] for name in ("candidates", "effort", "n_features_to_select"))
+        check_choices(*given)
+
+    def _load_fitted(self, fitted: Known) -> Self:
+        self.n_features_in_ = fitted["n_features_in"]
+        self._name_columns(fitted["feature_names"])
+        self.classes_, self.class_count_ = fitted["classes"], fitted["class_count"]
+        self._class_weights = fitted["class_weights"]
+        self._modelled = np.asarray(self.class_count_ > 1)
+        self.restriction_cost_ = fitted["restriction_cost"]
+        self._left_out = fitted["left_out"] or ()
+        self._coding = fitted["coding"]
+        self.kinds_ = self._coding.kinds
+        self._hold(fitted["members"], fitted["table"], fitted["log_score"])
+        return self

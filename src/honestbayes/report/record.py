@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from honestbayes.average.estimator import MadeOf
+from honestbayes.average.estimator import AverageSummary
 from honestbayes.data.kinds import Kind
 from honestbayes.metrics import (
     CalibrationTable,
@@ -268,7 +268,7 @@ class Average:
 
 
 def average_in_words(
-    found: MadeOf | None,
+    found: AverageSummary | None,
     table: TrainingTable,
     kept: IntArray,
     frequency: FloatArray | None,
@@ -277,7 +277,7 @@ def average_in_words(
 
     Parameters
     ----------
-    found : MadeOf or None
+    found : AverageSummary or None
         From the model.
     table : TrainingTable
         What it was fitted to.

@@ -222,11 +222,11 @@ def test_a_single_column_or_row_in_place_of_a_table():
     [
         (
             {"n_features_to_select": 13},
-            "n_features_to_select=13 is more than the 12 features in the race",
+            "n_features_to_select=13 is more than the 12 features to choose from",
         ),
         (
             {"n_features_to_select": 11, "always_keep": [0, 1]},
-            "more than the 10 features in the race",
+            "more than the 10 features to choose from",
         ),
         ({"n_features_to_select": -1}, "n_features_to_select=-1 is not a whole number"),
         ({"n_features_to_select": 2.5}, "n_features_to_select=2.5 is not a whole number"),

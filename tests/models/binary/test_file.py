@@ -595,7 +595,7 @@ MEANINGLESS = [
         array("part0.ranked.block.ones", put((0, 0), 41)),
         "part0.ranked.block.ones holds an impossible",
     ),
-    ("learned", array("part0.ranked.block.position", put(0, 9)), "part0.ranked.block.position"),
+    ("learned", array("part0.ranked.block.kept", put(0, 9)), "part0.ranked.block.kept"),
     (
         "learned",
         array("part0.ranked.block.others", put(0, 99)),

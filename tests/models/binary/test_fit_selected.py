@@ -159,7 +159,7 @@ def test_a_slope_that_cannot_be_learnt_is_warned_about():
     ids=str,
 )
 def test_what_needs_the_counts_of_all_features_is_refused(how):
-    with pytest.raises(ValueError, match="knows only that the other features were discarded"):
+    with pytest.raises(ValueError, match="has no counts of the discarded features"):
         from_record(fitted().selection_, **how)
 
 

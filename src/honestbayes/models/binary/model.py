@@ -1,7 +1,18 @@
-"""Fit the papers' model: all features share one alpha, theta is uniform.
+"""The model of `SelectiveBernoulliNB`: binary features of two classes, after selection.
 
-The posterior of alpha is prior x likelihood of the kept features x what is known of the
-discarded ones (equation 26 of the 2008 paper).
+Equation numbers are those of Li, Zhang and Neal (2008). Feature j is 1 in class c with probability
+phi_cj, and phi_0j, phi_1j ~ Beta(alpha theta_j, alpha (1 - theta_j)): a large alpha makes a feature
+nearly alike in both classes. Two priors:
+
+- uniform (the paper's): one alpha for all features, theta uniform. The posterior of alpha is its
+  prior x the likelihood of the kept features x the probability of what is known of the discarded
+  ones (equation 26): that they were discarded, or their counts.
+- learned: each feature has an alpha of its own, from a distribution that is learned from the counts
+  of all screened features. That distribution is uncertain too; it is averaged over a few shapes.
+
+Both end in a `PredictiveTable` of log P(x | class) at nodes (alphas or shapes) with weights, from
+which predictions follow. All of it depends on the data only through counts, which a `Screening`
+holds: tables of any kind and size are fitted alike, and leave-one-out needs new counts only.
 """
 
 from __future__ import annotations
@@ -82,7 +93,7 @@ from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# What the user of the binary model chose, checked
+# Settings
 # --------------------------------------------------------------------------------------------------
 
 
@@ -90,8 +101,8 @@ Quadrature = Literal["adaptive", "paper"]
 
 
 @dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """What the user chose for the common-alpha model."""
+class CommonAlphaSettings:
+    """Priors and quadrature of the model with one alpha for all features."""
 
     alpha_prior: AlphaPrior
     theta_interval: tuple[float, float]
@@ -101,21 +112,21 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BernoulliSettings(SelectionSettings):
-    """Validated choices of the user."""
+    """Validated parameters of the binary model."""
 
     feature_prior: Literal["learned", "uniform"]
     correction: Correction
-    model: ModelSettings
+    model: CommonAlphaSettings
     class_pseudocounts: tuple[float, float]
 
 
 def bernoulli_settings(
     params: Mapping[str, Any], always_keep: BoolArray, *, only_event: bool = False
 ) -> BernoulliSettings:
-    """Turn the constructor's parameters into settings, or say what is wrong with them.
+    """Turn the constructor's parameters into settings; raise an error where they are wrong.
 
-    ``only_event`` is for features that were selected elsewhere: nothing else is known of the
-    others.
+    ``only_event`` is for features that were selected elsewhere: of the others it is only known
+    that they were discarded.
     """
     quadrature = params["quadrature"]
     if quadrature not in get_args(Quadrature):
@@ -129,8 +140,8 @@ def bernoulli_settings(
         raise ValueError(msg)
     if only_event and (correction == "counts" or prior == "learned"):
         msg = (
-            "fit_selected knows only that the other features were discarded: use "
-            "feature_prior='uniform' and correction='selection' or None."
+            "fit_selected has no counts of the discarded features: use feature_prior='uniform' "
+            "and correction='selection' or None."
         )
         raise ValueError(msg)
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
@@ -140,7 +151,7 @@ def bernoulli_settings(
         always_keep=always_keep,
         feature_prior=prior,
         correction=correction,
-        model=ModelSettings(
+        model=CommonAlphaSettings(
             AlphaPrior(*positive_pair(params, "alpha_prior")),
             theta_interval(params),
             quadrature,
@@ -151,21 +162,23 @@ def bernoulli_settings(
 
 
 # --------------------------------------------------------------------------------------------------
-# Predictive probabilities of binary features, given the nodes of a posterior
-#
-# P(y*=c, x* | data) = psi_c * sum over alpha of w_alpha * prod_j P(x*_j | c, alpha) (equations 19
-# to 22 of the 2008 paper): one matrix product and one logsumexp per class. Averaging class
-# probabilities with the weights is wrong.
+# Prediction, given the nodes of a posterior
 # --------------------------------------------------------------------------------------------------
 
 
 _CHUNK_CELLS = 1 << 19
 _CHUNK_ROWS = 256
+"""Rows are predicted in chunks of so many cells, but at least so many rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class PredictiveTable:
     """P(x_j = 1 | class, node, data) of each feature of a block.
+
+    P(y* = c, x* | data) = psi_c sum_a w_a prod_j P(x*_j | c, a, data), equations 19 to 22: the
+    product over features is inside the sum over nodes, because all features share the node. The
+    class probabilities must not be averaged with the weights w_a instead: these are the posterior
+    given the training data, and x* itself is evidence about the node.
 
     Attributes
     ----------
@@ -180,7 +193,7 @@ class PredictiveTable:
     log_zero: Annotated[FloatArray, LogProbabilities(2, "nodes", "n_kept")]
 
     def check(self, check: Check) -> None:
-        """Refuse what are no probabilities of a one and of a zero."""
+        """Refuse values that are not probabilities of a one and of a zero."""
         both = np.exp(self.log_one) + np.exp(self.log_zero)
         good = np.all(np.abs(both - 1) <= CLOSE)
         check(good, "log_one", "and log_zero are not probabilities")
@@ -189,9 +202,10 @@ class PredictiveTable:
     def of_columns(
         cls, log_weight: FloatArray, log_one: FloatArray, log_zero: FloatArray, columns: IntArray
     ) -> PredictiveTable:
-        """Spread tables of distinct counts over features.
+        """Expand tables of distinct counts to features.
 
-        In C order, so that sums have one order, also after the table was stored and loaded.
+        Arrays are in C order, in which files store them, so that sums have the same order (and the
+        same rounding) after loading.
         """
         return cls(
             log_weight,
@@ -207,8 +221,9 @@ class PredictiveTable:
         flat = self._flat()
         for start in range(0, n, step):
             rows = slice(start, start + step)
-            absent = None if missing is None else missing[rows]
-            terms = self._node_terms(ones[rows], absent, *flat) + self.log_weight
+            unobserved = None if missing is None else missing[rows]
+            terms = self._node_terms(ones[rows], unobserved, *flat) + self.log_weight
+            # Log-sum-exp: with thousands of features every term would underflow.
             top = terms.max(axis=2, keepdims=True)
             result[rows] = (top[:, :, 0] + np.log(np.exp(terms - top).sum(axis=2))).T
         return result
@@ -218,7 +233,11 @@ class PredictiveTable:
         return self._node_terms(ones, missing, *self._flat())
 
     def _flat(self) -> tuple[FloatArray, FloatArray]:
-        """Return what a one adds to a zero, and the zeros, with classes and nodes in one axis."""
+        """Return log P(1) - log P(0), and log P(0), with classes and nodes in one axis, (2 A, k).
+
+        Then a row's log likelihoods are one product of its ones with a matrix, plus the sum of all
+        zeros.
+        """
         shape = (2 * self.log_weight.size, self.log_one.shape[2])
         zero = self.log_zero.reshape(shape)
         return self.log_one.reshape(shape) - zero, zero
@@ -230,14 +249,17 @@ class PredictiveTable:
         if missing is None:
             terms = x @ gain.T + zero.sum(axis=1)
         else:
+            # A missing cell adds neither: integrated out, its factor is P(0) + P(1) = 1.
             observed = (~missing).astype(float)
             terms = (x * observed) @ gain.T + observed @ zero.T
         return np.asarray(terms.reshape(-1, 2, self.log_weight.size).transpose(1, 0, 2))
 
     def cumulative_log_odds(self, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
-        """Return the evidence from the first 0, 1, ..., k features, shape (n, k + 1).
+        """Return the evidence of the first m = 0, 1, ..., k features, shape (n, k + 1).
 
-        Evidence is the log of P(x_1..x_m | class 1) / P(x_1..x_m | class 0).
+        Evidence is log P(x_1..x_m | class 1) - log P(x_1..x_m | class 0). The cumulative sum is
+        taken at each node, before nodes are averaged: the evidence of single features does not add
+        up, because they inform each other about the node.
         """
         n, k = ones.shape
         result = np.zeros((n, k + 1))
@@ -260,7 +282,11 @@ def beta_binomial_table(
     observed: IntArray,
     inverse: IntArray,
 ) -> PredictiveTable:
-    """P(x*=1 | c, data, alpha) = (alpha E[theta] + I_c) / (alpha + N_c).
+    """Tabulate P(x* = 1 | c, data, alpha) = (alpha E[theta] + I_c) / (alpha + N_c).
+
+    Given theta, phi_c is Beta(alpha theta + I_c, alpha (1 - theta) + N_c - I_c), whose mean is
+    linear in theta: only the posterior mean of theta is needed. That of a zero is computed from
+    its own counts, not as 1 - P(1), which would lose digits where P(1) is near 1.
 
     Parameters
     ----------
@@ -271,7 +297,7 @@ def beta_binomial_table(
     ones, observed : ndarray of shape (2, D)
         Distinct counts.
     inverse : ndarray of shape (k,)
-        Position of each feature's counts.
+        Index of each feature's counts.
     """
     a = alpha[:, None]
     total = np.log(a + observed[:, None, :])
@@ -280,25 +306,26 @@ def beta_binomial_table(
     return PredictiveTable.of_columns(log_weight, log_one, log_zero, inverse)
 
 
-_REFINEMENTS = (1.0, 2.0, 4.0)
-_ROUNDING_PER_CASE = 1e-14
-
-_THREADS_ABOVE = 20_000
-"""With more cases than this the probability of selection is computed in threads."""
+# --------------------------------------------------------------------------------------------------
+# Counts of the features that share an alpha
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureBlock:
-    """Features that share an alpha: the kept ones, and the others of which counts are used.
+    """Features that share an alpha: the kept ones, and discarded ones whose counts are used.
+
+    Features with the same counts have the same likelihood, so that all work is done once for each
+    of D distinct counts.
 
     Attributes
     ----------
     counts : DistinctCounts
         Distinct counts of the kept features, or of all where all counts are conditioned on.
     kept : ndarray of shape (k,)
-        Position of each kept feature's counts.
+        Index of each kept feature's counts.
     others : ndarray of shape (D,)
-        How many discarded features have these counts (conditioned on).
+        Number of discarded features with these counts that are conditioned on.
     """
 
     counts: DistinctCounts
@@ -306,11 +333,11 @@ class FeatureBlock:
     others: IntArray
 
     def to_plain(self) -> Plain:
-        """Return counts as plain data; how often each occurs follows from the rest."""
+        """Return counts as plain data, without what follows from the rest."""
         arrays = {
             "ones": self.counts.ones,
             "observed": self.counts.observed,
-            "position": self.kept,
+            "kept": self.kept,
             "others": self.others,
         }
         baselines = self.counts.baselines
@@ -323,9 +350,9 @@ class FeatureBlock:
         observed = entries.counts("observed", (2, None), cases)
         n_distinct = observed.shape[1]
         ones = entries.counts("ones", (2, n_distinct), observed)
-        kept = entries.counts("position", (known["n_kept"],), n_distinct - 1)
+        kept = entries.counts("kept", (known["n_kept"],), n_distinct - 1)
         occurs = np.bincount(kept, minlength=n_distinct)
-        entries.check(np.all(occurs > 0), "position", "leaves counts that no feature has")
+        entries.check(np.all(occurs > 0), "kept", "leaves counts that no feature has")
         others = entries.counts("others", (n_distinct,))
         baselines = (
             entries.counts("baselines", (n_distinct,)) if entries.holds("baselines") else None
@@ -350,23 +377,23 @@ class FeatureBlock:
         return self.counts.ones[:, self.kept], self.counts.observed[:, self.kept]
 
     def kept_distinct(self) -> tuple[IntArray, IntArray]:
-        """Positions of the kept features' distinct counts, and each feature's among these."""
-        used, place = np.unique(self.kept, return_inverse=True)
-        return used, place
+        """Return the indices of the kept features' distinct counts, and each feature's in these."""
+        used, index = np.unique(self.kept, return_inverse=True)
+        return used, index
 
     def without_others(self) -> FeatureBlock:
-        """Return the block with the kept features' counts alone, which are all that a model uses.
+        """Return the block without counts that no kept feature has.
 
-        The others may be as many as the features that were screened.
+        Prediction does not need them, and they may be as many as the screened features.
         """
-        used, place = self.kept_distinct()
+        used, index = self.kept_distinct()
         if used.size == self.counts.multiplicity.size:
             return FeatureBlock(replace(self.counts, inverse=self.kept), self.kept, self.others)
-        return FeatureBlock(self.counts.only(used, place), place, self.others[used])
+        return FeatureBlock(self.counts.only(used, index), index, self.others[used])
 
     @property
     def kept_multiplicity(self) -> IntArray:
-        """How many kept features have these counts."""
+        """Number of kept features with each of the distinct counts, shape (D,)."""
         return np.bincount(self.kept, minlength=self.counts.multiplicity.size)
 
 
@@ -378,10 +405,18 @@ def feature_block(
     *,
     symmetric: bool = False,
 ) -> FeatureBlock:
-    """Build a block from counts of shape (2, p); ``conditioned`` names discarded features.
+    """Build a block from counts of shape (2, p).
 
-    Where the prior of theta is symmetric, a discarded feature with mostly ones has the likelihood
-    of its mirror image, which makes half as many distinct counts.
+    Parameters
+    ----------
+    ones, observed : ndarray of shape (2, p)
+        Ones and observed cases by class; ``observed`` may have one column for all features.
+    kept, conditioned : ndarray of int
+        Kept features, and discarded ones whose counts are conditioned on.
+    symmetric : bool
+        Whether the prior of theta is symmetric about 1/2. Then ones and zeros can be swapped
+        without changing a likelihood, and discarded features with mostly ones are, which leaves
+        half as many distinct counts.
     """
     single = observed.shape[1] == 1
     columns = kept if conditioned is None else np.concatenate([kept, conditioned])
@@ -389,18 +424,33 @@ def feature_block(
     chosen = ones[:, columns]
     if symmetric:
         mirrored = 2 * chosen.sum(axis=0) > cases.sum(axis=0)
-        mirrored[: kept.size] = False
+        mirrored[: kept.size] = False  # predictions need these as they are
         chosen = np.where(mirrored, cases - chosen, chosen)
     counts = distinct_counts(chosen, cases)
     others = np.bincount(counts.inverse[kept.size :], minlength=counts.multiplicity.size)
     return FeatureBlock(counts, counts.inverse[: kept.size], others)
 
 
+# --------------------------------------------------------------------------------------------------
+# The uniform prior: one alpha for all features of a block
+# --------------------------------------------------------------------------------------------------
+
+
+_REFINEMENTS = (1.0, 2.0, 4.0)
+"""Factors on the number of theta nodes, tried until the error over theta is small enough."""
+
+_ROUNDING_PER_CASE = 1e-14
+"""Rounding error of a log likelihood for each case, which no finer rule reduces."""
+
+_THREADS_ABOVE = 20_000
+"""Number of cases above which the probability of selection is computed in threads."""
+
+
 @dataclass(frozen=True, slots=True)
 class CommonAlphaFit:
     """A fitted block: the posterior of alpha and the predictive table.
 
-    The block is without the others, which have done their work in the posterior.
+    ``block`` has the kept features only; the others are accounted for in the posterior.
     """
 
     posterior: AlphaPosterior
@@ -409,7 +459,7 @@ class CommonAlphaFit:
     interval: Annotated[tuple[float, float], Interval()]
 
     def check(self, check: Check) -> None:
-        """Refuse a table of another posterior."""
+        """Refuse a table that does not belong to the posterior."""
         log_weight, weights = self.table.log_weight, self.posterior.weights
         same = log_weight.size == weights.size and np.allclose(
             np.exp(log_weight), weights, rtol=0, atol=CLOSE
@@ -420,10 +470,14 @@ class CommonAlphaFit:
 def fit_common_alpha(
     block: FeatureBlock,
     selection: Selection | None,
-    settings: ModelSettings,
+    settings: CommonAlphaSettings,
     probes: AnyArray,
 ) -> CommonAlphaFit:
-    """Compute the posterior of alpha of one block of features.
+    """Compute the posterior of alpha of one block of features (equation 26).
+
+    The integral over log(alpha) is adaptive (`integrate_log_alpha`). Its error is judged by the
+    evidence and by the log-odds of ``probes``, not by the posterior alone: the log-odds of a case
+    are a ratio of two other integrals over the same nodes, whose integrands may peak elsewhere.
 
     Parameters
     ----------
@@ -431,29 +485,28 @@ def fit_common_alpha(
         Kept features and, where all counts are conditioned on, the others.
     selection : Selection or None
         The event to condition on; None for no event.
-    settings : ModelSettings
+    settings : CommonAlphaSettings
         Priors and quadrature.
     probes : ndarray of shape (r, k)
-        Training rows (0/1) whose log-odds decide when the rule is fine enough.
+        Cases (0/1) like the training cases, whose log-odds decide when the rule is fine enough.
     """
     if settings.quadrature == "paper":
         return _fit_paper(block, selection, settings, probes)
     for refine in _REFINEMENTS:
-        model = _Evaluator(block, selection, settings, probes, refine=refine)
+        density = _AlphaDensity(block, selection, settings, probes, refine=refine)
         rule = integrate_log_alpha(
-            model.evaluate, scan_range(settings.alpha_prior), tolerance=settings.tolerance
+            density.evaluate, scan_range(settings.alpha_prior), tolerance=settings.tolerance
         )
-        theta_error = _theta_error(block, selection, settings, probes, rule, model, refine)
-        # More nodes do not help against rounding in sums over n cases.
-        if theta_error <= max(settings.tolerance, _ROUNDING_PER_CASE * model.n_cases):
+        theta_error = _theta_error(block, selection, settings, probes, rule, density, refine)
+        # More nodes do not reduce rounding in sums over n cases.
+        if theta_error <= max(settings.tolerance, _ROUNDING_PER_CASE * density.n_cases):
             theta_error = min(theta_error, settings.tolerance)
             break
     error = max(rule.error, theta_error)
     if error > settings.tolerance:
         warnings.warn(
-            f"the integral over alpha and theta reached an estimated error of {error:.1e}, not "
-            f"the tolerance {settings.tolerance:.1e}; probabilities may be off by that much in "
-            "log-odds.",
+            f"the integral over alpha and theta has an estimated error of {error:.1e}, above the "
+            f"tolerance {settings.tolerance:.1e}; log-odds may be off by that much.",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -474,17 +527,20 @@ def _table(
     block: FeatureBlock, log_weight: FloatArray, alpha: FloatArray, mean_theta: FloatArray
 ) -> PredictiveTable:
     """Tabulate the kept features; ``mean_theta`` is that of their distinct counts."""
-    used, place = block.kept_distinct()
+    used, index = block.kept_distinct()
     ones, observed = block.counts.ones[:, used], block.counts.observed[:, used]
-    return beta_binomial_table(log_weight, alpha, mean_theta, ones, observed, place)
+    return beta_binomial_table(log_weight, alpha, mean_theta, ones, observed, index)
 
 
 def _fit_paper(
-    block: FeatureBlock, selection: Selection | None, settings: ModelSettings, probes: AnyArray
+    block: FeatureBlock,
+    selection: Selection | None,
+    settings: CommonAlphaSettings,
+    probes: AnyArray,
 ) -> CommonAlphaFit:
-    """Use the published rule: 30 prior quantiles, 21 Simpson points, "at most gamma"."""
+    """Fit by the published rule: 30 prior quantiles, 21 Simpson points, "at most gamma"."""
     alpha = paper_alpha_nodes(settings.alpha_prior)
-    model = _Evaluator(
+    density = _AlphaDensity(
         block,
         selection,
         settings,
@@ -492,9 +548,11 @@ def _fit_paper(
         rule=simpson_rule(settings.theta_interval),
         ties="at_most",
     )
-    nodes = model.evaluate(np.log(alpha))
+    nodes = density.evaluate(np.log(alpha))
     prior = settings.alpha_prior.log_density_of_log(np.log(alpha))
-    log_weight = nodes.log_density - prior  # the nodes are quantiles: the prior is in their places
+    # The nodes are equally spaced quantiles of the prior, each of which has the same prior
+    # probability: the weights are the likelihoods alone, and the prior must not count again.
+    log_weight = nodes.log_density - prior
     log_weight -= logsumexp(log_weight)
     posterior = AlphaPosterior(
         alpha=alpha,
@@ -509,14 +567,14 @@ def _fit_paper(
     return CommonAlphaFit(posterior, table, block.without_others(), settings.theta_interval)
 
 
-class _Evaluator:
-    """Log posterior density of log(alpha), with E[theta] and log P(S) beside it."""
+class _AlphaDensity:
+    """The log posterior density of log(alpha), with E[theta] and log P(S) at each node."""
 
     def __init__(
         self,
         block: FeatureBlock,
         selection: Selection | None,
-        settings: ModelSettings,
+        settings: CommonAlphaSettings,
         probes: AnyArray,
         *,
         rule: ThetaRule | None = None,
@@ -539,13 +597,16 @@ class _Evaluator:
         self.n_cases = max(sizes)
 
     def evaluate(self, log_alpha: FloatArray) -> Nodes:
+        """Return the density at some nodes, and the log likelihoods of the probes there."""
         alpha = finite_alpha(log_alpha)
         parts, regions = [], []
         for node in alpha.tolist():
             parts.append(self._likelihood(node))
             if self._selection is not None and self.n_cases <= _THREADS_ABOVE:
-                regions.append(self._region(node))  # now, while it can use the same tables
+                regions.append(self._region(node))  # now, while tables of this alpha are cached
         log_likelihood = np.stack([part[0] for part in parts])
+        # The discarded features: their counts, where these are conditioned on (others > 0), or the
+        # event that their correlations were too small, P(S | alpha) of equation 28; or neither.
         log_event = log_likelihood @ self._block.others
         if self._selection is not None:
             if not regions:  # kernels of a second or so, which release the GIL
@@ -556,6 +617,7 @@ class _Evaluator:
             event = event_of(self._selection, self._selection.gamma)
             event = event if self._ties is None else replace(event, ties=self._ties)
             log_event = log_event + event.log_prob(beyond, tied)
+        # Equation 26 in logs. The prior's density is that of log(alpha), the integration variable.
         log_density = (
             self._settings.alpha_prior.log_density_of_log(log_alpha)
             + log_likelihood @ self._kept_multiplicity
@@ -564,11 +626,12 @@ class _Evaluator:
         mean_theta = np.stack([part[1][self._used] for part in parts])
         values: list[Values] = list(zip(mean_theta, log_event, strict=True))
         table = _table(self._block, np.zeros(alpha.size), alpha, mean_theta)
+        # P(probe | class, node): the integrals of predictions are those of density x tilt.
         tilt = np.moveaxis(table.node_log_likelihood(self._probes, None), 2, 0)
         return Nodes(log_density, values, tilt)
 
     def _region(self, alpha: float) -> list[tuple[float, float]]:
-        """P(beyond gamma) and P(at gamma) of a feature in each group of discarded ones."""
+        """Return P(|COR| > gamma) and P(|COR| = gamma) of a feature of each discarded group."""
         selection = self._selection
         assert selection is not None
         bounds = [selection.gamma_squared] * len(selection.groups)
@@ -581,7 +644,7 @@ class _Evaluator:
 
 
 def scan_range(prior: AlphaPrior) -> tuple[float, float]:
-    """Return where the search for the mode of log(alpha) begins."""
+    """Return the range in which the search for the mode of log(alpha) begins."""
     low, high = np.log(prior.quantiles(np.array([1e-3, 0.999])))
     return float(low), float(high)
 
@@ -589,37 +652,44 @@ def scan_range(prior: AlphaPrior) -> tuple[float, float]:
 def _theta_error(
     block: FeatureBlock,
     selection: Selection | None,
-    settings: ModelSettings,
+    settings: CommonAlphaSettings,
     probes: AnyArray,
     rule: LineRule,
-    model: _Evaluator,
+    density: _AlphaDensity,
     refine: float,
 ) -> float:
-    """Estimate the error over theta at the heaviest nodes; exact rules have none."""
-    if model.n_cases <= EXACT_UP_TO:
+    """Estimate the error of the sums over theta, at the three nodes of most weight.
+
+    Up to `EXACT_UP_TO` cases there is none: equation 18 is a polynomial in theta, for which Gauss's
+    rule is exact.
+    """
+    if density.n_cases <= EXACT_UP_TO:
         return 0.0
     heaviest = np.sort(np.argsort(-rule.weight)[:3])
     log_alpha = rule.log_alpha[heaviest]
-    finer = _Evaluator(block, selection, settings, probes, refine=1.5 * refine)
-    difference = finer.evaluate(log_alpha).log_density - model.evaluate(log_alpha).log_density
+    finer = _AlphaDensity(block, selection, settings, probes, refine=1.5 * refine)
+    difference = finer.evaluate(log_alpha).log_density - density.evaluate(log_alpha).log_density
+    # An error that all nodes share cancels when the density is normalised.
     return float(np.max(np.abs(difference - difference.mean())))
 
 
 # --------------------------------------------------------------------------------------------------
-# Fit features whose distribution was learned from all that were screened
+# The learned prior: each feature has an alpha of its own
 # --------------------------------------------------------------------------------------------------
 
 
 _NEGLIGIBLE = 1e-10
+"""Share of an atom of alpha below which it is left out of sums."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedFit:
     """A fitted block: given the shape, each kept feature has its own posterior over atoms of alpha.
 
-    The nodes of ``table`` are the shapes. ``log_atom_weight``, of shape (A, D), is the log weight
-    of each atom before the counts are seen, averaged over shapes, less what is not to be learned
-    from: its number of ones, where the cut has fixed that.
+    A shape is a distribution of alpha over features, on atoms. The nodes of ``table`` are the
+    shapes. ``log_atom_weight``, of shape (A, D), is the log prior weight of each atom, averaged
+    over shapes, less the log likelihood of the number of ones where a cut at the median has fixed
+    that number: what the analyst has chosen is no evidence.
     """
 
     posterior: AlphaPosterior
@@ -629,7 +699,7 @@ class LearnedFit:
     log_atom_weight: Annotated[FloatArray, Logs("atoms", "distinct")]
 
     def check(self, check: Check) -> None:
-        """Refuse parts that are not of one model."""
+        """Refuse parts that do not fit together."""
         alpha, weights = self.prior.alpha, self.log_atom_weight
         check(self.posterior.edges is not None, "posterior.edges", "is missing")
         nodes = np.exp(self.table.log_weight)
@@ -651,14 +721,16 @@ class LearnedFit:
 
 
 def fit_learned(block: FeatureBlock, prior: LearnedPrior) -> LearnedFit:
-    """Shrink each kept feature by its own posterior, given the learned prior.
+    """Fit each kept feature by its own posterior over alpha, given the learned prior.
 
     With shapes s of posterior probability W_s and atoms a with shares g_s(a),
 
     P(x* | class c, data) = sum_s W_s prod_j sum_a w_sj(a) P(x*_j | c, a, counts of j),
 
     where w_sj(a) is proportional to g_s(a) P(counts of j | a). Features are independent given the
-    shape only: the product over features stands inside the sum over shapes.
+    shape only, so the product over features is inside the sum over shapes. Selection needs no
+    further correction: the prior was learned from the counts of all screened features, and given
+    all counts it does not matter which of them were kept.
     """
     counts = block.counts
     likelihood = feature_likelihood(counts, prior.rule, prior.given_margin)
@@ -674,20 +746,20 @@ def fit_learned(block: FeatureBlock, prior: LearnedPrior) -> LearnedFit:
     log_one = np.empty((2, prior.shape_weights.size, counts.multiplicity.size))
     log_zero = np.empty(log_one.shape)
     for s, shape in enumerate(prior.shapes[:, used]):
-        # A shape's own atoms, and their own largest likelihood: under "one alpha for all" a strong
-        # feature may be all but impossible, and must not become 0 / 0.
+        # Normalised over the shape's own atoms: under a shape with one alpha for all, a strong
+        # feature may be so improbable that its likelihoods underflow beside those of other atoms,
+        # and its weights would be 0 / 0.
         own = np.flatnonzero(shape > _NEGLIGIBLE)
         log_weight = log_likelihood[used[own]] + np.log(shape[own])[:, None]
         weight = np.exp(log_weight - log_weight.max(axis=0, initial=-np.inf))
         weight /= weight.sum(axis=0)
         log_one[:, s] = np.log((weight * one[:, own]).sum(axis=1))
         log_zero[:, s] = np.log((weight * zero[:, own]).sum(axis=1))
-    # The nodes are shapes, not alphas: the product over features is inside the sum over shapes.
     table = PredictiveTable.of_columns(np.log(prior.shape_weights), log_one, log_zero, block.kept)
     if not prior.converged:
         warnings.warn(
-            "EM for the learned prior stopped at its limit of steps; the distribution of features "
-            "may be less well adapted than it could be.",
+            "EM for the learned prior reached its limit of steps before it converged; the learned "
+            "distribution of features may fit less well than it could.",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -718,16 +790,16 @@ def as_posterior(
     log_likelihood: FloatArray,
     kept_log_likelihood: FloatArray,
 ) -> AlphaPosterior:
-    """Present the distribution of alpha over features in the form of a posterior.
+    """Return the distribution of alpha over features in the form of a posterior, for users.
 
     Parameters
     ----------
     alpha : ndarray of shape (A,)
         Atoms.
     shape : LearnedDistribution
-        The share of features at each.
+        Share of the features at each atom.
     log_likelihood, kept_log_likelihood : ndarray of shape (A,)
-        Of all features and of the kept ones, were the atom the alpha of all.
+        Log likelihood of all features, and of the kept ones, if all had the atom's alpha.
     """
     t = np.log(alpha)
     first, last = t[1] - t[0], min(t[-1] - t[-2], 1.0)
@@ -746,14 +818,12 @@ def as_posterior(
 
 
 # --------------------------------------------------------------------------------------------------
-# From the counts of a screening to a fitted model: everything that the estimator decides
-#
-# The fit depends on the data only through the screening, so it serves tables of any kind, and
-# leave-one-out costs no more than new counts.
+# The whole model, from the counts of a screening
 # --------------------------------------------------------------------------------------------------
 
 
 _N_PROBES = 16
+"""Number of made-up cases whose log-odds control the quadrature."""
 
 
 def _n_ranked(known: Known) -> Known:
@@ -768,14 +838,17 @@ def _n_by_design(known: Known) -> Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BernoulliFit:
-    """A fitted model: the race's block and the block of features kept by design.
+    """A fitted model: a block of selected features, and one of features kept by design.
+
+    Features kept by design were not ranked, so they share no alpha with the selected ones, and
+    nothing about them needs a correction.
 
     Attributes
     ----------
     selection : Selection
         What was kept and discarded.
-    race, by_design : CommonAlphaFit or LearnedFit, or None
-        The fitted blocks; None for one without features.
+    ranked, by_design : CommonAlphaFit or LearnedFit, or None
+        The fitted blocks; None where no feature was kept by design.
     log_prior_odds : float
         Log of P(class 1) / P(class 0) before features are seen (equation 17).
     binarization : Binarization
@@ -810,10 +883,12 @@ class BernoulliFit:
         fits = (self.by_design is None) == (not selection.always_kept)
         check(fits, "by_design", "does not fit the selection")
         counts = [block.block.kept_counts() for block in self.blocks]
-        found = correlation(*(np.concatenate(part, axis=1) for part in zip(*counts, strict=True)))
-        same = np.allclose(self.correlation, found, rtol=0, atol=CLOSE)
+        expected = correlation(
+            *(np.concatenate(part, axis=1) for part in zip(*counts, strict=True))
+        )
+        same = np.allclose(self.correlation, expected, rtol=0, atol=CLOSE)
         check(same, "correlation", "is not that of the counts")
-        weakest = np.square(found[: len(selection.kept)]).min(initial=1.0)
+        weakest = np.square(expected[: len(selection.kept)]).min(initial=1.0)
         strong = weakest >= float(selection.gamma_squared) - CLOSE
         check(strong, "correlation", "is weaker than the bound of the selection")
         others = sum(self.ranked.block.others.tolist())
@@ -821,7 +896,7 @@ class BernoulliFit:
 
     @property
     def log_prior(self) -> FloatArray:
-        """Log class probabilities before features are seen, less that of class 0."""
+        """Log class probabilities before features are seen, relative to class 0, shape (2,)."""
         return np.array([0.0, self.log_prior_odds])
 
     @property
@@ -830,16 +905,16 @@ class BernoulliFit:
         return [self.ranked] if self.by_design is None else [self.ranked, self.by_design]
 
     def column_slices(self) -> list[slice]:
-        """Positions of each block's columns among the kept ones."""
+        """Return the positions of each block's columns among the kept ones."""
         k = len(self.selection.kept)
         return [slice(0, k), slice(k, k + len(self.selection.always_kept))][: len(self.blocks)]
 
     def evidence(self, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
-        """Log of P(x | class 1) / P(x | class 0) for 0/1 data of shape (n, k)."""
+        """Return log P(x | class 1) - log P(x | class 0), shape (n,), for 0/1 data (n, k)."""
         total = np.zeros(ones.shape[0])
         for block, columns in zip(self.blocks, self.column_slices(), strict=True):
-            part = None if missing is None else missing[:, columns]
-            log_likelihood = block.table.log_likelihood(ones[:, columns], part)
+            unobserved = None if missing is None else missing[:, columns]
+            log_likelihood = block.table.log_likelihood(ones[:, columns], unobserved)
             total += log_likelihood[:, 1] - log_likelihood[:, 0]
         return total
 
@@ -850,7 +925,7 @@ def fit_screening(
     random_state: np.random.RandomState | None,
     learned: LearnedPrior | None = None,
 ) -> BernoulliFit:
-    """Select, correct and fit from counts; ``learned`` replaces learning the prior anew."""
+    """Select, correct and fit from counts; a prior that is given is not learned again."""
     selection = select(
         screening,
         n_features=settings.n_features,
@@ -867,7 +942,7 @@ def fit_selection(
     settings: BernoulliSettings,
     learned: LearnedPrior | None = None,
 ) -> BernoulliFit:
-    """Fit the kept features given the counts of all that are known."""
+    """Fit the kept features, given the counts of all features that are known."""
     ones, observed = screening.ones, screening.observed
     kept = np.array(selection.kept, dtype=np.int64)
     always = np.array(selection.always_kept, dtype=np.int64)
@@ -875,9 +950,10 @@ def fit_selection(
     ranked: CommonAlphaFit | LearnedFit
     if settings.feature_prior == "learned":
         if learned is None:
-            source = kept if settings.correction is None else _candidate_columns(selection)
+            # Without correction, from the kept features alone: the bias that is to be shown.
+            basis = kept if settings.correction is None else _candidate_columns(selection)
             learned = learn_prior(
-                distinct_counts(ones[:, source], _columns(observed, source)),
+                distinct_counts(ones[:, basis], _columns(observed, basis)),
                 settings.model.alpha_prior,
                 settings.model.theta_interval,
             )
@@ -918,25 +994,27 @@ def fit_selection(
 
 
 def _log_prior_odds(counts: tuple[int, ...], pseudocounts: tuple[float, float]) -> float:
-    """Posterior mean of the class probabilities (equation 17), as log-odds."""
+    """Return the posterior mean of the class probabilities (equation 17), as log-odds."""
     return float(np.log(counts[1] + pseudocounts[1]) - np.log(counts[0] + pseudocounts[0]))
 
 
 def _candidate_columns(selection: Selection) -> IntArray:
+    """Return the columns that were ranked: all but those kept by design."""
     mask = np.ones(selection.n_features_in, dtype=bool)
     mask[list(selection.always_kept)] = False
     return np.flatnonzero(mask)
 
 
 def _columns(observed: IntArray, columns: IntArray) -> IntArray:
+    """Return the observed cases of some columns; without missing cells one column serves all."""
     return observed if observed.shape[1] == 1 else observed[:, columns]
 
 
 def _probes(ones: IntArray, observed: IntArray) -> AnyArray:
-    """Make up cases whose log-odds decide when quadrature is fine enough.
+    """Simulate cases whose log-odds decide when quadrature is fine enough.
 
-    They look like training cases, half of each class, but are made from counts of shape (2, k),
-    so that the fit does not depend on the rows.
+    They are like training cases, half of each class, but are drawn from counts of shape (2, k), by
+    a fixed seed: training rows themselves would make the fit depend on more than the counts.
     """
     frequency = (ones + 0.5) / (observed + 1.0)
     generator = np.random.default_rng(0)
@@ -945,14 +1023,15 @@ def _probes(ones: IntArray, observed: IntArray) -> AnyArray:
 
 
 # --------------------------------------------------------------------------------------------------
-# Draws of the evidence of binary features, for intervals
+# Draws of the evidence, for intervals
 #
-# Given x*_j and y* = c, feature j has one more case in class c, so there are four kinds of
-# posterior per feature; draws of all four are made once and serve every row.
+# Given x*_j and y* = c, feature j has one more case in class c, with a value of 0 or 1: four
+# posteriors for each feature. Draws of all four are made once and serve every row.
 # --------------------------------------------------------------------------------------------------
 
 
 _FEATURES = 250
+"""Features that are drawn at a time, to bound memory."""
 
 
 def draw_binary_evidence(
@@ -975,13 +1054,15 @@ def draw_binary_evidence(
     evidence = np.zeros((2, n, n_draws))
     log_weight = np.zeros((2, n, n_draws))
     for block, columns in zip(fit.blocks, fit.column_slices(), strict=True):
-        # What the features share is drawn first: alpha, or the shape of its distribution. Each row
-        # then weighs the draws by its own probability, because it is conditioned on too.
+        # The node (alpha, or the shape of its distribution) is common to all features, so it is
+        # drawn first, from its posterior given the training data. The row is conditioned on too:
+        # it weights each draw by its own probability given the node. Without these weights the
+        # mean of the draws would not be the predictive probability.
         node = np.zeros(n_draws, dtype=np.int64)
         if isinstance(block, CommonAlphaFit) or block.prior.shape_weights.size > 1:
             node = systematic(generator, np.exp(block.table.log_weight), n_draws)
-            absent = None if missing is None else missing[:, columns]
-            by_node = block.table.node_log_likelihood(ones[:, columns], absent)
+            unobserved = None if missing is None else missing[:, columns]
+            by_node = block.table.node_log_likelihood(ones[:, columns], unobserved)
             log_weight += by_node[:, :, node]
         _add_evidence(generator, block, node, x[:, columns], observed[:, columns], evidence)
     return evidence, log_weight
@@ -995,7 +1076,7 @@ def _add_evidence(
     observed: FloatArray,
     evidence: FloatArray,
 ) -> None:
-    """Add the block's evidence, shape (2, n, S): for y* = 0 and 1, each row and draw."""
+    """Add the block's evidence to an array of shape (2, n, S): for each y*, row and draw."""
     ones = block.block.counts.ones[:, block.block.kept]
     cases = block.block.counts.observed[:, block.block.kept]
     for start in range(0, ones.shape[1], _FEATURES):
@@ -1009,6 +1090,7 @@ def _add_evidence(
                 alpha, theta = draw_alpha_theta(generator, block, node, part, i, n)
                 ratio.append(_log_ratio(generator, alpha, theta, i, n, value))
             zero, one = ratio
+            # A row picks the draws that were conditioned on its own value of each feature.
             evidence[label] += x[:, part] @ (one - zero) + observed[:, part] @ zero
 
 
@@ -1039,7 +1121,11 @@ def draw_alpha_theta(
     ones: IntArray,
     cases: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Draw alpha and theta of each feature given its counts and the nodes, each of shape (k, S)."""
+    """Draw alpha and theta of each feature given its counts and the nodes, each of shape (k, S).
+
+    Exactly, by inversion: the posterior on the nodes of theta (and on the atoms of alpha, with the
+    learned prior) is discrete.
+    """
     k, n_draws = ones.shape[1], node.size
     alpha, theta = np.empty((k, n_draws)), np.empty((k, n_draws))
     uniform = generator.random((k, n_draws))
@@ -1069,9 +1155,9 @@ def draw_alpha_theta(
             theta[:, draws] = nodes[chosen % nodes.size]
         return alpha, theta
     n = int(cases.sum(axis=0).max(initial=0))
-    for position in np.unique(node):
-        draws = np.flatnonzero(node == position)
-        a = float(block.posterior.alpha[position])
+    for index in np.unique(node):
+        draws = np.flatnonzero(node == index)
+        a = float(block.posterior.alpha[index])
         rule = theta_rule(n, a, block.interval)
         log_weight = _theta_log_weights(a, rule.theta, rule.weight, ones, cases)
         alpha[:, draws] = a
@@ -1082,6 +1168,7 @@ def draw_alpha_theta(
 def _theta_log_weights(
     alpha: float, theta: FloatArray, weight: FloatArray, ones: IntArray, cases: IntArray
 ) -> FloatArray:
+    """Return the log posterior of the nodes of theta, unnormalised, shape (k, nodes)."""
     from honestbayes.likelihood import beta_binomial
 
     result = np.empty((ones.shape[1], theta.size))
@@ -1101,13 +1188,17 @@ def _inverse_cdf(log_weight: FloatArray, uniform: FloatArray) -> IntArray:
 
 
 # --------------------------------------------------------------------------------------------------
-# Fast leave-one-out: select and fit again without each case, from counts
+# Training rows: fits to all rows, and to those outside a fold
 # --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRows:
-    """The rows behind a fit, for whatever has to be fitted again without some of them.
+    """A training table and its counts, to be fitted again without some of the rows.
+
+    The counts without a fold are those of all rows less those of the fold, in integers. The fit
+    depends on nothing else, so it is bit for bit the fit to the other rows (cuts at medians are
+    learned again, and columns whose cut moves are counted again).
 
     Attributes
     ----------
@@ -1120,7 +1211,7 @@ class TrainingRows:
     option : {"auto", "median"}, float or None
         How values become 0/1.
     random_state : int, RandomState or None
-        Breaks ties, anew in each fit.
+        Breaks ties, in each fit anew.
     """
 
     source: Source
@@ -1158,7 +1249,7 @@ class TrainingRows:
     def fit(
         self, screening: Screening, settings: BernoulliSettings, learned: LearnedPrior | None = None
     ) -> BernoulliFit:
-        """Fit some of the rows, ties broken as in a fit of its own."""
+        """Fit the counts of some rows; ties are broken as in a separate fit."""
         return fit_screening(screening, settings, tie_breaker(self.random_state), learned)
 
     def zero_one(
@@ -1166,7 +1257,8 @@ class TrainingRows:
     ) -> tuple[AnyArray, BoolArray | None]:
         """Return the kept columns of some rows as 0/1, and which cells are missing."""
         columns = np.array(selection.columns, dtype=np.int64)
-        # Not checked for another scale: a fraction may be in the left-out rows only.
+        # `cut_values`, not `apply`: the latter checks that values are on the training scale, and a
+        # fraction may occur in the left-out rows only.
         return binarization.cut_values(RowsOf(self.source, rows).take(columns))
 
 
@@ -1187,15 +1279,10 @@ def _check_both_classes(screening: Screening, rows: IntArray) -> None:
     for label, count in zip(screening.classes, screening.class_counts, strict=True):
         if count == 0:
             msg = (
-                f"without row {int(rows[0])} (and those left out with it) no case of class "
-                f"{label!r} is left."
+                f"no case of class {label!r} is left without row {int(rows[0])} and those left out "
+                "with it."
             )
             raise ValueError(msg)
-
-
-# --------------------------------------------------------------------------------------------------
-# Binary features as a part of an estimator
-# --------------------------------------------------------------------------------------------------
 
 
 ZeroOne = tuple[AnyArray, BoolArray | None]
@@ -1204,12 +1291,12 @@ ZeroOne = tuple[AnyArray, BoolArray | None]
 
 @dataclass(frozen=True, slots=True)
 class BernoulliPart:
-    """Fitted binary features, of a problem with two classes."""
+    """Fitted binary features as a part of an estimator of two classes."""
 
     fit: BernoulliFit
 
     def to_plain(self) -> Plain:
-        """Return the fit, and which of its two kinds it is, as plain data."""
+        """Return the fit as plain data, and whether its prior was learned."""
         learned = isinstance(self.fit.ranked, LearnedFit)
         return joined(({"learned": learned}, {}), record_to_plain(self.fit))
 
@@ -1249,7 +1336,7 @@ class BernoulliPart:
 
 @dataclass(frozen=True, slots=True)
 class BernoulliTraining(TrainingPart):
-    """Binary features of a training table."""
+    """Binary features of a training table as a part of an estimator."""
 
     settings: BernoulliSettings
     rows: TrainingRows
@@ -1260,7 +1347,7 @@ class BernoulliTraining(TrainingPart):
     def _without(
         self, folds: Sequence[IntArray], _memo: FoldMemo | None
     ) -> Iterator[tuple[IntArray, Screening]]:
-        """Yield the rows of each fold, and the counts of the others; cuts are learned again."""
+        """Yield the rows of each fold, and the counts of the others."""
         return self.rows.without(list(folds))
 
     def _fitted(self, statistic: Screening, whole: FittedPart | None) -> BernoulliPart:
@@ -1281,7 +1368,7 @@ class BernoulliTraining(TrainingPart):
 
 
 # --------------------------------------------------------------------------------------------------
-# What the kept features say: their table, their contributions to a case, the path over k
+# Explanation: the table of kept features, contributions, the path over the number of features
 # --------------------------------------------------------------------------------------------------
 
 
@@ -1298,7 +1385,7 @@ class FeatureTable(KeptTable):
     sd : ndarray of shape (2, k)
         Posterior standard deviation of that probability.
     evidence_if_one, evidence_if_zero : ndarray of shape (k,)
-        Weight of evidence: what a one, or a zero, adds to the log-odds of class 1.
+        Weight of evidence: the change of the log-odds of class 1 by a one, or by a zero.
     by_design : ndarray of bool of shape (k,)
         Whether the feature was kept by design.
     """
@@ -1315,7 +1402,7 @@ class FeatureTable(KeptTable):
     kind: ClassVar[Kind] = "binary"
 
     def _columns(self) -> dict[str, Iterable[Any]]:
-        """Return what is known of the features: of two classes the second is the positive one."""
+        """Return the columns of reports; the second class is the positive one."""
         arrays = {
             "by_design": self.by_design,
             "correlation": self.correlation,
@@ -1383,7 +1470,7 @@ def feature_table(
 
 
 def _predictive(block: CommonAlphaFit | LearnedFit, *, ones: bool) -> FloatArray:
-    """P(x = 1 | class), or of 0, as prediction has it, per class and kept feature."""
+    """Return P(x = 1 | class), or P(x = 0 | class), of a single cell, shape (2, k)."""
     table = block.table
     log_probability = table.log_one if ones else table.log_zero
     result: FloatArray = np.exp(logsumexp(table.log_weight[:, None] + log_probability, axis=1))
@@ -1391,15 +1478,15 @@ def _predictive(block: CommonAlphaFit | LearnedFit, *, ones: bool) -> FloatArray
 
 
 def _sd(block: CommonAlphaFit | LearnedFit) -> FloatArray:
-    """Posterior standard deviation of phi per class and kept feature."""
+    """Return the posterior standard deviation of phi, shape (2, k)."""
     return np.asarray(np.sqrt(np.maximum(_moment(block, 2) - _moment(block, 1) ** 2, 0.0)))
 
 
 def _moment(block: CommonAlphaFit | LearnedFit, order: int) -> FloatArray:
-    """E[phi^order | data] per class and kept feature.
+    """Return E[phi^order | data], shape (2, k).
 
-    It is the probability that the next ``order`` cases of the class hold a one: a ratio of
-    marginal likelihoods, averaged over alpha, or over shapes of its distribution.
+    It is the probability that the next ``order`` cases of the class are all ones: a ratio of
+    marginal likelihoods with and without them, averaged over alpha, or over shapes.
     """
     counts = block.block.counts
     if isinstance(block, LearnedFit):
@@ -1422,8 +1509,9 @@ def _moment(block: CommonAlphaFit | LearnedFit, order: int) -> FloatArray:
         )
         log_after = np.stack([after(float(a))[0] for a in alpha[used]])
         if isinstance(block, LearnedFit):
-            # Given the shape, alpha is the feature's own: its posterior counts. The shape's
-            # probability given all counts is known already, and is not multiplied by a feature's.
+            # Given the shape, alpha is the feature's own, so numerator and denominator are summed
+            # over atoms first. The shapes' weights are posterior already, given all counts: they
+            # must not be multiplied by the feature's likelihood once more.
             by_shape = []
             for shape, log_probability in enumerate(block.table.log_weight):
                 own = block.prior.shapes[shape, used] > 0
@@ -1439,11 +1527,12 @@ def _moment(block: CommonAlphaFit | LearnedFit, order: int) -> FloatArray:
 
 
 def contributions(fit: BernoulliFit, ones: AnyArray, missing: BoolArray | None) -> FloatArray:
-    """Evidence that each feature adds after those before it, shape (n, k)."""
+    """Return the evidence that each feature adds after those before it, shape (n, k)."""
     parts = []
     for block, columns in zip(fit.blocks, fit.column_slices(), strict=True):
-        absent = None if missing is None else missing[:, columns]
-        parts.append(np.diff(block.table.cumulative_log_odds(ones[:, columns], absent), axis=1))
+        unobserved = None if missing is None else missing[:, columns]
+        evidence = block.table.cumulative_log_odds(ones[:, columns], unobserved)
+        parts.append(np.diff(evidence, axis=1))
     return np.concatenate(parts, axis=1)
 
 
@@ -1454,11 +1543,11 @@ class FeaturePath(Tabular):
     Attributes
     ----------
     n_features : ndarray of shape (k,)
-        1, 2, ..., k: the strongest features of the race (those kept by design always count).
+        1, 2, ..., k: the strongest features (those kept by design are always used).
     expected_error, actual_error : ndarray of shape (k,)
-        What the probabilities claim, and what happened.
+        Error rate that the probabilities predict, and the observed one.
     log_score, expected_log_score : ndarray of shape (k,)
-        Average minus log probability of the actual class, and what the probabilities claim.
+        Average minus log probability of the observed class, and its predicted value.
     """
 
     n_features: AnyArray
@@ -1479,17 +1568,17 @@ def feature_path(
     is_class_1: BoolArray,
     log_prior_odds: float | None = None,
 ) -> FeaturePath:
-    """Cumulate log-odds along the ranking, so that one pass gives every number of features."""
+    """Return the path; log-odds are cumulated along the ranking, in one pass for all numbers."""
     k = len(fit.selection.kept)
     ranked, *rest = zip(fit.blocks, fit.column_slices(), strict=True)
     prior = fit.log_prior_odds if log_prior_odds is None else log_prior_odds
     start = np.full(ones.shape[0], prior)
     for block, columns in rest:
-        absent = None if missing is None else missing[:, columns]
-        log_likelihood = block.table.log_likelihood(ones[:, columns], absent)
+        unobserved = None if missing is None else missing[:, columns]
+        log_likelihood = block.table.log_likelihood(ones[:, columns], unobserved)
         start += log_likelihood[:, 1] - log_likelihood[:, 0]
-    absent = None if missing is None else missing[:, ranked[1]]
-    evidence = ranked[0].table.cumulative_log_odds(ones[:, ranked[1]], absent)[:, 1:]
+    unobserved = None if missing is None else missing[:, ranked[1]]
+    evidence = ranked[0].table.cumulative_log_odds(ones[:, ranked[1]], unobserved)[:, 1:]
     log_odds = start[:, None] + evidence
     p, q = expit(log_odds), expit(-log_odds)
     sign = np.where(is_class_1, 1.0, -1.0)[:, None]
