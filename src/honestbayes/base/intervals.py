@@ -1,10 +1,15 @@
-"""Intervals for probabilities that cohere with the probabilities.
+"""Intervals for P(class | x) whose mean is the predicted probability.
 
-The distribution is that of P(class | x*, parameters) given the training data and x* itself: draw y*
-from the predictive distribution, then the parameters given (x*, y*). Its mean is the predictive
-probability. Slope and lapse rate are drawn from the layer's posterior, and the evidence of a row is
-shifted by a constant per class so that the mean stays what `predict_proba` says. Random numbers are
-common to all rows, so that no row's interval depends on the others.
+The distribution is that of P(class | x*, parameters) given the training data D and x* itself. Its
+mean is the predictive probability: by the tower rule E[P(c | x*, w) | D, x*] = P(c | x*, D), which
+fails if the parameters w are drawn given D alone. Draws are made in two steps: y* from the
+predictive distribution, then w given D and the case (x*, y*); this is P(w | D, x*), the sum over y*
+of P(y* | x*, D) P(w | D, x*, y*).
+
+Slope and outlier rate are drawn from the posterior of the recalibration. They are learned
+separately, so that the tower rule does not cover them: the evidence of a row is shifted by a
+constant for each class until the mean is `predict_proba` again. Random numbers are common to all
+rows, so that no row's interval depends on the others.
 """
 
 from __future__ import annotations
@@ -22,38 +27,44 @@ from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray, IntArray
 
 SEED = 2008
+"""Seed of all draws: the same row always has the same interval."""
 
 _MOST_STEPS = 40
+"""Largest number of steps of the solvers."""
+
 _LONGEST_STEP = 4.0
-"""Steps towards the mean that is wanted, and the longest one, in logs of probabilities."""
+"""Longest step, in log probabilities."""
 
 _CLOSE_TO_MEAN = 1e-4
+"""Largest difference between the mean of the draws and the predicted probability p."""
+
 _CLOSE_TO_TARGET = 1e-3
 _SMALL = 1e-3
-"""How close to it is close enough: this much, or a share of the probability and a little more."""
+"""The difference must also be below `_CLOSE_TO_TARGET` (p + `_SMALL`)."""
 
 _LEAST_TILTED = 50.0
-"""Effective draws that are left by other weights."""
+"""Smallest effective number of draws that new weights may leave."""
 
 _FARTHEST = 1e4
-"""Log-odds beyond it stay there."""
+"""Bound of drawn log-odds; beyond it a probability is 0 or 1 in floating point."""
 
 _RESOLUTION = 1e-6
-"""No training table tells smaller probabilities apart."""
+"""Probability below which a bound is 0: no training table resolves smaller ones."""
 
 _SMALLEST = 1e-12
+"""Bound that keeps probabilities away from 0 before logs are taken."""
 
 _DRAWN_CELLS = 1 << 22
-"""Cells of the draws that are held at a time."""
+"""Number of cells of the draws that are in memory at a time."""
 
 _LEAST_DRAWS = 100
-"""Draws for each class where there are many."""
+"""Smallest number of draws for each class where there are many."""
 
 
 def draws_per_class(n_draws: int, n_classes: int) -> int:
-    """Return how many parameters are drawn for each class that a row may be of.
+    """Return the number of draws for each class that y* may be.
 
-    As many in all as for two classes, because every draw costs as much as there are classes.
+    As many in all as for two classes, because the cost of a draw grows with the classes.
     """
     return max(2 * n_draws // n_classes, min(n_draws, _LEAST_DRAWS))
 
@@ -142,8 +153,8 @@ def draw_probabilities(
     class_weights : ndarray of shape (C,)
         Parameters of the Dirichlet posterior of the class frequencies.
     given : ndarray of shape (C,) or None
-        Logs of the prevalences where the model is used, in the place of drawn frequencies.
-    layer : Recalibration
+        Logs of the prevalences where the model is used, instead of drawn frequencies.
+    recalibration : Recalibration
         How evidence becomes a probability.
     n_draws : int
         Draws for each y*.
@@ -173,8 +184,10 @@ def draw_probabilities(
     target = np.exp(recalibration.log_proba(total, np.log(prior), given))
     odds = _draw_log_odds(class_weights, n_draws, generator)
     slope, outlier_rate = recalibration.draw(n_draws, generator)
-    # Features that repeat each other repeat their errors too: where a slope below 1 says that k of
-    # them are worth s k, the error of their sum has variance 1 / s times that of independent ones.
+    # Features that repeat each other repeat their errors too. The draws take the k errors as
+    # independent, so their sum has variance k v. If a slope s < 1 says that k features are worth
+    # s k independent ones, each of these stands for 1 / s features with one common error: the
+    # variance is s k (v / s^2) = k v / s. Without the factor, intervals would be too narrow.
     inflation = 1 / np.sqrt(np.minimum(slope, 1.0))[:, None]
     share = softmax(log_weight, axis=2)
     centre = np.einsum("lns,lnsc->lnc", share, evidence)[:, :, None]
@@ -194,15 +207,16 @@ def intervals_of_mixture(
 ) -> FloatArray:
     """Return lower and upper bounds, shape (n, K, 2), of a pool of models.
 
-    The errors of the models go together: they saw the same cases. So a draw of the pool is a draw
-    of one model, chosen by its weight.
+    The errors of the models are dependent, because they saw the same cases. Averaging independent
+    draws of all models would cancel these errors, so a draw of the pool is a draw of one model,
+    chosen by its weight.
 
     Parameters
     ----------
     draws : callable
         Given some rows, the share of each model in the weights and its draws of probabilities.
     target : ndarray of shape (n, C)
-        What the mean is to be.
+        Predicted probabilities: the mean that the draws must have.
     prior : ndarray of shape (C,)
         Class frequencies of the training data.
     given : ndarray of shape (C,), or None
@@ -229,7 +243,7 @@ def intervals_of_mixture(
                 weights[label].append(parts[label])
         log_odds = [np.concatenate(each, axis=1) for each in by_label]
         weight = np.concatenate([np.concatenate(each, axis=1) for each in weights], axis=1)
-        if n_classes > 2:  # for two classes a shift alone covers as well (docs, "Intervals")
+        if n_classes > 2:  # for two classes a shift alone has the same coverage (docs, "Intervals")
             weight = _tilted(np.concatenate(log_odds, axis=1), factor, weight, target[rows])
         no_outliers = np.zeros(log_odds[0].shape[1])
         around = _around(target[rows], log_odds, no_outliers, prior, factor, weight)
@@ -258,11 +272,11 @@ def _around(
     Parameters
     ----------
     target : ndarray of shape (n, C)
-        What `predict_proba` says.
+        Predicted probabilities.
     log_odds : sequence of C ndarrays of shape (n, S, C - 1)
         Drawn for each y*, against the first class.
     outlier_rate : ndarray of shape (S,)
-        Drawn rates of lapses.
+        Drawn outlier rates.
     prior, factor : ndarray of shape (C,)
         Class frequencies of the training data, and by how much those where the model is used
         differ.
@@ -284,17 +298,17 @@ def _shifted(
     factor: FloatArray,
     weight: FloatArray,
 ) -> FloatArray:
-    """Shift the log probabilities of the classes, each row until its mean is right.
+    """Shift the log probabilities of the classes of each row until its mean is the target.
 
     A step adds log(target) - log(mean): the contraction of Berry, Levinsohn and Pakes (1995),
     Econometrica 63, 841, which converges from anywhere, because the mean of a softmax is the
     gradient of a convex function of the shift. Near the end it is slow, so Newton's step is taken
-    instead wherever the last one brought the mean closer.
+    instead wherever the last step brought the mean closer.
     """
     n_classes = prior.size
-    # Classes come before draws: sums over few classes are then sums of long rows.
+    # Classes come before draws, so that sums over few classes are vectorised over draws.
     log_scores = np.zeros((len(target), n_classes, log_odds.shape[1]))
-    # Beyond these, all but one class have probability 0; infinite ones would have none at all.
+    # Beyond the bound all but one class have probability 0; infinite log-odds would give NaN.
     np.clip(np.moveaxis(log_odds, 2, 1), -_FARTHEST, _FARTHEST, out=log_scores[:, 1:])
     wanted = np.maximum(target, _SMALLEST)
     result = np.empty(log_scores.shape)
@@ -315,15 +329,18 @@ def _shifted(
         if not goes_on.any():
             break
         step = np.clip(np.log(wanted[rows] / mean), -_LONGEST_STEP, _LONGEST_STEP)
-        # How the mean answers a shift: sum of w (1 - e) dv/du du/ds, with u = (1 - e) s + e prior
-        # and v = u f / sum(u f); without lapses sum of w (diag(v) - v v').
+        # The Jacobian of the mean with respect to the shift d. With s = softmax(l + d),
+        # u = (1 - e) s + e prior and v = u f / sum(u f), it is the sum over draws of w dv/dd:
+        # ds_j/dd_k = s_j (1{j=k} - s_k), and dv_i = v_i (du_i/u_i - sum_j v_j du_j/u_j). `ratio` is
+        # v s / u. Without outliers and factor (u = v = s) this is the sum of w (diag(v) - v v').
         ratio = value * softened / np.maximum(mixed, 1e-300)  # 0 where both underflow
         moving = (own * (1 - outlier_rate))[:, None]
         pulled = moving * (value * ratio.sum(axis=1, keepdims=True) - ratio)
         answer = np.matmul(pulled, np.moveaxis(softened, 1, 2))
         answer -= np.matmul(moving * value, np.moveaxis(ratio, 1, 2))
         answer[:, diagonal, diagonal] += (moving * ratio).sum(axis=2)
-        # Shifting all classes alike changes nothing: that direction is filled in.
+        # A shift of all classes alike changes nothing, so that the Jacobian is singular in this
+        # direction; a constant matrix makes it regular and leaves the other directions as they are.
         scale = np.maximum(np.trace(answer, axis1=1, axis2=2) / n_classes, 1e-300)[:, None]
         filled = answer + scale[..., None] / n_classes
         filled[:, diagonal, diagonal] += 1e-9 * scale
@@ -348,12 +365,12 @@ def _softmax(log_scores: FloatArray) -> FloatArray:
 def _tilted(
     log_odds: FloatArray, factor: FloatArray, weight: FloatArray, target: FloatArray
 ) -> FloatArray:
-    """Return weights of the draws, shape (n, D), with which their mean is the target, if possible.
+    """Return weights of the draws, shape (n, D), for which their mean is the target, if possible.
 
-    Of all such weights those nearest to the given ones (in relative entropy): w exp(l' p), with l
-    found by Newton's method on a convex function. The mean of draws that are nearly all 0 hangs on
-    a few large ones, which lose or gain weight; shifting all draws to the same end would move the
-    others by many powers of ten, away from the truth.
+    Of all such weights those nearest to the given ones in relative entropy: w exp(l' p), with l
+    found by Newton's method on a convex function. Where nearly all draws are close to 0, the mean
+    depends on a few large ones, which lose or gain weight; a shift with the same effect on the mean
+    would move all other draws by many powers of ten.
     """
     n_classes = factor.size
     scores = np.concatenate([np.zeros((*log_odds.shape[:2], 1)), log_odds], axis=2)
@@ -382,7 +399,7 @@ def _tilted(
 
 
 def _weights(target: FloatArray, log_weight: FloatArray) -> FloatArray:
-    """Return the weights of the draws for each y*, shape (n, C S): as probable as y* is."""
+    """Return the weights of the draws, shape (n, C S): those of each y* sum to P(y* | x*)."""
     share = softmax(log_weight, axis=2)
     return np.concatenate([p[:, None] * s for p, s in zip(target.T, share, strict=True)], axis=1)
 
@@ -390,10 +407,10 @@ def _weights(target: FloatArray, log_weight: FloatArray) -> FloatArray:
 def _draw_log_odds(
     counts: FloatArray, n_draws: int, generator: np.random.Generator
 ) -> list[FloatArray]:
-    """Draw class frequencies given each y*; the log of each over the first, shape (S, C - 1)."""
+    """Draw class frequencies given each y*; return log ratios to the first, each (S, C - 1)."""
     result = []
     for more in np.eye(counts.size):
-        # The last class first: two classes are then drawn as a beta variable is.
+        # In reversed order: two classes are then drawn as a beta variable is.
         share = generator.dirichlet((counts + more)[::-1], n_draws)[:, ::-1]
         log_share = np.log(np.maximum(share, 1e-300))
         result.append(log_share[:, 1:] - log_share[:, :1])
@@ -409,7 +426,11 @@ def _probabilities(log_odds: FloatArray) -> FloatArray:
 
 
 def systematic(generator: np.random.Generator, weights: FloatArray, n_draws: int) -> IntArray:
-    """Draw nodes with probabilities ``weights``, evenly, in random order."""
-    places = (np.arange(n_draws) + generator.random()) / n_draws
-    nodes = np.minimum(np.searchsorted(np.cumsum(weights), places), weights.size - 1)
+    """Draw nodes with given probabilities by systematic sampling, in random order.
+
+    Each node is drawn n p times, rounded up or down, which has less variance than independent
+    draws. The order is random, because draws of other quantities are paired with it.
+    """
+    points = (np.arange(n_draws) + generator.random()) / n_draws
+    nodes = np.minimum(np.searchsorted(np.cumsum(weights), points), weights.size - 1)
     return generator.permutation(nodes)

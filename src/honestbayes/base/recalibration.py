@@ -1,11 +1,13 @@
-"""From evidence to a probability: a slope and lapses, learned from held-out cases, averaged over.
+"""Recalibration: from evidence to a probability, learned from held-out cases.
 
 With log prior l0 and evidence l = log P(x | class),
 
-    P(class | x) = E of (1 - lapse) softmax(l0 + slope l) + lapse prior
+    P(class | x) = E[(1 - e) softmax(l0 + b l) + e softmax(l0)]
 
-over the posterior of slope and lapse. The slope is what is left of the evidence after features that
-repeat each other were counted as many; a lapse is a case of which the features say nothing.
+over the posterior of the slope b and the outlier rate e. A slope below 1 corrects features that
+repeat each other, whose evidence naive Bayes counts several times. An outlier is a case that the
+features say nothing about; its class has the prior's probabilities. Without an outlier rate, one
+confidently wrong held-out case would pull the slope of all others towards 0.
 """
 
 from __future__ import annotations
@@ -22,44 +24,43 @@ from honestbayes.files.fields import CLOSE, Array, Check, Counts, Floats, Whole
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# Folds of training cases that are held out inside `fit`
+# Folds
 # --------------------------------------------------------------------------------------------------
 
 
 _ENOUGH_CASES = 2000
-"""With more cases than this one repetition of the folds is enough for the layer."""
+"""Number of cases above which folds are not repeated: the recalibration is precise enough."""
 
 _MANY_CASES = 1_000_000
-"""With more cases than this folds are drawn in another way, for the sake of memory."""
+"""Number of cases above which folds are drawn in a way that needs less memory."""
 
 
 def warn_of_too_few_groups(groups: IntArray | None) -> None:
-    """Say that groups are why no slope was learned; without them a class has a single case."""
+    """Warn that groups are too few to learn a recalibration."""
     if groups is not None:
         warnings.warn(
-            "a slope cannot be learnt: each class needs cases in two groups or more; "
-            "probabilities are not recalibrated.",
+            "probabilities are not recalibrated: each class needs cases in two groups or more.",
             UserWarning,
             stacklevel=4,
         )
 
 
 def repeats_of_folds(n_cases: int) -> int:
-    """How often the folds are drawn from which a layer is learned."""
+    """Return how often the folds of a recalibration are drawn."""
     return 4 if n_cases <= _ENOUGH_CASES else 1
 
 
 def seed_of_folds(random_state: Any) -> int:
-    """Return the seed of the folds: a given whole number, else 0, so that `fit` repeats itself."""
+    """Return the seed of the folds: a given integer, else 0, so that `fit` is reproducible."""
     return int(random_state) if isinstance(random_state, int | np.integer) else 0
 
 
 def held_out_folds(
     labels: AnyArray, groups: IntArray | None, repeats: int, seed: int = 0
 ) -> list[IntArray]:
-    """Five stratified folds, repeated; none where a class or the groups are too few to be split.
+    """Return five stratified folds, repeated; none where a class or the groups cannot be split.
 
-    They follow the order of the rows and the seed, never the values.
+    Folds depend on the order of the rows and on the seed, not on the values.
     """
     if groups is None and labels.size > _MANY_CASES:
         return _folds_of_many(labels, repeats, seed)
@@ -83,7 +84,7 @@ def held_out_folds(
             labels, labels, groups
         )
     ]
-    # A large group may hold all that is left of a class; such a fold says nothing.
+    # A large group may hold all cases of a class, which could then not be learned: no such fold.
     return [
         test
         for train, test in splits
@@ -92,7 +93,7 @@ def held_out_folds(
 
 
 def _folds_of_many(labels: AnyArray, repeats: int, seed: int) -> list[IntArray]:
-    """Do the same in little memory: each class is dealt out to the folds in random order."""
+    """Return such folds with little memory: each class is dealt out to the folds at random."""
     generator = np.random.default_rng(seed)
     classes = np.unique(labels)
     result = []
@@ -105,19 +106,19 @@ def _folds_of_many(labels: AnyArray, repeats: int, seed: int) -> list[IntArray]:
             fold_of[rows] = generator.permutation(
                 np.resize(np.arange(5, dtype=np.uint8), rows.size)
             )
-        # Half as large as NumPy's own numbers of rows.
+        # Half the size of NumPy's default integers.
         small = np.uint32 if labels.size < 1 << 32 else np.int64
         result += [cast(IntArray, np.flatnonzero(fold_of == f).astype(small)) for f in range(5)]
     return result
 
 
 # --------------------------------------------------------------------------------------------------
-# How many features to keep, by cross-validation inside `fit`
+# The number of features, by cross-validation inside `fit`
 # --------------------------------------------------------------------------------------------------
 
 
 MOST = 1000
-"""No larger number is tried, unless the features in the race are fewer."""
+"""Largest number of features that is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +130,10 @@ class NumberChoice:
     n_features : ndarray of shape (g,)
         Numbers tried.
     log_score : ndarray of shape (g,)
-        Average minus log probability of the actual class of held-out cases.
+        Average minus log probability of the observed class of held-out cases.
     chosen : int
-        The smallest number that is worse than the best one by no more than the standard error of
-        their difference over cases.
+        The smallest number whose score differs from the best one by at most the standard error of
+        the difference over cases.
     """
 
     n_features: Annotated[IntArray, Counts("tried")]
@@ -162,56 +163,63 @@ def choose_by_loss(grid: IntArray, loss: FloatArray) -> NumberChoice:
 
 
 def _smallest_good(loss: FloatArray) -> int:
-    """Position of the first row that is within one standard error of the best."""
+    """Return the index of the first row that is within one standard error of the best."""
     excess = loss - loss[np.argmin(loss.mean(axis=1))]
     error = excess.std(axis=1, ddof=1) / np.sqrt(loss.shape[1])
     return int(np.argmax(excess.mean(axis=1) <= error))
 
 
+# --------------------------------------------------------------------------------------------------
+# Recalibration
+# --------------------------------------------------------------------------------------------------
+
+
 EFFECTIVE_SHARE = 0.4
-"""Held-out cases share their training sets: the variance of a slope learned from them was 2.4
-times that of independent cases (docs, "The slope")."""
+"""Number of independent cases that a held-out case is worth. Held-out cases share their training
+sets: the variance of a slope learned from them was 2.4 times that of independent cases (docs, "The
+slope"), so their log likelihood is multiplied by 1 / 2.4."""
 
 SLOPES = (1e-6, 1e6)
 """Bounds of slopes in files, far beyond any that can be learned (exp(-8) to exp(4))."""
 
 _LOG_SLOPES = (-8.0, 4.0)
+"""Range of log(slope); at -8 evidence of 1000 is worth 0.3, at 4 evidence of 0.1 is worth 5."""
 
 _NODES = 41
-"""Nodes of log(slope), beside the one at 0."""
+"""Number of nodes of log(slope), beside the one at 0."""
 
 _NEGLIGIBLE = 18.0
-"""Log slopes whose log posterior density is lower than the highest by more are left out."""
+"""Nodes whose log density is below the highest by more than this (1.5e-8 of it) are dropped."""
 
 OUTLIER_RATES = np.concatenate([[0.0], np.geomspace(0.003, 0.3, 7)])
-"""Rates of lapses that are possible: none, or of any of these orders of magnitude."""
+"""Grid of the outlier rate: none, or any order of magnitude from 0.3% to 30%."""
 
 _NO_OUTLIERS = 0.8
-"""Prior probability that there are none."""
+"""Prior probability that the outlier rate is 0."""
 
 _MOST_MOVES = 8
-"""Moves of the nodes; each leaves them at most 0.7 of their range."""
+"""Largest number of times that the nodes move; each move leaves at most 0.7 of their range."""
 
 _NOTHING = 1e-9
-"""Evidence of a row below which it is shared out by the mean slope."""
+"""Evidence of a row below which its contributions are scaled by the mean slope."""
 
 _FEW_CLASSES = 7
-"""Up to so many classes, NumPy adds them up one after another."""
+"""Number of classes up to which NumPy adds terms one after the other, as loops here do."""
 
 _CELLS = 1_000_000
-"""Held-out cases times classes from which a layer is learned; of more, some cases are left out."""
+"""Largest number of held-out cases x classes from which a recalibration is learned."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recalibration:
-    """A posterior of slope and lapse rate, on a grid; one node where they are plugged in.
+    """The posterior of slope and outlier rate, on a grid; one node where they are plugged in.
 
     Attributes
     ----------
     slope : ndarray of shape (S,)
         Nodes of the slope.
     outlier_rate : ndarray of shape (E,)
-        Rates of lapses.
+        Nodes of the outlier rate.
     weight : ndarray of shape (S, E)
         Posterior probabilities of the pairs.
     """
@@ -226,12 +234,12 @@ class Recalibration:
 
     @classmethod
     def plugged_in(cls, slope: float) -> Recalibration:
-        """Return the layer of one known slope without lapses."""
+        """Return the recalibration by one known slope, without outliers."""
         return cls(np.array([slope]), np.zeros(1), np.ones((1, 1)))
 
     @property
     def is_plugged_in(self) -> bool:
-        """Whether there is one slope, and no lapses."""
+        """Whether there is one slope, and no outliers."""
         return self.weight.size == 1 and self.outlier_rate[0] == 0
 
     def mean_slope(self) -> float:
@@ -239,7 +247,7 @@ class Recalibration:
         return float(self.weight.sum(axis=1) @ self.slope)
 
     def mean_outlier_rate(self) -> float:
-        """Return the posterior mean of the rate of lapses."""
+        """Return the posterior mean of the outlier rate."""
         return float(self.weight.sum(axis=0) @ self.outlier_rate)
 
     def log_proba(
@@ -254,27 +262,30 @@ class Recalibration:
         log_prior : ndarray of shape (C,)
             Log class probabilities before features are seen, of the training data.
         given : ndarray of shape (C,), optional
-            Logs of the prevalences where the model is used. They change the odds of the classes
-            by the same factor for every x (Bayes' rule), so they act on the averaged
-            probabilities: inside the average, a lapse would be a case of other prevalences.
+            Logs of the prevalences where the model is used. By Bayes' rule they change the odds of
+            the classes by one factor for every x. They act on the averaged probabilities: inside
+            the average, the weights of slopes and outliers would no longer be those that fit the
+            training prevalences.
         """
         if self.is_plugged_in:
             before = log_prior if given is None else given
             return np.asarray(log_softmax(before + self.slope[0] * evidence, axis=1))
         log_prior = log_softmax(log_prior)
+        # The outlier rate enters linearly, so that its mean and, for each slope, the mean of one
+        # less the rate are all that is needed of it: one softmax for each slope, not each pair.
         with np.errstate(divide="ignore"):
             result = np.full(evidence.shape, np.log(self.mean_outlier_rate())) + log_prior
-            sound = np.log(self.weight @ (1 - self.outlier_rate))
-        for slope, log_weight in zip(self.slope, sound, strict=True):
+            log_weights = np.log(self.weight @ (1 - self.outlier_rate))
+        for slope, log_weight in zip(self.slope, log_weights, strict=True):
             part = _log_softmax(log_prior + slope * evidence)
             np.logaddexp(result, log_weight + part, out=result)
         return np.asarray(log_softmax(result if given is None else result + given - log_prior, 1))
 
     def share_out(self, evidence: FloatArray, log_prior: FloatArray) -> FloatArray:
-        """Return what each feature adds to the log-odds of two classes, shape (n, k).
+        """Return the contribution of each feature to the log-odds of two classes, shape (n, k).
 
-        In proportion to the evidence of each, of the same shape: rows add up to the log-odds less
-        those of the prior.
+        In proportion to the evidence of each, of the same shape, so that rows sum to the log-odds
+        less those of the prior.
         """
         if self.is_plugged_in:
             return np.asarray(self.slope[0] * evidence)
@@ -286,7 +297,7 @@ class Recalibration:
         return np.asarray(factor[:, None] * evidence)
 
     def draw(self, n_draws: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Draw slopes and lapse rates, each of shape (S,)."""
+        """Draw slopes and outlier rates, each of shape (S,)."""
         chosen = generator.choice(self.weight.size, n_draws, p=self.weight.ravel())
         return self.slope[chosen // self.outlier_rate.size], self.outlier_rate[
             chosen % self.outlier_rate.size
@@ -296,12 +307,12 @@ class Recalibration:
 def learn_recalibration(
     kind: Any, evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float
 ) -> Recalibration:
-    """Learn from held-out cases what `recalibrate` asks for.
+    """Learn the recalibration that the parameter ``recalibrate`` asks for.
 
     Parameters
     ----------
     kind : {"layer", "slope"} or None
-        Average over slope and lapses, plug one slope in, or take the evidence as it is.
+        Average over slope and outlier rate, plug one slope in, or take the evidence as it is.
     evidence : ndarray of shape (n, C)
         Log P(x | class) of held-out cases.
     codes : ndarray of int of shape (n,)
@@ -309,7 +320,7 @@ def learn_recalibration(
     log_prior : ndarray of shape (C,)
         Log class probabilities before features are seen.
     share : float
-        How much of an independent case each of these is worth.
+        Number of independent cases that each of these is worth.
     """
     if kind is None:
         return Recalibration.plugged_in(1.0)
@@ -321,12 +332,12 @@ def learn_recalibration(
 def fit_slope(
     evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
 ) -> float:
-    """Estimate b > 0 in log prior + b * evidence, as far as the data ask for one.
+    """Estimate the slope b > 0 in log prior + b x evidence.
 
-    The factor is on the evidence, not on the prior: evidence that means nothing should lead back
-    to the prevalence, not to equal shares. The prior of log(b) is 0 with probability one half,
-    else standard normal; the estimate is the exponential of its posterior mean. Parameters are
-    those of `recalibration`.
+    The factor is on the evidence, not on the log-odds: as b goes to 0, probabilities go to the
+    prevalences, not to equal shares. The prior of log(b) is 0 with probability one half (the slope
+    is 1 unless the cases say otherwise), else standard normal; the estimate is the exponential of
+    its posterior mean. Parameters are those of `learn_recalibration`.
     """
     more, before = _margins(evidence, codes, log_prior)
 
@@ -345,33 +356,36 @@ def fit_slope(
 def fit_recalibration(
     evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
 ) -> Recalibration:
-    """Return the posterior of slope and lapse rate; parameters are those of `recalibration`."""
+    """Return the posterior of slope and outlier rate, as `recalibration_and_evidence` does."""
     return recalibration_and_evidence(evidence, codes, log_prior, share)[0]
 
 
 def recalibration_and_evidence(
     evidence: FloatArray, codes: IntArray, log_prior: FloatArray, share: float = 1.0
 ) -> tuple[Recalibration, float]:
-    """Return the posterior of slope and lapse rate, and how probable they make the cases.
+    """Return the posterior of slope and outlier rate, and its normalising constant.
 
-    The second is the log of the held-out cases' probability, averaged over the prior and raised
-    to the power ``share``: what a model is weighed by among others on the same cases.
+    The second is the log of the average, over the prior, of the held-out cases' probability to the
+    power ``share``.
 
     The prior of log(slope) is that of `fit_slope`; the prior of the rate is on ``OUTLIER_RATES``.
-    The trapezoidal rule over log(slope) is exact to rounding once its step is about half a standard
-    deviation of the posterior, so nodes move to where the posterior is until they stay.
-    Parameters are those of `recalibration`.
+    For a smooth density that vanishes at both ends, the error of the trapezoidal rule falls faster
+    than any power of the step; for a normal one it is below 1e-33 at half a standard deviation
+    (2 exp(-2 pi^2 / h^2) with h = 0.5). So the nodes move to where the posterior is, until they
+    cover it with at most 30% to spare. Parameters are those of `learn_recalibration`.
     """
     some, share = enough_cases(codes.size, log_prior.size, share)
     if some is not None:
         evidence, codes = evidence[some], codes[some]
+    # P(observed class) = 1 / sum over classes of exp(before + slope x more): the log likelihoods
+    # of different slopes differ only through `more`, which is 0 for the observed class.
     more, before = _margins(evidence, codes, log_prior)
     outlier_rates = OUTLIER_RATES[1:, None] * softmax(log_prior)[codes]
     log_rate = np.log(np.append(_NO_OUTLIERS, np.full(outlier_rates.shape[0], 1 - _NO_OUTLIERS)))
     log_rate[1:] -= np.log(outlier_rates.shape[0])
 
     def log_posterior(slope: float) -> FloatArray:
-        """Return the log posterior of a slope and each rate, before the prior of the slope."""
+        """Return the log posterior of a slope with each rate, without the prior of the slope."""
         log_proba = -_log_sum(before + slope * more)
         with_outliers = np.log(
             (1 - OUTLIER_RATES[1:, None]) * np.exp(log_proba) + outlier_rates
@@ -384,6 +398,8 @@ def recalibration_and_evidence(
         slab = np.stack([log_posterior(slope) for slope in np.exp(t)])
         slab += (-(t**2) / 2 - np.log(2 * np.pi) / 2 + np.log(t[1] - t[0]))[:, None]
         height = slab.max(axis=1)
+        # The range shrinks to the nodes that matter and one more at each end, where the density is
+        # negligible: a range that cuts the density off would spoil the trapezoidal rule.
         used = np.flatnonzero(height > height.max() - _NEGLIGIBLE)
         first, last = t[max(used[0] - 1, 0)], t[min(used[-1] + 1, _NODES - 1)]
         if last - first > 0.7 * (high - low):
@@ -393,20 +409,17 @@ def recalibration_and_evidence(
     top = log_weight.max()
     weight = np.exp(log_weight - top)
     total = weight.sum()
-    # The node at 1 and the others have half of the prior each.
+    # Spike and slab have a prior probability of one half each, which cancels in the weights.
     log_evidence = float(top + np.log(total) - np.log(2))
     return Recalibration(np.exp(np.append(0.0, t)), OUTLIER_RATES, weight / total), log_evidence
 
 
 def enough_cases(n_cases: int, n_classes: int, share: float) -> tuple[IntArray | None, float]:
-    """Return which of many held-out cases a layer is learned from, and what each is worth.
-
-    None: all of them.
-    """
+    """Return indices of held-out cases that suffice, and what each is worth; None for all."""
     most = max(_CELLS // n_classes, 100)
     if n_cases <= most:
         return None, share
-    # Each case stands for several, but is not worth more than one that was held out once.
+    # Each case stands for several, but is not worth more than a case that was held out once.
     worth = min(share * n_cases / most, max(share, EFFECTIVE_SHARE))
     return np.linspace(0, n_cases - 1, most).astype(np.int64), worth
 
@@ -414,25 +427,28 @@ def enough_cases(n_cases: int, n_classes: int, share: float) -> tuple[IntArray |
 def _margins(
     evidence: FloatArray, codes: IntArray, log_prior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return how much more each class has than the actual one, in evidence and before it."""
+    """Return evidence and log prior of each class, less those of the observed class, (n, C)."""
     more = evidence - evidence[np.arange(codes.size), codes][:, None]
     return more, log_prior - log_prior[codes][:, None]
 
 
 def _log_softmax(values: FloatArray) -> FloatArray:
-    """Do what SciPy's does for rows, several times faster where these are few."""
+    """Return SciPy's `log_softmax` over classes, several times faster for few classes."""
     left = values - _over_classes(np.maximum, values)[:, None]
     return np.asarray(left - np.log(_over_classes(np.add, np.exp(left)))[:, None])
 
 
 def _log_sum(values: FloatArray) -> FloatArray:
-    """Return the logarithm of the sum of the exponentials of each row."""
+    """Return the log-sum-exp of each row, shape (n,)."""
     top = _over_classes(np.maximum, values)
     return np.asarray(top + np.log(_over_classes(np.add, np.exp(values - top[:, None]))))
 
 
 def _over_classes(function: np.ufunc, values: FloatArray) -> FloatArray:
-    """Reduce rows; a few classes column by column, in the same order and many times faster."""
+    """Reduce over classes; for few classes column by column.
+
+    NumPy adds up to seven terms one after the other, so that the result has the same bits.
+    """
     if values.shape[1] > _FEW_CLASSES:
         return np.asarray(function.reduce(values, axis=1))
     result = values[:, 0]

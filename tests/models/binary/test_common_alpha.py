@@ -189,7 +189,7 @@ def test_a_tolerance_out_of_reach_is_warned_about():
         recalibrate=None,
         tol=1e-300,
     )
-    with pytest.warns(ConvergenceWarning, match=r"not the tolerance 1\.0e-300"):
+    with pytest.warns(ConvergenceWarning, match=r"above the tolerance 1\.0e-300"):
         model.fit(X, y)
     assert not model.posterior_.converged
     assert model.posterior_.weights.sum() == pytest.approx(1)
