@@ -10,7 +10,7 @@ from honestbayes.datasets import (
 )
 from honestbayes.datasets.real import MAIL_COST, Donations
 from honestbayes.experiments import kdd98 as experiment
-from honestbayes.experiments.experiment import Run
+from honestbayes.experiments.experiment import ExperimentRun
 
 COLUMNS = ["ODATEDW", "STATE", "MAILCODE", "PEPSTRFL", "INCOME", "FISTDATE", "LASTDATE", "CARDGIFT"]
 COLUMNS += ["RFA_2F", "RFA_2A", "LASTGIFT", "AVGGIFT", "TARGET_B", "TARGET_D", "CONTROLN"]
@@ -97,7 +97,7 @@ def test_the_experiment_runs_on_official_files(folder, tmp_path, monkeypatch):
     assert settings["study"] == "official"
     again = experiment.run(**settings)
     assert again["rows"] == found["rows"]
-    findings = experiment.tell([Run(settings, again, 1.0)])
+    findings = experiment.tell([ExperimentRun(settings, again, 1.0)])
     assert "not comparable" not in findings.conclusion
     assert [check.published for check in findings.checks][:2] == [0.10089, 0.10111]
 
