@@ -503,7 +503,9 @@ class Coding:
     def encode(self, X: Any) -> Coded:
         """Code a table that has these columns; 0/1 bytes are taken as they are."""
         n_levels = self.n_levels
-        if all(_is_zero_one(rule) for rule in self.rules) and _are_zero_one_bytes(X):
+        # Bounds of a single 0: 0 and 1 are their own codes.
+        only_zero = all(r.size == 1 and r.dtype.kind == "f" and r[0] == 0 for r in self.rules)
+        if only_zero and _are_zero_one_bytes(X):
             return Coded(X.view(np.int8), n_levels, self.is_open)
         columns = _columns(X)
         dtype = np.min_scalar_type(-int(n_levels.max(initial=2)))
@@ -558,11 +560,6 @@ def _columns(X: Any) -> TableColumns:
 
     n, p = matrix.shape
     return TableColumns(n, p, None, column)
-
-
-def _is_zero_one(rule: AnyArray) -> bool:
-    """Whether 0 and 1 are their own codes."""
-    return rule.size == 1 and rule.dtype.kind == "f" and rule[0] == 0
 
 
 def _are_zero_one_bytes(X: Any) -> bool:

@@ -12,10 +12,10 @@ from honestbayes.metrics import ReliabilityCurve, reliability
 from honestbayes.metrics.cases import as_predictions
 from honestbayes.plots.drawing import (
     GREY,
+    Display,
     Look,
     look,
     named,
-    new_axes,
     plain,
     positive_proba,
     unit_square,
@@ -23,7 +23,6 @@ from honestbayes.plots.drawing import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _RULE, _FIRST_ROW, _ROW = -0.05, -0.1, 0.08
 """Where the rows of counts stand below the diagonal's square, and how high they are."""
@@ -31,7 +30,7 @@ _RULE, _FIRST_ROW, _ROW = -0.05, -0.1, 0.08
 _LIGHT = "#d9d9d9"
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(Display):
     """Fraction of class 1 against the predicted probability, with binomial intervals.
 
     With more than two classes, how often the most probable class was right against its probability.
@@ -60,9 +59,6 @@ class ReliabilityDisplay:
     >>> display.ax_.get_xlabel()
     'predicted probability of class 1'
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(self, curves: Mapping[str, ReliabilityCurve], *, event: str = "class 1") -> None:
         self.curves = dict(curves)
@@ -153,8 +149,7 @@ class ReliabilityDisplay:
         counts : bool, default=False
             Whether the number of cases in each bin is written below it, a row for each curve.
         """
-        self.ax_ = new_axes(ax, (4.8, 4.8))
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
+        self._draw_on(ax, (4.8, 4.8))
         self.ax_.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)
         for index, (name, curve) in enumerate(self.curves.items()):
             self._draw(name, curve, look(first_look + index))
@@ -232,7 +227,7 @@ def _count(n: float) -> str:
 # --------------------------------------------------------------------------------------------------
 
 
-class ProbabilityScatterDisplay:
+class ProbabilityScatterDisplay(Display):
     """Corrected against uncorrected probabilities, as Figure 7 of Li, Zhang and Neal (2008).
 
     Filled circles are cases of class 1, hollow ones of class 0.
@@ -263,9 +258,6 @@ class ProbabilityScatterDisplay:
     >>> display.ax_.get_xlabel()
     'probability of class 1, uncorrected'
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -352,8 +344,7 @@ class ProbabilityScatterDisplay:
 
     def plot(self, ax: Axes | None = None) -> ProbabilityScatterDisplay:
         """Draw the cases and return the display."""
-        self.ax_ = new_axes(ax, (4.8, 4.8))
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
+        self._draw_on(ax, (4.8, 4.8))
         self.ax_.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)
         self.ax_.axhline(0.5, color="0.85", linewidth=0.8, zorder=0)
         self.ax_.axvline(0.5, color="0.85", linewidth=0.8, zorder=0)

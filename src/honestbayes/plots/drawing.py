@@ -38,13 +38,17 @@ def look(index: int) -> Look:
     return _LOOKS[index % len(_LOOKS)]
 
 
-def new_axes(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
-    """Return `ax`, or the axes of a new figure."""
-    pyplot = import_pyplot()
-    if ax is not None:
-        return ax
-    axes: Axes = pyplot.subplots(figsize=figsize, layout="constrained")[1]
-    return axes
+class Display:
+    """Base of the displays: `plot` sets `ax_` and `figure_`."""
+
+    ax_: Axes
+    figure_: Figure
+
+    def _draw_on(self, ax: Axes | None, figsize: tuple[float, float]) -> None:
+        """Set the axes, by default those of a new figure."""
+        pyplot = import_pyplot()
+        self.ax_ = pyplot.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
 
 
 def subplots(*sizes: int, **options: Any) -> tuple[Figure, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from honestbayes.plots.drawing import GREY, import_pyplot, look, named, new_axes, plain, short, tidy
+from honestbayes.plots.drawing import GREY, Display, import_pyplot, look, named, plain, short, tidy
 from honestbayes.search.selector import SQUARED_ERROR, SelectionPath, loss_label
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ _MOST_NAMES = 30
 """Steps whose features are named on the axis, at most."""
 
 
-class SelectionPathDisplay:
+class SelectionPathDisplay(Display):
     """Loss on the training rows and on rows held out, step by step; lower is better.
 
     Parameters
@@ -182,9 +182,6 @@ class SelectionPathDisplay:
     >>> display.ax_.get_ylabel()
     'squared error (summed over classes)'
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -242,8 +239,7 @@ class SelectionPathDisplay:
         names = ["(none)", *(short(name) for name in path.name)] if is_named else []
         longest = max([len(name) for name in names], default=0)
         size = max(2.0 + 0.34 * len(names), 5.6), 3.6 + 0.06 * longest
-        self.ax_ = new_axes(ax, size)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
+        self._draw_on(ax, size)
         steps = np.arange(n_steps + 1)
         held_out = "rows held out" + ", which helped to choose" * self.chosen_on_held_out
         for index, (label, score) in enumerate(

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from honestbayes.plots.drawing import GREY, look, named, new_axes, plain, short, tidy
+from honestbayes.plots.drawing import GREY, Display, look, named, plain, short, tidy
 from honestbayes.search.selector import feature_names
 from honestbayes.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _POINTS = 400
 # The range shown leaves out this much of each posterior on either side.
 _TAIL = 5e-4
 
 
-class AlphaPosteriorDisplay:
+class AlphaPosteriorDisplay(Display):
     """Posterior densities of log(alpha), as Figure 6 of Li, Zhang and Neal (2008).
 
     Parameters
@@ -52,9 +51,6 @@ class AlphaPosteriorDisplay:
     >>> display.ax_.get_xlabel()
     'log(α)'
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -103,8 +99,7 @@ class AlphaPosteriorDisplay:
 
     def plot(self, ax: Axes | None = None) -> AlphaPosteriorDisplay:
         """Draw all densities and return the display."""
-        self.ax_ = new_axes(ax, (5.6, 3.6))
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
+        self._draw_on(ax, (5.6, 3.6))
         for index, (name, density) in enumerate(self.densities.items()):
             style = look(index)
             self.ax_.fill_between(
@@ -156,7 +151,7 @@ def _grid(posteriors: list[Any], truth: float | None) -> FloatArray:
 # --------------------------------------------------------------------------------------------------
 
 
-class SignalDisplay:
+class SignalDisplay(Display):
     """Share of features whose class means are at least so far apart.
 
     Parameters
@@ -185,9 +180,6 @@ class SignalDisplay:
     >>> display.ax_.get_ylabel()
     'share of features with at least this'
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(self, spread: Mapping[str, ArrayLike], share: Mapping[str, ArrayLike]) -> None:
         self.spread = {name: np.asarray(values, dtype=float) for name, values in spread.items()}
@@ -222,8 +214,7 @@ class SignalDisplay:
 
     def plot(self, ax: Axes | None = None) -> SignalDisplay:
         """Draw all curves and return the display."""
-        self.ax_ = new_axes(ax, (5.6, 3.6))
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
+        self._draw_on(ax, (5.6, 3.6))
         for index, (name, spread) in enumerate(self.spread.items()):
             style = look(index)
             self.ax_.step(
@@ -249,7 +240,7 @@ class SignalDisplay:
 # --------------------------------------------------------------------------------------------------
 
 
-class TraceDisplay:
+class TraceDisplay(Display):
     """Draws of one quantity, a line for each chain. Chains that mix well look alike.
 
     Parameters
@@ -275,9 +266,6 @@ class TraceDisplay:
     >>> len(display.ax_.get_lines())
     4
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(self, draws: ArrayLike, name: str = "value") -> None:
         self.draws = np.asarray(draws, dtype=float)
@@ -314,8 +302,7 @@ class TraceDisplay:
 
     def plot(self, ax: Axes | None = None) -> TraceDisplay:
         """Draw the chains and return the display."""
-        self.ax_ = new_axes(ax, (6.4, 3.0))
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
+        self._draw_on(ax, (6.4, 3.0))
         for chain, values in enumerate(self.draws):
             style = look(chain)
             self.ax_.plot(
@@ -344,7 +331,7 @@ _MOST = 30
 """Features that are shown, at most: those with the highest probabilities."""
 
 
-class InclusionDisplay:
+class InclusionDisplay(Display):
     """Inclusion probabilities with Monte Carlo errors, the highest first.
 
     Parameters
@@ -372,9 +359,6 @@ class InclusionDisplay:
     >>> [label.get_text() for label in display.plot().ax_.get_yticklabels()]
     ['age', 'stage']
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -414,8 +398,7 @@ class InclusionDisplay:
     def plot(self, ax: Axes | None = None) -> InclusionDisplay:
         """Draw a bar for each of the features that matter most, and return the display."""
         order = np.lexsort((np.arange(self.probability.size), -self.probability))[:_MOST]
-        self.ax_ = new_axes(ax, (6.0, 1.2 + 0.26 * order.size))
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
+        self._draw_on(ax, (6.0, 1.2 + 0.26 * order.size))
         rows = np.arange(order.size)
         self.ax_.barh(
             rows,
@@ -453,7 +436,7 @@ MOST_NODES = 20
 """Features that are drawn, at most: those with the most probable arcs."""
 
 
-class NetworkDisplay:
+class NetworkDisplay(Display):
     """The class in the middle, features around it, and arcs as wide as they are probable.
 
     Parameters
@@ -481,9 +464,6 @@ class NetworkDisplay:
     >>> [text.get_text() for text in display.ax_.texts[:3]]
     ['age', 'stage', 'class']
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self, names: Sequence[str], probability: FloatArray, *, least: float = LEAST
@@ -517,8 +497,7 @@ class NetworkDisplay:
 
     def plot(self, ax: Axes | None = None) -> NetworkDisplay:
         """Draw nodes and arcs, and return the display."""
-        self.ax_ = new_axes(ax, (7.0, 6.0))
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
+        self._draw_on(ax, (7.0, 6.0))
         position = self._positions()
         last = len(self.names) - 1
         boxes = {}

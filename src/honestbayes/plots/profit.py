@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from honestbayes.decisions import ProfitCurve, profit_curve
-from honestbayes.plots.drawing import GREY, look, named, new_axes, plain, tidy
+from honestbayes.plots.drawing import GREY, Display, look, named, plain, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _DASHED = (0, (4, 2))
 
@@ -21,7 +20,7 @@ _ROOM = 2.0
 """How far expected profits are drawn beyond the actual ones, in spans of the latter."""
 
 
-class ProfitDisplay:
+class ProfitDisplay(Display):
     """Profit by the number of cases acted on, the most promising first.
 
     Solid lines are actual profits, dashed ones those expected from the probabilities. A mark stands
@@ -52,9 +51,6 @@ class ProfitDisplay:
     >>> display.ax_.get_xlabel()
     'cases acted on, the most promising first'
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self, curves: ProfitCurve | Mapping[str, ProfitCurve], *, name: str | None = None
@@ -158,8 +154,7 @@ class ProfitDisplay:
             Whether to draw expected profits; where these are far too large, actual ones are easier
             to see without them.
         """
-        self.ax_ = new_axes(ax, (6.4, 4.4))
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # a SubFigure is as good
+        self._draw_on(ax, (6.4, 4.4))
         # Sums in another order differ in their last digits.
         for level in {float(f"{curve.profit[-1]:.9g}") for curve in self.curves.values()}:
             self.ax_.axhline(level, color=GREY, linewidth=1, zorder=1)

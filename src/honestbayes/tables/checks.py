@@ -1221,7 +1221,7 @@ def find_in_columns(
             coded.append((values_of.name, values_of.n_values))
     findings += [*joint_groups(repeating), *sorted_identifiers(in_order)]
     findings += [*standing_out(strengths), *codes_among(coded)]
-    return tuple(sorted(findings, key=_weight))
+    return tuple(sorted(findings, key=lambda f: 0 if f.stops else 1 + _ORDER.index(f.rule)))
 
 
 def find_in_rows(
@@ -1284,10 +1284,6 @@ def _classes(column: ColumnValues, grouped: bool, labels: tuple[str, ...]) -> It
 
 
 _ORDER = ("nearly a copy", "missing by class", "sentinels", "codes")
-
-
-def _weight(finding: Finding) -> int:
-    return 0 if finding.stops else 1 + _ORDER.index(finding.rule)
 
 
 def gathered(findings: Sequence[Finding]) -> tuple[Finding, ...]:

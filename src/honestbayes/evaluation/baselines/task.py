@@ -67,13 +67,9 @@ def standardised(X: Any, kinds: KindsInOrder | None) -> Any:
     """
     if issparse(X):
         return FunctionTransformer()
-    return make_pipeline(_as_numbers(kinds, whole=_is_whole(X)), StandardScaler())
-
-
-def _is_whole(X: Any) -> bool:
-    """Whether an array holds whole numbers, so that no cell is missing."""
-    kind = getattr(getattr(X, "dtype", None), "kind", "O")
-    return str(kind) in "biu"
+    dtype = getattr(X, "dtype", None)  # whole numbers are never missing
+    whole = str(getattr(dtype, "kind", "O")) in "biu"
+    return make_pipeline(_as_numbers(kinds, whole=whole), StandardScaler())
 
 
 def _as_numbers(kinds: KindsInOrder | None, *, whole: bool) -> Any:
