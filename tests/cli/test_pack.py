@@ -97,7 +97,7 @@ def test_numbers_stay_numbers_and_measurements_are_cut(here, run):
     said = run("pack", "u.csv", "u", *words, cwd=here).refused()
     assert said == (
         "column 'gene3' holds 0.14285714285714285 in line 3 of the file; a packed store holds 0 "
-        "and 1: cut measurements (binarize='auto', or --cut auto)."
+        "and 1: cut continuous features (binarize='auto', or --cut auto)."
     )
     run("pack", "u.csv", "v", *words, "--cut", "auto", "--quiet", cwd=here).done()
     store = open_store(here / "v")

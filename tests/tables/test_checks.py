@@ -57,7 +57,7 @@ def test_a_finding_says_what_it_found_and_how_to_decide() -> None:
     (finding,) = train(visits()).findings
     assert finding.in_command() == (
         "'patient' has 25 values, and the class never varies within one: --groups patient if its "
-        "rows belong together, --ignore patient, or --keep patient if it is a measurement"
+        "rows belong together, --ignore patient, or --keep patient if it is a measured quantity"
     )
     assert "groups='patient' if" in finding.in_python()
     assert "ignore=['patient'], or keep=['patient'] if" in finding.in_python()

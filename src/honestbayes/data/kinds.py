@@ -256,7 +256,7 @@ def _check_numbers(numbers: AnyArray, missing: BoolArray, name: str, any_number:
         kind = "negative" if value < 0 else "no whole number"
         msg = (
             f"{name} holds {value:g}, which is {kind}: Negative values in data and fractions are "
-            "not categories. Give texts or whole numbers from 0; measurements are for "
+            "not categories. Give texts or whole numbers from 0; continuous features are for "
             "SelectiveGaussianNB, or for the real columns of SelectiveMixedNB."
         )
         raise ValueError(msg)

@@ -309,7 +309,7 @@ def _ones(
             check_finite(values, describe, first_row, first)
         return above(values, cut)
     row, column = np.argwhere((values != 0) & (values != 1))[0].tolist()
-    fix = "a packed store holds 0 and 1: cut measurements (binarize='auto', or --cut auto)"
+    fix = "a packed store holds 0 and 1: cut continuous features (binarize='auto', or --cut auto)"
     what = f"{describe(first + column)} holds {values[row, column]}"
     raise CellError(what, first_row + row, fix)
 

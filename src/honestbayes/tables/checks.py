@@ -269,7 +269,7 @@ class ColumnValues:
     def explained(self) -> tuple[float, bool]:
         """Return the share of the class's entropy that the column explains, and if by luck.
 
-        Text by its levels; numbers by the best cut, or with more than two classes by twenty bins.
+        Text by its values; numbers by the best cut, or with more than two classes by twenty bins.
         Rows without a value explain nothing.
         """
         table = self.table
@@ -460,9 +460,9 @@ def numbers_with_units(
 ) -> Iterator[Finding]:
     """Find a column of numbers with units, currencies, marks of thousands or a second number.
 
-    There are as many different numbers as measurements have, and few units: texts that begin with
-    a number, such as addresses, have as many endings as numbers. Letters before a number, ranges
-    and codes are left alone.
+    There are as many different numbers as continuous features have, and few units: texts that begin
+    with a number, such as addresses, have as many endings as numbers. Letters before a number,
+    ranges and codes are left alone.
     """
     name = column.name
     if column.values is not None or is_identifier_name(name):
@@ -601,7 +601,7 @@ NEARLY_BY_NUMBERS = 0.95
 """The same for a continuous feature, which may predict the class well: some 1 error in 200."""
 
 OTHERS = 0.6
-"""Share that the next best column may explain at most for a measurement to stand out."""
+"""Share that the next best column may explain at most for a continuous feature to stand out."""
 
 NEARLY_A_COPY = "nearly a copy"
 """Name of the rule of columns that stand out: results that hang on one are in doubt."""
@@ -719,7 +719,7 @@ def sorted_identifiers(columns: Sequence[ColumnValues]) -> Iterator[Finding]:
             "sorted identifiers",
             f"{shown(name)} holds {column.n_values:,} different whole numbers whose order "
             "separates the classes, as identifiers do in a file that was sorted by class",
-            (Remedy("ignore", name), Remedy("keep", name, "if it is a measurement")),
+            (Remedy("ignore", name), Remedy("keep", name, "if it is a measured quantity")),
             stops=True,
         )
 
@@ -808,7 +808,7 @@ _NAMES = re.compile(
 
 
 def may_be_code(column: ColumnValues) -> bool:
-    """Whether whole numbers that are read as a measurement are few, or are named like codes."""
+    """Whether whole numbers, read as a continuous feature, are few or named like codes."""
     if column.kind != "real" or not column.is_whole or column.n_values < 3:
         return False
     return column.n_values <= FEW_LEVELS or _NAMES.fullmatch(column.name.strip()) is not None
@@ -821,10 +821,10 @@ def codes_among(columns: Sequence[tuple[str, int]]) -> Iterator[Finding]:
     names = [name for name, _ in columns]
     if len(columns) == 1:
         what = f"column {listed(names)} ({columns[0][1]:,} different whole numbers) is read as a"
-        what += " measurement; if its numbers are codes, give"
+        what += " continuous feature; if its numbers are codes, give"
     else:
         what = f"{len(columns):,} columns of whole numbers ({listed(names)}) are read as"
-        what += " measurements; where the numbers are codes, give"
+        what += " continuous features; where the numbers are codes, give"
     yield Finding(
         names[0],
         "codes",
@@ -883,7 +883,7 @@ def ordinary_binary_columns(
 
 
 def _entropy_within(values: AnyArray, y: IntArray, n_classes: int) -> FloatArray:
-    """Return the entropy of the class within 0 and within 1, times n; infinite for no flags."""
+    """Return the entropy of the class within 0 and 1, times n; infinite for other columns."""
     result = np.full(values.shape[1], np.inf)
     flags = np.all((values == 0) | (values == 1), axis=0)
     if not flags.all():
@@ -915,7 +915,7 @@ happens, and one case in twenty that stands in two folds changes what is conclud
 
 _ORDERLY = 0.2
 """Share of the changes of class that chance would give, from one number to the next, below which
-the order of the numbers explains the classes: a measurement does that."""
+the order of the numbers explains the classes: a continuous feature does that."""
 
 _COINCIDENCES = 0.1
 """Pairs of equal rows expected by chance up to which equal rows are no coincidence."""
@@ -935,7 +935,7 @@ def groups_in(column: ColumnValues) -> Iterator[Finding]:
         (
             Remedy("groups", name, "if its rows belong together"),
             Remedy("ignore", name),
-            Remedy("keep", name, "if it is a measurement"),
+            Remedy("keep", name, "if it is a measured quantity"),
         ),
         stops=True,
     )
@@ -972,7 +972,7 @@ def joint_groups(columns: Sequence[ColumnValues]) -> Iterator[Finding]:
                 (
                     Remedy("groups", "NAME"),
                     Remedy("ignore", column.name, "if they do not"),
-                    Remedy("keep", column.name, "if it is a measurement"),
+                    Remedy("keep", column.name, "if it is a measured quantity"),
                 ),
                 stops=True,
             )
@@ -1009,7 +1009,7 @@ def repeated_rows(
     y : ndarray of shape (n,)
         Classes.
     measured : ndarray of shape (p,)
-        Which features are measurements: the others repeat by nature.
+        Which features are continuous features: the others repeat by nature.
     locations : RowLocations
         Where the rows stand.
     """
@@ -1050,10 +1050,10 @@ def row_digests(values: AnyArray, y: IntArray) -> Iterator[bytes]:
 
 
 def _coincidences(values: AnyArray) -> float:
-    """Return how many pairs of rows would agree by chance in the measurements.
+    """Return how many pairs of rows would agree by chance in the continuous features.
 
-    Measurements depend on each other, so that only half of them, in the sense of logarithms, are
-    counted; and no more than it takes to be sure.
+    Continuous features depend on each other, so that only half of them, in the sense of logarithms,
+    are counted; and no more than it takes to be sure.
     """
     n = values.shape[0]
     together = np.log(n * (n - 1) / 2)
@@ -1097,7 +1097,7 @@ def alike_in_sequence(values: AnyArray, measured: BoolArray) -> Iterator[Finding
     values : ndarray of shape (n, p)
         Features, in the order of the file.
     measured : ndarray of shape (p,)
-        Which of them are measurements.
+        Which of them are continuous features.
     """
     columns = np.flatnonzero(measured)
     columns = columns[:: max(1, columns.size // MOST_COLUMNS)]
@@ -1245,9 +1245,9 @@ def find_in_rows(
     y : ndarray of shape (n,)
         Classes.
     measured : ndarray of shape (p,)
-        Which features are measurements.
+        Which features are continuous features.
     real : collection of str
-        Columns of measurements.
+        Columns of continuous features.
     keep_duplicates : bool
         Whether rows that repeat another one are meant.
     locations : RowLocations
@@ -1255,7 +1255,7 @@ def find_in_rows(
     """
     repeats = tuple(repeated_rows(values, y, measured, locations))
     findings = of_columns
-    if repeats:  # every measurement then names the rows that it is in
+    if repeats:  # every continuous feature then names the rows that it is in
         findings = tuple(f for f in findings if f.rule != "groups" or f.column not in real)
     if keep_duplicates:
         return findings
