@@ -38,14 +38,14 @@ _MAY_MEAN_MISSING = re.compile(r"none|nil|other|-+|\.+|x+|void|invalid|error")
 def encode_classes(y: Any, classes: Any = None) -> tuple[AnyArray, BoolArray]:
     """Return the two class labels, sorted, and which rows are of the second one."""
     if classes is None:
-        labelss, codes = encode_labels(y)
-        if labelss.size > 2:
+        present, codes = encode_labels(y)
+        if present.size > 2:
             msg = (
                 "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(codes)} with {labelss.size} classes."
+                f"{type_of_target(codes)} with {present.size} classes."
             )
             raise ValueError(msg)
-        return labelss, codes == 1
+        return present, codes == 1
     labels, classes = _checked_labels(y), np.asarray(classes)
     strange = np.setdiff1d(labels, classes)
     if classes.shape != (2,) or strange.size:

@@ -543,31 +543,31 @@ def _where_lines_are_rows(
 ) -> array[int] | None:
     """Return the lines that are not empty; None where a quote is opened and not closed in one."""
     del delimiter
-    liness = array("q")
+    starts = array("q")
     for number, line in enumerate(lines, above + 1):
         if line.count('"') % 2:
             return None
         if line.rstrip("\r\n"):
-            liness.append(number)
-        if len(liness) == n_rows:
+            starts.append(number)
+        if len(starts) == n_rows:
             break
-    return liness
+    return starts
 
 
 def _where_cells_span_lines(
     lines: Generator[str, None, None], above: int, n_rows: int, delimiter: str
 ) -> array[int]:
     """Return the first lines of records."""
-    liness = array("q")
+    starts = array("q")
     records = csv.reader(lines, delimiter=delimiter)
     begin = above + 1
     for record in records:
         if record:
-            liness.append(begin)
+            starts.append(begin)
         begin = above + records.line_num + 1
-        if len(liness) == n_rows:
+        if len(starts) == n_rows:
             break
-    return liness
+    return starts
 
 
 # --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Claims beside facts, published and ours."""
+"""Predicted and observed rates, published and ours."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_a_decimal_without_cases_has_no_row() -> None:
     assert [row["probability from"] for row in rows] == [0.2, 0.7]
 
 
-def test_figures_are_picked_by_words() -> None:
+def test_figures_are_picked_by_settings() -> None:
     fits = [{"k": 1, "way": "a", "x": 3.0}, {"k": 2, "way": "a", "x": 5.0}]
     assert of(fits, "x", k=2, way="a").tolist() == [5.0]
     assert of(fits, "x", way="a").tolist() == [3.0, 5.0]
