@@ -49,6 +49,11 @@ LARGEST_CODE = 255
 MISSING = -1
 
 
+# --------------------------------------------------------------------------------------------------
+# Categories of columns, and tables of codes
+# --------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Categories:
     """The categories of some columns.
@@ -282,7 +287,7 @@ def _code_small_numbers(columns: TableColumns) -> CategoryTable | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Codes of columns in which a missing cell may be a category of its own
+# Codes in which a missing cell may be a category of its own
 # --------------------------------------------------------------------------------------------------
 
 
@@ -393,14 +398,14 @@ def check_missing(table: CategoryTable, why: str, *, missing_is_level: bool) -> 
 
 
 # --------------------------------------------------------------------------------------------------
-# A table of any kind as codes: real-valued columns in bins, all others by their categories
+# Codes of columns of any kind: real-valued ones in bins, all others by their categories
 #
 # The bins of a real-valued column are learned from its training rows, without their classes. There
 # are at most ``n_bins``, at least two, and no more than one for every 20 rows. A column with no
 # more values than that has a bin for each; otherwise bins hold about as many rows each. A row of
 # weight 2 counts as two. A value belongs to the first bin whose upper bound it does not exceed, so
-# one beyond all that training has seen belongs to the first or the last bin. Texts and categories
-# that training has not seen are missing.
+# one beyond the training range belongs to the first or the last bin. Unseen texts and categories
+# are missing.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -615,11 +620,10 @@ def bin_codes(values: FloatArray, bounds: FloatArray) -> IntArray:
 
 
 # --------------------------------------------------------------------------------------------------
-# Continuous features among columns of categories: cut into bins, whose numbers are their categories
+# Continuous columns among categorical ones: cut into bins, whose numbers are categories
 #
-# Bounds are those of `sources.coding`, as `DiscreteNB` has them: learned from training rows without
-# their classes. A column is a continuous feature where the user says so, or where it holds numbers
-# that no category can be, negative ones or fractions.
+# Bounds are those of `Coding`. A column is continuous where the user says so, or where it holds
+# numbers that cannot be categories: negative ones or fractions.
 # --------------------------------------------------------------------------------------------------
 
 

@@ -297,7 +297,7 @@ def check_sizes(folder: Path, header: StoreHeader) -> None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Functions applied to blocks by a few threads of this process, when results are asked for
+# Deferred work on blocks, by a few threads of this process
 # --------------------------------------------------------------------------------------------------
 
 
@@ -341,7 +341,7 @@ THREADS: Work = ThreadWork()
 
 
 # --------------------------------------------------------------------------------------------------
-# A table of zeros and ones on disk, as bits, column after column: screened without memory
+# The store as a source: columns of bits on disk, screened without memory
 # --------------------------------------------------------------------------------------------------
 
 

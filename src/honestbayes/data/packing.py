@@ -60,11 +60,11 @@ from honestbayes.files.atomic import atomic_write, move_folder
 from honestbayes.types import AnyArray, FloatArray
 
 # --------------------------------------------------------------------------------------------------
-# The parts of a packed store, filled from blocks of any shape in as few passes as fit in memory
+# Filling the parts of a store from blocks of any shape, in as few passes as fit in memory
 #
 # A part is begun when its first block arrives, if there is room for its bits, and handed over when
-# all its cells were seen. Parts that found no room wait for the next pass: none where blocks hold
-# whole columns, one for each 256 MiB of bits where they hold rows.
+# all its cells were seen. Parts without room wait for the next pass: none where blocks hold whole
+# columns, one for each 256 MiB of bits where they hold rows.
 # --------------------------------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from sklearn.utils import check_array
 from honestbayes.types import AnyArray, BoolArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# Binary columns as bits: eight cases to a byte, column after column
+# Packed columns: eight cases to a byte, column after column
 # --------------------------------------------------------------------------------------------------
 
 
@@ -76,6 +76,11 @@ class PackedColumns:
 def n_words(n_rows: int) -> int:
     """Return how many words hold the bits of so many cases."""
     return -(-n_rows // WORD)
+
+
+# --------------------------------------------------------------------------------------------------
+# Blocks of a table, and how functions are applied to them
+# --------------------------------------------------------------------------------------------------
 
 
 BLOCK_CELLS = 1 << 23
@@ -143,6 +148,11 @@ def work_of(source: Source) -> Work:
 def is_beyond_memory(source: Source) -> bool:
     """Whether a source is not to be read again for every fold."""
     return bool(getattr(source, "beyond_memory", False))
+
+
+# --------------------------------------------------------------------------------------------------
+# Sources, and sources in memory
+# --------------------------------------------------------------------------------------------------
 
 
 class Source(Protocol):
@@ -344,6 +354,11 @@ class DescribeColumns:
         return DescribeColumns(names, columns.start)
 
 
+# --------------------------------------------------------------------------------------------------
+# From tables to sources
+# --------------------------------------------------------------------------------------------------
+
+
 def is_lazy(X: Any) -> bool:
     """Whether a table is deferred: of Dask, or a lazy frame."""
     kind = type(X)
@@ -509,7 +524,7 @@ def _sparse_source(X: Any) -> SparseSource:
 
 
 # --------------------------------------------------------------------------------------------------
-# Some columns of a source, as a source
+# Some columns of a source
 # --------------------------------------------------------------------------------------------------
 
 
@@ -688,7 +703,7 @@ def _refuse_blocks(source: Source, start: int, stop: int) -> None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Tables beyond memory: cells that were read and are remembered, or some rows at a time
+# Tables beyond memory: remembered cells, columns read ahead, batches of rows
 # --------------------------------------------------------------------------------------------------
 
 

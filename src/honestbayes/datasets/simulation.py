@@ -265,7 +265,7 @@ def _log_likelihood_ratio(X: NDArray[Any], phi: FloatArray) -> FloatArray:
 
 
 # --------------------------------------------------------------------------------------------------
-# Data simulated from the two-component mixture of binary features (thesis, section 2.4)
+# Two-component mixture of binary features (thesis, section 2.4)
 # --------------------------------------------------------------------------------------------------
 
 
@@ -351,7 +351,7 @@ def simulate_mixture(
 
 
 # --------------------------------------------------------------------------------------------------
-# Data for models with interactions (thesis, chapter 3)
+# Models with interactions (thesis, chapter 3)
 # --------------------------------------------------------------------------------------------------
 
 

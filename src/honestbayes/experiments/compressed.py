@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 # --------------------------------------------------------------------------------------------------
-# Models with compressed parameters, measured: sizes, times, chains and predictions by order
+# One run: sizes, times, chains and predictions by order
 # --------------------------------------------------------------------------------------------------
 
 
@@ -408,7 +408,7 @@ def _lines(axis: Any, models: Sequence[ExperimentRun], name: str) -> None:
 
 
 # --------------------------------------------------------------------------------------------------
-# What is said of models with compressed parameters: growth, predictions, chains and medians
+# Conclusions: growth, predictions, chains and medians
 # --------------------------------------------------------------------------------------------------
 
 

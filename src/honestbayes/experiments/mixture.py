@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 # --------------------------------------------------------------------------------------------------
-# Ways to fit the mixture of Li's thesis: as it should be, and as it went there
+# Fits of the mixture: correct, and as in the thesis
 # --------------------------------------------------------------------------------------------------
 
 

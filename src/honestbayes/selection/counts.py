@@ -31,7 +31,7 @@ from honestbayes.data.source import (
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# What statistics by class have in common when they are merged: checks, names, observed cases
+# Merging statistics by class: checks, names, observed cases
 # --------------------------------------------------------------------------------------------------
 
 
@@ -122,7 +122,7 @@ def join_observed(parts: Sequence[tuple[IntArray, int]]) -> IntArray:
 
 
 # --------------------------------------------------------------------------------------------------
-# The record of a screening: exact counts of each feature in each class
+# Screening: exact counts of each feature in each class
 # --------------------------------------------------------------------------------------------------
 
 
@@ -361,7 +361,7 @@ def _check_counts(name: str, counts: IntArray, most: IntArray) -> None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Counts of zeros and ones by class, and the screening of a table
+# Counting in one pass
 # --------------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Compiled counting of CSR and CSC matrices. Import where it runs: it imports numba.
+"""Compiled counting of bytes, bits, and CSR and CSC matrices. It imports numba: import it late.
 
 Indices are cast to unsigned integers, which spares the test for negative ones: four times faster.
 """
@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 from honestbayes.compiled import kernel
 
 # --------------------------------------------------------------------------------------------------
-# Compiled sums of bytes, column after column. Import where it runs: it imports numba
+# Sums of bytes, column after column
 # --------------------------------------------------------------------------------------------------
 
 
@@ -40,7 +40,7 @@ def sum_by_many(columns, codes, totals):
 
 
 # --------------------------------------------------------------------------------------------------
-# Compiled counting of bits. Import where it runs: it imports numba
+# Counting of bits
 # --------------------------------------------------------------------------------------------------
 
 

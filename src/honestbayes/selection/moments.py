@@ -419,7 +419,7 @@ def _moments_of_rows(
 
 
 # --------------------------------------------------------------------------------------------------
-# Moments of all rows but those of each fold, for a table that is not to be read for every fold
+# Moments without each fold, for tables that are not read once per fold
 # --------------------------------------------------------------------------------------------------
 
 
@@ -536,7 +536,7 @@ def scored_moments_without(
 
 
 # --------------------------------------------------------------------------------------------------
-# Moments of every feature with a real response, in one pass over a table
+# Moments with a real response, in one pass
 # --------------------------------------------------------------------------------------------------
 
 

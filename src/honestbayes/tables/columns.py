@@ -284,7 +284,7 @@ def _are_dates(texts: pa.Array) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# Columns whose kind the user has named: read as that, or refused
+# Columns whose kind the user has named
 # --------------------------------------------------------------------------------------------------
 
 

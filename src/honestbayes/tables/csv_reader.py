@@ -23,7 +23,7 @@ from honestbayes.tables.conversion import MISSING
 from honestbayes.tables.errors import InputError, listed, shown
 
 # --------------------------------------------------------------------------------------------------
-# Bytes of a text file as they are read: unpacked, counted, and checked to be text
+# Byte streams: unpacked, counted, and checked to be text
 # --------------------------------------------------------------------------------------------------
 
 
@@ -459,7 +459,7 @@ def checked_names(names: list[str], file: str) -> tuple[str, ...]:
 
 
 # --------------------------------------------------------------------------------------------------
-# On which line of a CSV file a row begins, found when a message names it
+# Line numbers of rows, for messages
 # --------------------------------------------------------------------------------------------------
 
 
@@ -571,7 +571,7 @@ def _where_cells_span_lines(
 
 
 # --------------------------------------------------------------------------------------------------
-# Rows of a CSV file as text, block by block
+# The reader: rows as text, block by block
 # --------------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from honestbayes.types import IntArray
 
 # --------------------------------------------------------------------------------------------------
-# Where rows stand, as messages name them: by the line of a text file, or by their number
+# Locations of rows in messages: the line of a text file, or the row number
 # --------------------------------------------------------------------------------------------------
 
 

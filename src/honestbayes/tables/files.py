@@ -25,7 +25,7 @@ from honestbayes.tables.npz_reader import open_npz
 from honestbayes.types import FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# Rows of a Parquet file, some at a time
+# Parquet files, some rows at a time
 # --------------------------------------------------------------------------------------------------
 
 
@@ -103,7 +103,7 @@ def _broken(name: str, error: BaseException) -> InputError:
 
 
 # --------------------------------------------------------------------------------------------------
-# What kind of table a file holds, by its first bytes
+# Recognition of the format by the first bytes
 # --------------------------------------------------------------------------------------------------
 
 
@@ -504,7 +504,7 @@ def open_table(
 
 
 # --------------------------------------------------------------------------------------------------
-# A table in memory, read as one in a file is
+# Tables in memory, read like files
 # --------------------------------------------------------------------------------------------------
 
 
@@ -547,7 +547,7 @@ def frame_table(frame: Any, name: str) -> TableFile:
 
 
 # --------------------------------------------------------------------------------------------------
-# Some rows of a large table, drawn at random in one pass, in memory for no more than these
+# A random sample of the rows of a large table, in one pass
 # --------------------------------------------------------------------------------------------------
 
 

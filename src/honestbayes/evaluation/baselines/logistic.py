@@ -23,10 +23,10 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray
 # --------------------------------------------------------------------------------------------------
 # Multinomial logistic regression with an L1 penalty, along a path of penalties
 #
-# Most columns have no coefficient at any penalty that is worth trying. So only those take part that
-# have one already; the conditions of Karush, Kuhn and Tucker are then checked for all columns, and
-# those that break them most are let in, until none does. The solution is that of all columns, at
-# the cost of a few.
+# Most columns have no coefficient at any useful penalty. So coordinate descent runs on the active
+# columns alone; the Karush-Kuhn-Tucker conditions are then checked for all columns, and those that
+# violate them most become active, until none does. The solution is exact, at the cost of a few
+# columns.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -36,10 +36,10 @@ TOLERANCE = 1e-7
 MOST_ROUNDS = 500
 
 SLACK = 1e-3
-"""By which share of the penalty a gradient may pass it before its column is let in."""
+"""Share of the penalty by which a gradient may exceed it before its column becomes active."""
 
 AT_ONCE = 20
-"""Columns that are let in before the solution is found anew."""
+"""Columns that become active before the next solution."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
