@@ -251,16 +251,10 @@ class TableModel:
             "labels",
             "are not two or more different texts",
         )
-<<<<<<< HEAD
         missing = entries.value("missing")
-        entries.check(_are_words(missing), "missing", "is not a list of texts")
-        trained_on = entries.value("trained_on")
-=======
-        missing = entries.value("missing") if "missing" in content else []
         good = isinstance(missing, list) and all(isinstance(text, str) and text for text in missing)
         entries.check(good, "missing", "is not a list of texts")
-        trained_on = entries.value("trained_on") if "trained_on" in content else None
->>>>>>> 8102548 (Give displays a base, and inline a few small functions)
+        trained_on = entries.value("trained_on")
         entries.check(
             trained_on is None or (isinstance(trained_on, str) and _HASH.fullmatch(trained_on)),
             "trained_on",
