@@ -1,4 +1,11 @@
-"""From the counts of categorical features to a fitted model."""
+"""The model of `SelectiveCategoricalNB`: categorical features of two or more classes.
+
+The binary model (`models.binary.model`) with Dirichlet distributions: the probabilities phi_c of a
+feature's V categories in class c are Dirichlet(alpha theta), theta is Dirichlet, and a large alpha
+makes a feature nearly alike in all classes. As there, one alpha is common to all features (the
+uniform prior), or each feature has its own from a learned distribution. Features of two categories
+in two classes are fitted by the binary model itself.
+"""
 
 from __future__ import annotations
 
@@ -89,13 +96,13 @@ from honestbayes.selection.criteria import Criterion
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# What the user of the categorical model chose, checked
+# Settings
 # --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoricalSettings(SelectionSettings):
-    """Validated choices of the user; without a criterion features are ranked by association."""
+    """Validated parameters; without a criterion features are ranked by association."""
 
     feature_prior: Literal["learned", "uniform"]
     correction: Correction
@@ -107,7 +114,7 @@ class CategoricalSettings(SelectionSettings):
 def categorical_settings(
     params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
 ) -> CategoricalSettings:
-    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    """Turn the constructor's parameters into settings; raise an error where they are wrong."""
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     prior, correction = prior_and_correction(params, "uniform")
     return CategoricalSettings(
@@ -123,13 +130,15 @@ def categorical_settings(
 
 
 # --------------------------------------------------------------------------------------------------
-# Fitted categorical features: their predictive probabilities, and how they stand in files
+# Fitted features, and prediction
 # --------------------------------------------------------------------------------------------------
 
 
 _CHUNK_CELLS = 1 << 20
+"""Rows are predicted in chunks of so many cells."""
+
 _SUMS_TO_1 = 1e-6
-"""How far sums of many stored probabilities may be from 1."""
+"""How far the sum of many stored probabilities may be from 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +148,9 @@ class CategoricalBlock:
     Attributes
     ----------
     posterior : AlphaPosterior
-        Of the common alpha; with the learned prior, its distribution over features.
+        Posterior of the common alpha; with the learned prior, its distribution over features.
     tables : tuple of ndarray of shape (C, V)
-        Counts of each feature.
+        Counts of each feature by class and category.
     log_weight : ndarray of shape (T,)
         Log posterior weights of the nodes: values of the common alpha, or the shapes of its
         learned distribution.
@@ -158,7 +167,7 @@ class CategoricalBlock:
     prior: LearnedCategories | None
 
     def to_plain(self) -> Plain:
-        """Return plain data: tables and probabilities of all features side by side."""
+        """Return plain data, with the tables and probabilities of all features side by side."""
         arrays: dict[str, AnyArray] = {"log_weight": self.log_weight}
         if self.tables:
             arrays["counts"] = np.concatenate(self.tables, axis=1)
@@ -172,7 +181,9 @@ class CategoricalBlock:
         posterior = Section(kind=AlphaPosterior).read(entries, "posterior", {})
         prior = MaybeSection(kind=LearnedCategories).read(entries, "prior", {})
         learned = prior is not None
-        entries.check(learned == (posterior.edges is not None), "prior", "is of another posterior")
+        entries.check(
+            learned == (posterior.edges is not None), "prior", "does not fit the posterior"
+        )
         n_nodes = posterior.alpha.size
         if prior is not None:
             shape_weights = prior.learned.shape.shape_weights
@@ -194,7 +205,7 @@ class CategoricalBlock:
             fits = np.all(table.sum(axis=1) <= np.array(class_counts))
             entries.check(fits, "counts", "are more than the cases")
             even = np.all(np.abs(np.exp(part).sum(axis=2) - 1) <= _SUMS_TO_1)
-            entries.check(even, "log_prob", "is no probability")
+            entries.check(even, "log_prob", "holds numbers that are no probability")
         return cls(
             posterior=posterior,
             tables=tuple(tables),
@@ -204,26 +215,26 @@ class CategoricalBlock:
         )
 
 
-def _of_ranked(known: Known) -> Known:
-    """Return the numbers of levels of the features that won the race."""
+def _widths_of_ranked(known: Known) -> Known:
+    """Return the numbers of categories of the selected features."""
     return {"widths": known["n_levels"][: len(known["selection"].kept)]}
 
 
-def _by_design(known: Known) -> Known:
-    """Return the numbers of levels of the features kept by design."""
+def _widths_by_design(known: Known) -> Known:
+    """Return the numbers of categories of the features kept by design."""
     return {"widths": known["n_levels"][len(known["selection"].kept) :]}
 
 
 @dataclass(frozen=True, slots=True)
 class CategoricalFit:
-    """A fitted model: the race's block and the block of features kept by design.
+    """A fitted model: a block of selected features, and one of features kept by design.
 
     Attributes
     ----------
     selection : Selection
         What was kept and discarded.
-    race : CategoricalBlock
-        The winners.
+    ranked : CategoricalBlock
+        The selected features.
     by_design : CategoricalBlock or None
         Features kept by design.
     """
@@ -231,11 +242,11 @@ class CategoricalFit:
     selection: Annotated[Selection, GIVEN]
     ranked: Annotated[
         CategoricalBlock,
-        Section(kind=CategoricalBlock, sizes=_of_ranked),
+        Section(kind=CategoricalBlock, sizes=_widths_of_ranked),
     ]
     by_design: Annotated[
         CategoricalBlock | None,
-        MaybeSection(kind=CategoricalBlock, sizes=_by_design),
+        MaybeSection(kind=CategoricalBlock, sizes=_widths_by_design),
     ]
 
     def check(self, check: Check) -> None:
@@ -251,7 +262,11 @@ class CategoricalFit:
         return [self.ranked] if self.by_design is None else [self.ranked, self.by_design]
 
     def log_likelihood(self, codes: AnyArray) -> FloatArray:
-        """Return log P(x | class), shape (n, C), of the kept columns' codes; -1: missing."""
+        """Return log P(x | class), shape (n, C), of the kept columns' codes; -1 is missing.
+
+        In each block the product over features is inside the sum over nodes (equations 19 to 22 of
+        the 2008 paper).
+        """
         n, k = codes.shape
         n_classes = len(self.selection.class_counts)
         result = np.zeros((n, n_classes))
@@ -271,7 +286,10 @@ class CategoricalFit:
 
 
 def node_log_likelihood(log_prob: tuple[FloatArray, ...], codes: AnyArray) -> FloatArray:
-    """Return log P(x | class, node), shape (T, C, n), of codes of shape (n, k); -1: missing."""
+    """Return log P(x | class, node), shape (T, C, n), of codes of shape (n, k); -1 is missing.
+
+    As one matrix product with indicators of categories; a missing cell has none, and adds 0.
+    """
     widths = [part.shape[2] for part in log_prob]
     start = np.concatenate([[0], np.cumsum(widths)])
     one_hot = np.zeros((codes.shape[0], int(start[-1])))
@@ -281,32 +299,32 @@ def node_log_likelihood(log_prob: tuple[FloatArray, ...], codes: AnyArray) -> Fl
 
 
 # --------------------------------------------------------------------------------------------------
-# P(the discarded categorical features were discarded), as a function of log(alpha)
+# P(S): the probability that the discarded features were discarded, given alpha
 # --------------------------------------------------------------------------------------------------
 
 
 N_NODES = 41
-"""Values of log(alpha) for which columns are drawn; in between the estimate is as smooth."""
+"""Number of values of log(alpha) for which columns are simulated."""
 
 MOST_LEVELS = 10
-"""Features of more levels are not simulated: five took 7 s at 300 cases, 20 more than a minute."""
+"""Largest number of categories that is simulated: 5 took 7 s at 300 cases, 20 over a minute."""
 
 _SMALLEST, _LARGEST = -3.0, 5.0
-"""Ends of log10(alpha); beyond them P(S) hardly changes (the second is times the cases)."""
+"""Range of log10(alpha), the end relative to the number of cases; P(S) hardly changes beyond."""
 
 
 class DiscardedCategories:
-    """Log P(S | alpha): exact for two levels and two classes, by the engine otherwise.
+    """log P(S | alpha): exact for two categories and two classes, simulated otherwise.
 
     Parameters
     ----------
     selection : Selection
         The event.
     log_density : callable
-        Given log(alpha) of shape (A,), the log posterior density without P(S): it says where an
-        error matters.
+        Given log(alpha) of shape (A,), the log posterior density without P(S), which shows where
+        an error matters.
     criterion : Criterion, optional
-        What features were ranked by, where it is not the usual association.
+        The ranking criterion, where it is not the usual association.
     """
 
     def __init__(
@@ -323,8 +341,8 @@ class DiscardedCategories:
         levels = max(group.n_levels for group in selection.groups)
         if levels > MOST_LEVELS:
             msg = (
-                f"correction='selection' would simulate features of {levels} levels, which takes "
-                f"too long above {MOST_LEVELS}; use correction='counts'."
+                f"correction='selection' would simulate features of {levels} categories, which "
+                f"takes too long above {MOST_LEVELS}; use correction='counts'."
             )
             raise ValueError(msg)
         bound = selection.gamma if criterion is None else selection.strength_bound
@@ -347,9 +365,9 @@ class DiscardedCategories:
         groups = self._selection.groups
         bounds = [self._selection.gamma_squared] * len(groups)
         alphas = finite_alpha(log_alpha).tolist()
-        found = np.array([group_probabilities(a, groups, bounds, _theta_rule) for a in alphas])
+        regions = np.array([group_probabilities(a, groups, bounds, _theta_rule) for a in alphas])
         event = event_of(self._selection, self._selection.gamma)
-        return event.log_prob(found[..., 0], found[..., 1])
+        return event.log_prob(regions[..., 0], regions[..., 1])
 
 
 def _theta_rule(n_cases: int, alpha: float) -> ThetaRule:
@@ -363,14 +381,22 @@ def _equivalent_correlation(tables: IntArray) -> FloatArray:
 _EQUIVALENT = Criterion(
     name="correlation", features=("categorical",), from_tables=_equivalent_correlation
 )
-"""What the race goes by: the absolute correlation that would be as surprising."""
+"""The usual criterion: the absolute correlation that would be as surprising."""
+
+
+# --------------------------------------------------------------------------------------------------
+# The fit, from counts
+# --------------------------------------------------------------------------------------------------
 
 
 _Kept = list[tuple[IntArray, IntArray, TableLikelihood]]
-"""Positions of features with the same number of levels, their tables, and their likelihood."""
+"""Indices of features with the same number of categories, their tables, and their likelihood."""
 
 _N_PROBES = 16
+"""Number of made-up cases whose log-odds control the quadrature."""
+
 _NEGLIGIBLE = 1e-10
+"""Share of an atom of alpha below which it is left out of sums."""
 
 
 def fit_categories(
@@ -385,15 +411,15 @@ def fit_categories(
     Parameters
     ----------
     counts : CategoryCounts
-        Of all features.
+        Counts of all features.
     settings : CategoricalSettings
-        Choices of the user.
+        Settings.
     random_state : RandomState or None
         Breaks ties.
     learned : LearnedCategories, optional
-        Replaces learning the prior anew.
+        A prior that is not to be learned again.
     strength : ndarray of shape (p,), optional
-        Strengths of all features by a user's function, which counts cannot tell.
+        Strengths of all features by a user's function, which needs more than counts.
     """
     outcome = _rank(counts, settings, random_state, strength)
     selection = outcome.selection(
@@ -402,18 +428,19 @@ def fit_categories(
     kept, always = outcome.kept, outcome.always_kept
     if settings.feature_prior == "learned":
         if learned is None:
-            source = kept if settings.correction is None else np.flatnonzero(~settings.always_keep)
+            basis = kept if settings.correction is None else np.flatnonzero(~settings.always_keep)
+            no_tables = np.zeros((0, counts.classes.size, 2), dtype=np.int64)
             learned = learn_categories(
-                [tables for _, tables in counts.tables_of(source)] or [_no_tables(counts)],
+                [tables for _, tables in counts.tables_of(basis)] or [no_tables],
                 settings.alpha_prior,
             )
-        winners = _fit_learned(counts, kept, learned)
+        ranked = _fit_learned(counts, kept, learned)
     else:
         event = selection if settings.correction == "selection" else None
         others = outcome.discarded if settings.correction == "counts" else None
-        winners = _fit_common(counts, kept, others, event, settings)
+        ranked = _fit_common(counts, kept, others, event, settings)
     by_design = _fit_common(counts, always, None, None, settings) if always.size else None
-    return CategoricalFit(selection, winners, by_design)
+    return CategoricalFit(selection, ranked, by_design)
 
 
 def _rank(
@@ -422,31 +449,27 @@ def _rank(
     random_state: np.random.RandomState | None,
     strength: FloatArray | None,
 ) -> RankingOutcome:
-    words: dict[str, Any] = {
+    params: dict[str, Any] = {
         "n_features": settings.n_features,
         "always_keep": settings.always_keep,
         "random_state": random_state,
     }
     criterion = settings.criterion
     if criterion is None:
-        return rank_features(*strength_of(counts), threshold=settings.threshold, **words)
+        return rank_features(*strength_of(counts), threshold=settings.threshold, **params)
     if strength is None:
         assert criterion.from_tables is not None
         strength = np.empty(counts.n_features)
         for group in counts.groups:
             criterion.check("categorical", *group.tables.shape[1:])
             strength[group.columns] = criterion.from_tables(group.tables)
-    return rank_by_criterion(strength, criterion.name, **words)
-
-
-def _no_tables(counts: CategoryCounts) -> IntArray:
-    return np.zeros((0, counts.classes.size, 2), dtype=np.int64)
+    return rank_by_criterion(strength, criterion.name, **params)
 
 
 def _fit_learned(
     counts: CategoryCounts, columns: IntArray, prior: LearnedCategories
 ) -> CategoricalBlock:
-    """Shrink each kept feature by its own posterior, given the learned prior.
+    """Fit each kept feature by its own posterior over alpha, given the learned prior.
 
     The nodes are the shapes of the distribution of alpha, as in the binary model (`fit_learned`).
     """
@@ -461,7 +484,7 @@ def _fit_learned(
             fit = fit_learned(block, prior.binary)
             kept_log_likelihood += prior.learned.log_likelihood - fit.posterior.log_prob_selection
             predictive = np.stack([fit.table.log_zero, fit.table.log_one], axis=-1)
-            found = np.moveaxis(predictive, 2, 0).transpose(0, 2, 1, 3)
+            by_position = np.moveaxis(predictive, 2, 0).transpose(0, 2, 1, 3)
         else:
             likelihood = TableLikelihood(tables, prior.base)
             log_marginal = likelihood.log_marginal(alpha)
@@ -475,13 +498,13 @@ def _fit_learned(
                 log_weight = log_marginal[atoms[own]] + np.log(share[own])[:, None]
                 weight = np.exp(log_weight - logsumexp(log_weight, axis=0))
                 by_shape.append(np.log(np.einsum("ad,adcv->dcv", weight, each[own])))
-            found = np.stack(by_shape, axis=1)
-        for place, position in enumerate(positions.tolist()):
-            log_prob[position], by_feature[position] = found[place], tables[place]
+            by_position = np.stack(by_shape, axis=1)
+        for index, position in enumerate(positions.tolist()):
+            log_prob[position], by_feature[position] = by_position[index], tables[index]
     if not shape.converged and prior.binary is None:
         warnings.warn(
-            "EM for the learned prior stopped at its limit of steps; the distribution of features "
-            "may be less well adapted than it could be.",
+            "EM for the learned prior reached its limit of steps before it converged; the learned "
+            "distribution of features may fit less well than it could.",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -514,11 +537,11 @@ def _fit_common(
     Parameters
     ----------
     counts : CategoryCounts
-        Of all features.
+        Counts of all features.
     columns, others : ndarray of int
-        The block's features; discarded ones whose counts are conditioned on.
+        The block's features, and discarded ones whose counts are conditioned on.
     event : Selection or None
-        The event that the others were discarded, to be conditioned on.
+        The event that the others were discarded, where it is conditioned on.
     settings : CategoricalSettings
         Priors and tolerance.
     """
@@ -548,6 +571,7 @@ def _fit_common(
         )
 
     def evaluate(log_alpha: FloatArray) -> Nodes:
+        # Equation 26 of the 2008 paper, as in the binary model.
         alpha = finite_alpha(log_alpha)
         log_event = np.zeros(alpha.size)
         for likelihood, times in known:
@@ -575,11 +599,11 @@ def _fit_common(
 
 
 def _posterior(rule: LineRule, tolerance: float) -> AlphaPosterior:
-    """Return the posterior of alpha on the nodes of a rule; warn where these are too few."""
+    """Return the posterior of alpha on the nodes of a rule; warn where it is not accurate."""
     if rule.error > tolerance:
         warnings.warn(
-            f"the integral over alpha reached an estimated error of {rule.error:.1e}, not the "
-            f"tolerance {tolerance:.1e}; probabilities may be off by that much in log-odds.",
+            f"the integral over alpha has an estimated error of {rule.error:.1e}, above the "
+            f"tolerance {tolerance:.1e}; log-odds may be off by that much.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -596,19 +620,19 @@ def _posterior(rule: LineRule, tolerance: float) -> AlphaPosterior:
 def _predictive_at(
     alpha: FloatArray, kept: _Kept, n_columns: int
 ) -> tuple[tuple[IntArray, ...], tuple[FloatArray, ...]]:
-    """Return the tables of each feature and log P(level | class, alpha), in the columns' order."""
+    """Return the tables of each feature, and log P(category | class, alpha), in column order."""
     log_prob: dict[int, FloatArray] = {}
     by_feature: dict[int, IntArray] = {}
     for positions, tables, likelihood in kept:
-        found = _log_predictive(alpha, likelihood.mean_theta(alpha), tables)
-        for place, position in enumerate(positions.tolist()):
-            log_prob[position], by_feature[position] = found[:, place], tables[place]
+        predictive = _log_predictive(alpha, likelihood.mean_theta(alpha), tables)
+        for index, position in enumerate(positions.tolist()):
+            log_prob[position], by_feature[position] = predictive[:, index], tables[index]
     order = range(n_columns)
     return tuple(by_feature[j] for j in order), tuple(log_prob[j] for j in order)
 
 
 def _probes(kept: _Kept, n_columns: int) -> IntArray:
-    """Make up cases whose log-odds decide when quadrature is fine enough, from counts."""
+    """Simulate cases from counts, whose log-odds decide when quadrature is fine enough."""
     generator = np.random.default_rng(0)
     probes = np.zeros((_N_PROBES, n_columns), dtype=np.int64)
     for positions, tables, _ in kept:
@@ -621,7 +645,7 @@ def _probes(kept: _Kept, n_columns: int) -> IntArray:
 
 
 # --------------------------------------------------------------------------------------------------
-# Draws of the evidence of categorical features, for intervals
+# Draws of the evidence, for intervals
 # --------------------------------------------------------------------------------------------------
 
 
@@ -631,8 +655,8 @@ def draw_categorical_evidence(
     """Draw log P(x | class, parameters) given the training data, x, and each y*.
 
     With x_j as one more case of class y*, the table of a feature has one of C V forms; draws for
-    each are made once and serve every row. Each form has its own random numbers, because only
-    those that occur are drawn.
+    each are made once and serve every row. Each form has its own generator: only forms that occur
+    are drawn, and draws of a row must not depend on the other rows.
 
     Returns
     -------
@@ -648,7 +672,8 @@ def draw_categorical_evidence(
         if not block.tables:
             continue
         columns = codes[:, first : first + len(block.tables)]
-        # The common alpha, or the shape of its distribution over features.
+        # The node (the common alpha, or the shape of its distribution) is shared by all features;
+        # each row weights the draws by its own probability given the node, as in the binary model.
         node = np.zeros(n_draws, dtype=np.int64)
         if block.prior is None or block.log_weight.size > 1:
             node = systematic(generator, np.exp(block.log_weight), n_draws)
@@ -675,9 +700,11 @@ def _draw_log_phi(
     node: IntArray,
     generator: np.random.Generator,
 ) -> FloatArray:
-    """Draw the log probability of a level in each class, shape (S, C), given counts ``more``.
+    """Draw the log probability of a category in each class, shape (S, C), given counts ``more``.
 
-    ``node``, of shape (S,), is the common alpha of each draw, or the shape of its distribution.
+    ``node``, of shape (S,), is the common alpha of each draw, or the shape of its distribution. A
+    single category of a Dirichlet variable is beta distributed, so that only its own theta and
+    count are needed.
     """
     prior = block.prior
     if prior is not None and prior.binary is not None and is_binary(table[None]):
@@ -711,7 +738,7 @@ def _draw_binary(
     node: IntArray,
     generator: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Draw alpha and P(level 1) of a two-level feature in two classes, as the binary model does."""
+    """Draw alpha and theta of a feature of two categories in two classes, by the binary model."""
     assert prior.binary is not None
     ones, cases = table[:, 1][:, None], table.sum(axis=1)[:, None]
     fit = fit_learned(feature_block(ones, cases, np.arange(1)), prior.binary)
@@ -729,7 +756,7 @@ _Statistic = tuple[CategoryCounts, FloatArray | None]
 """Counts, and strengths by a user's function, where there is one."""
 
 _MANY = 10
-"""Fewer values may well be different by chance."""
+"""Number of rows below which values may well all differ by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -764,13 +791,13 @@ class CategoricalPart:
         return self.fit.selection
 
     def read(self, X: Any, describe: Describe) -> IntArray:
-        """Return codes of the kept columns; unknown levels are missing, with a warning.
+        """Return codes of the kept columns; unknown categories are missing, with a warning.
 
-        Of a column whose values are all different nothing else can be expected.
+        No warning for a column whose training values all differ: `fit` has given one.
         """
         codes, unknown = encode_columns(X, self.levels, describe)
         tables = [table for block in self.fit.blocks for table in block.tables]
-        unknown = [found for found in unknown if not _all_different(tables[found[0]])]
+        unknown = [cells for cells in unknown if not _all_different(tables[cells[0]])]
         if unknown:
             position, value, _ = unknown[0]
             total = sum(number for _, _, number in unknown)
@@ -800,14 +827,14 @@ class CategoricalPart:
 
 
 def _all_different(tables: IntArray) -> BoolArray:
-    """Whether features with these counts, shape (..., C, V), had no value twice in many rows."""
+    """Return whether no value occurs twice in many rows, from counts of shape (..., C, V)."""
     by_level = tables.sum(axis=-2)
     return np.asarray((by_level.sum(axis=-1) >= _MANY) & (by_level.max(axis=-1) == 1))
 
 
 @dataclass(frozen=True, slots=True)
 class CategoricalTraining(TrainingPart):
-    """Categorical features of a training table; levels are those of all its rows."""
+    """Categorical features of a training table; categories are those of all its rows."""
 
     settings: CategoricalSettings
     table: CategoryTable
@@ -849,22 +876,22 @@ class CategoricalTraining(TrainingPart):
 
 
 def _warn_of_identifiers(counts: CategoryCounts) -> None:
-    """Name a column of which no new row can be known."""
-    alike = [group.columns[_all_different(group.tables)] for group in counts.groups]
-    found = np.sort(np.concatenate(alike)).tolist()
-    if found:
-        first, names = found[0], counts.feature_names
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    """Warn of columns whose values all differ."""
+    different = [group.columns[_all_different(group.tables)] for group in counts.groups]
+    columns = np.sort(np.concatenate(different)).tolist()
+    if columns:
+        first, names = columns[0], counts.feature_names
+        more = f" (and {len(columns) - 1} more)" if len(columns) > 1 else ""
         warnings.warn(
-            f"column {first if names is None else repr(names[first])}{more} has another value in "
-            "each row, as an identifier has: it can tell nothing about new rows; leave it out.",
+            f"column {first if names is None else repr(names[first])}{more} has a different value "
+            "in each row, like an identifier: it says nothing about new rows; leave it out.",
             UserWarning,
             stacklevel=6,
         )
 
 
 # --------------------------------------------------------------------------------------------------
-# What the kept features of a categorical model say
+# Explanation: the table of kept features
 # --------------------------------------------------------------------------------------------------
 
 
@@ -898,7 +925,7 @@ class CategoricalFeatureTable(KeptTable):
     kind: ClassVar[Kind] = "categorical"
 
     def _columns(self) -> dict[str, Iterable[Any]]:
-        """Return what is known of the features; of two classes, evidence is for the second."""
+        """Return the columns of reports; for two classes, evidence is for the second."""
         return {
             "by_design": self.by_design.tolist(),
             "correlation": self.r.tolist(),
@@ -912,7 +939,7 @@ class CategoricalFeatureTable(KeptTable):
         return replace(self, levels=tuple(map(texts, self.name, self.levels)))
 
     def shortened(self, most: int) -> Self:
-        """Return the table with the levels that say most, in their order, and the others as one."""
+        """Return the table with the most informative categories, and the others as one."""
         pairs = [
             _strongest(*pair, most) for pair in zip(self.levels, self.probability, strict=True)
         ]
@@ -960,7 +987,7 @@ class CategoricalFeatureTable(KeptTable):
 
 
 def _evidence(probability: FloatArray) -> FloatArray:
-    """Return what each level says: of two classes for the second, else between the extremes."""
+    """Return the evidence of each category: for the second of two classes, else the range."""
     logs = np.log(probability)
     return np.asarray(logs[1] - logs[0] if len(logs) == 2 else np.ptp(logs, axis=0))
 
@@ -968,11 +995,11 @@ def _evidence(probability: FloatArray) -> FloatArray:
 def _strongest(
     levels: tuple[str, ...], probability: FloatArray, most: int
 ) -> tuple[tuple[str, ...], FloatArray]:
-    """Return the levels that say most, and what is left of the probabilities as one level."""
+    """Return the most informative categories, and the sum of the others as one category."""
     if len(levels) <= most:
         return levels, probability
-    says = np.ptp(np.log(probability), axis=0)
-    shown = np.sort(np.argsort(-says, kind="stable")[:most])
+    evidence = np.ptp(np.log(probability), axis=0)
+    shown = np.sort(np.argsort(-evidence, kind="stable")[:most])
     rest = np.delete(probability, shown, axis=1).sum(axis=1, keepdims=True)
     others = f"({len(levels) - most:,} more)"
     return (*(levels[v] for v in shown), others), np.hstack([probability[:, shown], rest])
@@ -981,7 +1008,7 @@ def _strongest(
 def feature_table(
     part: CategoricalPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
 ) -> CategoricalFeatureTable:
-    """Summarise each kept feature."""
+    """Return the table of the kept features."""
     blocks = part.fit.blocks
     tables = [table for block in blocks for table in block.tables]
     return CategoricalFeatureTable(

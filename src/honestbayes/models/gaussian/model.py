@@ -1,4 +1,13 @@
-"""A fitted model of real-valued features: what is learned of them, and what they predict."""
+"""The model of `SelectiveGaussianNB`: continuous features of two or more classes.
+
+Feature j is normal within class c, with mean mu_cj and variance s2_j, where mu_cj ~ N(nu_j, w_j
+s2_j): the signal ratio w is the variance between classes over that within, 0 for an uninformative
+feature.
+nu is flat, s2 inverse gamma in units of the column's own variance, and w has a distribution over
+features: learned from all ranked features, or heavy-tailed with an unknown scale. The likelihood of
+a feature depends on its class means and its sum of squares within classes only (docs, "The
+mathematics", real-valued features), so that everything is computed from moments.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +70,7 @@ from honestbayes.threads import one_blas_thread
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# What the user of the model of real-valued features chose, checked
+# Settings
 # --------------------------------------------------------------------------------------------------
 
 
@@ -70,7 +79,7 @@ RatioPriorName = Literal["learned", "heavy-tailed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianSettings(SelectionSettings):
-    """Validated choices of the user; without a criterion features are ranked by r squared."""
+    """Validated parameters; without a criterion features are ranked by r squared."""
 
     feature_prior: RatioPriorName
     correction: Correction
@@ -81,7 +90,7 @@ class GaussianSettings(SelectionSettings):
 def gaussian_settings(
     params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
 ) -> GaussianSettings:
-    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    """Turn the constructor's parameters into settings; raise an error where they are wrong."""
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     prior, correction = prior_and_correction(params, "heavy-tailed")
     return GaussianSettings(
@@ -95,17 +104,25 @@ def gaussian_settings(
     )
 
 
+# --------------------------------------------------------------------------------------------------
+# Blocks of features, and their predictive distributions
+# --------------------------------------------------------------------------------------------------
+
+
 _FARTHEST = 1e100
-"""Deviations beyond this are all alike; their squares would overflow."""
+"""Bound of standardised values; squares of larger ones would overflow."""
 
 _NEGLIGIBLE = 1e-12
-"""Ratios that no kept feature believes in, at any scale, are left out of predictions."""
+"""Posterior weight below which a ratio is left out of predictions, if no feature has more."""
 
 _CHUNK_CELLS = 1 << 18
+"""Rows are predicted in chunks of so many cells."""
 
 _LARGEST = 1e300
+"""Largest moment in a file."""
+
 _ROUNDING = 1e-6
-"""Moments in files: their largest size, and how far r squared may be below its bound."""
+"""How far r squared in a file may be below the bound of the selection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +132,13 @@ class RatioPosterior:
     Attributes
     ----------
     ratio : ndarray of shape (A,)
-        The grid; 0 is an idle feature.
+        The grid; 0 is an uninformative feature.
     scale_weights : ndarray of shape (T,)
         Posterior weights of the nodes of the scale; one node where the distribution is learned.
     weights : ndarray of shape (T, A)
         Distribution of ratios over features at each node.
     log_prob_selection : ndarray of shape (T,)
-        log P(the others were discarded) at each node; 0 where it was not conditioned on.
+        log P(the other features were discarded) at each node; 0 where not conditioned on.
     """
 
     ratio: Annotated[FloatArray, Floats("ratios", low=0.0, high=1e6)]
@@ -138,18 +155,18 @@ class RatioPosterior:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianBlock:
-    """Features whose ratios have one distribution; all in units of their own.
+    """Features whose ratios have one distribution, each in units of its own.
 
     Attributes
     ----------
     posterior : RatioPosterior
-        How ratios are distributed.
+        Distribution of the ratios.
     variance_prior : VariancePrior
-        Of the features' variances.
+        Prior of the features' variances.
     moments : Moments
-        Of the features.
+        Moments of the features.
     ratio : ndarray of shape (A,)
-        The ratios that matter to any of them.
+        The ratios with weight for any feature.
     log_scale_weight : ndarray of shape (T,)
         Log posterior weights of the nodes.
     log_mixing : ndarray of shape (T, A, k)
@@ -172,7 +189,7 @@ class GaussianBlock:
 
     @classmethod
     def of(cls, posterior: RatioPosterior, prior: VariancePrior, moments: Moments) -> GaussianBlock:
-        """Prepare predictions from what was learned and the moments of the features."""
+        """Prepare predictions from a distribution of ratios and the moments of the features."""
         table = log_marginal(posterior.ratio, moments.observed, moments.mean, moments.within, prior)
         with np.errstate(divide="ignore"):
             log_mixing = np.log(posterior.weights)[:, :, None] + table
@@ -199,18 +216,18 @@ class GaussianBlock:
         return self.moments.n_features
 
     def ratio_weights(self) -> FloatArray:
-        """Posterior weights of each feature's ratio, over all scales, shape (A, k)."""
+        """Return the posterior weights of each feature's ratio, over all scales, shape (A, k)."""
         result: FloatArray = np.einsum(
             "t,tak->ak", np.exp(self.log_scale_weight), np.exp(self.log_mixing)
         )
         return result
 
     def centre(self) -> FloatArray:
-        """Posterior mean of each feature in each class, shape (C, k)."""
+        """Return the posterior mean of each feature in each class, shape (C, k)."""
         return np.asarray(np.einsum("ak,ack->ck", self.ratio_weights(), self.location))
 
     def prob_null(self) -> FloatArray:
-        """Posterior probability that a feature tells nothing at all, shape (k,)."""
+        """Return the posterior probability that a feature is uninformative, shape (k,)."""
         return np.asarray(self.ratio_weights()[self.ratio == 0].sum(axis=0))
 
     def log_density(self, x: FloatArray, j: int, label: int) -> FloatArray:
@@ -223,7 +240,11 @@ class GaussianBlock:
         return np.asarray(constant - self.log_spread[:, label, j] - tail)
 
     def log_likelihood(self, values: AnyArray) -> FloatArray:
-        """Return log P(x | class), shape (n, C), of columns of shape (n, k); NaN: missing."""
+        """Return log P(x | class), shape (n, C), of columns of shape (n, k); NaN is missing.
+
+        Features are independent given the scale of their ratios. At each node of the scale each
+        feature's own ratio is averaged over, then features are multiplied, then nodes averaged.
+        """
         n, k = values.shape
         n_nodes, n_ratios = self.log_mixing.shape[:2]
         n_classes = self.location.shape[1]
@@ -245,6 +266,7 @@ class GaussianBlock:
                 z = np.clip(z, -_FARTHEST, _FARTHEST)
                 log_t = constant - self.log_spread[:, label]
                 log_t = log_t - (self.degrees + 1) / 2 * np.log1p(z * z / self.degrees)
+                # Relative to the largest density over ratios: far out in the tails all underflow.
                 top = log_t.max(axis=1, keepdims=True, initial=-np.inf)
                 density = np.exp(log_t - top)
                 for node in range(n_nodes):
@@ -261,7 +283,7 @@ _BY_DESIGN = MaybeSection(kind=RatioPosterior)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standard:
-    """Columns in units of their own: values are (x - centre) / unit.
+    """Units of the columns: standardised values are (x - centre) / unit.
 
     Attributes
     ----------
@@ -285,21 +307,20 @@ class Standard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianFit:
-    """A fitted model: the race's block, and the block of features kept by design.
+    """A fitted model: a block of selected features, and one of features kept by design.
 
     Attributes
     ----------
     selection : Selection
-        What was kept.
+        What was kept and discarded.
     variance_prior : VariancePrior
-        Of the features' variances, in units of their own.
+        Prior of the features' variances, in units of their own.
     standard : Standard
-        What kept features are measured from, and in.
-    race : GaussianBlock
-        The winners.
+        Centre and unit of the kept features.
+    ranked : GaussianBlock
+        The selected features.
     by_design : GaussianBlock or None
-        Features kept by design, whose ratios have a distribution of their own. Files that were
-        written before there was one have all features in one block.
+        Features kept by design, whose ratios have a distribution of their own.
     """
 
     selection: Selection
@@ -310,7 +331,7 @@ class GaussianFit:
 
     @property
     def posterior(self) -> RatioPosterior:
-        """How ratios are distributed over the features of the race."""
+        """Distribution of the ratios over the ranked features."""
         return self.ranked.posterior
 
     @property
@@ -320,7 +341,7 @@ class GaussianFit:
 
     @property
     def moments(self) -> Moments:
-        """Of all kept features, in units of their own."""
+        """Moments of all kept features, in units of their own."""
         first, *others = (block.moments for block in self.blocks)
         return first.merge_columns(*others) if others else first
 
@@ -339,7 +360,7 @@ class GaussianFit:
         return np.asarray(sum(block.log_likelihood(x) for block, x in parts))
 
     def to_plain(self) -> Plain:
-        """Return what was learned and the moments; what predictions need follows from these."""
+        """Return posteriors and moments as plain data; predictions follow from these."""
         arrays = {name: getattr(self.moments, name) for name in ("observed", "mean", "within")}
         own = None if self.by_design is None else self.by_design.posterior
         return joined(
@@ -390,33 +411,33 @@ def assemble(
     posterior: RatioPosterior,
     by_design: RatioPosterior | None,
 ) -> GaussianFit:
-    """Prepare predictions from what was learned and the moments of the kept features.
+    """Build the fit from posteriors and the moments of the kept features.
 
     Parameters
     ----------
     selection : Selection
-        What was kept.
+        What was kept and discarded.
     prior : VariancePrior
-        Of the features' variances.
+        Prior of the features' variances.
     moments : Moments
-        Of the kept features, in units of their own.
+        Moments of the kept features, in units of their own.
     standard : Standard
         These units.
     posterior : RatioPosterior
-        Of the race, or of all features where there is no other.
+        Distribution of the ratios of the ranked features, or of all where there is no other.
     by_design : RatioPosterior or None
-        Of the features kept by design.
+        Distribution of the ratios of the features kept by design.
     """
     n_ranked = moments.n_features if by_design is None else len(selection.kept)
-    places = np.arange(moments.n_features)
+    columns = np.arange(moments.n_features)
     own = None
     if by_design is not None:
-        own = GaussianBlock.of(by_design, prior, moments.take(places[n_ranked:]))
+        own = GaussianBlock.of(by_design, prior, moments.take(columns[n_ranked:]))
     return GaussianFit(
         selection=selection,
         variance_prior=prior,
         standard=standard,
-        ranked=GaussianBlock.of(posterior, prior, moments.take(places[:n_ranked])),
+        ranked=GaussianBlock.of(posterior, prior, moments.take(columns[:n_ranked])),
         by_design=own,
     )
 
@@ -424,7 +445,12 @@ def assemble(
 def _predictive(
     ratio: FloatArray, kept: Moments, prior: VariancePrior
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return centre and log spread, shape (A, C, k), and degrees of freedom, shape (k,)."""
+    """Return centre and log spread, shape (A, C, k), and degrees of freedom, shape (k,).
+
+    Given w, a new case of class c is Student t: mu_c has mean m + own (mean_c - m), where m is the
+    precision-weighted mean over classes and own = w n_c / (1 + w n_c). Integrating s2 out turns
+    the normal into a t with 2 a + n - 1 degrees of freedom (nu, being flat, costs one).
+    """
     n_classes, k = kept.mean.shape
     observed = np.broadcast_to(kept.observed, (n_classes, k))
     degrees = 2 * prior.shape + np.maximum(observed.sum(axis=0) - 1, 0)
@@ -434,7 +460,8 @@ def _predictive(
         shrunk = shrinkage(float(w), observed, kept.mean)
         own = w * observed / (1 + w * observed)
         location[a] = shrunk.centre + own * (kept.mean - shrunk.centre)
-        # Variance of mu_c over s2: of what is its own, and of the centre that it shares.
+        # Variance of mu_c in units of s2: given nu, w / (1 + w n_c); and that of nu, whose
+        # posterior precision is `shrunk.precision`, as far as mu_c follows it (1 - own).
         variance = w / (1 + w * observed) + (1 - own) ** 2 / np.maximum(shrunk.precision, 1e-12)
         typical = (prior.scale + (kept.within + shrunk.between) / 2) / (degrees / 2)
         log_spread[a] = 0.5 * (np.log(typical) + np.log1p(variance))
@@ -442,16 +469,16 @@ def _predictive(
 
 
 # --------------------------------------------------------------------------------------------------
-# From the moments of a screening to a fitted Gaussian model
+# The fit, from the moments of a screening
 # --------------------------------------------------------------------------------------------------
 
 
 N_SCALES = 24
-"""Nodes of the scale of the heavy-tailed prior, whose prior is even in its logarithm."""
+"""Number of nodes of the heavy-tailed prior's scale, which is log-uniform a priori."""
 
 SMALLEST_SCALE = 9.0
-"""How far the scale goes below the smallest ratio, in logarithms: no features at all need be
-strong."""
+"""Log distance of the smallest scale below the smallest ratio: at that scale all features are
+uninformative."""
 
 
 def fit_moments(
@@ -466,15 +493,15 @@ def fit_moments(
     Parameters
     ----------
     moments : Moments
-        Of all features.
+        Moments of all features.
     settings : GaussianSettings
-        Choices of the user.
+        Settings.
     strength : ndarray of shape (p,), optional
         Strengths of all features by the user's criterion.
     random_state : RandomState, optional
         Breaks ties.
     posterior : RatioPosterior, optional
-        How ratios are distributed over the features of the race, where that is known already.
+        Distribution of the ratios over the ranked features, where it is known already.
     """
     if settings.criterion is None or strength is None:
         selection = select_by_r_squared(moments, settings, random_state)
@@ -497,7 +524,7 @@ def fit_kept(
     settings: GaussianSettings,
     posterior: RatioPosterior | None = None,
 ) -> GaussianFit:
-    """Correct and fit what was selected; parameters are those of `fit_moments`."""
+    """Correct and fit the selected features; parameters are those of `fit_moments`."""
     own, centre, unit = moments.standardised()
     columns = np.array(selection.columns, dtype=np.int64)
     kept = own.take(columns)
@@ -520,9 +547,10 @@ def _log_marginal(ratio: FloatArray, moments: Moments) -> FloatArray:
 
 @one_blas_thread()
 def learned_from_all(moments: Moments, settings: GaussianSettings) -> RatioPosterior | None:
-    """Learn the distribution of ratios from all features of the race, however many are kept.
+    """Learn the distribution of ratios from all ranked features, however many are kept.
 
-    None where it depends on which are kept.
+    This is the correction for selection: the moments of discarded features count as well. None
+    where the distribution depends on which features are kept.
     """
     if settings.feature_prior != "learned" or settings.correction != "counts":
         return None
@@ -543,21 +571,19 @@ def _ranked_features(moments: Moments, settings: GaussianSettings) -> Moments:
 def _ratio_posterior(
     moments: Moments, selection: Selection, settings: GaussianSettings, kept: Moments
 ) -> RatioPosterior:
-    """Learn the distribution of ratios, or weigh the scales of the heavy-tailed one.
+    """Learn the distribution of ratios, or weight the scales of the heavy-tailed one.
 
     Parameters
     ----------
     moments : Moments
-        Of all features that are ranked.
+        Moments of all ranked features.
     selection, settings
         As in `fit_kept`.
     kept : Moments
-        Of those that were kept.
+        Moments of the kept features.
     """
     ratio = ratio_grid(int(moments.observed.sum(axis=0).max(initial=2)))
-    used = kept
-    if settings.correction == "counts":
-        used = moments
+    used = moments if settings.correction == "counts" else kept
     if settings.feature_prior == "learned":
         ratio, weights = learn_ratios(lambda w: _log_marginal(w, used), ratio)
         return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))
@@ -572,20 +598,23 @@ def _heavy_tailed(
     selection: Selection | None = None,
     settings: GaussianSettings | None = None,
 ) -> RatioPosterior:
-    """Weigh the scales of heavy-tailed ratios by features, and by the event of their selection.
+    """Weight the scales of heavy-tailed ratios by features, and by the event of their selection.
 
     Parameters
     ----------
     used : Moments
-        Of the features that tell the scale.
+        Moments of the features from which the scale is learned.
     ratio : ndarray of shape (A,)
         The grid.
     selection, settings : optional
-        Given where the event is conditioned on that others were discarded.
+        Given where the event that others were discarded is conditioned on.
     """
     scales = np.exp(np.linspace(np.log(ratio[1]) - SMALLEST_SCALE, 0.0, N_SCALES))
     weights = np.stack([heavy_tailed(ratio, float(scale)) for scale in scales])
     table = _log_marginal(ratio, used)
+    # Log likelihood of each scale: a sum over features of the log of a mean over ratios. What is
+    # subtracted to avoid underflow is the same for all scales. Scales are equally spaced in the
+    # logarithm, so that their prior weights are equal.
     log_weight = np.log(weights @ np.exp(table - table.max(axis=0))).sum(axis=1)
     log_selection = np.zeros(N_SCALES)
     if selection is not None and settings is not None and settings.criterion is not None:
@@ -607,7 +636,7 @@ def _heavy_tailed(
 
 
 # --------------------------------------------------------------------------------------------------
-# Draws of the evidence of real-valued features, for intervals
+# Draws of the evidence, for intervals
 # --------------------------------------------------------------------------------------------------
 
 
@@ -647,7 +676,7 @@ def _draw_ratio(
     node: IntArray,
     generator: np.random.Generator,
 ) -> tuple[IntArray, FloatArray]:
-    """Draw the position of the feature's ratio, shape (n, S); log P(x | y*, node), shape (n, T)."""
+    """Draw the index of the feature's ratio, shape (n, S); also log P(x | y*, node), (n, T)."""
     log_t = fit.log_density(x, j, label)
     positions = np.empty((x.size, node.size), dtype=np.int64)
     by_node = np.empty((x.size, fit.log_scale_weight.size))
@@ -657,9 +686,10 @@ def _draw_ratio(
         below = np.cumsum(np.exp(log_joint - top), axis=1)
         by_node[:, t] = np.log(below[:, -1]) + top[:, 0]
         draws = generator.permutation(np.flatnonzero(node == t))
-        places = (np.arange(draws.size) + generator.random()) / max(draws.size, 1)
+        # Systematic sampling, with the same points for every row.
+        points = (np.arange(draws.size) + generator.random()) / max(draws.size, 1)
         for row in range(x.size):
-            positions[row, draws] = np.searchsorted(below[row], places * below[row, -1])
+            positions[row, draws] = np.searchsorted(below[row], points * below[row, -1])
     return np.minimum(positions, fit.ratio.size - 1), by_node
 
 
@@ -671,7 +701,11 @@ def _draw_log_density(
     position: IntArray,
     generator: np.random.Generator,
 ) -> FloatArray:
-    """Draw the feature's variance and means given x in class y*; log N(x) up to a constant."""
+    """Draw the feature's variance and means given x in class y*.
+
+    Returns the log normal density of x in each class, shape (n, S, C), up to a term that all
+    classes share.
+    """
     moments = fit.moments
     n_classes = moments.mean.shape[0]
     observed = np.broadcast_to(moments.observed, moments.mean.shape)[:, j].astype(float)
@@ -681,6 +715,7 @@ def _draw_log_density(
     centre = float(observed @ moments.mean[:, j] / max(observed.sum(), 1.0))
     mean, new = (mean - centre) / unit, np.clip((x - centre) / unit, -_FARTHEST, _FARTHEST)
     scale, within = fit.variance_prior.scale / unit**2, moments.within[j] / unit**2
+    # x as one more case of class y*: the updates of a mean and of a sum of squares.
     size = observed[label]
     within = within + size / (size + 1) * (new - mean[:, label]) ** 2
     mean[:, label] = (size * mean[:, label] + new) / (size + 1)
@@ -704,13 +739,13 @@ def _draw_log_density(
 
 
 # --------------------------------------------------------------------------------------------------
-# Real-valued features as a part of an estimator
+# Continuous features as a part of an estimator
 # --------------------------------------------------------------------------------------------------
 
 
 _Statistic = tuple[Screened, FloatArray | None, RatioPosterior | None]
-"""Rows and their moments; strengths by the user's criterion, where there is one; the distribution
-of ratios, where it does not depend on how many are kept."""
+"""Rows and their moments; strengths by the user's criterion, if any; the distribution of ratios,
+where it does not depend on the number of features that are kept."""
 
 
 def _width(known: Known) -> Known:
@@ -723,7 +758,7 @@ SCORES = MaybeSection(kind=NormalScores, sizes=_width)
 
 @dataclass(frozen=True, slots=True)
 class GaussianPart:
-    """Fitted real-valued features; ``scores`` is what makes normal scores of them, if anything."""
+    """Fitted continuous features; ``scores`` transforms values to normal scores, if not None."""
 
     fit: Annotated[GaussianFit, INLINE]
     scores: Annotated[NormalScores | None, SCORES] = None
@@ -756,7 +791,7 @@ class GaussianPart:
 
 @dataclass(frozen=True, slots=True)
 class GaussianTraining(NumericTraining):
-    """Real-valued features of a training table."""
+    """Continuous features of a training table."""
 
     settings: GaussianSettings
 
@@ -793,7 +828,7 @@ class GaussianTraining(NumericTraining):
 
 
 def real_source(X: Any, estimator: str) -> Source:
-    """Wrap a dense table of measurements; refuse a sparse one."""
+    """Wrap a dense table; refuse a sparse one."""
     refuse_sparse(X, estimator)
     return as_source(X)
 
@@ -807,23 +842,23 @@ def real_values(X: Any, describe: Describe) -> AnyArray:
 
 
 def refuse_sparse(X: Any, estimator: str) -> None:
-    """Say that a sparse table is not one of measurements."""
+    """Refuse a sparse table, which does not hold continuous features."""
     if hasattr(X, "indptr") or hasattr(X, "tocsr"):
         msg = (
-            f"Sparse input is not supported by {estimator}, whose tables hold measurements: pass a "
-            "dense table, or use SelectiveBernoulliNB for words and flags."
+            f"Sparse input is not supported by {estimator}, which is for continuous features: pass "
+            "a dense table, or use SelectiveBernoulliNB for words and other binary features."
         )
         raise TypeError(msg)
 
 
 # --------------------------------------------------------------------------------------------------
-# What the kept features of a Gaussian model say
+# Explanation: the table of kept features
 # --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasurementTable(KeptTable):
-    """What tables of kept real-valued features have in common.
+    """Base of tables of kept continuous features.
 
     Attributes
     ----------
@@ -850,7 +885,7 @@ class MeasurementTable(KeptTable):
     """The attribute of a subclass that is a share."""
 
     def _columns(self) -> dict[str, Iterable[Any]]:
-        """Return what is known of the features; the share that another model has is None."""
+        """Return the columns of reports; the share that another model has is None."""
         nothing = [None] * len(self.name)
         return {
             "by_design": self.by_design.tolist(),
@@ -900,7 +935,7 @@ class GaussianFeatureTable(MeasurementTable):
     Attributes
     ----------
     prob_null : ndarray of shape (k,)
-        Posterior probability that the feature tells nothing at all (ratio 0).
+        Posterior probability that the feature is uninformative (ratio 0).
     """
 
     prob_null: FloatArray
@@ -908,7 +943,7 @@ class GaussianFeatureTable(MeasurementTable):
 
 
 def correlation_with(moments: Moments) -> FloatArray:
-    """Return the correlation of real-valued features with the class; its sign, of two classes."""
+    """Return the correlation of features with the class, with its sign for two classes, (k,)."""
     size = np.sqrt(moments.r_squared())
     if moments.mean.shape[0] > 2:
         return np.asarray(size)
@@ -918,10 +953,10 @@ def correlation_with(moments: Moments) -> FloatArray:
 def in_users_units(
     centre: FloatArray, spread: FloatArray, scores: NormalScores | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return centres, shape (C, k), and spreads, shape (k,), as the user measured them.
+    """Return centres, shape (C, k), and spreads, shape (k,), in the units of the table.
 
-    Where they are of normal scores: the values with these scores, and half of the distance between
-    those one spread below and above the middle.
+    For normal scores: the values with these scores, and half of the distance between the values
+    one spread below and above the middle.
     """
     if scores is None:
         return centre, spread
@@ -933,7 +968,7 @@ def in_users_units(
 def feature_table(
     part: GaussianPart, names: tuple[str, ...], classes: tuple[str, ...], _slope: float
 ) -> GaussianFeatureTable:
-    """Summarise each kept feature."""
+    """Return the table of the kept features."""
     fit = part.fit
     moments = fit.moments
     observed = np.broadcast_to(moments.observed, moments.mean.shape).sum(axis=0)
