@@ -1,4 +1,10 @@
-"""Columns of numbers in a logistic regression as a part of an estimator."""
+"""The model of `SelectiveLogistic`: Bayesian logistic regression on the selected columns.
+
+The coefficients of standardised columns are normal with one unknown scale. At each node of a grid
+of scales their posterior is approximated by expectation propagation (`propagation.py`), whose
+evidence is the weight of the node; predictions average over nodes. With more than two classes, each
+class is fitted against the rest and probabilities are normalised.
+"""
 
 from __future__ import annotations
 
@@ -50,24 +56,25 @@ from honestbayes.threads import one_blas_thread
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# Columns of a logistic regression: standardised, turned to fewer directions, dense or sparse
+# Columns: standardised, rotated to fewer directions, dense or sparse
 # --------------------------------------------------------------------------------------------------
 
 
 MOST_DIRECTIONS = 1000
-"""Directions that coefficients are confined to where columns and cases are both more than
-``MANY``: no step may grow like the cube of the number of cases."""
+"""Number of directions to which coefficients are confined where columns and cases both exceed
+``MANY``: the cost of a step must not grow with the cube of the number of cases."""
 
 MANY = 2000
+"""Number of columns and cases above which coefficients are confined to leading directions."""
 
 _SPARSE = 0.1
-"""Share of cells that are not 0 up to which products of sparse matrices are quicker."""
+"""Share of nonzero cells up to which products of sparse matrices are faster."""
 
 _LARGE = 200_000
-"""Cells from which that matters."""
+"""Number of cells above which that matters."""
 
 _FARTHEST = 1e100
-"""Standardised values beyond it stay there, so that their squares are numbers."""
+"""Bound of standardised values; squares of larger ones would overflow."""
 
 
 _TURN = Floats("n_selected", "n_directions", low=-1.0 - CLOSE, high=1.0 + CLOSE)
@@ -75,20 +82,22 @@ _TURN = Floats("n_selected", "n_directions", low=-1.0 - CLOSE, high=1.0 + CLOSE)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Directions:
-    """From values of the kept columns to what coefficients are multiplied by.
+    """The map from values of the kept columns to the regressors.
 
-    The coefficients of the columns that were selected are alike before the data are seen, so that
-    any orthonormal directions will do: where columns outnumber cases, the directions that the cases
-    span. In all others the posterior is the prior, and only the length of a case there matters.
+    A priori the coefficients of the selected columns are independent with equal variances, and such
+    a distribution is the same in any orthonormal basis. Where columns outnumber cases, the basis is
+    one of the space that the cases span: the likelihood depends on no other direction, so that
+    there the posterior is the prior, and a new case's component there only adds variance to its
+    linear predictor.
 
     Attributes
     ----------
     centre, unit : ndarray of shape (k,)
         Mean and standard deviation of each column.
     varies : ndarray of shape (k,)
-        1, or 0 for a column that never varies.
-    turn : ndarray of shape (k_race, r) or None
-        Orthonormal directions of the columns that were selected; None: the columns themselves.
+        1, or 0 for a constant column.
+    turn : ndarray of shape (k_selected, r) or None
+        Orthonormal directions of the selected columns; None for the columns themselves.
     whole : bool
         Whether the directions span all cases.
     """
@@ -113,12 +122,12 @@ class Directions:
     ) -> Directions:
         """Learn from training rows, shape (n, k), of which the first columns were selected.
 
-        Missing cells do not count. ``turned``: whether the selected columns are turned; by default
-        where they outnumber the cases, or both are very many.
+        Missing cells do not count. ``turned``: whether the selected columns are rotated; by
+        default where they outnumber the cases, or where both are very many.
         """
         missing = np.isnan(values)
         n = np.maximum((~missing).sum(axis=0), 1)
-        # Around a value of the column itself, so that a constant one leaves exactly nothing.
+        # Relative to a value of the column itself, so that a constant column is exactly 0.
         rows = np.argmin(missing, axis=0)
         first = np.nan_to_num(values[rows, np.arange(values.shape[1])])
         apart = np.where(missing, 0.0, values - first)
@@ -137,14 +146,14 @@ class Directions:
         return plain._turned(plain.standardised(values)[:, :n_selected]) if turned else plain
 
     def _turned(self, selected: FloatArray) -> Directions:
-        """Return the same with directions that span the rows of the selected columns."""
+        """Return these columns with directions that span the rows of the selected ones."""
         whole = min(selected.shape) <= MANY
         if whole:
             turn = qr(selected.T, mode="economic", check_finite=False)[0]
         else:
             leading = randomized_svd(selected, MOST_DIRECTIONS, n_iter=2, random_state=0)[2]
             turn = leading.T
-        # In the order that files have, so that a loaded model says the same to the last bit.
+        # In the order of files, so that a loaded model has the same bits.
         stored: FloatArray = np.ascontiguousarray(turn, dtype=np.float64)
         return Directions(self.centre, self.unit, self.varies, stored, whole)
 
@@ -158,9 +167,10 @@ class Directions:
         return np.asarray(np.clip(z, -_FARTHEST, _FARTHEST, out=z))
 
     def coordinates(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what coefficients are multiplied by, shape (n, q), and the rest.
+        """Return the regressors, shape (n, q), and the squared length outside all directions, (n,).
 
-        The rest, shape (n,), is the squared length outside all directions.
+        Outside, coefficients have their prior variance, so that a row's predictor has this variance
+        times its squared length there.
         """
         z = self.standardised(values)
         ones = np.ones((len(z), 1))
@@ -176,7 +186,7 @@ class Directions:
         return np.hstack([ones, turned, designed]), np.asarray(rest)
 
     def slopes(self, coefficients: FloatArray) -> FloatArray:
-        """Return what coefficients, shape (..., q), say of each standardised column, (..., k)."""
+        """Return the coefficients of the standardised columns, (..., k), given (..., q)."""
         inside = coefficients[..., 1:]
         if self.turn is None:
             return np.asarray(inside * self.varies)
@@ -185,12 +195,12 @@ class Directions:
 
     @property
     def n_turned(self) -> int | None:
-        """How many directions there are in the place of selected columns."""
+        """Number of directions that replace the selected columns; None where none do."""
         return None if self.turn is None else self.turn.shape[1]
 
 
 def training_columns(directions: Directions, values: FloatArray) -> DenseColumns | SparseColumns:
-    """Return the columns of training rows in the form that is quicker."""
+    """Return the columns of training rows in the form that is faster."""
     if directions.turn is None and values.size > _LARGE and not np.isnan(values).any():
         cells = sparse.csr_array(values)
         if cells.nnz < _SPARSE * values.size:
@@ -200,7 +210,7 @@ def training_columns(directions: Directions, values: FloatArray) -> DenseColumns
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DenseColumns:
-    """Columns as they are, shape (n, q)."""
+    """Regressors as an array of shape (n, q)."""
 
     values: FloatArray
 
@@ -225,7 +235,10 @@ class DenseColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseColumns:
-    """Columns that are mostly 0 before they are centred: X = Y M, Y sparse with a column of ones.
+    """Regressors that are mostly 0 before they are centred: X = Y M, Y sparse.
+
+    Centring would make them dense. It is a linear map of the columns and the intercept, so that it
+    is applied to the small matrices instead.
 
     Attributes
     ----------
@@ -261,7 +274,8 @@ class SparseColumns:
         """Return X' diag(weights) X."""
         scaled = self.cells * np.sqrt(weights)[:, None]
         product = (scaled.T @ scaled).toarray()
-        # The first row of Y' W Y is that of the column of ones.
+        # X' W X = M' (Y' W Y) M; the first row of Y' W Y is that of the column of ones, so that M
+        # changes the product by a symmetric matrix of rank two.
         cross = np.outer(product[0] - 0.5 * product[0, 0] * self.moved, self.moved)
         product -= cross
         product -= cross.T
@@ -269,7 +283,7 @@ class SparseColumns:
 
     def variance(self, triangle: FloatArray) -> FloatArray:
         """Return the variances of X w, where w has precision L L'."""
-        # One triangle is enough for squares x' S x: what is beside its diagonal counts twice.
+        # One triangle is enough for squares x' S x: elements beside the diagonal count twice.
         upper = dpotri(triangle, lower=1)[0].T
         diagonal = np.diagonal(upper).copy()
         towards = upper @ self.moved + self.moved @ upper - diagonal * self.moved
@@ -282,39 +296,38 @@ class SparseColumns:
 
 
 # --------------------------------------------------------------------------------------------------
-# The scale of the coefficients, integrated over a grid by the evidence of each node
+# The posterior: a grid of scales, each with a normal approximation
 # --------------------------------------------------------------------------------------------------
 
 
 SCALES = np.geomspace(0.1, 30.0, 10)
-"""Standard deviations of the linear predictor, before the data are seen, that are possible; even
-in the logarithm."""
+"""Grid of the prior standard deviation of the linear predictor; log-uniform a priori."""
 
 INTERCEPT_SD = 2.0
-"""Standard deviation of the intercept around the log-odds of the class frequencies."""
+"""Prior standard deviation of the intercept around the log-odds of the class frequencies."""
 
 DESIGNED_SD = 1.0
-"""Standard deviation of the coefficient of a column that was kept by design."""
+"""Prior standard deviation of the coefficient of a column kept by design."""
 
 _NEGLIGIBLE = 8.0
-"""Nodes whose log evidence is lower than the highest by more are left out, and those beyond."""
+"""Nodes whose log evidence is below the highest by more than this are left out."""
 
 _NEARLY = 1e-2
-"""How far sites are let settle until it is known which scales count."""
+"""Tolerance of the sites while the scales with weight are searched for."""
 
 _FIRST = 4
-"""Where the search for the best node begins: a scale of about 1."""
+"""Index of the node where the search begins: a scale of about 1."""
 
 _LARGEST = 1e30
-"""Bound of coefficients in files: columns are in standard units, of at most 1e100, and the square
-of their sum of products has to be a number."""
+"""Bound of coefficients in files: regressors are at most 1e100, and squares of sums of products
+must be finite."""
 
 _SHAPE = ("n_nodes", "n_fits", "n_coefficients")
 _COEFFICIENTS = Floats(*_SHAPE, low=-_LARGEST, high=_LARGEST)
 _FACTORS = Floats(*_SHAPE, "n_coefficients", low=-_LARGEST, high=_LARGEST)
 
 Fits = Sequence[Approximation]
-"""At one scale: one fit for two classes, else one of each class against the rest."""
+"""Fits at one scale: one for two classes, else one of each class against the rest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -324,20 +337,20 @@ class LogisticPosterior:
     Attributes
     ----------
     scale : ndarray of shape (G,)
-        Nodes of the scale that count.
+        Nodes of the scale with weight.
     weight : ndarray of shape (G,)
         Their posterior probabilities.
     log_evidence : ndarray of shape (G,)
-        Log probability of the training classes at each.
+        Log probability of the training classes at each node.
     mean : ndarray of shape (G, F, q)
-        Posterior means: of an intercept, of the directions of the columns that were selected, and
-        of the columns kept by design. F is 1 for two classes, else there is one fit for each.
+        Posterior means of the intercept, the directions of the selected columns, and the columns
+        kept by design. F is 1 for two classes, else there is one fit for each class.
     factor : ndarray of shape (G, F, q, q)
         Upper triangles U: the covariance is U U'.
     outside : ndarray of shape (G,)
-        Prior variance of a coefficient in a direction that no training case has.
+        Prior variance of a coefficient in a direction outside the training cases.
     offset : ndarray of shape (F,)
-        What is added to the linear predictor: log-odds of the class frequencies.
+        Offset of the linear predictor: the log-odds of the class frequencies.
     """
 
     scale: Annotated[FloatArray, Floats("n_nodes", low=0.0)]
@@ -349,7 +362,7 @@ class LogisticPosterior:
     offset: Annotated[FloatArray, Floats("n_fits", low=-_LARGEST, high=_LARGEST)]
 
     def check(self, check: Check) -> None:
-        """Refuse what no fit can have left."""
+        """Refuse what cannot be the result of a fit."""
         check(self.mean.shape[0] >= 1, "mean", "has no node")
         check(not np.tril(self.factor, -1).any(), "factor", "is not an upper triangle")
 
@@ -364,7 +377,11 @@ class LogisticPosterior:
         return mean, variance
 
     def log_proba(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
-        """Return log P(class | x), shape (n, C), from the linear predictor of `predictor`."""
+        """Return log P(class | x), shape (n, C), from the result of `predictor`.
+
+        The logistic function is averaged over the normal posterior of the linear predictor, not
+        evaluated at its mean, which would be overconfident.
+        """
         if mean.shape[1] == 1:
             log_each = np.stack(
                 [
@@ -387,12 +404,12 @@ def fit_scales(
     n_selected: int,
     first: float | None = None,
 ) -> LogisticPosterior:
-    """Fit the coefficients at the scales that count.
+    """Fit the coefficients at the scales with weight.
 
     Parameters
     ----------
     directions : Directions
-        Of the kept columns.
+        Regressors of the kept columns.
     values : ndarray of shape (n, k)
         Training rows.
     codes : ndarray of int of shape (n,)
@@ -400,9 +417,9 @@ def fit_scales(
     log_prior : ndarray of shape (C,)
         Log class frequencies.
     n_selected : int
-        How many of the columns were selected; those after them are kept by design.
+        Number of selected columns; those after them are kept by design.
     first : float, optional
-        A scale near the best one, where it is known.
+        A scale near the best one, if it is known.
     """
     columns = training_columns(directions, values)
     n_designed = values.shape[1] - n_selected
@@ -415,6 +432,8 @@ def fit_scales(
 
     def fitted(scale: float, near: Fits | None, tolerance: float) -> Fits:
         precision = fixed.copy()
+        # k standardised columns with coefficients of variance scale^2 / k make a linear predictor
+        # of variance scale^2: the meaning of the scale does not depend on the number of columns.
         precision[1 : 1 + n_directions] = n_selected / scale**2
         start = [no_sites(codes.size)] * len(signs) if near is None else [a.sites for a in near]
         each = zip(offset, signs, start, strict=True)
@@ -424,40 +443,43 @@ def fit_scales(
         ]
 
     middle = _FIRST if first is None else int(np.abs(np.log(SCALES / first)).argmin())
-    found = _walk(fitted, middle) if n_selected else {1.0: fitted(1.0, None, _NEARLY)}
-    best = max(map(_log_evidence, found.values()))
+    # First roughly. The evidence of expectation propagation is stationary in the sites where they
+    # have converged, so that a small error in these changes it in second order only: enough to
+    # know which scales have weight.
+    rough = _walk(fitted, middle) if n_selected else {1.0: fitted(1.0, None, _NEARLY)}
+    best = max(map(_log_evidence, rough.values()))
     settled = {
-        scale: fitted(scale, found[scale], SETTLED)
-        for scale in sorted(found)
-        if _log_evidence(found[scale]) > best - _NEGLIGIBLE
+        scale: fitted(scale, rough[scale], SETTLED)
+        for scale in sorted(rough)
+        if _log_evidence(rough[scale]) > best - _NEGLIGIBLE
     }
     return _posterior(settled, offset, n_selected)
 
 
 def _walk(fitted: Callable[[float, Fits | None, float], Fits], middle: int) -> dict[float, Fits]:
-    """Fit scales up and down from one, each from its neighbour, until they are negligible.
+    """Fit scales upwards and downwards from one, each from its neighbour, until negligible.
 
-    Where one scale alone is left, its neighbours are too far apart to say where between them the
-    best one is: one more is fitted at the top of the parabola through all three.
+    Where the posterior is so narrow that a single node has weight, the grid is too coarse for its
+    mode: one more scale is fitted, at the maximum of the parabola through three nodes.
     """
-    found = {middle: fitted(SCALES[middle], None, _NEARLY)}
-    log_evidence = {middle: _log_evidence(found[middle])}
-    for way in (1, -1):
-        node = middle + way
+    fits = {middle: fitted(SCALES[middle], None, _NEARLY)}
+    log_evidence = {middle: _log_evidence(fits[middle])}
+    for step in (1, -1):
+        node = middle + step
         while 0 <= node < SCALES.size:
-            found[node] = fitted(SCALES[node], found[node - way], _NEARLY)
-            log_evidence[node] = _log_evidence(found[node])
+            fits[node] = fitted(SCALES[node], fits[node - step], _NEARLY)
+            log_evidence[node] = _log_evidence(fits[node])
             if log_evidence[node] < max(log_evidence.values()) - _NEGLIGIBLE:
                 break
-            node += way
-    result = {float(SCALES[node]): fits for node, fits in found.items()}
+            node += step
+    result = {float(SCALES[node]): each for node, each in fits.items()}
     best = max(log_evidence, key=lambda node: log_evidence[node])
-    below, above = (log_evidence.get(best + way, np.nan) for way in (-1, 1))
+    below, above = (log_evidence.get(best + step, np.nan) for step in (-1, 1))
     if max(below, above) < log_evidence[best] - _NEGLIGIBLE:
         curve = below - 2 * log_evidence[best] + above
-        step = 0.5 * (below - above) / curve * np.log(SCALES[1] / SCALES[0])
-        scale = float(SCALES[best] * np.exp(step))
-        result[scale] = fitted(scale, found[best], _NEARLY)
+        shift = 0.5 * (below - above) / curve * np.log(SCALES[1] / SCALES[0])
+        scale = float(SCALES[best] * np.exp(shift))
+        result[scale] = fitted(scale, fits[best], _NEARLY)
     return result
 
 
@@ -466,25 +488,30 @@ def _log_evidence(fits: Fits) -> float:
 
 
 def _posterior(
-    found: Mapping[float, Fits], offset: FloatArray, n_selected: int
+    by_scale: Mapping[float, Fits], offset: FloatArray, n_selected: int
 ) -> LogisticPosterior:
-    """Weigh the scales by their evidence."""
-    log_evidence = np.array([_log_evidence(fits) for fits in found.values()])
+    """Weight the scales by their evidence; a priori nodes are equally probable."""
+    log_evidence = np.array([_log_evidence(fits) for fits in by_scale.values()])
     weight = np.exp(log_evidence - log_evidence.max())
     return LogisticPosterior(
-        scale=np.array(list(found)),
+        scale=np.array(list(by_scale)),
         weight=weight / weight.sum(),
         log_evidence=log_evidence,
-        mean=np.array([[fit.mean for fit in fits] for fits in found.values()]),
-        factor=np.array([[fit.factor for fit in fits] for fits in found.values()]),
-        outside=np.square(list(found)) / max(n_selected, 1),
+        mean=np.array([[fit.mean for fit in fits] for fits in by_scale.values()]),
+        factor=np.array([[fit.factor for fit in fits] for fits in by_scale.values()]),
+        outside=np.square(list(by_scale)) / max(n_selected, 1),
         offset=offset,
     )
 
 
+# --------------------------------------------------------------------------------------------------
+# Fitted columns as a part of an estimator
+# --------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Described:
-    """What the training rows say of each kept column alone, in the user's units.
+class ColumnSummary:
+    """Class means, spread and correlation of each kept column alone, in the units of the table.
 
     Attributes
     ----------
@@ -502,8 +529,8 @@ class Described:
     r: Annotated[FloatArray, Floats("n_columns", low=-1.0 - CLOSE, high=1.0 + CLOSE)]
 
     @classmethod
-    def of(cls, moments: Moments, scores: NormalScores | None) -> Described:
-        """Describe columns by their moments, which may be those of scores."""
+    def of(cls, moments: Moments, scores: NormalScores | None) -> ColumnSummary:
+        """Summarise columns by their moments, which may be those of normal scores."""
         r = np.sqrt(moments.r_squared())
         if moments.mean.shape[0] == 2:
             r = np.sign(moments.mean[1] - moments.mean[0]) * r
@@ -519,26 +546,26 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class LogisticPart:
-    """Fitted columns.
+    """Fitted columns of a logistic regression.
 
     Attributes
     ----------
     selection : Selection
         What was kept and discarded.
     log_prior : ndarray of shape (C,)
-        Log class frequencies, which evidence does not contain.
+        Log class frequencies, which are no part of the evidence.
     scores : NormalScores or None
-        What makes normal scores of values, where the model is one of these.
+        Transforms values to normal scores, if not None.
     directions : Directions
-        From values to what coefficients are multiplied by.
+        The map from values to regressors.
     posterior : LogisticPosterior
-        Of the coefficients.
+        Posterior of the coefficients.
     means : ndarray of shape (C, k)
-        Class means of the standardised columns, shrunk, by which missing cells are integrated out.
+        Shrunken class means of the standardised columns, for missing cells.
     covariance : Covariance
-        Of the standardised columns within classes.
-    described : Described
-        The columns one by one.
+        Covariance of the standardised columns within classes, for missing cells.
+    summary : ColumnSummary
+        Summaries of single columns.
     """
 
     selection: Annotated[Selection, GIVEN]
@@ -548,13 +575,13 @@ class LogisticPart:
     posterior: LogisticPosterior
     means: Annotated[FloatArray, Floats("n_classes", "n_columns")]
     covariance: Covariance
-    described: Described
+    summary: ColumnSummary
 
     def check_against(self, known: Known, check: Check) -> None:
-        """Refuse what does not fit the selection and the classes."""
+        """Refuse values that do not fit the selection and the classes."""
         n_selected, n_classes = len(self.selection.kept), known["n_classes"]
         turn = self.directions.turn
-        check(turn is None or len(turn) == n_selected, "directions", "are of other columns")
+        check(turn is None or len(turn) == n_selected, "directions", "are those of other columns")
         n_directions = n_selected if turn is None else turn.shape[1]
         width = 1 + n_directions + len(self.selection.always_kept)
         fits = 1 if n_classes == 2 else n_classes
@@ -575,12 +602,12 @@ class LogisticPart:
     def log_likelihood(self, values: FloatArray) -> FloatArray:
         """Return the evidence, shape (n, C): log P(class | x) less the log prior of the class.
 
-        Missing cells are integrated out. Within classes the columns are taken to be normal with
-        one covariance, so that given the observed cells a missing one is a mixture over classes
-        of normal variables: its mean stands in its place, and what it may differ by is variance of
-        the linear predictor. The prior of a row without any cell is what the model itself predicts
-        for it, so that such a row has no evidence; in between, the log prior moves with the share
-        of the predictor's variance that is missing.
+        Missing cells are integrated out. Columns are taken as normal within classes, with one
+        covariance. Given the observed cells, missing ones are then a mixture over classes of normal
+        variables: for each class their mean is filled in, and their variance adds to that of the
+        linear predictor. A row without any cell must have no evidence, so its log prior is what the
+        model itself predicts for it; in between, the log prior moves from one to the other with the
+        share of the predictor's variance that is missing.
         """
         result = np.empty((len(values), self.log_prior.size))
         holes = np.isnan(values).any(axis=1)
@@ -597,23 +624,23 @@ class LogisticPart:
     def _mixed_log_proba(
         self, log_share: FloatArray, mean: FloatArray, variance: FloatArray
     ) -> FloatArray:
-        """Return log P(class | x), (n, C), averaged over the classes that missing cells are of."""
+        """Return log P(class | x), (n, C), averaged over the class of the missing cells."""
         each = [self.posterior.log_proba(m, v) for m, v in zip(mean, variance, strict=True)]
         return np.asarray(np.logaddexp.reduce(log_share.T[..., None] + np.stack(each), axis=0))
 
     def _given_observed(
         self, values: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return the linear predictor of rows with missing cells, were these of each class.
+        """Return the linear predictor of rows with missing cells, if these were of each class.
 
         Returns
         -------
         log_share : ndarray of shape (n, C)
-            Log probabilities of these classes, by the normal distribution of the observed cells.
+            Log probabilities of the classes, by the normal distribution of the observed cells.
         mean, variance : ndarray of shape (C, G, F, n)
-            Of the linear predictor.
+            Mean and variance of the linear predictor.
         missing_share : ndarray of shape (n, F)
-            The share of the predictor's variance that is missing.
+            Share of the predictor's variance that is missing.
         """
         missing, n_classes = np.isnan(values), self.log_prior.size
         n_nodes, n_fits = self.posterior.mean.shape[:2]
@@ -637,26 +664,29 @@ class LogisticPart:
             log_share[rows] += -0.5 * squares.reshape(n_classes, -1).T
         log_share -= np.logaddexp.reduce(log_share, axis=1, keepdims=True)
         raw = self.directions.centre + self.directions.unit * filled
-        found = [self.posterior.predictor(*self.directions.coordinates(one)) for one in raw]
+        by_class = [self.posterior.predictor(*self.directions.coordinates(one)) for one in raw]
         weight = self.posterior.weight
         total = np.maximum(np.einsum("g,gf->f", weight, most), 1e-300)
         return (
             log_share,
-            np.stack([mean for mean, _ in found]),
-            np.stack([variance + noise for _, variance in found]),
+            np.stack([mean for mean, _ in by_class]),
+            np.stack([variance + noise for _, variance in by_class]),
             np.minimum(np.einsum("g,gfn->nf", weight, noise) / total, 1.0),
         )
 
     def _missing_variance(
         self, missing: BoolArray, apart: FloatArray, slopes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return means of missing cells around the class's, and the variance they add, (G, F)."""
+        """Return conditional means of missing cells, less the class mean, and their variance.
+
+        The variance is that of the linear predictor's missing part, shape (G, F).
+        """
         chosen = slopes[..., missing].reshape(-1, int(missing.sum())).T
         mean, variance = self.covariance.condition(missing, apart, chosen)
         return mean, variance.reshape(slopes.shape[:2])
 
     def _predictor(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return mean and variance of the linear predictor, (G, F, n), missing cells included."""
+        """Return mean and variance of the linear predictor, (G, F, n), also with missing cells."""
         holes = np.asarray(np.isnan(values).any(axis=1))
         filled = np.where(holes[:, None], self.directions.centre, values)
         mean, variance = self.posterior.predictor(*self.directions.coordinates(filled))
@@ -672,28 +702,29 @@ class LogisticPart:
     ) -> tuple[FloatArray, FloatArray]:
         """Draw the evidence of each row, for intervals.
 
-        The linear predictor is drawn from its posterior; a draw counts for a class y* in proportion
-        to the probability that it gives to y*.
+        The linear predictor f is drawn from its posterior given the training data. Given y* too,
+        its density is proportional to that times P(y* | f): the weights of the draws.
         """
         mean, variance = self._predictor(values)
         node = systematic(generator, self.posterior.weight, n_draws)
-        places = (np.arange(n_draws) + 0.5) / n_draws
-        normal = np.stack([ndtri(generator.permutation(places)) for _ in range(mean.shape[1])])
+        # Quantiles in random order instead of independent draws: less Monte Carlo error.
+        levels = (np.arange(n_draws) + 0.5) / n_draws
+        normal = np.stack([ndtri(generator.permutation(levels)) for _ in range(mean.shape[1])])
         drawn = mean[node] + np.sqrt(variance[node]) * normal.T[..., None]
         predictor = np.moveaxis(drawn, 2, 0)  # (n, S, F)
         log_proba = log_expit(predictor)
         if mean.shape[1] == 1:
             log_proba = np.concatenate([log_expit(-predictor), log_proba], axis=2)
         log_proba -= np.logaddexp.reduce(log_proba, axis=2, keepdims=True)
-        found = log_proba - self.log_prior
-        evidence = found[..., 1:] - found[..., :1]
+        log_ratio = log_proba - self.log_prior
+        evidence = log_ratio[..., 1:] - log_ratio[..., :1]
         shape = (self.log_prior.size, *evidence.shape)
         return np.broadcast_to(evidence, shape), np.moveaxis(log_proba, 2, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class LogisticTraining(NumericTraining):
-    """Columns of numbers of a training table."""
+    """Columns of a training table, to be fitted by logistic regression."""
 
     @one_blas_thread()
     def _fitted(self, statistic: Screened, whole: FittedPart | None) -> LogisticPart:
@@ -708,20 +739,21 @@ class LogisticTraining(NumericTraining):
         codes = statistic.codes
         posterior = fit_scales(directions, values, codes, log_prior, n_selected, first)
         columns = np.array(selection.columns, dtype=np.int64)
-        described = Described.of(statistic.moments.take(columns), scores)
+        summary = ColumnSummary.of(statistic.moments.take(columns), scores)
         means, covariance = _within_classes(directions.standardised(values), codes, log_prior.size)
         return LogisticPart(
-            selection, log_prior, scores, directions, posterior, means, covariance, described
+            selection, log_prior, scores, directions, posterior, means, covariance, summary
         )
 
 
 def _within_classes(
     standard: FloatArray, codes: IntArray, n_classes: int
 ) -> tuple[FloatArray, Covariance]:
-    """Return class means, shape (C, k), and the covariance within classes, both shrunk.
+    """Return class means, shape (C, k), and the covariance within classes, both shrunken.
 
-    A mean is shrunk to 0 by the positive part of 1 - 1 / F (James and Stein), F the column's F
-    statistic: the columns were selected for large differences between classes.
+    A column's means are multiplied by the positive part of 1 - 1 / F, with F its F statistic
+    (James and Stein): the columns were selected for large differences between class means, which
+    overstates them.
     """
     counts = np.bincount(codes, minlength=n_classes)
     means = np.stack([standard[codes == c].sum(axis=0) for c in range(n_classes)])
@@ -735,7 +767,7 @@ def _within_classes(
 
 
 # --------------------------------------------------------------------------------------------------
-# What the kept features of a logistic regression say
+# Explanation: the table of kept features
 # --------------------------------------------------------------------------------------------------
 
 
@@ -743,9 +775,9 @@ def _within_classes(
 class LogisticFeatureTable(KeptTable):
     """The kept features, strongest first, then those kept by design, with their coefficients.
 
-    A coefficient is what one standard deviation of the column adds to the log-odds while the other
-    columns stay: features that say the same share it. There is one fit (F = 1) for two classes,
-    whose coefficients speak for the second class; else one of each class against the rest.
+    A coefficient is the change of the log-odds by one standard deviation of the column, the others
+    held fixed; features that repeat each other share it. There is one fit (F = 1) for two classes,
+    whose coefficients are for the second class; else one of each class against the rest.
 
     Attributes
     ----------
@@ -787,14 +819,14 @@ class LogisticFeatureTable(KeptTable):
             "coefficient_sd": zip(*self.sd.tolist(), strict=True),
         }
 
-    def _spoken_for(self) -> tuple[str, ...]:
-        """Return the class that each fit speaks for."""
+    def _classes_of_fits(self) -> tuple[str, ...]:
+        """Return the class whose log-odds each fit models."""
         return self.classes[1:] if len(self.coefficient) == 1 else self.classes
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""
         result: dict[str, list[Any]] = {"name": list(self.name), "r": self.r.tolist()}
-        for f, label in enumerate(self._spoken_for()):
+        for f, label in enumerate(self._classes_of_fits()):
             result[f"coefficient_{label}"] = self.coefficient[f].tolist()
             result[f"sd_{label}"] = self.sd[f].tolist()
             if self.per_unit is not None:
@@ -805,10 +837,10 @@ class LogisticFeatureTable(KeptTable):
 
     def __str__(self) -> str:
         """Return an aligned table."""
-        rows = [["feature", "r", *(f"for {label} (sd)" for label in self._spoken_for())]]
+        rows = [["feature", "r", *(f"for {label} (sd)" for label in self._classes_of_fits())]]
         for j, name in enumerate(self.name):
-            found = zip(self.coefficient[:, j], self.sd[:, j], strict=True)
-            rows.append([name, f"{self.r[j]:.3f}", *(f"{m:+.2f} ({s:.2f})" for m, s in found)])
+            pairs = zip(self.coefficient[:, j], self.sd[:, j], strict=True)
+            rows.append([name, f"{self.r[j]:.3f}", *(f"{m:+.2f} ({s:.2f})" for m, s in pairs)])
         first, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
         lines = []
         for (name, *cells), designed in zip(rows, (False, *self.by_design), strict=True):
@@ -826,16 +858,16 @@ def feature_table(
     weight = part.posterior.weight
     mean = np.einsum("g,gfk->fk", weight, means)
     second = np.einsum("g,gfk->fk", weight, variances + (means - mean) ** 2)
-    varies, described = part.directions.varies, part.described
+    varies, summary = part.directions.varies, part.summary
     return LogisticFeatureTable(
         name=names,
         classes=classes,
-        r=described.r,
+        r=summary.r,
         coefficient=mean,
         sd=np.sqrt(second),
         per_unit=None if part.scores is not None else mean * varies / part.directions.unit,
-        centre=described.centre,
-        spread=described.spread,
+        centre=summary.centre,
+        spread=summary.spread,
         by_design=by_design(part.selection),
     )
 
@@ -850,7 +882,7 @@ def _coefficients(part: LogisticPart) -> tuple[FloatArray, FloatArray]:
     r = turn.shape[1]
     turned = np.einsum("kr,gfrq->gfkq", turn, factor[..., :r, :], optimize=True)
     inside = np.einsum("gfkq,gfkq->gfk", turned, turned)
-    # What no training case has a share in is as it was before.
+    # Outside the space of the training cases the posterior is the prior.
     left = np.maximum(1 - np.einsum("kr,kr->k", turn, turn), 0.0)
     inside += posterior.outside[:, None, None] * left
     designed = np.einsum("gfkq,gfkq->gfk", factor[..., r:, :], factor[..., r:, :])

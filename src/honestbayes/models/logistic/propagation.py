@@ -2,8 +2,10 @@
 
 Each case's likelihood is replaced by a normal site, exp(-precision f^2 / 2 + shift f), such that
 the linear predictor f of the case has the mean and variance that it would have with the logistic
-function in the place of its own site (Minka, 2001; Rasmussen and Williams, 2006, section 3.6). All
-sites are renewed at once.
+function instead of its own site (Minka, 2001; Rasmussen and Williams, 2006, section 3.6). All sites
+are updated in parallel. Where a row's predictor is wide, the logistic function is far from a normal
+density, and Laplace's method, which expands at the mode, would misjudge both the evidence and the
+variance.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from scipy.special import log_expit, log_ndtr, ndtr
 from honestbayes.types import FloatArray
 
 # --------------------------------------------------------------------------------------------------
-# The logistic function averaged over a normal distribution, and what that says of its moments
+# The logistic function averaged over a normal distribution
 #
 # The logistic function is a mixture of eight normal distribution functions to 2e-9 (Monahan and
 # Stefanski, 1992, in Balakrishnan, Handbook of the Logistic Distribution, table 11.1), so that
-# every average is a closed form, as good for wide normal distributions as for narrow ones. Gauss-
-# Hermite rules are not: with 32 nodes and a standard deviation of 10 they are off by 6%.
+# every average has a closed form, E[Phi(a f)] = Phi(a m / sqrt(1 + a^2 v)), as accurate for wide
+# normal distributions as for narrow ones. Gauss-Hermite rules are not: with 32 nodes and a standard
+# deviation of 10 they are off by 6%.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -51,7 +54,7 @@ _STEEPNESS = np.array(
     ]
 )
 _LOWEST = -35.0
-"""Where the normal distribution function is still a number, with its square."""
+"""Smallest argument at which the normal distribution function and its square do not underflow."""
 
 
 class Tilted(NamedTuple):
@@ -62,7 +65,7 @@ class Tilted(NamedTuple):
     log_mass : ndarray of shape (n,)
         Log of the average of the logistic function.
     slope, curvature : ndarray of shape (n,)
-        Its first derivative by the mean, and the second with its sign changed.
+        First derivative of `log_mass` with respect to the mean, and minus the second.
     """
 
     log_mass: FloatArray
@@ -71,7 +74,11 @@ class Tilted(NamedTuple):
 
 
 def tilted(mean: FloatArray, variance: FloatArray) -> Tilted:
-    """Return what the logistic function does to normal variables, shape (n,)."""
+    """Return the normaliser of normal x logistic, and its derivatives, shape (n,) each.
+
+    Mean and variance of the product follow: m + v slope and v - v^2 curvature (Rasmussen and
+    Williams, 2006, section 3.9).
+    """
     steepness = _STEEPNESS / np.sqrt(1 + variance[:, None] * _STEEPNESS**2)
     z = np.maximum(mean[:, None] * steepness, _LOWEST)
     mass = ndtr(z) @ _SHARE
@@ -84,8 +91,8 @@ def tilted(mean: FloatArray, variance: FloatArray) -> Tilted:
 def log_mean_expit(mean: FloatArray, variance: FloatArray) -> FloatArray:
     """Return log E[1 / (1 + exp(-f))] for normal f, of any shape.
 
-    The mixture's own tails are too thin beyond 20; for a negative mean the average is at least the
-    function at the mean, which has the right tail.
+    The mixture's tails are normal, too thin beyond -20. For a mean m <= 0 the average is at least
+    the value at the mean, which has the right tail: s(m + t) + s(m - t) >= 2 s(m) for every t.
     """
     mean, variance = mean[..., None], variance[..., None]
     z = mean * (_STEEPNESS / np.sqrt(1 + variance * _STEEPNESS**2))
@@ -98,16 +105,18 @@ def log_mean_expit(mean: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 SETTLED = 1e-4
-"""How far a renewal moves a case's mean, in standard deviations, or its log variance, at most."""
+"""Convergence: largest change of a case's mean, in standard deviations, or log variance."""
 
-_MOST_RENEWALS = 200
+_MOST_UPDATES = 200
+"""Largest number of updates of the sites."""
 
 _SMALLEST = 1e-10
-"""Precision of a site; the logistic function is log-concave, so that it has one."""
+"""Smallest precision of a site. The logistic function is log-concave, so that exact updates have
+positive precisions; rounding must not make one negative."""
 
 
 class Columns(Protocol):
-    """The columns that coefficients belong to, shape (n, q), the first of them all ones."""
+    """The regressors X, shape (n, q), the first of them all ones."""
 
     def predictor(self, coefficients: FloatArray) -> FloatArray:
         """Return X w, shape (n,)."""
@@ -123,12 +132,12 @@ class Columns(Protocol):
 
 
 class Sites(NamedTuple):
-    """Normal sites of the cases, in terms of f less its offset.
+    """Normal sites of the cases, as functions of f without its offset.
 
     Attributes
     ----------
     precision, shift : ndarray of shape (n,)
-        Of exp(-precision f^2 / 2 + shift f).
+        Natural parameters: the site is exp(-precision f^2 / 2 + shift f).
     """
 
     precision: FloatArray
@@ -141,15 +150,15 @@ class Approximation(NamedTuple):
     Attributes
     ----------
     mean : ndarray of shape (q,)
-        Of the coefficients.
+        Mean of the coefficients.
     factor : ndarray of shape (q, q)
         Upper triangle U whose product U U' is their covariance.
     log_evidence : float
         Log probability of the classes.
     sites : Sites
-        For a start nearby.
+        The sites, from which a fit with similar settings can start.
     converged : bool
-        Whether the sites have settled.
+        Whether the sites have converged.
     """
 
     mean: FloatArray
@@ -160,7 +169,7 @@ class Approximation(NamedTuple):
 
 
 class _State(NamedTuple):
-    """What sites imply: coefficients, and each case's predictor."""
+    """The posterior that sites imply: of the coefficients, and of each case's predictor."""
 
     triangle: FloatArray
     coefficients: FloatArray
@@ -169,7 +178,7 @@ class _State(NamedTuple):
 
 
 def no_sites(n_cases: int) -> Sites:
-    """Return sites that say nothing."""
+    """Return sites without information."""
     return Sites(np.full(n_cases, _SMALLEST), np.zeros(n_cases))
 
 
@@ -181,33 +190,34 @@ def propagate(
     start: Sites,
     tolerance: float = SETTLED,
 ) -> Approximation:
-    """Approximate the posterior of coefficients.
+    """Approximate the posterior of the coefficients.
 
     Parameters
     ----------
     columns : Columns of shape (n, q)
-        What coefficients are multiplied by.
+        Regressors.
     prior_precision : ndarray of shape (q,)
-        The coefficients are normal around 0, independently.
+        Prior precisions of the coefficients, which are independent and normal around 0.
     offset : float
-        What is added to each predictor.
+        Offset of each predictor.
     sign : ndarray of shape (n,)
         1 for cases of the class, -1 for others.
     start : Sites
-        Where to begin.
+        Initial sites.
     tolerance : float
-        How far the last renewal may have moved a case. Sites that have settled are where the
-        evidence is stationary, so that it is known before they are.
+        Largest change of a case by the last update. Fixed points of the updates are stationary
+        points of the evidence, so that its error is of second order in that of the sites.
     """
     sites, step, before = start, 1.0, np.inf
-    for _ in range(_MOST_RENEWALS):
+    for _ in range(_MOST_UPDATES):
         state = _state(columns, prior_precision, sites)
-        wanted, log_mass = _renewed(state, sites, offset, sign)
+        wanted, log_mass = _updated(state, sites, offset, sign)
         change = Sites(wanted.precision - sites.precision, wanted.shift - sites.shift)
         moved = _moved(state, change)
         if moved < tolerance:
             break
-        if moved > 0.9 * before:  # all at once may go too far; then half as far
+        # Parallel updates of correlated cases overshoot and may oscillate: damp them.
+        if moved > 0.9 * before:
             step = max(0.5 * step, 0.05)
         before = moved
         sites = Sites(sites.precision + step * change.precision, sites.shift + step * change.shift)
@@ -229,32 +239,36 @@ def _state(columns: Columns, prior_precision: FloatArray, sites: Sites) -> _Stat
     return _State(triangle, coefficients, mean, variance)
 
 
-def _renewed(
+def _updated(
     state: _State, sites: Sites, offset: float, sign: FloatArray
 ) -> tuple[Sites, FloatArray]:
     """Return the sites that match moments, and each case's part of the log evidence.
 
-    That part is the log of the logistic function's average over the case's cavity (the predictor
-    without its own site), less the same of the site in its place.
+    That part is the log of the average of the logistic function over the case's cavity (the
+    predictor without its own site), less the log of the average of the site.
     """
-    # Without its site a case is less certain, whatever rounding says.
+    # The cavity is less precise than the posterior, but its precision stays positive in rounding.
     cavity_precision = np.maximum(1 / state.variance - sites.precision, 1e-9 / state.variance)
     cavity_variance = 1 / cavity_precision
     cavity_mean = cavity_variance * (state.mean / state.variance - sites.shift)
-    found = tilted(sign * (cavity_mean + offset), cavity_variance)
-    rest = np.maximum(1 - cavity_variance * found.curvature, 1e-6)
-    precision = np.maximum(found.curvature / rest, _SMALLEST)
-    shift = (sign * found.slope + found.curvature * cavity_mean) / rest
+    product = tilted(sign * (cavity_mean + offset), cavity_variance)
+    # With cavity N(m, v), the product has variance v (1 - v k) and mean m + v g, where k is the
+    # curvature and g = sign x slope. The site's precision is 1 / variance - 1 / v = k / (1 - v k),
+    # and its shift mean / variance - m / v = (g + k m) / (1 - v k): no difference of large numbers.
+    rest = np.maximum(1 - cavity_variance * product.curvature, 1e-6)
+    precision = np.maximum(product.curvature / rest, _SMALLEST)
+    shift = (sign * product.slope + product.curvature * cavity_mean) / rest
+    # The average of the site over the cavity: cavity x site is an unnormalised N(mean, variance).
     log_site = 0.5 * (
         np.log(state.variance * cavity_precision)
         + state.mean**2 / state.variance
         - cavity_mean**2 * cavity_precision
     )
-    return Sites(precision, shift), found.log_mass - log_site
+    return Sites(precision, shift), product.log_mass - log_site
 
 
 def _moved(state: _State, change: Sites) -> float:
-    """Return how far a change of sites moves any case's own predictor."""
+    """Return the largest change of a case's predictor by a change of its own site."""
     spread = np.sqrt(state.variance)
     mean = np.abs(change.shift - change.precision * state.mean) * spread
     return float(max(mean.max(), (np.abs(change.precision) * state.variance).max()))
@@ -263,6 +277,11 @@ def _moved(state: _State, change: Sites) -> float:
 def _log_evidence(
     state: _State, sites: Sites, prior_precision: FloatArray, parts: FloatArray
 ) -> float:
-    """Return the log of the average of all sites over the prior, and what cases add to it."""
+    """Return the log evidence of expectation propagation.
+
+    The log of the average of all sites over the prior, |P|^(1/2) |P + X'TX|^(-1/2)
+    exp(shift' X m / 2), plus the parts of the cases (Rasmussen and Williams, 2006, equation 3.65,
+    written with unnormalised sites).
+    """
     log_determinant = np.log(np.diag(state.triangle)).sum() - 0.5 * np.log(prior_precision).sum()
     return float(parts.sum() + 0.5 * sites.shift @ state.mean - log_determinant)
