@@ -40,7 +40,7 @@ def test_a_kind_of_column_has_no_more_features_than_columns_of_that_kind():
     X = np.column_stack([X, np.random.default_rng(1).normal(size=(40, 2))])
     kept = honestbayes.SelectiveMixedNB(n_features_to_select=6).fit(X, y).selections_
     assert [len(kept[kind].kept) for kind in ("binary", "real")] == [6, 2]
-    with pytest.raises(ValueError, match="more than the 2 real features in the race"):
+    with pytest.raises(ValueError, match="more than the 2 real features to choose"):
         honestbayes.SelectiveMixedNB(n_features_to_select={"real": 3}).fit(X, y)
 
 

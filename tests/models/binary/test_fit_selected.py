@@ -148,7 +148,7 @@ def test_another_number_of_columns_is_refused(change):
 
 def test_a_slope_that_cannot_be_learnt_is_warned_about():
     selection = fitted().selection_
-    with pytest.warns(UserWarning, match=r"slope cannot be learnt.*recalibrate=None"):
+    with pytest.warns(UserWarning, match=r"not recalibrated.*recalibrate=None"):
         model = from_record(selection, recalibrate="slope")
     assert model.slope_ == 1.0
 

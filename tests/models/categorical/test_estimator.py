@@ -159,7 +159,7 @@ def test_a_column_of_identifiers_does_not_win():
     X, y = draw_three(3)
     X[:, 10] = np.arange(y.size)
     model = SelectiveCategoricalNB(n_features_to_select=3, random_state=0, **PLAIN)
-    with pytest.warns(UserWarning, match="column 10 has another value in each row"):
+    with pytest.warns(UserWarning, match="column 10 has a different value in each row"):
         model.fit(X, y)
     assert set(model.selection_.kept) == {0, 1, 2}
 

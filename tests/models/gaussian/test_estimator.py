@@ -225,7 +225,7 @@ def test_the_table_of_features_tells_strong_from_lucky_ones(prior):
         ({"feature_prior": "learned", "correction": "selection"}, "must be 'counts' or None"),
         ({"class_pseudocounts": 0}, "must be positive"),
         ({"class_prior": [0.5, 0.4]}, "must be two positive prevalences"),
-        ({"n_features_to_select": 999}, "more than the 5 features in the race"),
+        ({"n_features_to_select": 999}, "more than the 5 features to choose from"),
         ({"recalibrate": True}, "recalibrate=True is not one of"),
     ],
 )

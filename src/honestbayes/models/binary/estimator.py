@@ -1,4 +1,4 @@
-"""Naive Bayes for binary features whose probabilities stay honest after selection."""
+"""Naive Bayes for binary features with calibrated probabilities after selection."""
 
 from __future__ import annotations
 
@@ -38,68 +38,14 @@ from honestbayes.selection import Selection, parse_always_keep, squared_correlat
 from honestbayes.selection.counts import Screening, screen
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
-# --------------------------------------------------------------------------------------------------
-# Whether a selection that was made elsewhere can have come from the data at hand
-# --------------------------------------------------------------------------------------------------
-
-
-def check_fits(
-    selection: Selection, counts: tuple[int, int], ones: IntArray, observed: IntArray
-) -> None:
-    """Refuse a selection that cannot have come from these data."""
-    if selection.class_counts != counts:
-        msg = (
-            f"the selection was made on {selection.class_counts} cases per class, but y has "
-            f"{counts}."
-        )
-        raise ValueError(msg)
-    for position in range(len(selection.kept)):
-        i0, i1 = (int(count) for count in ones[:, position])
-        n0, n1 = (int(count) for count in observed[:, position])
-        value = squared_correlation(i0, i1, n0, n1)
-        strict = selection.rule == "threshold"
-        if value < selection.gamma_squared or (strict and value == selection.gamma_squared):
-            msg = (
-                f"column {position} of X has absolute correlation {float(value) ** 0.5:.4f} with "
-                f"y, below the selection's bound {selection.gamma:.4f}; it cannot have been kept."
-            )
-            raise ValueError(msg)
-
-
-def check_is_selection(selection: Any) -> None:
-    """Refuse anything else than a record of a selection."""
-    if not isinstance(selection, Selection):
-        msg = f"selection is a {type(selection).__name__}; give a Selection (see from_dict)."
-        raise TypeError(msg)
-
-
-def check_names(selection: Selection, names: tuple[str, ...] | None) -> None:
-    """Refuse columns whose names are not those of the kept features, in their order."""
-    if names is None or selection.kept_names is None:
-        return
-    expected = selection.kept_names + (selection.always_kept_names or ())
-    for position, (name, wanted) in enumerate(zip(names, expected, strict=True)):
-        if name != wanted:
-            msg = (
-                f"column {position} of X is {name!r}, but the selection has {wanted!r} there; give "
-                "the kept columns in the order of the selection."
-            )
-            raise ValueError(msg)
-
-
-def renumbered(selection: Selection) -> Selection:
-    """Return the record with the kept columns at the front, where `fit_selected` has them."""
-    k, a = len(selection.kept), len(selection.always_kept)
-    return replace(selection, kept=tuple(range(k)), always_kept=tuple(range(k, k + a)))
-
 
 class SelectiveBernoulliNB(TwoClassNaiveBayes):
     """Naive Bayes for binary features, selected by correlation and corrected for it.
 
     For two classes. Selects the features that correlate best with the class, models features and
-    class jointly, and conditions on what selection threw away, so that the luck of the winners is
-    not mistaken for signal. One factor on the evidence, learned from held-out cases, repairs what
-    the correction cannot: features that depend on each other.
+    class jointly, and conditions on the discarded features, so that the chance correlations of the
+    selected ones are not mistaken for signal. A slope on the evidence, learned from held-out cases,
+    corrects for features that depend on each other, which naive Bayes ignores.
 
     Parameters
     ----------
@@ -113,18 +59,18 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         "uniform": the papers' model, one alpha for all features and theta uniform. "auto":
         learned, except where only the selection event is conditioned on.
     correction : {"auto", "counts", "selection"} or None, default="auto"
-        What is known of the discarded features. "counts": the counts of every screened feature.
-        "selection": the event that they were discarded, as in the papers. None: nothing, the
+        What the model is conditioned on. "counts": the counts of every screened feature.
+        "selection": the event that the others were discarded, as in the papers. None: neither, the
         uncorrected model. "auto": counts in `fit`, selection in `fit_selected`.
     always_keep : list of names or indices, or mask, optional
-        Features kept by design, outside the race, with an alpha of their own.
+        Features kept by design, which are not ranked and have an alpha of their own.
     class_pseudocounts : tuple of float, default=(1.0, 1.0)
         Beta prior of the class frequencies.
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default="layer"
-        "layer": probabilities are averaged over a slope on the evidence and a rate of lapses
-        (cases of which the features say nothing), both learned from held-out predictions inside
+        "layer": probabilities are averaged over a slope on the evidence and an outlier rate (of
+        cases that the features say nothing about), both learned from held-out predictions inside
         `fit`. "slope": one factor on the evidence, plugged in.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of alpha.
@@ -144,7 +90,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
     Attributes
     ----------
     selection_ : Selection
-        What was kept and what was thrown away.
+        What was kept and discarded.
     posterior_ : AlphaPosterior
         The posterior of alpha (or, with the learned prior, its distribution over features).
     always_posterior_ : AlphaPosterior or None
@@ -152,11 +98,11 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
     learned_prior_ : LearnedPrior or None
         The learned distribution of features.
     number_choice_ : NumberChoice or None
-        The numbers of features that were tried, where the number was to be chosen.
+        The numbers of features that were tried, with n_features_to_select="cv".
     slope_ : float
-        The factor on the evidence, its posterior mean; 1 without recalibration.
+        Posterior mean of the slope on the evidence; 1 without recalibration.
     outlier_rate_ : float
-        The rate of lapses, its posterior mean; 0 without a layer.
+        Posterior mean of the outlier rate; 0 without recalibration.
     feature_prior_, correction_ : str or None
         What "auto" became.
     classes_ : ndarray of shape (2,)
@@ -272,10 +218,10 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
 
         Notes
         -----
-        Only the event is known, so ``correction`` is "selection" and the prior uniform. A slope
-        cannot be learned, because selection cannot be repeated without held-out cases. Prediction
-        takes the kept columns, in the same order, or the whole table that was screened where
-        that has more columns.
+        Only the event is known, so ``correction`` is "selection" and the prior uniform.
+        Probabilities are not recalibrated, because selection cannot be repeated without held-out
+        cases. Prediction takes the kept columns, in the same order, or the whole table that was
+        screened where that has more columns.
         """
         check_is_selection(selection)
         source = as_source(X)
@@ -295,7 +241,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         return self._without_rows(fit, classes, settings, kept_columns_only=True)
 
     def fit_screening(self, screening: Screening) -> Self:
-        """Fit from counts alone: of a table that came in parts, merged.
+        """Fit from counts alone, for example of a table that was counted in parts.
 
         Parameters
         ----------
@@ -304,7 +250,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
 
         Notes
         -----
-        The same as `fit` without a slope, which needs the rows.
+        The same as `fit` without recalibration, which needs the rows.
         """
         self._refuse_to_choose("fit_screening")
         settings = self._settings(screening.feature_names, screening.n_features)
@@ -321,13 +267,12 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         *,
         kept_columns_only: bool = False,
     ) -> Self:
-        """Become a model for which no slope can be learned."""
+        """Set a fit that cannot be recalibrated, and warn."""
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         if self.recalibrate is not None:
             warnings.warn(
-                "a slope cannot be learnt here, because selection cannot be repeated without "
-                "held-out cases: probabilities are not recalibrated. Set recalibrate=None to "
-                "say so.",
+                "probabilities are not recalibrated, because selection cannot be repeated without "
+                "held-out cases. Set recalibrate=None to avoid this warning.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -365,7 +310,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
     # --------------------------------------------------------------- prediction
 
     def _columns_in(self, X: Any) -> list[IntArray]:
-        """Find the kept columns also in the whole table, where the model takes them alone."""
+        """Return the kept columns, also those of a whole table where the model takes them alone."""
         selection = self.selection_
         if self._kept_columns_only and X.shape[1] == selection.n_features_in != self.n_features_in_:
             columns = np.array(selection.columns, dtype=np.int64)
@@ -413,18 +358,17 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         return self._fit.binarization
 
     def feature_table(self) -> FeatureTable:
-        """Return what each kept feature says: P(x=1) in each class, and the weight of evidence."""
+        """Return P(x=1) in each class, and the weight of evidence, of each kept feature."""
         table: FeatureTable = super().feature_table()
         return table
 
     def contributions(self, X: Any) -> FloatArray:
-        """Return what each kept feature adds to the log-odds of each row, shape (n, k).
+        """Return the contribution of each kept feature to the log-odds of each row, shape (n, k).
 
-        Each row adds up to the log-odds less the prior log-odds. Features inform each other about
-        the common alpha, or about the shape of its learned distribution, so the contribution is
-        that of each feature after the stronger ones. With a layer the log-odds of a row are not a
-        multiple of its evidence, the same for all rows: they are shared out in proportion to what
-        each feature says.
+        Each row sums to the log-odds less the prior log-odds. Features inform each other about the
+        common alpha, or about the shape of its learned distribution, so a contribution is that of
+        the feature after the stronger ones. After recalibration, the log-odds of a row are shared
+        out in proportion to the features' evidence.
         """
         ones, missing = self._zero_one(X)
         evidence = model.contributions(self._fit, ones, missing)
@@ -434,8 +378,8 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         """Return error and log score on (X, y) for the first 1, 2, ... of the kept features.
 
         With the learned prior, or with all counts conditioned on, the posterior is the same for
-        every number of features, so one pass serves all. Otherwise the path is that of the
-        model fitted to all kept features. Without recalibration.
+        every number of features, so one pass serves all. Otherwise the path is that of the model
+        fitted to all kept features. Probabilities are not recalibrated.
         """
         ones, missing = self._zero_one(X)
         _, is_class_1 = encode_classes(y, self.classes_)
@@ -449,13 +393,13 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         """Return P(class 1) of each row from the model fitted without it, shape (n,).
 
         Equal to `cross_val_predict` with `LeaveOneOut` (or `LeaveOneGroupOut`) of the model with
-        ``recalibrate=None``: selection, cuts and prior learned again each time, but from counts. A
-        slope would have to be learned inside each fold.
+        ``recalibrate=None``: selection, cuts and prior are learned again each time, but from
+        counts. A recalibration would have to be learned inside each fold.
 
         Parameters
         ----------
         X, y : training data
-            Not the fitted model's: nothing is taken from an earlier `fit`.
+            Nothing is taken from an earlier `fit`.
         groups : array-like of shape (n,), optional
             Rows with the same label are left out together.
         """
@@ -475,3 +419,58 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
             log_odds[rows] = evidence + before[1] - before[0]
         result: FloatArray = expit(log_odds)
         return result
+
+
+# --------------------------------------------------------------------------------------------------
+# Selections that were made elsewhere
+# --------------------------------------------------------------------------------------------------
+
+
+def check_fits(
+    selection: Selection, counts: tuple[int, int], ones: IntArray, observed: IntArray
+) -> None:
+    """Refuse a selection that was not made on these data."""
+    if selection.class_counts != counts:
+        msg = (
+            f"the selection was made on {selection.class_counts} cases per class, but y has "
+            f"{counts}."
+        )
+        raise ValueError(msg)
+    for position in range(len(selection.kept)):
+        i0, i1 = (int(count) for count in ones[:, position])
+        n0, n1 = (int(count) for count in observed[:, position])
+        value = squared_correlation(i0, i1, n0, n1)
+        strict = selection.rule == "threshold"
+        if value < selection.gamma_squared or (strict and value == selection.gamma_squared):
+            msg = (
+                f"column {position} of X has absolute correlation {float(value) ** 0.5:.4f} with "
+                f"y, below the selection's bound {selection.gamma:.4f}; it cannot have been kept."
+            )
+            raise ValueError(msg)
+
+
+def check_is_selection(selection: Any) -> None:
+    """Refuse anything but a `Selection`."""
+    if not isinstance(selection, Selection):
+        msg = f"selection is a {type(selection).__name__}; give a Selection (see from_dict)."
+        raise TypeError(msg)
+
+
+def check_names(selection: Selection, names: tuple[str, ...] | None) -> None:
+    """Refuse columns whose names are not those of the kept features, in their order."""
+    if names is None or selection.kept_names is None:
+        return
+    expected = selection.kept_names + (selection.always_kept_names or ())
+    for position, (name, wanted) in enumerate(zip(names, expected, strict=True)):
+        if name != wanted:
+            msg = (
+                f"column {position} of X is {name!r}, but the selection has {wanted!r} there; give "
+                "the kept columns in the order of the selection."
+            )
+            raise ValueError(msg)
+
+
+def renumbered(selection: Selection) -> Selection:
+    """Return the record with the kept columns at the front, where `fit_selected` has them."""
+    k, a = len(selection.kept), len(selection.always_kept)
+    return replace(selection, kept=tuple(range(k)), always_kept=tuple(range(k, k + a)))

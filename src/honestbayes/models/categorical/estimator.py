@@ -1,4 +1,4 @@
-"""Naive Bayes for categorical features whose probabilities stay honest after selection."""
+"""Naive Bayes for categorical features with calibrated probabilities after selection."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class SelectiveCategoricalNB(SelectiveClassifier):
     """Naive Bayes for categorical features, selected by association and corrected for it.
 
     Selects the features most associated with the class, models features and classes jointly, and
-    conditions on what selection threw away. In class c the levels of a feature have probabilities
+    conditions on the discarded features. In class c the categories of a feature have probabilities
     from a Dirichlet distribution with parameter alpha theta; theta, the same in all classes, is
-    uniform on the simplex or learned, and alpha says how alike the classes are. With two levels and
-    two classes this is `SelectiveBernoulliNB`.
+    uniform on the simplex or learned, and a large alpha makes the classes alike. With two
+    categories and two classes this is `SelectiveBernoulliNB`.
 
     Parameters
     ----------
@@ -44,18 +44,18 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         "uniform": one alpha for all features and theta uniform. "auto": learned, except where
         only the selection event is conditioned on.
     correction : {"auto", "counts", "selection"} or None, default="auto"
-        What is known of the discarded features. "counts": the counts of every screened feature.
-        "selection": the event that they were discarded, whose probability is exact for two levels
-        and two classes and simulated otherwise. None: nothing. "auto": counts.
+        What the model is conditioned on. "counts": the counts of every screened feature.
+        "selection": the event that the others were discarded, whose probability is exact for two
+        categories and two classes and simulated otherwise. None: neither. "auto": counts.
     always_keep : list of names or indices, or mask, optional
-        Features kept by design, outside the race, with an alpha of their own.
+        Features kept by design, which are not ranked and have an alpha of their own.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
-        Cases of each class that the Dirichlet prior of the class frequencies is worth.
+        Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default="layer"
-        "layer": probabilities are averaged over a slope on the evidence and a rate of lapses
-        (cases of which the features say nothing), both learned from held-out predictions inside
+        "layer": probabilities are averaged over a slope on the evidence and an outlier rate (of
+        cases that the features say nothing about), both learned from held-out predictions inside
         `fit`. "slope": one factor on the evidence, plugged in.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of a common alpha.
@@ -73,7 +73,7 @@ class SelectiveCategoricalNB(SelectiveClassifier):
     Attributes
     ----------
     selection_ : Selection
-        What was kept and what was thrown away.
+        What was kept and discarded.
     posterior_ : AlphaPosterior
         The posterior of alpha (or, with the learned prior, its distribution over features).
     always_posterior_ : AlphaPosterior or None
@@ -81,11 +81,11 @@ class SelectiveCategoricalNB(SelectiveClassifier):
     levels_ : dict of str to list
         The levels of each kept feature: those seen in `fit`, or declared by a frame.
     number_choice_ : NumberChoice or None
-        The numbers of features that were tried, where the number was to be chosen.
+        The numbers of features that were tried, with n_features_to_select="cv".
     slope_ : float
-        The factor on the evidence, its posterior mean; 1 without recalibration.
+        Posterior mean of the slope on the evidence; 1 without recalibration.
     outlier_rate_ : float
-        The rate of lapses, its posterior mean; 0 without a layer.
+        Posterior mean of the outlier rate; 0 without recalibration.
     feature_prior_, correction_ : str or None
         What "auto" became.
     classes_ : ndarray of shape (n_classes,)
@@ -188,6 +188,6 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         }
 
     def feature_table(self) -> CategoricalFeatureTable:
-        """Return what each kept feature says: how often each level occurs in each class."""
+        """Return the probability of each category of each kept feature in each class."""
         table: CategoricalFeatureTable = super().feature_table()
         return table

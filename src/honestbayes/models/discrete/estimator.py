@@ -1,4 +1,4 @@
-"""Naive Bayes for columns of any kind, by counting: fast, and without a correction."""
+"""Naive Bayes for columns of any kind, from counts of categories and bins, without correction."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ from honestbayes.files.fields import (
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# Words of `DiscreteNB` and of the selectors in files, and what they know of a table
+# Parameters of `DiscreteNB` and of the selectors in files
 # --------------------------------------------------------------------------------------------------
 
 
 LARGEST = 1e100
-"""Weights and smoothing beyond any data, so that sums stay finite."""
+"""Largest weight or smoothing, so that sums stay finite."""
 
 _SMALLEST = 1e-300
-"""Smoothing whose logarithm is still finite after it is divided by a number of levels."""
+"""Smallest smoothing: its logarithm stays finite after a division by a number of categories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Smoothing(Parameter):
-    """What levels are given more; a whole number stays one."""
+    """The smoothing of counts; an integer stays one."""
 
     def read(self, entries: Entries, name: str, known: Known) -> float | int:
         """Return the number."""
@@ -68,7 +68,7 @@ class Smoothing(Parameter):
 
 @dataclass(frozen=True, slots=True)
 class WholeParameter(Parameter):
-    """A whole number as the constructor takes it, from ``least`` on, or None where it may be."""
+    """An integer from ``least`` on, or None where that is allowed."""
 
     least: int = 1
     may_be_none: bool = False
@@ -142,7 +142,7 @@ _TABLE = {
 
 
 class CodedTableMixin(SavedEstimator):
-    """Base of estimators that keep of a table its classes and columns, and more in `_found`."""
+    """Base of estimators whose files hold classes, columns, and more (`_found_to_plain`)."""
 
     def _fitted_to_plain(self) -> Plain:
         values = {
@@ -155,7 +155,7 @@ class CodedTableMixin(SavedEstimator):
         return joined(*table, self._found_to_plain())
 
     def _found_to_plain(self) -> Plain:
-        """Return what fitting found beside classes and columns."""
+        """Return the fitted state beside classes and columns."""
         raise NotImplementedError
 
     @classmethod
@@ -178,16 +178,15 @@ class CodedTableMixin(SavedEstimator):
 
 
 # --------------------------------------------------------------------------------------------------
-# Naive Bayes on codes: weighted counts of levels, and what each level says of the classes
+# Weighted counts of categories
 #
 # All columns have their levels in one flat table. Column j has the slots ``first[j]`` (missing) to
 # ``first[j] + n_levels[j]``, so that a cell's slot is ``first[j] + 1 + code``.
 # --------------------------------------------------------------------------------------------------
 
 
-_LARGEST = 1e100
 _ROUNDING = 1e-6
-"""Of weights in files: their largest, and how far sums may be off."""
+"""Relative error that sums of weights in files may have."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -201,7 +200,7 @@ class LevelCounts:
     n_levels : ndarray of int of shape (p,)
         Levels of each column.
     is_open : ndarray of bool of shape (p,)
-        Columns whose levels are those that training has seen: others say nothing.
+        Columns whose categories are those that training has seen: others have no evidence.
     slots : ndarray of shape (L, C)
         Weight of each slot and class.
     classes : ndarray of shape (C,)
@@ -221,8 +220,8 @@ class LevelCounts:
         n_levels = coding.n_levels
         first = slots_of(n_levels)
         n_slots = int(np.sum(n_levels + 1))
-        slots = entries.finite("slots", (n_slots, n_classes), 0.0, _LARGEST)
-        classes = entries.finite("class_count", (n_classes,), 0.0, _LARGEST)
+        slots = entries.finite("slots", (n_slots, n_classes), 0.0, LARGEST)
+        classes = entries.finite("class_count", (n_classes,), 0.0, LARGEST)
         entries.check(np.all(classes > 0), "class_count", "is 0 for a class")
         with np.errstate(divide="ignore"):
             shares = np.log(classes / classes.sum())
@@ -238,9 +237,9 @@ class LevelCounts:
         return np.asarray(np.log(self.classes / self.classes.sum()))
 
     def log_likelihood(self, smoothing: float) -> FloatArray:
-        """Return log P(level | class) of each slot, shape (L, C); missing cells say nothing.
+        """Return log P(category | class) of each slot, shape (L, C), 0 for missing cells.
 
-        Each level of a column is given ``smoothing`` more in each class.
+        ``smoothing`` is added to the count of each category in each class.
         """
         column = np.repeat(np.arange(self.first.size), self.n_levels + 1)
         observed = self.slots.copy()
@@ -255,10 +254,10 @@ class LevelCounts:
         return np.asarray(result)
 
     def drawn(self, rng: np.random.Generator, columns: IntArray, smoothing: float) -> FloatArray:
-        """Return a draw of log P(level | class) of some columns, shape (L, C).
+        """Return a draw of log P(category | class) of some columns, shape (L, C).
 
         Each column has its Dirichlet distribution given the training rows; slots of other columns,
-        of missing cells and of levels that training has not seen say nothing.
+        of missing cells and of categories that training has not seen are 0.
         """
         result = np.zeros_like(self.slots)
         for j in columns:
@@ -294,7 +293,7 @@ def count_levels(
     labels : ndarray of int of shape (n,)
         Class of each row.
     weight : ndarray of shape (n,)
-        What each row counts.
+        Weight of each row.
     n_classes : int
         Number of classes.
     n_jobs : int, optional
@@ -325,24 +324,24 @@ def log_likelihood_of(coded: Coded, counts: LevelCounts, smoothing: float) -> An
 
 
 class DiscreteNB(ClassifierMixin, CodedTableMixin):
-    """Naive Bayes on levels and bins, for columns of any kind.
+    """Naive Bayes on categories and bins, for columns of any kind.
 
     The plain model on which `ForwardProbabilitySelector` and `BoostedProbabilitySelector` build. It
-    takes all columns that it is given and does not know of any selection: for features that were
-    selected use the Selective models.
+    uses all columns and does not correct for selection: for selected features use the Selective
+    models.
 
     Parameters
     ----------
     smoothing : float, default=1.0
-        What each level of a feature is given more in each class.
+        Added to the count of each category in each class.
     n_bins : int, default=10
         Bins of a real-valued column, at most; fewer where there would be less than 20 rows in each.
     kinds : mapping or sequence, optional
-        Kinds of columns ("binary", "categorical", "real") that are not what they look like.
+        Kinds of columns ("binary", "categorical", "real") that are not to be inferred.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     random_state : int, RandomState or None, default=None
-        Every estimator has it; nothing is drawn at random here.
+        Not used: nothing is drawn at random. Every estimator has it.
 
     Attributes
     ----------
@@ -361,7 +360,7 @@ class DiscreteNB(ClassifierMixin, CodedTableMixin):
 
     Notes
     -----
-    Missing cells, and texts that training has not seen, say nothing.
+    Missing cells, and categories that training has not seen, have no evidence.
 
     Examples
     --------
@@ -416,7 +415,7 @@ class DiscreteNB(ClassifierMixin, CodedTableMixin):
         y : array-like of shape (n,)
             Class labels of two or more kinds.
         sample_weight : array-like of shape (n,), optional
-            What each row counts.
+            Weight of each row.
         """
         params = self.get_params(deep=False)
         positive_number(params, "smoothing")

@@ -1,4 +1,4 @@
-"""A discriminant for real-valued features that move together, honest after selection."""
+"""Linear discriminant analysis for correlated continuous features, after selection."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ from honestbayes.types import BoolArray
 class SelectiveDiscriminant(SelectiveClassifier):
     """Gaussian classes with one shrunken covariance, after selection by correlation.
 
-    Naive Bayes counts what two features share twice; here the covariance within classes knows.
-    It is shrunk to its diagonal (Ledoit and Wolf), and computed in the dual, so that any number of
-    features may be kept, all included. Class means are those of `SelectiveGaussianNB`: shrunk by
-    the distribution of signal learned from all columns, so that the luck of selection is in the
-    model.
+    Naive Bayes counts what two features share twice; here the covariance within classes accounts
+    for it. It is shrunk to its diagonal (Ledoit and Wolf) and computed in the dual, so that any
+    number of features may be kept, also all. Class means are those of `SelectiveGaussianNB`: shrunk
+    by the distribution of signal learned from all columns, which corrects for selection.
 
     Parameters
     ----------
@@ -39,17 +38,17 @@ class SelectiveDiscriminant(SelectiveClassifier):
         Instead, keep all features whose r (root of the share of the sum of squares between
         classes; the absolute correlation for two classes) is above this bound.
     feature_prior : {"learned", "flat"}, default="learned"
-        "learned": class means are shrunk by what all columns tell of signals. "flat": plain
-        class means.
+        "learned": class means are shrunk by the distribution of signal over all columns. "flat":
+        plain class means.
     shrinkage : float or "auto", default="auto"
         Share of the diagonal in the correlation within classes; "auto": Ledoit and Wolf's.
     normal_scores : bool, default=True
         Whether each column becomes the normal quantile of its ranks among the training rows.
         Sparse tables are taken as they are.
     always_keep : list of names or indices, or mask, optional
-        Features kept by design, outside the race.
+        Features kept by design, which are not ranked.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
-        Cases of each class that the Dirichlet prior of the class frequencies is worth.
+        Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used.
     recalibrate : {"layer", "slope"} or None, default="layer"
@@ -60,15 +59,15 @@ class SelectiveDiscriminant(SelectiveClassifier):
     Attributes
     ----------
     selection_ : Selection
-        What was kept and what was thrown away.
+        What was kept and discarded.
     shrinkage_ : float
         Share of the diagonal in the correlation within classes.
     posterior_ : RatioPosterior or None
-        How signal ratios are distributed over features; None for plain means.
+        Distribution of signal ratios over features; None for plain means.
     number_choice_ : NumberChoice or None
-        The numbers of features that were tried, where the number was to be chosen.
+        The numbers of features that were tried, with n_features_to_select="cv".
     slope_, outlier_rate_ : float
-        Posterior means of the factor on the evidence, and of the rate of lapses.
+        Posterior means of the slope on the evidence, and of the outlier rate.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_ : ndarray of shape (n_classes,)
@@ -157,6 +156,6 @@ class SelectiveDiscriminant(SelectiveClassifier):
         self.posterior_: RatioPosterior | None = part.posterior
 
     def feature_table(self) -> GaussianFeatureTable:
-        """Return what each kept feature says: its centre in each class, and whether it is idle."""
+        """Return the centre of each kept feature in each class, and P(it is uninformative)."""
         table: GaussianFeatureTable = super().feature_table()
         return table

@@ -1,12 +1,13 @@
-"""Gaussian classes with one shrunken covariance: fitted, and what they predict.
+"""The model of `SelectiveDiscriminant`: normal classes with one shrunken covariance.
 
-A case of class c is normal with mean m_c and covariance D S D: D holds the standard deviations
-within classes, S is the correlation shrunk to the identity. Up to a term that all classes share,
+A case of class c is normal with mean m_c and covariance D S D, where D has the standard deviations
+within classes and S is the correlation, shrunk to the identity. Up to a term that all classes
+share,
 
     log P(x | c) = m_c' S^-1 x - m_c' S^-1 m_c / 2        (x, m_c in units of D).
 
 The means are those of the naive Bayes model, shrunk by the distribution of signal that was learned
-from all columns of the table, so that the luck of selection is in the model.
+from all columns of the table; this corrects for selection.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from honestbayes.threads import one_blas_thread
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# What the user of the discriminant chose, checked
+# Settings
 # --------------------------------------------------------------------------------------------------
 
 
@@ -57,13 +58,13 @@ MeansPrior = Literal["learned", "flat"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscriminantSettings(NumericSettings):
-    """Validated choices of the user; without a shrinkage it is Ledoit and Wolf's."""
+    """Validated parameters; shrinkage None is that of Ledoit and Wolf."""
 
     feature_prior: MeansPrior
     shrinkage: float | None
 
     def gaussian(self) -> GaussianSettings:
-        """Return the settings of the naive Bayes model whose class means are taken over."""
+        """Return the settings of the naive Bayes model whose class means are used."""
         return GaussianSettings(
             n_features=self.n_features,
             threshold=self.threshold,
@@ -76,7 +77,7 @@ class DiscriminantSettings(NumericSettings):
 def discriminant_settings(
     params: Mapping[str, Any], always_keep: BoolArray
 ) -> DiscriminantSettings:
-    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    """Turn the constructor's parameters into settings; raise an error where they are wrong."""
     prior, shrinkage = params["feature_prior"], params["shrinkage"]
     if prior not in ("learned", "flat"):
         msg = f"feature_prior={prior!r} is not one of 'learned', 'flat'."
@@ -92,15 +93,23 @@ def discriminant_settings(
     )
 
 
+# --------------------------------------------------------------------------------------------------
+# The fit, and prediction
+# --------------------------------------------------------------------------------------------------
+
+
 _LEAST_WITHIN = 1e-4
 """Smallest share of a column's variance that is taken to be within classes: a column that is
-constant in each class would otherwise say everything."""
+constant in each class would otherwise have infinite evidence."""
 
 _CELLS = 1 << 16
 """Cells that are standardised at a time, so that they stay in the processor's cache."""
 
 _FARTHEST = 1e100
+"""Bound of standardised values; squares of larger ones would overflow."""
+
 _LARGEST = 1e300
+"""Bound of units and variances in files."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -110,11 +119,11 @@ class DiscriminantFit:
     Attributes
     ----------
     selection : Selection
-        What was kept.
+        What was kept and discarded.
     scores : NormalScores or None
-        What makes scores of the columns, where they are taken as such.
+        Transforms values to normal scores, if not None.
     centre, unit : ndarray of shape (k,)
-        What columns are measured from and in: the standard deviation within classes.
+        Centre of the columns, and their standard deviation within classes.
     mean : ndarray of shape (C, k)
         Centres of the classes, in these units.
     variance_of_mean : ndarray of shape (C,)
@@ -124,7 +133,7 @@ class DiscriminantFit:
     r : ndarray of shape (k,)
         Correlation of each column with the class; for more than two classes its size.
     prob_null : ndarray of shape (k,)
-        Posterior probability that a column tells nothing.
+        Posterior probability that a column is uninformative.
     """
 
     selection: Annotated[Selection, GIVEN]
@@ -150,7 +159,8 @@ class DiscriminantFit:
     def log_likelihood(self, values: FloatArray) -> FloatArray:
         """Return log P(x | class), shape (n, C), up to a term that all classes share.
 
-        Missing cells are integrated out: their columns leave means and covariance.
+        Missing cells are integrated out, exactly: a marginal of a normal distribution is that of
+        the observed columns, whose means and covariance are parts of the whole ones.
         """
         x = self.standardised(values)
         result = np.zeros((len(x), len(self.mean)))
@@ -162,7 +172,7 @@ class DiscriminantFit:
         return result
 
     def distances(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return (x - m_c)' S^-1 (x - m_c), shape (n, C), and how many columns each row has."""
+        """Return (x - m_c)' S^-1 (x - m_c), shape (n, C), and the observed columns of each row."""
         x = self.standardised(values)
         result = np.zeros((len(x), len(self.mean)))
         for rows, missing in patterns_of(np.isnan(x)):
@@ -193,11 +203,11 @@ def fit_discriminant(
     screened : Screened
         Training rows, and the moments of all columns.
     selection : Selection
-        Which are kept.
+        The kept columns.
     settings : DiscriminantSettings
-        Choices of the user.
+        Settings.
     learned : RatioPosterior or None
-        How signal is distributed over all columns; None where class means are plain.
+        Distribution of signal over all columns; None for plain class means.
     """
     columns = np.array(selection.columns, dtype=np.int64)
     values, scores = screened.kept(selection)
@@ -237,10 +247,10 @@ def fit_discriminant(
 def _residuals(
     values: FloatArray, codes: IntArray, mean: FloatArray, unit: FloatArray
 ) -> FloatArray:
-    """Turn values into deviations from their class's mean, in place.
+    """Turn values into standardised deviations from their class mean, in place.
 
-    A missing cell is the mean of its class; units that know how many cells are observed let what
-    is left have the variance of these.
+    A missing cell is set to the mean of its class, a deviation of 0; ``unit`` contains the root of
+    the number of observed cells, so that the sum of squares of each column is still 1.
     """
     factor = 1 / unit
     step = max(1, _CELLS // max(unit.size, 1))
@@ -258,9 +268,9 @@ def _shrunken(
     learned: RatioPosterior,
     selection: Selection,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return posterior means of the kept columns in each class, their variances, and who is idle.
+    """Return posterior class means of the kept columns, their variances, and P(uninformative).
 
-    Variances are in units of the column's own variance within classes.
+    Variances are in units of the column's variance within classes.
     """
     fit = fit_kept(moments, selection, settings.gaussian(), learned)
     centre = np.concatenate([block.centre() for block in fit.blocks], axis=1)
@@ -283,7 +293,7 @@ def _variance_of_centre(block: GaussianBlock) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class DiscriminantPart:
-    """Fitted columns of numbers; ``posterior`` is how signal is distributed over all of them."""
+    """Fitted columns; ``posterior`` is the distribution of signal over all columns."""
 
     fit: Annotated[DiscriminantFit, INLINE]
     posterior: RatioPosterior | None
@@ -295,7 +305,7 @@ class DiscriminantPart:
 
     @property
     def scores(self) -> NormalScores | None:
-        """What makes normal scores of the kept columns."""
+        """The transformation to normal scores, or None."""
         return self.fit.scores
 
     def read(self, X: Any, describe: Describe) -> FloatArray:
@@ -315,10 +325,12 @@ class DiscriminantPart:
     ) -> tuple[FloatArray, FloatArray]:
         """Draw the evidence of each row given the data, x and each y*, for intervals.
 
-        The covariance is taken as known, and the error of a class mean as N(0, v S): then the
-        squared distance of x from a drawn mean is (d - sqrt(v) z)^2 + v chi2 with k - 1 degrees
-        of freedom, d being its distance from the posterior mean. That x is one more case of class
-        y* moves that mean towards x by the share v / (1 + v).
+        The covariance is taken as known, and the error of a class mean as N(0, v S). In coordinates
+        in which S is the identity and the first axis points from the posterior mean to x, at
+        distance d, the squared distance of x from a drawn mean is (d - sqrt(v) z)^2 + v chi2, with
+        z standard normal and k - 1 degrees of freedom. If x is one more case of class y*, the mean
+        of that class has variance v / (1 + v) (precisions 1 / v and 1 add up) and moves towards x
+        by this share: the distance becomes d / (1 + v).
         """
         squares, width = self.fit.distances(values)
         n_classes = squares.shape[1]
@@ -343,7 +355,7 @@ class DiscriminantPart:
 
 @dataclass(frozen=True, slots=True)
 class DiscriminantTraining(NumericTraining):
-    """Columns of numbers of a training table."""
+    """Columns of a training table, to be fitted by a discriminant."""
 
     settings: DiscriminantSettings
 
@@ -360,14 +372,14 @@ class DiscriminantTraining(NumericTraining):
 
 
 # --------------------------------------------------------------------------------------------------
-# What the kept columns of a discriminant say
+# Explanation: the table of kept columns
 # --------------------------------------------------------------------------------------------------
 
 
 def feature_table(
     part: DiscriminantPart, names: tuple[str, ...], classes: tuple[str, ...], _slope: float
 ) -> GaussianFeatureTable:
-    """Summarise each kept column, in the units of the data."""
+    """Return the table of the kept columns, in the units of the data."""
     fit = part.fit
     centre, spread = in_users_units(fit.centre + fit.unit * fit.mean, fit.unit, fit.scores)
     return GaussianFeatureTable(

@@ -1,4 +1,4 @@
-"""Naive Bayes for real-valued features whose probabilities stay honest after selection."""
+"""Naive Bayes for continuous features with calibrated probabilities after selection."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from honestbayes.types import BoolArray
 
 
 class SelectiveGaussianNB(SelectiveClassifier):
-    """Naive Bayes for real-valued features, selected by correlation and corrected for it.
+    """Naive Bayes for continuous features, selected by correlation and corrected for it.
 
     Selects the features whose class means differ most (by the F statistic; for two classes that is
-    the absolute correlation), models features and classes jointly, and conditions on what selection
-    threw away. A feature in class c is normal with mean mu_c and variance s2; mu_c is normal around
-    a common mean with variance w s2. The signal ratio w is each feature's own, and its distribution
-    over features is learned from all that were screened.
+    the absolute correlation), models features and classes jointly, and conditions on the discarded
+    features. A feature in class c is normal with mean mu_c and variance s2; mu_c is normal around a
+    common mean with variance w s2. Each feature has its own signal ratio w, whose distribution over
+    features is learned from all screened features.
 
     Parameters
     ----------
@@ -45,21 +45,21 @@ class SelectiveGaussianNB(SelectiveClassifier):
         "heavy-tailed": w is a scale times the square of a half Cauchy variable, and the scale is
         integrated out. "auto": learned, except where only the selection event is conditioned on.
     correction : {"auto", "counts", "selection"} or None, default="auto"
-        What is known of the discarded features. "counts": the means and sums of squares of every
-        screened feature. "selection": the event that they were discarded. None: nothing.
+        What the model is conditioned on. "counts": the means and sums of squares of every
+        screened feature. "selection": the event that the others were discarded. None: neither.
         "auto": counts.
     always_keep : list of names or indices, or mask, optional
-        Features kept by design, outside the race.
+        Features kept by design, which are not ranked.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
-        Cases of each class that the Dirichlet prior of the class frequencies is worth.
+        Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default="layer"
-        "layer": probabilities are averaged over a slope on the evidence and a rate of lapses
-        (cases of which the features say nothing), both learned from held-out predictions inside
+        "layer": probabilities are averaged over a slope on the evidence and an outlier rate (of
+        cases that the features say nothing about), both learned from held-out predictions inside
         `fit`. "slope": one factor on the evidence, plugged in.
     criterion : {"correlation", "f", "t"} or callable, default="correlation"
-        What features are ranked by. The three names are one race. A function gets one column
+        What features are ranked by. The three names give the same ranking. A function gets a column
         without its missing cells and the classes of its cases, and returns a number, larger for
         features to keep; it must depend neither on the order of cases nor on the column's origin
         and unit. With correction="selection" its probability of discarding is simulated. A model
@@ -73,17 +73,17 @@ class SelectiveGaussianNB(SelectiveClassifier):
     Attributes
     ----------
     selection_ : Selection
-        What was kept and what was thrown away.
+        What was kept and discarded.
     posterior_ : RatioPosterior
-        How signal ratios are distributed over features.
+        Distribution of signal ratios over features.
     variance_prior_ : VariancePrior
         The prior of the features' variances, in units of each one's own variance.
     number_choice_ : NumberChoice or None
-        The numbers of features that were tried, where the number was to be chosen.
+        The numbers of features that were tried, with n_features_to_select="cv".
     slope_ : float
-        The factor on the evidence, its posterior mean; 1 without recalibration.
+        Posterior mean of the slope on the evidence; 1 without recalibration.
     outlier_rate_ : float
-        The rate of lapses, its posterior mean; 0 without a layer.
+        Posterior mean of the outlier rate; 0 without recalibration.
     feature_prior_, correction_ : str or None
         What "auto" became.
     classes_ : ndarray of shape (n_classes,)
@@ -177,6 +177,6 @@ class SelectiveGaussianNB(SelectiveClassifier):
     # --------------------------------------------------------------- explanation
 
     def feature_table(self) -> GaussianFeatureTable:
-        """Return what each kept feature says: its centre in each class, and whether it is idle."""
+        """Return the centre of each kept feature in each class, and P(it is uninformative)."""
         table: GaussianFeatureTable = super().feature_table()
         return table

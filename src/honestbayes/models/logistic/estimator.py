@@ -24,7 +24,7 @@ from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.types import BoolArray, FloatArray
 
 _KNOWN = 1e12
-"""Cases that class frequencies are worth which are not to vary."""
+"""Number of cases that fix the class frequencies in draws for intervals."""
 
 
 class SelectiveLogistic(SelectiveClassifier):
@@ -40,8 +40,8 @@ class SelectiveLogistic(SelectiveClassifier):
     More than two classes: one regression of each class against the rest, all with the same scale,
     whose probabilities are normalised.
 
-    This is no joint model of features and classes, so that it cannot condition on what selection
-    threw away. The luck of selection is found on held-out cases, with ``recalibrate="layer"``.
+    This is not a joint model of features and classes, so it cannot condition on the discarded
+    features. Overconfidence from selection is learned from held-out cases (``recalibrate``).
 
     In training, missing cells are filled with the column's mean. In prediction they are
     integrated out given the observed cells of the row, the columns taken to be normal within
@@ -58,15 +58,15 @@ class SelectiveLogistic(SelectiveClassifier):
         Instead, keep all features whose r (root of the share of the sum of squares between
         classes; the absolute correlation for two classes) is above this bound.
     always_keep : list of names or indices, or mask, optional
-        Features kept by design, outside the race. Their coefficients have standard deviation 1.
+        Features kept by design, which are not ranked. Their coefficients have standard deviation 1.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
         Cases of each class that are added where class frequencies are estimated; the intercept is
         normal around their log-odds with standard deviation 2.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default="layer"
-        "layer": probabilities are averaged over a slope on the evidence and a rate of lapses
-        (cases of which the features say nothing), both learned from held-out predictions inside
+        "layer": probabilities are averaged over a slope on the evidence and an outlier rate (of
+        cases that the features say nothing about), both learned from held-out predictions inside
         `fit`. "slope": one factor on the evidence, plugged in. None: the regression's own
         probabilities.
     normal_scores : bool, default=False
@@ -78,17 +78,17 @@ class SelectiveLogistic(SelectiveClassifier):
     Attributes
     ----------
     selection_ : Selection
-        What was kept and what was thrown away.
+        What was kept and discarded.
     posterior_ : LogisticPosterior
         Scales with their weights, and the coefficients' posterior at each.
     number_choice_ : NumberChoice or None
-        The numbers of features that were tried, where the number was to be chosen.
+        The numbers of features that were tried, with n_features_to_select="cv".
     slope_ : float
-        The factor on the evidence, its posterior mean; 1 without recalibration.
+        Posterior mean of the slope on the evidence; 1 without recalibration.
     outlier_rate_ : float
-        The rate of lapses, its posterior mean; 0 without a layer.
+        Posterior mean of the outlier rate; 0 without recalibration.
     correction_ : None
-        This model does not condition on what was thrown away.
+        This model does not condition on the discarded features.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_ : ndarray of shape (n_classes,)
@@ -168,12 +168,12 @@ class SelectiveLogistic(SelectiveClassifier):
         self.posterior_: LogisticPosterior = part.posterior
 
     def _frequency_weights(self) -> FloatArray:
-        """Return weights with which class frequencies do not vary: the intercept does."""
+        """Return weights that fix the class frequencies in draws: the intercept varies instead."""
         return np.asarray(_KNOWN * np.exp(self._log_prior))
 
     # --------------------------------------------------------------- explanation
 
     def feature_table(self) -> LogisticFeatureTable:
-        """Return what each kept feature says: its coefficient, and how sure that is."""
+        """Return the coefficient of each kept feature, and its standard deviation."""
         table: LogisticFeatureTable = super().feature_table()
         return table

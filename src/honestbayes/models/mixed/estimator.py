@@ -1,4 +1,4 @@
-"""Naive Bayes for tables of binary, categorical and real-valued features."""
+"""Naive Bayes for tables of binary, categorical and continuous features."""
 
 from __future__ import annotations
 
@@ -51,28 +51,24 @@ from honestbayes.models.gaussian.model import feature_table as real_table
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.types import BoolArray, IntArray
 
-# --------------------------------------------------------------------------------------------------
-# What the kept features of a mixed model say, kind by kind
-# --------------------------------------------------------------------------------------------------
-
-
-_OF_PART: dict[type, Callable[..., KeptTable]] = {
+_TABLES: dict[type, Callable[..., KeptTable]] = {
     BernoulliPart: binary_table,
     CategoricalPart: categorical_table,
     GaussianPart: real_table,
 }
+"""The feature tables of the estimators of one kind."""
 
 
 def part_table(
     part: Any, names: tuple[str, ...], classes: tuple[str, ...], slope: float
 ) -> KeptTable:
-    """Return the table of the features of one kind, as the estimator of that kind has it."""
-    return _OF_PART[type(part)](part, names, classes, slope)
+    """Return the table of the features of one kind, as the estimator of that kind does."""
+    return _TABLES[type(part)](part, names, classes, slope)
 
 
 @dataclass(frozen=True, slots=True)
 class MixedFeatureTable:
-    """The kept features of each kind that kept any.
+    """The kept features, by kind.
 
     Attributes
     ----------
@@ -89,7 +85,7 @@ class MixedFeatureTable:
         return {kind: table.to_dict() for kind, table in self.parts.items()}
 
     def to_pandas(self) -> Any:
-        """Return one pandas frame of all kinds; what a kind does not have is missing."""
+        """Return one pandas frame of all kinds; columns that a kind lacks are missing."""
         import pandas as pd
 
         frames = {kind: table.to_pandas() for kind, table in self.parts.items()}
@@ -106,7 +102,7 @@ class MixedFeatureTable:
         return "\n\n".join(f"{kind} features\n{table}" for kind, table in self.parts.items())
 
     def changed(self, change: Callable[[Any], Any]) -> Self:
-        """Return the tables of all kinds, each changed."""
+        """Apply a function to the table of each kind."""
         return type(self)({kind: change(table) for kind, table in self.parts.items()})
 
 
@@ -126,35 +122,35 @@ class KindsOfColumns(Field):
 
 @dataclass(frozen=True, slots=True)
 class KindsOfParts(Field):
-    """The kinds that occur; flags in more than two classes are a part of categorical features."""
+    """The kinds that occur; with more than two classes binary features are a categorical part."""
 
     def write(self, name: str, value: Any) -> Plain:
         """Return the kinds in a list."""
         return {name: list(value)}, {}
 
     def read(self, entries: Entries, name: str, known: Known) -> tuple[Kind, ...]:
-        """Return the kinds; refuse those that are not of the parts."""
-        found, widths = entries.value(name), known["part_widths"]
-        good = isinstance(found, list) and found == [kind for kind in KINDS if kind in found]
-        good = good and len(found) == len(widths)
+        """Return the kinds; refuse those that are not those of the parts."""
+        kinds, widths = entries.value(name), known["part_widths"]
+        good = isinstance(kinds, list) and kinds == [kind for kind in KINDS if kind in kinds]
+        good = good and len(kinds) == len(widths)
         entries.check(good, name, "are not those of the parts")
-        for kind, part, width in zip(found, known["part_names"], widths, strict=True):
-            flags = kind == "binary" and known["n_classes"] > 2
-            entries.check(part == ("categorical" if flags else kind), name, "are not of the parts")
+        for kind, part, width in zip(kinds, known["part_names"], widths, strict=True):
+            coded = kind == "binary" and known["n_classes"] > 2
+            entries.check(part == ("categorical" if coded else kind), name, "are not of the parts")
             fits = known["kinds_"].count(kind) == width
             entries.check(fits, "kinds", "differ from those of the parts")
-        others = set(known["kinds_"]) - set(found) - {"constant"}
+        others = set(known["kinds_"]) - set(kinds) - {"constant"}
         entries.check(not others, "kinds", "differ from those of the parts")
-        return tuple(found)
+        return tuple(kinds)
 
 
 class SelectiveMixedNB(SelectiveClassifier):
-    """Naive Bayes for binary, categorical and real-valued columns at once.
+    """Naive Bayes for binary, categorical and continuous columns at once.
 
-    Each kind of column runs its own race and is corrected for it as its own estimator does
+    Columns of each kind are ranked among themselves and corrected as by the estimator of that kind
     (`SelectiveBernoulliNB`, `SelectiveCategoricalNB`, `SelectiveGaussianNB`); given the class the
-    kinds are taken for independent. One slope on the evidence of all repairs what the correction
-    cannot: features that depend on each other.
+    kinds are taken as independent. One slope on the evidence of all corrects for features that
+    depend on each other, which naive Bayes ignores.
 
     Parameters
     ----------
@@ -172,16 +168,16 @@ class SelectiveMixedNB(SelectiveClassifier):
     threshold : float, optional
         Instead, keep all features whose absolute correlation (or its equivalent) is above this.
     correction : {"auto", "counts", "selection"} or None, default="auto"
-        What is known of the discarded features, as in the estimators of one kind.
+        What the model is conditioned on, as in the estimators of one kind.
     always_keep : list of names or indices, or mask, optional
-        Features kept by design, outside the races.
+        Features kept by design, which are not ranked.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
-        Cases of each class that the Dirichlet prior of the class frequencies is worth.
+        Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default="layer"
-        "layer": probabilities are averaged over a slope on the evidence and a rate of lapses
-        (cases of which the features say nothing), both learned from held-out predictions inside
+        "layer": probabilities are averaged over a slope on the evidence and an outlier rate (of
+        cases that the features say nothing about), both learned from held-out predictions inside
         `fit`. "slope": one factor on the evidence, plugged in.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.
@@ -193,14 +189,14 @@ class SelectiveMixedNB(SelectiveClassifier):
     part_kinds_ : tuple of str
         The kinds that occur.
     selections_ : dict of str to Selection
-        What was kept and thrown away, for each kind that occurs; columns are numbered within the
+        What was kept and discarded, for each kind that occurs; columns are numbered within the
         kind.
     number_choice_ : NumberChoice or None
-        The numbers of features that were tried, where the number was to be chosen.
+        The numbers of features that were tried, with n_features_to_select="cv".
     slope_ : float
-        The factor on the evidence, its posterior mean; 1 without recalibration.
+        Posterior mean of the slope on the evidence; 1 without recalibration.
     outlier_rate_ : float
-        The rate of lapses, its posterior mean; 0 without a layer.
+        Posterior mean of the outlier rate; 0 without recalibration.
     correction_ : str or None
         What "auto" became.
     classes_ : ndarray of shape (n_classes,)
@@ -271,7 +267,7 @@ class SelectiveMixedNB(SelectiveClassifier):
         refuse_sparse(X, type(self).__name__)
         beyond = is_beyond_memory(X)
         kinds = kinds_of_source(X, self.kinds) if beyond else find_kinds(X, self.kinds)
-        # Without a column that varies all are discarded, so that the class frequencies remain.
+        # Where no column varies, none is kept, and the class frequencies are predicted.
         self._nothing_varies = set(kinds) == {"constant"}
         if self._nothing_varies and beyond:
             kinds = ("real",) * X.shape[1]
@@ -320,17 +316,17 @@ class SelectiveMixedNB(SelectiveClassifier):
             names = categories.feature_names
             own = np.flatnonzero(np.array(self.kinds_) == "binary")[many[0]]
             name = int(own) if names is None else repr(names[many[0]])
-            msg = f"column {name} is said to be binary, but has more than two values."
+            msg = f"column {name} is declared binary, but has more than two values."
             raise ValueError(msg)
         settings = categorical_settings(params, always, labels.classes)
         return CategoricalTraining(settings, categories, labels, self.random_state)
 
     def _check_number(self, always: BoolArray) -> None:
-        """Refuse a number of features that no kind has, or not the kind that it is given for."""
+        """Refuse a number of features that is more than any kind has, or its own kind."""
         n_candidates = {
             kind: sum(
-                found == kind and not kept
-                for found, kept in zip(self.kinds_, always.tolist(), strict=True)
+                own == kind and not kept
+                for own, kept in zip(self.kinds_, always.tolist(), strict=True)
             )
             for kind in KINDS
         }
@@ -345,13 +341,13 @@ class SelectiveMixedNB(SelectiveClassifier):
             if is_number(asked) and asked > most:
                 whose = f"{kind} features" if kind else "features of any kind"
                 msg = (
-                    f"n_features_to_select={number} is more than the {most} {whose} in the race; "
-                    "give a smaller number or 'all'."
+                    f"n_features_to_select={number} is more than the {most} {whose} to choose "
+                    "from; give a smaller number or 'all'."
                 )
                 raise ValueError(msg)
 
     def _number(self, kind: Kind, n_candidates: int) -> Any:
-        """How many features of a kind are kept: at most those that it has."""
+        """Return the number of features of a kind to keep, at most those that it has."""
         number: Any = 0 if self._nothing_varies else self.n_features_to_select
         if isinstance(number, Mapping):
             number = number.get(kind)
@@ -398,7 +394,7 @@ class SelectiveMixedNB(SelectiveClassifier):
         }
 
     def _feature_tables(self) -> dict[Kind, Any]:
-        """Return what each kept feature says; binary ones by the values that they have."""
+        """Return the tables of all kinds; binary features with the values that the table has."""
         tables = super()._feature_tables()
         if "binary" not in tables:
             return tables
@@ -424,7 +420,7 @@ class SelectiveMixedNB(SelectiveClassifier):
         return "counts" if self.correction == "auto" else self.correction
 
     def feature_table(self) -> MixedFeatureTable:
-        """Return what each kept feature says, kind by kind."""
+        """Return the tables of the kept features, by kind."""
         return MixedFeatureTable(self._feature_tables())
 
 
@@ -435,4 +431,4 @@ _DEFAULTS = {
     "quadrature": "adaptive",
     "tol": 1e-9,
 }
-"""What the estimators of one kind have beside the words that all share."""
+"""Defaults of the parameters that only the estimators of one kind have."""
