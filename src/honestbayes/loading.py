@@ -1,4 +1,4 @@
-"""Load a model of any kind from its file."""
+"""Loading of model files of any kind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        A fitted model or selector whose results are those of the one that was saved.
+        The fitted model or selector, with the same results as the one that was saved.
 
     Raises
     ------
@@ -35,8 +35,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Notes
     -----
-    Nothing in the file is run. What is read is checked for its meaning, but checksums do not show
-    who wrote it: a stranger's file may hold a model that is valid and wrong.
+    No code in the file is run, and every value is checked. But checksums do not show who wrote a
+    file: a stranger's file may hold a model that is valid and wrong.
 
     Examples
     --------
@@ -69,10 +69,11 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 _TABLE_MODEL = "table model"
+"""Name in files of models of tables, whose module needs pyarrow."""
 
 
 def loadable_kinds() -> tuple[str, ...]:
-    """Return what files call the kinds of models that can be loaded."""
+    """Return the names in files of the kinds of models that can be loaded."""
     return (*_estimators(), _TABLE_MODEL)
 
 

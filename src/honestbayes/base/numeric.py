@@ -1,4 +1,4 @@
-"""Tables of numbers, measurements and flags, for models that look at the kept columns together."""
+"""Base of the models that use numeric columns jointly: covariances, screening, training parts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from honestbayes.selection.moments import (
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# A covariance matrix shrunk to the identity, and its inverse, however many columns it has
+# A covariance matrix shrunk to the identity, and its inverse, for any number of columns
 #
 # With residuals R of shape (n, k), in columns of unit variance,
 #
@@ -49,8 +49,7 @@ from honestbayes.types import BoolArray, FloatArray, IntArray
 
 
 _SMALLEST = 1e-12
-"""Shrinkage that is always there, so that a column that repeats another has an inverse."""
-
+"""Least shrinkage, so that the matrix is regular where a column repeats another."""
 
 _LARGEST = 1e3
 """Bound of the factor in files: columns are in units of their deviation within classes."""
@@ -59,9 +58,9 @@ _LARGEST = 1e3
 def ledoit_wolf(residual: FloatArray) -> float:
     """Return the shrinkage of Ledoit and Wolf (2004) towards a multiple of the identity.
 
-    With G = RR' it needs the trace of G, the sum of all squares of G, and that of its diagonal;
-    R'R has the same sum of squares, and of the two the smaller one is formed. A factor on all
-    residuals does not matter.
+    It needs the trace of G = RR', the sum of the squares of its elements, and that of its diagonal.
+    R'R has the same sum of squares (both are the trace of (RR')^2), so the smaller matrix is
+    formed. The result does not depend on the scale of the residuals.
     """
     n, k = residual.shape
     if n == 0 or k == 0:
@@ -96,7 +95,7 @@ class Covariance:
     factor: Annotated[FloatArray, Floats("n_rows", "n_columns", low=-_LARGEST, high=_LARGEST)]
 
     def check(self, check: Check) -> None:
-        """Refuse a matrix that is none of a covariance."""
+        """Refuse a matrix that is not a covariance."""
         if not self.dual:
             rows, columns = self.factor.shape
             good = rows == columns and np.allclose(self.factor, self.factor.T, atol=1e-9)
@@ -134,12 +133,14 @@ class Covariance:
     def condition(
         self, missing: BoolArray, observed: FloatArray, coefficients: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return what normal columns with this covariance and mean 0 are, given some of them.
+        """Return the conditional distribution of some normal columns, given the others.
+
+        The columns have this covariance and mean 0.
 
         Parameters
         ----------
         missing : ndarray of bool of shape (k,)
-            Columns that are not known, m of them.
+            Columns that are not observed, m of them.
         observed : ndarray of shape (r, k - m)
             Rows of the others.
         coefficients : ndarray of shape (m, q)
@@ -165,7 +166,7 @@ class Covariance:
         variance = np.einsum("mq,mq->q", coefficients, own)
         if not there.size:
             return np.zeros((len(observed), gone.size)), variance
-        # Covariances of the observed columns with the sums.
+        # Covariances of the observed columns with the sums: Schur's complement needs no more.
         back = self.factor[:, gone] @ coefficients if self.dual else coefficients
         other = self.factor[:, there].T if self.dual else self.factor[np.ix_(there, gone)]
         with_sums = rest * (other @ back)
@@ -176,24 +177,24 @@ class Covariance:
 
 
 def patterns_of(missing: BoolArray) -> list[tuple[Any, BoolArray]]:
-    """Return the rows that miss the same columns, with these; rows that miss all are left out."""
+    """Return groups of rows with the same missing columns; rows that miss all are left out."""
     if not missing.any():
         return [(np.arange(len(missing)), missing[0])] if missing.size else []
-    found, which = np.unique(missing, axis=0, return_inverse=True)
+    patterns, which = np.unique(missing, axis=0, return_inverse=True)
     which = np.ravel(which)
-    rows = ((np.flatnonzero(which == place), pattern) for place, pattern in enumerate(found))
+    rows = ((np.flatnonzero(which == index), pattern) for index, pattern in enumerate(patterns))
     return [(own, pattern) for own, pattern in rows if not pattern.all()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericSettings(SelectionSettings):
-    """Which features are kept, and whether measurements become normal scores first."""
+    """Which features are kept, and whether columns are transformed to normal scores first."""
 
     normal_scores: bool = False
 
 
 def numeric_choices(params: Mapping[str, Any], always_keep: BoolArray) -> dict[str, Any]:
-    """Return the fields of `NumericSettings`, or say what is wrong with the parameters."""
+    """Return the fields of `NumericSettings`; raise an error where parameters are wrong."""
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     return {
         "n_features": n_features,
@@ -212,7 +213,7 @@ class Screened:
     moments: Moments
 
     def kept(self, selection: Selection) -> tuple[FloatArray, NormalScores | None]:
-        """Return the kept columns, shape (n, k), and what makes scores of new values."""
+        """Return the kept columns, shape (n, k), and their transformation to normal scores."""
         columns = np.array(selection.columns, dtype=np.int64)
         if isinstance(self.source, NormalScoresSource):
             scores, own = self.source.learned(columns)
@@ -231,7 +232,7 @@ def screen_rows(
 
     def make() -> Screened:
         chosen = source if rows.size == labels.codes.size else RowsOf(source, rows)
-        # Sparse tables hold flags or counts; as scores they would no longer be sparse.
+        # Sparse tables hold counts or binary features; as scores they would not be sparse.
         if normal_scores and not isinstance(source, SparseSource):
             chosen = NormalScoresSource(chosen)
         codes = labels.codes[rows]
@@ -242,7 +243,7 @@ def screen_rows(
 
 @dataclass(frozen=True, slots=True)
 class NumericTraining(TrainingPart):
-    """Columns of numbers of a training table; a subclass fits what was screened (`_fitted`)."""
+    """Numeric columns of a training table; a subclass fits the screened rows (`_fitted`)."""
 
     settings: Any
     source: Source
@@ -321,7 +322,7 @@ class NumericTraining(TrainingPart):
         return numeric_values(
             RowsOf(self.source, rows).take(columns),
             part.scores,
-            lambda place: describe(int(columns[place])),
+            lambda index: describe(int(columns[index])),
         )
 
 
@@ -337,9 +338,9 @@ def select_by_r_squared(
     settings: SelectionSettings,
     random_state: np.random.RandomState | None = None,
 ) -> Selection:
-    """Keep the features with the largest r squared, which is to say the largest F.
+    """Keep the features with the largest r squared (equivalently, the largest F statistic).
 
-    Constant columns are left out: they are neither kept nor discarded.
+    Constant columns are neither kept nor discarded.
     """
     strength = moments.r_squared()
     outcome = rank_features(

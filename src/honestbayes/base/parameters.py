@@ -1,4 +1,4 @@
-"""Check the constructor's parameters before any work starts."""
+"""Validation of the constructor's parameters, before any work starts."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from honestbayes.selection.criteria import Criterion, FeatureKind, as_criterion
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 _MOST = 2**53
-"""Whole numbers from here on are no counts."""
+"""Bound of counts: larger integers are not exact as floats."""
 
 LARGEST_RESPONSE = 1e150
-"""Numbers up to which squares are finite."""
+"""Largest response whose square is finite."""
 
 Correction = Literal["counts", "selection"] | None
-"""What a model is conditioned on of the discarded features."""
+"""What a model is conditioned on: counts of discarded features, their discarding, or neither."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionSettings:
-    """Which features are kept; settings of all models have this much in common.
+    """Which features are kept; base of the settings of all models.
 
     Attributes
     ----------
     n_features, threshold : int or None, float or None
-        How many are kept, or above which absolute correlation; both None: all.
+        Number of features to keep, or the bound of their absolute correlation; both None: all.
     always_keep : ndarray of bool of shape (p,)
-        Features kept by design, outside the race.
+        Features kept by design, which are not ranked.
     """
 
     n_features: int | None
@@ -47,7 +47,7 @@ def criterion_of(
     usual: tuple[str, ...],
     classes: AnyArray | None,
 ) -> Criterion | None:
-    """Return the user's criterion; None for those that are the usual race."""
+    """Return the user's criterion; None for those that give the usual ranking."""
     given = params.get("criterion", "correlation")
     criterion = as_criterion(given, features=(kind,), classes=classes)
     if classes is not None:
@@ -70,7 +70,7 @@ def prior_and_correction(
     published: bool = False,
     may_learn_with_event: bool = False,
 ) -> tuple[Any, Any]:
-    """Resolve "auto", and refuse combinations that have no meaning.
+    """Resolve "auto", and refuse invalid combinations.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ def prior_and_correction(
     fixed : str
         The prior that does not learn from all screened features.
     auto : {"counts", "selection"}
-        What the correction is by default.
+        The default of the correction.
     published : bool
         Whether the published model is asked for, whose prior is the fixed one.
     may_learn_with_event : bool
-        Whether a learned prior goes together with the event of the selection.
+        Whether a learned prior can be combined with the event of the selection.
     """
     correction, prior = params["correction"], params["feature_prior"]
     if correction not in ("auto", "counts", "selection", None):
@@ -114,7 +114,7 @@ def tolerance_of(params: Mapping[str, Any]) -> float:
 
 
 def selection_rule(params: Mapping[str, Any], n_candidates: int) -> tuple[int | None, float | None]:
-    """Return how many features to keep, or the bound; both None: all."""
+    """Return the number of features to keep, or the threshold; both None: all."""
     k, threshold = params["n_features_to_select"], params["threshold"]
     if threshold is not None:
         if k is not None:
@@ -144,12 +144,12 @@ def selection_rule(params: Mapping[str, Any], n_candidates: int) -> tuple[int | 
 
 
 def _is_whole(value: Any, least: int) -> bool:
-    """Whether this is a whole number from ``least`` on, and not beyond all counts."""
+    """Return whether a value is an integer from ``least`` on, and a possible count."""
     return is_number(value) and least <= value < _MOST and int(value) == value
 
 
 def true_or_false(params: Mapping[str, Any], name: str) -> bool:
-    """Return a choice of the user's; False where the model has no such parameter."""
+    """Return a boolean parameter; False where the model has no such parameter."""
     value = params.get(name, False)
     if not isinstance(value, bool | np.bool_):
         msg = f"{name}={value!r} is not True or False."
@@ -158,7 +158,7 @@ def true_or_false(params: Mapping[str, Any], name: str) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is a number; True and False are none."""
+    """Return whether a value is a number; True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -181,7 +181,7 @@ def theta_interval(params: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def whole_number(params: Mapping[str, Any], name: str, least: int) -> int:
-    """Return a whole number of the user's that is not too small."""
+    """Return an integer parameter that is at least ``least``."""
     value = params[name]
     if not _is_whole(value, least):
         msg = f"{name}={value!r} is not a whole number from {least} on."
@@ -190,7 +190,7 @@ def whole_number(params: Mapping[str, Any], name: str, least: int) -> int:
 
 
 def check_weights(sample_weight: Any, codes: IntArray, classes: AnyArray) -> FloatArray:
-    """Return what each row counts; every class needs some weight."""
+    """Return the weight of each row; every class needs some."""
     rows = np.empty((codes.size, 0))
     weight = _check_sample_weight(sample_weight, rows, dtype=float, ensure_non_negative=True)
     total = np.bincount(codes, weight, minlength=classes.size)
@@ -205,7 +205,7 @@ def check_weights(sample_weight: Any, codes: IntArray, classes: AnyArray) -> Flo
 
 
 def positive_number(params: Mapping[str, Any], name: str) -> float:
-    """Return a finite number of the user's that is above 0."""
+    """Return a finite, positive parameter."""
     value = params[name]
     if not (is_number(value) and 0 < value < np.inf):
         msg = f"{name}={value!r} is not a number above 0."
@@ -214,7 +214,7 @@ def positive_number(params: Mapping[str, Any], name: str) -> float:
 
 
 def positive_pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
-    """Return two positive numbers of the user's."""
+    """Return a parameter of two positive numbers."""
     first, second = _pair(params, name)
     if not (0 < first < np.inf and 0 < second < np.inf):
         msg = f"{name}={params[name]} must be two positive numbers."
@@ -223,9 +223,9 @@ def positive_pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
 
 
 def check_checkpoint(params: Mapping[str, Any]) -> None:
-    """Refuse a checkpoint that no other fit could go on from."""
+    """Refuse a checkpoint without a seed, from which no other fit could go on."""
     if params["checkpoint"] is not None and not isinstance(params["random_state"], Integral):
-        msg = "a checkpoint needs random_state, a whole number: else no fit could go on from it."
+        msg = "a checkpoint needs an integer random_state: otherwise no fit could go on from it."
         raise ValueError(msg)
 
 
@@ -239,7 +239,7 @@ def check_quantiles(q: Any) -> FloatArray:
 
 
 def check_recalibrate(recalibrate: Any) -> None:
-    """Refuse an unknown way to recalibrate."""
+    """Refuse an unknown recalibration."""
     if recalibrate not in (None, "slope", "layer"):
         msg = f"recalibrate={recalibrate!r} is not one of None, 'slope', 'layer'."
         raise ValueError(msg)
@@ -309,7 +309,7 @@ def group_codes(groups: Any, n_cases: int) -> IntArray | None:
 
 
 def refuse_arguments(arguments: Mapping[str, Any]) -> None:
-    """Refuse what `fit` does not take; weights with the reason."""
+    """Refuse arguments that `fit` does not take."""
     for name in ("sample_weight", "class_weight"):
         if arguments.get(name) is not None:
             msg = (
@@ -324,7 +324,7 @@ def refuse_arguments(arguments: Mapping[str, Any]) -> None:
 
 
 def check_level_and_draws(level: float, n_draws: int) -> None:
-    """Refuse a level or a number of draws that make no interval."""
+    """Refuse an invalid level or number of draws of an interval."""
     if not 0 < level < 1:
         msg = f"level={level} is not between 0 and 1."
         raise ValueError(msg)

@@ -49,18 +49,19 @@ from honestbayes.files.fields import (
 from honestbayes.types import AnyArray
 
 # --------------------------------------------------------------------------------------------------
-# The constructor's parameters in files: how each is stored, and what is refused on reading
+# Fields of the constructor's parameters
 # --------------------------------------------------------------------------------------------------
 
 
 _MOST_JOBS = 2**31
+"""Bound of `n_jobs` and `verbose` in files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Field):
-    """A parameter that JSON holds as it is: a number, a text, true or false, null.
+    """A parameter that JSON holds as it is: a number, a text, true, false or null.
 
-    What it may be is checked by the estimator, as it checks its constructor's parameters.
+    The estimator checks its value, as it checks its constructor's parameters.
     """
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
@@ -69,8 +70,8 @@ class Parameter(Field):
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers(Parameter):
-    """A number, several, or None; several come back as a tuple where the default is one."""
+class NumbersParameter(Parameter):
+    """A number, several, or None; several are read as a tuple where the default is one."""
 
     as_tuple: bool = False
 
@@ -132,22 +133,22 @@ class Kinds(Pairs):
 
 @dataclass(frozen=True, slots=True)
 class CriterionName(Parameter):
-    """What features are ranked by, by name."""
+    """The name of a ranking criterion."""
 
     def write(self, name: str, value: Any) -> Plain:
         """Return the name; refuse a function."""
         if not isinstance(value, str):
-            msg = "criterion is a function, which a file of plain data cannot hold."
+            msg = "criterion is a function, which cannot be saved in a file of plain data."
             raise ValueError(msg)
         return {name: value}, {}
 
 
 @dataclass(frozen=True, slots=True)
 class Cut(Parameter):
-    """How values become 0/1."""
+    """The rule by which values become 0/1."""
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
-        """Return a number, a word or None."""
+        """Return a number, "auto", "median" or None."""
         value = entries.value(name)
         good = value is None or value in ("auto", "median")
         if type(value) in (int, float):
@@ -158,7 +159,7 @@ class Cut(Parameter):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionParameter(Parameter):
-    """A small number, true, false or None, which no result depends on."""
+    """A small integer, a boolean or None, which no result depends on."""
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
         """Return the value."""
@@ -170,7 +171,7 @@ class ExecutionParameter(Parameter):
 
 @dataclass(frozen=True, slots=True)
 class TransientParameter(Parameter):
-    """A place on the machine that fitted the model, which is nobody's business."""
+    """A path on the machine that fitted the model, which is not stored."""
 
     def write(self, name: str, value: Any) -> Plain:
         """Return null."""
@@ -178,15 +179,15 @@ class TransientParameter(Parameter):
 
     def read(self, entries: Entries, name: str, known: Known) -> None:
         """Return None; refuse anything else."""
-        entries.check(entries.value(name) is None, name, "is a place on another machine")
+        entries.check(entries.value(name) is None, name, "is a path on another machine")
 
 
 @dataclass(frozen=True, slots=True)
 class AlwaysKeep(Field):
-    """Names, numbers or a mask of columns; a mask is as long as the table."""
+    """Names or indices of columns, or a mask of all columns."""
 
     def write(self, name: str, value: Any) -> Plain:
-        """Return what kind of list it is, and the list in arrays."""
+        """Return the type of the list, and the list in arrays."""
         if value is None:
             return {name: None}, {}
         given = np.asarray(value)
@@ -228,22 +229,19 @@ _NUMBERS = {"class_pseudocounts", "class_prior", "alpha_prior", "response_prior"
 
 
 def parameter_field(name: str, default: Any) -> Field:
-    """Return how a constructor's parameter stands in a file, by its name and its default."""
+    """Return the field of a constructor's parameter, by its name and its default."""
     if name in _NUMBERS or isinstance(default, tuple):
-        return Numbers(as_tuple=isinstance(default, tuple))
+        return NumbersParameter(as_tuple=isinstance(default, tuple))
     return _FIELDS.get(name, Parameter())
 
 
 # --------------------------------------------------------------------------------------------------
-# Fitted estimators in files: the constructor's parameters, and what fitting found
-#
-# Reading distrusts: every number is checked for what it means, because a file with valid checksums
-# can still come from anybody.
+# Estimators that can be saved
 # --------------------------------------------------------------------------------------------------
 
 
 def check_number(parameters: Mapping[str, Any], most: int) -> None:
-    """Refuse a number of features that a table cannot have, without a mask of all of them."""
+    """Refuse a number of features that a table cannot have."""
     number = parameters["n_features_to_select"]
     for value in list(number.values()) if isinstance(number, dict) else [number]:
         if type(value) not in (int, float):
@@ -257,23 +255,23 @@ def check_number(parameters: Mapping[str, Any], most: int) -> None:
 class SavedEstimator(BaseEstimator):
     """Base of estimators that can be written to a file of plain data and read again.
 
-    A subclass says what of the fitted model is written (`_fitted_to_plain`), how that is read
+    A subclass defines how the fitted state is written (`_fitted_to_plain`) and read
     (`_fitted_from_plain`, `_load_fitted`), and which parameters are refused (`_check_parameters`).
     """
 
     _kind: ClassVar[str]
-    """What files call the estimator."""
+    """Name of the estimator in files."""
 
     _parameter_fields: ClassVar[Mapping[str, Field]] = {}
-    """How parameters stand in files, where `parameter_field` does not know it."""
+    """Fields of parameters for which `parameter_field` is not right."""
 
     def _fitted_to_plain(self) -> Plain:
-        """Return what fitting found as plain data."""
+        """Return the fitted state as plain data."""
         raise NotImplementedError
 
     @classmethod
     def _fitted_from_plain(cls, entries: Entries) -> Known:
-        """Return what fitting found, by name, for `_load_fitted`; refuse what it cannot be."""
+        """Return the fitted state, by name, for `_load_fitted`; refuse what it cannot be."""
         raise NotImplementedError
 
     @classmethod
@@ -282,7 +280,7 @@ class SavedEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _load_fitted(self, fitted: Known) -> Self:
-        """Take over what fitting found."""
+        """Set the fitted state."""
         raise NotImplementedError
 
     # ---------------------------------------------------------------------------------- files
@@ -303,7 +301,7 @@ class SavedEstimator(BaseEstimator):
         write_readable(path, self._kind, self._to_plain(), type(self)._from_plain)
 
     def _to_plain(self) -> Plain:
-        """Return the model as plain data, for a file that may hold more than the model."""
+        """Return the model as plain data."""
         given = self.get_params(deep=False)
         fields = {
             name: field for name, field in self._fields_of_parameters().items() if name in given
@@ -328,7 +326,7 @@ class SavedEstimator(BaseEstimator):
 
     @classmethod
     def _fields_of_parameters(cls) -> dict[str, Field]:
-        """Return how each of the constructor's parameters stands in a file."""
+        """Return the field of each of the constructor's parameters."""
         fields = {}
         for name, given in inspect.signature(cls.__init__).parameters.items():
             if name != "self":

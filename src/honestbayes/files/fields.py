@@ -1,4 +1,4 @@
-"""Fields: how one value stands in a file, and what is refused when it is read.
+"""Fields: how one value is written to a file, and what is refused when it is read.
 
 A field annotates an attribute of a record, ``Annotated[FloatArray, Floats("nodes")]``. Lengths of
 arrays have names: one that is not known yet is learned from the first array that has it, and the
@@ -23,7 +23,7 @@ from honestbayes.files.errors import ModelFileError
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# Plain data taken apart piece by piece, each checked as it is taken
+# Plain data, taken apart piece by piece
 # --------------------------------------------------------------------------------------------------
 
 
@@ -252,14 +252,14 @@ def quoted(value: Any) -> str:
 MOST_CASES = 10**10
 MOST_FEATURES = 10**12
 MOST_CLASSES = 10**4
-"""Sizes beyond any data, so that no work after loading is without bound."""
+"""Bounds beyond any data, so that the work after loading is bounded."""
 
 LARGEST_SEED = 2**32 - 1
 CLOSE = 1e-9
 """How far sums of probabilities may be from 1."""
 
 REQUIRED: Any = object()
-"""Says that every file ever written has the field."""
+"""Default of `Field.absent`: every file has the field."""
 
 Known = dict[str, Any]
 """What was read so far, by name, and lengths of arrays."""
@@ -267,7 +267,7 @@ Known = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """How one value stands in a file.
+    """The form of one value in a file.
 
     Attributes
     ----------
@@ -301,7 +301,7 @@ def plain_scalar(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Array(Field):
-    """An array, whose shape has names or numbers; of any values, unless a subclass says more."""
+    """An array of any floats; its shape is given by names or numbers."""
 
     shape: tuple[str | int, ...]
     low: float
@@ -466,7 +466,7 @@ class Number(Field):
 
 @dataclass(frozen=True, slots=True)
 class NumberOrNaN(Field):
-    """A number that may not be known: JSON has no NaN, so that a file has null."""
+    """A number or NaN, which is null in JSON."""
 
     def write(self, name: str, value: Any) -> Plain:
         """Return a float, or null for NaN."""

@@ -66,7 +66,9 @@ def test_a_sparse_table_gives_what_a_dense_one_does(recalibrate, monkeypatch):
     X *= rng.exponential(size=X.shape)  # flags would be tied, and rounding would choose
     model = SelectiveLogistic(n_features_to_select=50, recalibrate=recalibrate)
     dense = model.fit(X, y).predict_proba(X)
-    monkeypatch.setattr(model, "_LARGE", 0)  # products of sparse matrices
+    monkeypatch.setattr(
+        "honestbayes.models.logistic.model._LARGE", 0
+    )  # products of sparse matrices
     found = model.fit(sparse.csr_array(X), y).predict_proba(sparse.csc_array(X))
     assert np.allclose(found, dense, atol=1e-6)
 

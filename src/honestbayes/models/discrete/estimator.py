@@ -20,7 +20,7 @@ from honestbayes.base.parameters import (
     positive_number,
     whole_number,
 )
-from honestbayes.base.persistence import Numbers, Parameter, SavedEstimator
+from honestbayes.base.persistence import NumbersParameter, Parameter, SavedEstimator
 from honestbayes.data import check_as_many, encode_labels
 from honestbayes.data.categories import Coded, Coding, learn_coding
 from honestbayes.data.kinds import KINDS, as_table
@@ -117,7 +117,7 @@ class KindsInTable(Parameter):
 
 
 @dataclass(frozen=True, slots=True)
-class Shares(Numbers):
+class Shares(NumbersParameter):
     """Prevalences of the classes, or None."""
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
