@@ -30,20 +30,22 @@ from honestbayes.files.npy import array_name_is_good, read_npy
 from honestbayes.types import AnyArray
 
 # --------------------------------------------------------------------------------------------------
-# The description in a container: strict JSON in a fixed frame
+# The description: strict JSON in a fixed frame
 # --------------------------------------------------------------------------------------------------
 
 
 FORMAT = "honestbayes"
 SCHEMA = 1
-"""Number of the layout. A reader takes its own and older ones."""
+"""Number of the layout, frozen; see `base.persistence` for how fields are added. A reader takes its
+own and older ones."""
 
 LARGEST_JSON = 16 * 2**20
-"""Bytes of ``model.json``. What grows with the number of features is in arrays."""
+"""Largest size of ``model.json`` in bytes. What grows with the number of features is in arrays."""
 
 DEEPEST_JSON = 16
 LONGEST_NUMBER = 1000
-"""Digits of a number in JSON; the exact bound of a selection may have a few hundred."""
+"""Bounds of nesting, and of the digits of a number: the exact bound of a selection may have a few
+hundred."""
 
 
 def write_document(kind: str, content: Mapping[str, Any], names: list[str]) -> bytes:
@@ -301,14 +303,14 @@ def read_archive(path: str | os.PathLike[str], *, largest: int = LARGEST_FILE) -
     FileNotFoundError, IsADirectoryError, PermissionError
         As from ``open``.
     """
-    place = Path(path)
+    source = Path(path)
     try:
-        if not place.is_dir() and not stat.S_ISREG(place.stat().st_mode):
+        if not source.is_dir() and not stat.S_ISREG(source.stat().st_mode):
             _refuse("is not a regular file")  # opening a pipe would wait for ever
-        with place.open("rb") as file:
+        with source.open("rb") as file:
             return _read(file, largest)
     except ModelFileError as error:
-        msg = f"{place.name!r} {error}."
+        msg = f"{source.name!r} {error}."
         raise ModelFileError(msg) from None
 
 
@@ -347,32 +349,32 @@ def _entries(file: BinaryIO, size: int) -> dict[str, _Entry]:
         _refuse("is damaged: its directory is not where it should be")
     directory = _exactly(file, offset, length)
     entries: dict[str, _Entry] = {}
-    place = begin = 0
+    position = begin = 0
     for _ in range(count):
-        entry, place, begin = _entry(file, directory, place, begin, offset)
+        entry, position, begin = _entry(file, directory, position, begin, offset)
         if entry.name in entries:
             _refuse(f"is damaged: it holds {entry.name!r} twice")
         entries[entry.name] = entry
-    if place != length or begin != offset:
+    if position != length or begin != offset:
         _refuse("is damaged: its entries do not fill it")
     return entries
 
 
 def _entry(
-    file: BinaryIO, directory: bytes, place: int, begin: int, limit: int
+    file: BinaryIO, directory: bytes, position: int, begin: int, limit: int
 ) -> tuple[_Entry, int, int]:
     """Read one line of the directory, whose entry must begin where the one before it ended."""
-    if place + _CENTRAL.size > len(directory):
+    if position + _CENTRAL.size > len(directory):
         _refuse("is damaged: its directory is too short")
-    fields = _CENTRAL.unpack_from(directory, place)
+    fields = _CENTRAL.unpack_from(directory, position)
     signature, _made_by, needs, flags, method, time, date, checksum = fields[:8]
     packed, size, name_length, extra, comment, disk, _internal, _external, offset = fields[8:]
     if signature != b"PK\x01\x02" or extra or comment or disk or offset != begin:
         _refuse("is damaged: its directory is not one of a model file")
     if flags or method or packed != size:
         _refuse("holds a compressed or encrypted entry, which no model file does")
-    place += _CENTRAL.size
-    raw = directory[place : place + name_length]
+    position += _CENTRAL.size
+    raw = directory[position : position + name_length]
     start = begin + _LOCAL.size + name_length
     if start + size > limit or len(raw) != name_length:
         _refuse("is damaged: an entry is longer than the file")
@@ -381,7 +383,7 @@ def _entry(
         _refuse("is damaged: an entry and its line in the directory differ")
     if not raw.isascii():
         _refuse("is damaged: the name of an entry is not one of a model file")
-    return _Entry(raw.decode("ascii"), start, size, checksum), place + name_length, start + size
+    return _Entry(raw.decode("ascii"), start, size, checksum), position + name_length, start + size
 
 
 def _document(file: BinaryIO, entry: _Entry) -> dict[str, Any]:

@@ -42,11 +42,11 @@ class Entries:
     """
 
     def __init__(
-        self, content: Mapping[str, Any], arrays: Mapping[str, AnyArray], place: str = ""
+        self, content: Mapping[str, Any], arrays: Mapping[str, AnyArray], path: str = ""
     ) -> None:
         self._content = dict(content)
         self._arrays = dict(arrays)
-        self._place = place
+        self._path = path
 
     def section(self, name: str) -> Entries:
         """Return the section of this name: an object of the content, and ``name.*`` arrays."""
@@ -56,7 +56,7 @@ class Entries:
         start = f"{name}."
         inside = [array for array in self._arrays if array.startswith(start)]
         arrays = {array.removeprefix(start): self._arrays.pop(array) for array in inside}
-        return Entries(content, arrays, f"{self._place}{name}.")
+        return Entries(content, arrays, f"{self._path}{name}.")
 
     def plain(self) -> Plain:
         """Return what nobody has taken, to be taken apart elsewhere."""
@@ -69,7 +69,7 @@ class Entries:
 
     def refuse(self, name: str, what: str) -> NoReturn:
         """Raise an error about a piece."""
-        msg = f"{self._place}{name} {what}"
+        msg = f"{self._path}{name} {what}"
         raise ModelFileError(msg)
 
     def check(self, condition: Any, name: str, what: str) -> None:
@@ -207,8 +207,8 @@ class Entries:
             self.refuse(name, "is missing")
         array = self._arrays.pop(name)
         fits = len(array.shape) == len(shape) and all(
-            wanted is None or wanted == found
-            for wanted, found in zip(shape, array.shape, strict=True)
+            wanted is None or wanted == length
+            for wanted, length in zip(shape, array.shape, strict=True)
         )
         if array.dtype.kind != kind or not fits:
             self.refuse(name, f"is an array of {array.dtype} of shape {array.shape}")
