@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -248,6 +248,45 @@ def sample(
     if draws.n_draws == 0:
         raise KeyboardInterrupt
     return draws, interrupted
+
+
+def sample_in_blocks(
+    kernel: Kernel,
+    starts: Callable[[np.random.SeedSequence], Sequence[State]],
+    sampling: Sampling,
+    block: int,
+    *depends_on: Any,
+    agree: Callable[[Draws], bool] = lambda _draws: True,
+) -> tuple[Draws, bool]:
+    """Run chains whose kernel makes a block of draws in each step, as `sample` does.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What chains do; the arrays of its info have the draws of a block as their first axis.
+    block : int
+        Draws of each step.
+    starts, sampling, *depends_on, agree
+        As in `sample`; the schedule counts draws.
+    """
+    wanted = sampling.schedule
+    blocks = Schedule(-(-wanted.n_warmup // block), -(-wanted.n_draws // block))
+
+    def flat(draws: Draws) -> Draws:
+        values = {
+            name: value.reshape(value.shape[0], -1, *value.shape[3:])[:, : wanted.n_draws]
+            for name, value in draws.values.items()
+        }
+        return Draws(values, draws.n_chains)
+
+    draws, interrupted = sample(
+        kernel,
+        starts,
+        replace(sampling, schedule=blocks),
+        *depends_on,
+        agree=lambda draws: agree(flat(draws)),
+    )
+    return flat(draws), interrupted
 
 
 def _run_stages(

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.base.parameters import selection_rule, whole_number
 from honestbayes.files.fields import Entries, Field, Known, Plain, Section, joined
-from honestbayes.models.subsets.estimator import NoFunction
-from honestbayes.models.subsets.model import Score, SubsetDraws, SubsetEstimator, subset_settings
+from honestbayes.models.subsets.estimator import NoFunction, SubsetEstimator
+from honestbayes.models.subsets.model import Score, SubsetDraws, subset_settings
 from honestbayes.search.scorers import counts_by_fold
 from honestbayes.search.selector import TableSelector
 from honestbayes.types import BoolArray

@@ -1,4 +1,4 @@
-"""A classifier for real-valued features that move together, honest after selection."""
+"""Factor models for real-valued features that move together: a classifier and a regressor."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.base.explanation import Described, KeptColumns
@@ -15,7 +16,7 @@ from honestbayes.base.parameters import check_quantiles, check_response, refuse_
 from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.base.persistence import SavedEstimator, check_number
 from honestbayes.base.recalibration import Recalibration, held_out_folds, warn_of_too_few_groups
-from honestbayes.base.sampled import SampledClassifier
+from honestbayes.base.sampled import SampledClassifier, SampledEstimator, sampling_of
 from honestbayes.data import check_as_many
 from honestbayes.data.kinds import Kind, as_table, columns_of
 from honestbayes.files.fields import (
@@ -34,13 +35,15 @@ from honestbayes.likelihood.normal import VariancePrior
 from honestbayes.models.factors.model import (
     MOST_FACTORS,
     N_FOLDS,
-    FactorEstimator,
+    FactorChoice,
+    FactorDraws,
     FactorFeatureTable,
     FactorPart,
     FactorTraining,
     Predictive,
     ResponseFit,
     ResponseTraining,
+    check_chains_and_factors,
     choose_factors,
     classifier_settings,
     factors,
@@ -48,9 +51,46 @@ from honestbayes.models.factors.model import (
     regressor_settings,
 )
 from honestbayes.models.gaussian.model import RatioPosterior, real_source, real_values
+from honestbayes.sampling.draws import Diagnostics, Draws
+from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.selection.correlation import ResponseSelection
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+POSTERIOR = ("loadings", "location", "variance", "signal_ratio")
+"""Arrays of each draw that ArviZ gets, beside the numbers that chains are judged by."""
+
+
+class FactorEstimator(SampledEstimator):
+    """Base of estimators whose features move together: their chains and draws.
+
+    In ``draws_`` features are in units of their own standard deviation, around their mean.
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _sampling(self) -> Sampling:
+        """Return how chains are run, after validating the chain parameters."""
+        params = self.get_params(deep=False)
+        check_chains_and_factors(params)
+        entropy = check_random_state(self.random_state).randint(2**31 - 1, size=4)
+        return sampling_of(params, np.random.SeedSequence([int(number) for number in entropy]))
+
+    def _show(self, drawn: FactorDraws | None, n_factors: int, choice: FactorChoice | None) -> None:
+        """Store the draws and their diagnostics."""
+        self.n_factors_ = n_factors
+        self.factor_choice_ = choice
+        self.draws_: Draws | None = None if drawn is None else drawn.draws
+        self.diagnostics_: Diagnostics | None = None if drawn is None else drawn.diagnostics()
+
+    def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
+        assert self.diagnostics_ is not None
+        numbers = [name for name in self.diagnostics_.name if name != "log_density"]
+        return [*POSTERIOR, *numbers], ["log_density", "accepted"]
 
 
 class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
@@ -95,16 +135,16 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         and ratios; a learned distribution of ratios uses all features here too (see Notes).
         None: nothing; ratios are learned from the kept features only. "auto": selection.
     always_keep : list of names or indices, or mask, optional
-        Features kept by design, outside the race.
+        Features kept by design, without ranking.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
         Cases of each class that the Dirichlet prior of the class frequencies is worth.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default="layer"
-        "layer": probabilities are averaged over a slope on the evidence and a rate of lapses
-        (cases of which the features say nothing), both learned from held-out predictions inside
-        `fit`. "slope": one factor on the evidence, plugged in. Five folds, the
-        same as for the number of factors.
+        "layer": probabilities are averaged over a slope on the evidence and an outlier rate (the
+        share of cases whose features are uninformative), both learned from held-out predictions
+        inside `fit`. "slope": one factor on the evidence, plugged in. Five folds, the same as for
+        the number of factors.
     normal_scores : bool, default=False
         Whether each column becomes the normal quantile of its ranks among the training rows, so
         that neither its unit nor single far-out values matter.
@@ -115,7 +155,7 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
     Attributes
     ----------
     selection_ : Selection
-        What was kept and what was thrown away.
+        Kept and discarded features.
     n_factors_ : int
         Number of factors.
     factor_choice_ : FactorChoice or None
@@ -133,7 +173,7 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
     slope_ : float
         The factor on the evidence, its posterior mean; 1 without recalibration.
     outlier_rate_ : float
-        The rate of lapses, its posterior mean; 0 without a layer.
+        The outlier rate, its posterior mean; 0 without recalibration.
     feature_prior_, correction_ : str or None
         What "auto" became.
     classes_ : ndarray of shape (n_classes,)
@@ -297,11 +337,6 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         return {"factors": factors(self.n_factors_, self.factor_choice_)}
 
 
-# --------------------------------------------------------------------------------------------------
-# Regression on features that move together, honest after selection
-# --------------------------------------------------------------------------------------------------
-
-
 class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, SavedEstimator):
     """Regression on real-valued features that move together, selected by correlation.
 
@@ -332,7 +367,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         "selection": condition on the event that the other features were discarded. None: do not.
         "auto": selection.
     always_keep : list of names or indices, or mask, optional
-        Features kept by design, outside the race.
+        Features kept by design, without ranking.
     {chain_parameters}
     random_state : int, RandomState or None, default=None
         Seed of the chains.
@@ -340,7 +375,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
     Attributes
     ----------
     selection_ : ResponseSelection
-        What was kept and what was thrown away.
+        Kept and discarded features.
     n_factors_ : int
         Number of factors.
     factor_choice_ : FactorChoice or None

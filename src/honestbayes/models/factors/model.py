@@ -1,4 +1,4 @@
-"""From a table and its classes, or a response, to draws of a factor model.
+"""The factor model: from a table and its classes, or a response, to draws and predictions.
 
 The kernels are compiled, so they are imported where they run and not with the package.
 """
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from scipy.special import log_softmax, logsumexp, ndtr
 from sklearn.model_selection import KFold
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.base.explanation import by_design
@@ -26,7 +25,7 @@ from honestbayes.base.parameters import (
 )
 from honestbayes.base.part import Describe, FittedToAll, FoldMemo, TrainingLabels, TrainingPart
 from honestbayes.base.recalibration import EFFECTIVE_SHARE, Recalibration, learn_recalibration
-from honestbayes.base.sampled import SampledEstimator, check_chain_parameters, sampling_of
+from honestbayes.base.sampled import check_chain_parameters
 from honestbayes.data import Source
 from honestbayes.data.binarization import check_spread
 from honestbayes.data.normal_scores import NormalScores, NormalScoresSource
@@ -441,12 +440,9 @@ def run_chains(
 
 
 # --------------------------------------------------------------------------------------------------
-# What the factor classifier and the factor regressor share
+# Settings, and the choice of the number of factors
 # --------------------------------------------------------------------------------------------------
 
-
-POSTERIOR = ("loadings", "location", "variance", "signal_ratio")
-"""Arrays of each draw that ArviZ gets, beside the numbers that chains are judged by."""
 
 MOST_FACTORS = 3
 """Numbers of factors up to this one are tried where the number is to be chosen."""
@@ -478,38 +474,6 @@ class FactorChoice:
         """Refuse a number that was not tried, or is not the model's."""
         tried = self.chosen == known["n_factors"] and self.chosen in self.n_factors.tolist()
         check(tried, "chosen", "is not the number of factors, or was not tried")
-
-
-class FactorEstimator(SampledEstimator):
-    """Base of estimators whose features move together: their chains and draws.
-
-    In ``draws_`` features are in units of their own standard deviation, around their mean.
-    """
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare what inputs are accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _sampling(self) -> Sampling:
-        """Return how chains are run, after validating the chain parameters."""
-        params = self.get_params(deep=False)
-        check_chains_and_factors(params)
-        entropy = check_random_state(self.random_state).randint(2**31 - 1, size=4)
-        return sampling_of(params, np.random.SeedSequence([int(number) for number in entropy]))
-
-    def _show(self, drawn: FactorDraws | None, n_factors: int, choice: FactorChoice | None) -> None:
-        """Store the draws and their diagnostics."""
-        self.n_factors_ = n_factors
-        self.factor_choice_ = choice
-        self.draws_: Draws | None = None if drawn is None else drawn.draws
-        self.diagnostics_: Diagnostics | None = None if drawn is None else drawn.diagnostics()
-
-    def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
-        assert self.diagnostics_ is not None
-        numbers = [name for name in self.diagnostics_.name if name != "log_density"]
-        return [*POSTERIOR, *numbers], ["log_density", "accepted"]
 
 
 def fold_sampling(sampling: Sampling, fold: int, n_factors: int) -> Sampling:
@@ -770,7 +734,7 @@ def choose_factors(
 
 
 # --------------------------------------------------------------------------------------------------
-# What the kept features of a factor model say, and how many factors it has
+# Explanation: each kept feature, and the number of factors
 # --------------------------------------------------------------------------------------------------
 
 
@@ -858,7 +822,7 @@ def factors(n_factors: int, choice: FactorChoice | None) -> Factors:
 
 
 # --------------------------------------------------------------------------------------------------
-# A factor model of a response: fitted to a table, and what it says of new cases
+# A factor model of a real-valued response
 # --------------------------------------------------------------------------------------------------
 
 

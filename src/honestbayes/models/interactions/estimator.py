@@ -1,4 +1,4 @@
-"""Bayesian logistic models with interactions of any order, for tables of categories."""
+"""Models with interactions of any order: a classifier, one of sequences, and a regressor."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ class InteractionClassifier(SampledClassifier):
     threshold : float, optional
         Instead, keep all columns whose absolute correlation is above this bound.
     always_keep : list of names or indices, or mask, optional
-        Columns kept by design, outside the race.
+        Columns kept by design, without ranking.
     class_pseudocounts : float or array-like, default=1.0
         Dirichlet prior of the class frequencies, from which another prevalence is reckoned.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default=None
-        "layer": slope and lapses, averaged over; "slope": one factor on the evidence. Both are
-        learned from held-out predictions inside `fit`, for which chains run again many times.
+        "layer": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
+        are learned from held-out predictions inside `fit`, for which chains run again many times.
     {chain_parameters}
     thin : int, default=4
         Sweeps for each draw.
@@ -123,7 +123,7 @@ class InteractionClassifier(SampledClassifier):
     number_choice_ : None
         The number of features is not chosen by held-out cases here.
     slope_, outlier_rate_ : float
-        Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
+        Posterior means of the factor on the evidence and of the outlier rate; 1 and 0 without
         recalibration.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
@@ -303,7 +303,7 @@ class InteractionClassifier(SampledClassifier):
 
         An interval holds ``level`` of the distribution of P(class | x, coefficients) over the draws
         of the chains; the mean of that distribution is `predict_proba`, but for the one draw that
-        is counted there in addition. With a slope or a layer the evidence of each draw is
+        is counted there in addition. With recalibration the evidence of each draw is
         multiplied by ``slope_``, and the mean is `predict_proba` only roughly.
 
         Parameters
@@ -364,7 +364,7 @@ def _of_order(part: InteractionTraining, order: int) -> InteractionTraining:
 
 
 # --------------------------------------------------------------------------------------------------
-# The next state of a discrete sequence, from states before it as far back as wanted
+# The next state of a discrete sequence
 # --------------------------------------------------------------------------------------------------
 
 
@@ -436,7 +436,7 @@ class SequenceClassifier(InteractionClassifier):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default=None
-        Whether a slope and lapses are learned from held-out windows.
+        Whether a slope and an outlier rate are learned from held-out windows.
     {chain_parameters}
     thin : int, default=4
         Sweeps for each draw.
@@ -462,7 +462,7 @@ class SequenceClassifier(InteractionClassifier):
     number_choice_ : None
         The number of states is not chosen by held-out cases here.
     slope_, outlier_rate_ : float
-        Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
+        Posterior means of the factor on the evidence and of the outlier rate; 1 and 0 without
         recalibration.
     classes_ : ndarray of shape (n_classes,)
         States that follow.
@@ -490,7 +490,7 @@ class SequenceClassifier(InteractionClassifier):
     _kind: ClassVar[str] = "SequenceClassifier"
     _suffixes: ClassVar[bool] = True
 
-    # Words of `InteractionClassifier` that sequences do without.
+    # Parameters of `InteractionClassifier` that sequences do without.
     missing = "refuse"
     n_features_to_select = "all"
     threshold = None
@@ -546,7 +546,7 @@ class SequenceClassifier(InteractionClassifier):
 
 
 # --------------------------------------------------------------------------------------------------
-# Bayesian regression of a real-valued response on categories with interactions of any order
+# A real-valued response
 # --------------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,7 @@
-"""Groups of patterns and draws of their coefficients: predictions, and files."""
+"""Models with interactions: settings, groups of patterns with drawn coefficients, chains, files.
+
+The kernels are compiled, so they are imported where they run and not with the package.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# What the user of interactions chose, checked
+# Settings
 # --------------------------------------------------------------------------------------------------
 
 
@@ -892,7 +895,7 @@ class InteractionTraining(SampledTraining):
 
 
 # --------------------------------------------------------------------------------------------------
-# What a model with interactions says: each column alone, and the largest interactions
+# Explanation: each column alone, and the largest interactions
 # --------------------------------------------------------------------------------------------------
 
 

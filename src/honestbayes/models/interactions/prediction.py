@@ -13,24 +13,13 @@ import math
 import numpy as np
 
 from honestbayes.compiled import kernel
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-@kernel()
-def _mixed(key):  # type: ignore[no-untyped-def]
-    """Return a number that looks random, of a key (the finalizer of splitmix64)."""
-    z = key + _GOLDEN
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+from honestbayes.sampling.splitmix import GOLDEN, mixed, uniform_of
 
 
 @kernel()
 def uniform(key, number):  # type: ignore[no-untyped-def]
     """Return the number-th of the uniform numbers of a key, strictly between 0 and 1."""
-    bits = _mixed(key + _GOLDEN * np.uint64(number))
-    return (np.float64(bits >> np.uint64(11)) + 0.5) * (1.0 / 9007199254740992.0)
+    return uniform_of(mixed(key + GOLDEN * np.uint64(number)))
 
 
 @kernel()
@@ -115,13 +104,13 @@ def linear_predictors(  # type: ignore[no-untyped-def]
     for d in range(n_draws):
         for o in range(n_orders):
             unit[o] = math.exp(log_sigma[d, o] if is_cauchy else 2.0 * log_sigma[d, o])
-        of_draw = _mixed(np.uint64(seed) ^ _mixed(np.uint64(first_draw + d)))
+        of_draw = mixed(np.uint64(seed) ^ mixed(np.uint64(first_draw + d)))
         for i in range(n):
             new = 0.0
             for o in range(n_orders):
                 new += unseen[i, o] * unit[o]
             for k in range(n_classes):
-                of_class = _mixed(of_draw + np.uint64(k))
+                of_class = mixed(of_draw + np.uint64(k))
                 total, variance = 0.0, 0.0
                 for a in range(start[i], start[i + 1]):
                     g = group[a]
@@ -135,14 +124,14 @@ def linear_predictors(  # type: ignore[no-untyped-def]
                         other += (group_counts[g, o] - counts[a, o]) * unit[o]
                     # What the case has of the group, given the group's sum: equations 3.25 to 3.27.
                     if is_cauchy:
-                        total += split_cauchy(value, own, other, _mixed(of_class ^ np.uint64(g)))
+                        total += split_cauchy(value, own, other, mixed(of_class ^ np.uint64(g)))
                     else:
                         # Of two normal variables with a known sum each has its share of the sum,
                         # by variance, and the variance own other / (own + other).
                         share = own / (own + other)
                         total += share * value
                         variance += own * (1.0 - share)
-                key = _mixed(of_class ^ np.uint64(n_groups))
+                key = mixed(of_class ^ np.uint64(n_groups))
                 if is_cauchy:
                     if new > 0.0:
                         total += new * math.tan(math.pi * (uniform(key, 0) - 0.5))

@@ -1,4 +1,4 @@
-"""A two-component mixture of binary features whose probabilities stay honest after selection."""
+"""A two-component mixture of binary features, corrected for their selection."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         "selection", which is "auto": condition on the event that the others were discarded. None:
         the uncorrected model.
     always_keep : list of names or indices, or mask, optional
-        Features kept by design, outside the race, with an alpha of their own.
+        Features kept by design, without ranking, with an alpha of their own.
     class_pseudocounts : tuple of float, default=(1.0, 1.0)
         Beta prior of the frequencies of the two components.
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default=None
-        "layer": slope and lapses, averaged over; "slope": one factor on the evidence. Both are
-        learned from held-out predictions inside `fit`, for which chains run again many times.
+        "layer": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
+        are learned from held-out predictions inside `fit`, for which chains run again many times.
     alpha_prior, response_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma priors of alpha, of the features and of the class.
     theta_prior : tuple of float, default=(0.0, 1.0)
@@ -81,7 +81,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     Attributes
     ----------
     selection_ : Selection
-        What was kept and what was thrown away.
+        Kept and discarded features.
     diagnostics_ : Diagnostics
         R-hat, effective sample sizes and Monte Carlo errors of what the chains can be compared by.
     draws_ : Draws
@@ -89,7 +89,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     number_choice_ : NumberChoice or None
         The numbers of features that were tried, where the number was to be chosen.
     slope_, outlier_rate_ : float
-        Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
+        Posterior means of the factor on the evidence and of the outlier rate; 1 and 0 without
         recalibration.
     correction_ : {"selection"} or None
         What "auto" became.
@@ -211,7 +211,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
 
         An interval holds ``level`` of the distribution of P(class 1 | x, parameters) given the
         training data and x itself, over the draws of the chains; the mean of that distribution is
-        `predict_proba`. With a slope or a layer the evidence of each draw is
+        `predict_proba`. With recalibration the evidence of each draw is
         multiplied by ``slope_``, and the mean is `predict_proba` only roughly.
 
         Parameters

@@ -37,7 +37,7 @@ _WHY_COMPLETE = "The score of a graph needs complete training cases"
 class AveragedNetworkClassifier(SampledClassifier):
     """Bayesian network classifier of categorical features, averaged over graphs.
 
-    A graph says which features tell something of the class, and which of them depend on each other
+    A graph shows which features are informative about the class, and which depend on each other
     given the class; naive Bayes is one of many. Markov chains draw graphs from their posterior
     distribution, and a prediction is the mean over the draws, so that a dependence that the data
     cannot decide about is there in some of them.
@@ -52,7 +52,7 @@ class AveragedNetworkClassifier(SampledClassifier):
     space : {"networks", "classifiers"}, default="networks"
         Graphs: all without cycles, or those in which every arc enters the class or one of its
         children. Where many features depend on each other rather than on the class, the latter
-        are too sure (see the page on networks).
+        are overconfident (see the page on networks).
     prior : {"arcs", "uniform"} or ("arcs", factor), default="arcs"
         Of graphs. "arcs": a number of arcs is half as likely as one less, and all ways to choose
         as many of the possible ones share it; so the more columns there are, the stronger the
@@ -86,8 +86,8 @@ class AveragedNetworkClassifier(SampledClassifier):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"layer", "slope"} or None, default=None
-        "layer": slope and lapses, averaged over; "slope": one factor on the evidence. Both are
-        learned from held-out predictions inside `fit`, for which chains run again many times.
+        "layer": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
+        are learned from held-out predictions inside `fit`, for which chains run again many times.
     {chain_parameters}
     thin : int, optional
         Proposals for each draw; by default ten for each column, and 50 at least.
@@ -111,7 +111,7 @@ class AveragedNetworkClassifier(SampledClassifier):
     number_choice_ : None
         The number of features is not chosen by held-out cases here.
     slope_, outlier_rate_ : float
-        Posterior means of the factor on the evidence, and of the rate of lapses; 1 and 0 without
+        Posterior means of the factor on the evidence and of the outlier rate; 1 and 0 without
         recalibration.
     classes_ : ndarray of shape (n_classes,)
         Class labels.

@@ -1,10 +1,13 @@
-"""Levels and bins in networks as a part of an estimator."""
+"""Bayesian networks as a part of an estimator: graphs and their priors, settings, chains, files.
+
+The kernels are compiled, so they are imported where they run and not with the package.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -66,9 +69,9 @@ from honestbayes.models.networks.problem import (
     make_memory,
     make_problem,
 )
-from honestbayes.sampling.chains import Form, Info, Schedule, State
+from honestbayes.sampling.chains import Form, Info, State
 from honestbayes.sampling.draws import Diagnostics, Draws, diagnose, draws_from_plain
-from honestbayes.sampling.runs import Sampling, sample
+from honestbayes.sampling.runs import Sampling, sample_in_blocks
 from honestbayes.selection import Selection
 from honestbayes.selection.categories import CategoryCounts, count_categories
 from honestbayes.selection.correlation import (
@@ -83,7 +86,7 @@ from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
-# Graphs as parents of each node: their form in files, what is in the blanket, known graphs
+# Graphs, as the parents of each node
 # --------------------------------------------------------------------------------------------------
 
 
@@ -263,7 +266,7 @@ def log_prior_of_arcs(prior: Any, k: int, n_columns: int) -> FloatArray:
 
 
 # --------------------------------------------------------------------------------------------------
-# What the user of networks chose, checked
+# Settings
 # --------------------------------------------------------------------------------------------------
 
 
@@ -346,7 +349,7 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
 
 
 # --------------------------------------------------------------------------------------------------
-# Chains over graphs, in blocks of draws, and what they say of features and arcs
+# Chains over graphs, in blocks of draws
 # --------------------------------------------------------------------------------------------------
 
 
@@ -535,28 +538,19 @@ def run_networks(
     *depends_on
         What else the draws depend on, for checkpoints.
     """
-    wanted = sampling.schedule
-    block = min(BLOCK, wanted.n_draws)
-    blocks = Schedule(-(-wanted.n_warmup // block), -(-wanted.n_draws // block))
-
-    def flat(drawn: Draws) -> Draws:
-        values = {
-            name: value.reshape(value.shape[0], -1, *value.shape[3:])[:, : wanted.n_draws]
-            for name, value in drawn.values.items()
-        }
-        return Draws(values, drawn.n_chains)
-
-    drawn, interrupted = sample(
+    block = min(BLOCK, sampling.schedule.n_draws)
+    draws, interrupted = sample_in_blocks(
         NetworkKernel(problem, block, thin),
         lambda seed: starting_states(problem, sampling.n_chains, seed),
-        replace(sampling, schedule=blocks),
+        sampling,
+        block,
         *depends_on,
-        *(getattr(problem, word) for word in problem._fields),
+        *problem,
         thin,
         block,
-        agree=lambda drawn: flat(drawn).diagnostics(NUMBERS).agree(),
+        agree=lambda draws: draws.diagnostics(NUMBERS).agree(),
     )
-    return NetworkDraws(flat(drawn), interrupted)
+    return NetworkDraws(draws, interrupted)
 
 
 def distinct_graphs(draws: NetworkDraws, most: int) -> tuple[AnyArray, FloatArray]:
@@ -567,7 +561,7 @@ def distinct_graphs(draws: NetworkDraws, most: int) -> tuple[AnyArray, FloatArra
 
 
 # --------------------------------------------------------------------------------------------------
-# Drawn graphs and training cases: predictions, and files
+# The fitted model: drawn graphs and the cases that their tables are counted from
 # --------------------------------------------------------------------------------------------------
 
 
@@ -1008,7 +1002,7 @@ def _screened(
 
 
 # --------------------------------------------------------------------------------------------------
-# What networks say: arcs with their probabilities, and each column alone
+# Explanation: arcs with their probabilities, and each column alone
 # --------------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from honestbayes.compiled import kernel
+from honestbayes.sampling.splitmix import mixed, uniform_of
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 MOST_COMBINATIONS = 1024
@@ -89,8 +90,8 @@ class GraphTables(NamedTuple):
 @kernel()
 def slot_of(key, first, size, value):  # type: ignore[no-untyped-def]
     """Return where a value stands in a hash table, or could be put."""
-    mixed = (value + 1) * 0x1E3779B97F4A7C15
-    slot = (mixed ^ (mixed >> 31)) & (size - 1)
+    hashed = (value + 1) * 0x1E3779B97F4A7C15
+    slot = (hashed ^ (hashed >> 31)) & (size - 1)
     while key[first + slot] != -1 and key[first + slot] != value:
         slot = (slot + 1) & (size - 1)
     return first + slot
@@ -209,8 +210,8 @@ def probability(families, f, values, seed, draw):  # type: ignore[no-untyped-def
         return (own + weight) / (whole + weight * r)
     # The same numbers whenever this combination of this family comes up in this draw: all rows
     # share one drawn table, of which nothing is stored.
-    state = _mixed(_mixed(_mixed(np.uint64(seed)) ^ np.uint64(draw)) ^ np.uint64(f))
-    state = _mixed(state ^ np.uint64(v))
+    state = mixed(mixed(mixed(np.uint64(seed)) ^ np.uint64(draw)) ^ np.uint64(f))
+    state = mixed(state ^ np.uint64(v))
     top, mine = -np.inf, 0.0
     total = 0.0
     for level in range(r):
@@ -229,19 +230,10 @@ def probability(families, f, values, seed, draw):  # type: ignore[no-untyped-def
 
 
 @kernel()
-def _mixed(state):  # type: ignore[no-untyped-def]
-    """Return the next number of SplitMix64 (Steele, Lea and Flood 2014), from its state."""
-    z = state + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@kernel()
 def _uniform(state):  # type: ignore[no-untyped-def]
     """Return a number between 0 and 1, and the next state."""
-    state = _mixed(state)
-    return (float(state >> np.uint64(11)) + 0.5) / 9007199254740992.0, state
+    state = mixed(state)
+    return uniform_of(state), state
 
 
 @kernel()

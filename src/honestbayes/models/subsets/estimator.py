@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.base.parameters import check_level_and_draws, check_prevalences, whole_number
 from honestbayes.base.persistence import Parameter
+from honestbayes.base.sampled import SampledEstimator
 from honestbayes.data import check_as_many, encode_labels
 from honestbayes.data.categories import Coding, learn_coding
 from honestbayes.data.kinds import as_table
@@ -25,20 +26,17 @@ from honestbayes.models.discrete.estimator import (
     WholeParameter,
     count_levels,
 )
-from honestbayes.models.subsets.model import Score, SubsetDraws, SubsetEstimator, subset_settings
+from honestbayes.models.subsets.model import Score, SubsetDraws, subset_settings
+from honestbayes.sampling.draws import Diagnostics, Draws
 from honestbayes.types import AnyArray, FloatArray
-
-# --------------------------------------------------------------------------------------------------
-# Words of subset sampling in files
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class NoFunction(Parameter):
-    """A word, or a pair of a word and a number; a function cannot be stored."""
+    """A name, or a pair of a name and a number; a function cannot be stored."""
 
     def write(self, name: str, value: Any) -> Plain:
-        """Return the word or the pair; refuse a function."""
+        """Return the name or the pair; refuse a function."""
         if callable(value):
             msg = f"{name} is a function, which a file of plain data cannot hold."
             raise ValueError(msg)
@@ -46,11 +44,31 @@ class NoFunction(Parameter):
         return {name: [plain_scalar(part) for part in value] if pair else value}, {}
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
-        """Return the word or the pair; what it may be is checked with the other parameters."""
+        """Return the name or the pair; what it may be is checked with the other parameters."""
         value = entries.value(name)
         good = isinstance(value, str) or (isinstance(value, list) and len(value) == 2)
-        entries.check(good, name, "is neither a word nor a pair")
+        entries.check(good, name, "is neither a name nor a pair")
         return tuple(value) if isinstance(value, list) else value
+
+
+class SubsetEstimator(SampledEstimator):
+    """Base of estimators that draw subsets of features."""
+
+    draws_: SubsetDraws
+    _remedy: ClassVar[str] = "raise n_draws or thin"
+
+    def _store(self, draws: SubsetDraws) -> None:
+        """Store the draws, and the inclusion probability of each feature."""
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(draws.p)])
+        self.draws_ = draws
+        self.inclusion_probabilities_, self.inclusion_errors_ = draws.inclusion()
+        self.diagnostics_: Diagnostics = draws.diagnostics(tuple(map(str, names)))
+
+    def _chain_draws(self) -> Draws:
+        return self.draws_.draws
+
+    def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
+        return ["size"], ["score"]
 
 
 MOST_AVERAGED = 1000
@@ -122,9 +140,9 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
 
     Notes
     -----
-    Features are taken for independent given the class. Several that tell the same are all likely
-    to be inside, and probabilities are then too sure: `AveragedNetworkClassifier` can learn that
-    they depend on each other.
+    Features are taken for independent given the class. Several that carry the same evidence are all
+    likely to be inside, and probabilities are then overconfident: `AveragedNetworkClassifier` can
+    learn that they depend on each other.
 
     References
     ----------

@@ -1,18 +1,18 @@
-"""Chains over subsets of features, in blocks of draws, and what they say of each feature."""
+"""Subsets of features: priors, scores, chains in blocks of draws, and settings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import gammaln
 
 from honestbayes.base.parameters import positive_number, whole_number
-from honestbayes.base.sampled import SampledEstimator, sampling_of
+from honestbayes.base.sampled import sampling_of
 from honestbayes.data.categories import Coded
 from honestbayes.files.fields import Check, Counts, Entries, Field, Floats, Known, Packed, Plain
 from honestbayes.models.discrete.estimator import LevelCounts
@@ -28,9 +28,9 @@ from honestbayes.models.subsets.problem import (
     Moves,
     ScoredRows,
 )
-from honestbayes.sampling.chains import Form, Info, Schedule, State
+from honestbayes.sampling.chains import Form, Info, State
 from honestbayes.sampling.draws import Diagnostics, Draws, diagnose, draws_from_plain
-from honestbayes.sampling.runs import Sampling, sample
+from honestbayes.sampling.runs import Sampling, sample_in_blocks
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
@@ -523,28 +523,23 @@ def run_subsets(
         What else the draws depend on, for checkpoints.
     """
     moves = Moves(log_prior, scheme, float(swap), score.kind, float(temperature), score.base)
-    wanted = sampling.schedule
-    block = min(BLOCK, wanted.n_draws)
-    blocks = Schedule(-(-wanted.n_warmup // block), -(-wanted.n_draws // block))
-    drawn, interrupted = sample(
+    block = min(BLOCK, sampling.schedule.n_draws)
+    draws, interrupted = sample_in_blocks(
         SubsetKernel(score, moves, p, block, thin),
         lambda seed: starting_states(p, log_prior, sampling.n_chains, seed),
-        replace(sampling, schedule=blocks),
+        sampling,
+        block,
         *depends_on,
         score.name,
-        *(getattr(moves, word) for word in moves._fields),
+        *moves,
         thin,
         block,
     )
-    flat = {
-        name: value.reshape(value.shape[0], -1, *value.shape[3:])[:, : wanted.n_draws]
-        for name, value in drawn.values.items()
-    }
-    return SubsetDraws(Draws(flat, drawn.n_chains), p, interrupted)
+    return SubsetDraws(draws, p, interrupted)
 
 
 # --------------------------------------------------------------------------------------------------
-# What the user of subset sampling chose, checked
+# Settings
 # --------------------------------------------------------------------------------------------------
 
 
@@ -645,23 +640,3 @@ def subset_settings(params: Mapping[str, Any], p: int) -> SubsetSettings:
         thin=given,
         sampling=sampling_of(params),
     )
-
-
-class SubsetEstimator(SampledEstimator):
-    """Base of estimators that draw subsets of features."""
-
-    draws_: SubsetDraws
-    _remedy: ClassVar[str] = "raise n_draws or thin"
-
-    def _store(self, draws: SubsetDraws) -> None:
-        """Store the draws, and the inclusion probability of each feature."""
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(draws.p)])
-        self.draws_ = draws
-        self.inclusion_probabilities_, self.inclusion_errors_ = draws.inclusion()
-        self.diagnostics_: Diagnostics = draws.diagnostics(tuple(map(str, names)))
-
-    def _chain_draws(self) -> Draws:
-        return self.draws_.draws
-
-    def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
-        return ["size"], ["score"]
