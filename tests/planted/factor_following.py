@@ -170,9 +170,18 @@ def follow(modules, rng, problem, design, event, own, values, scores, log_loadin
     return log_shift
 
 
-def stretch(modules, rng, _problem, design, event, _own, values, scores, log_loading, log_shift):
+def stretch(modules, rng, _problem, design, event, own, values, scores, log_loading, log_shift):
+    sampler = modules.sampler
     columns, _ = parts_of(modules, design, event, values)
-    return modules.sampler._stretch(rng, design, event, columns, scores, 0, log_loading, log_shift)
+    log_shift = sampler._stretch(rng, design, event, columns, scores, 0, log_loading, log_shift)
+    # The move integrates the columns' parameters out, so those before it go with it no longer.
+    moments = sampler.score_moments(scores, columns, design.codes, design.counts)
+    loading = np.exp(log_loading)
+    position, variance, loadings, *_ = sampler.draw_columns(
+        rng, design, columns, moments, loading, design.weights[0]
+    )
+    own.ratio[:], own.variance[:], own.loadings[:] = design.ratio[position], variance, loadings
+    return log_shift
 
 
 def turn_with(which):
