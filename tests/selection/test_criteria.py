@@ -231,7 +231,7 @@ def test_a_function_that_returns_no_number_is_named(value, error, words):
     [
         ("chi2", np.zeros((1, 4)), [0, 1, 0, 1], "not for real features"),
         ("t", np.zeros((1, 4)), [0, 1, 2, 1], "two classes, and there are 3"),
-        ("f", np.array([[0, 1, 2, 1]]), [0, 1, 0, 1], "two levels, and there are 3"),
+        ("f", np.array([[0, 1, 2, 1]]), [0, 1, 0, 1], "two categories, and there are 3"),
     ],
 )
 def test_features_that_a_criterion_is_not_for_are_refused(name, columns, y, words):

@@ -406,7 +406,7 @@ def findings(
         else "two standard deviations over divisions into folds (the cases are the same, so that "
         "other cases would vary more)"
     )
-    pictures = [
+    figures = [
         ResultFigure(
             "log_score",
             f"Whose probabilities are best? Log scores of held-out cases, lower is better. Bars: "
@@ -432,7 +432,7 @@ def findings(
         ),
     ]
     if new_tables:
-        pictures.append(
+        figures.append(
             ResultFigure(
                 "distance",
                 "How far from the truth? Mean distance of P(class 1) from the true probability.",
@@ -442,7 +442,7 @@ def findings(
     return Findings(
         conclusion="\n\n".join(conclusion(results, took_part)),
         tables=(_by_method(results), _by_table(results, new_tables)),
-        figures=tuple(pictures),
+        figures=tuple(figures),
     )
 
 

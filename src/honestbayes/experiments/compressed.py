@@ -279,10 +279,10 @@ def sizes_table(results: dict[str, Any]) -> ResultTable:
     return ResultTable("sizes", "Parameters of each class by order", rows)
 
 
-def pictures(
+def shared_figures(
     models: Sequence[ExperimentRun], results: dict[str, Any], figures: tuple[str, str, str]
 ) -> tuple[ResultFigure, ...]:
-    """Return the pictures that hidden Markov data, text and Cauchy data have in common.
+    """Return the figures that hidden Markov data, text and Cauchy data have in common.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 
 from honestbayes.datasets.simulation import simulate_cauchy_model
 from honestbayes.experiments import compressed as ours
-from honestbayes.experiments.compressed import draw_medians, pictures, sizes_table, table
+from honestbayes.experiments.compressed import draw_medians, shared_figures, sizes_table, table
 from honestbayes.experiments.experiment import (
     Cell,
     Experiment,
@@ -114,7 +114,7 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
         ),
         tables=(table(ours.complete(models)), _scores(models), sizes_table(sizes[0])),
         figures=(
-            *pictures(ours.complete(models), sizes[0], ("3.18", "3.19", "3.20")),
+            *shared_figures(ours.complete(models), sizes[0], ("3.18", "3.19", "3.20")),
             ResultFigure(
                 "medians",
                 f"Figure 3.21: posterior medians of all compressed parameters at order {order} "

@@ -7,7 +7,7 @@ from typing import Any
 
 from honestbayes.datasets.simulation import simulate_hidden_markov
 from honestbayes.experiments import compressed as ours
-from honestbayes.experiments.compressed import pictures, sizes_table, table
+from honestbayes.experiments.compressed import shared_figures, sizes_table, table
 from honestbayes.experiments.experiment import (
     Experiment,
     ExperimentRun,
@@ -85,7 +85,7 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
         checks=(PublishedFigure(what="compressed to original parameters, order 20", published=RATIO,
                       ours=ratios),),
         tables=(table(models), sizes_table(first)),
-        figures=pictures(models, first, ("3.7", "3.8", "3.9")),
+        figures=shared_figures(models, first, ("3.7", "3.8", "3.9")),
     )  # fmt: skip
 
 

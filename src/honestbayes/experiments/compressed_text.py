@@ -9,7 +9,7 @@ import numpy as np
 
 from honestbayes.datasets.real import load_genesis, vowels_and_consonants
 from honestbayes.experiments import compressed as ours
-from honestbayes.experiments.compressed import draw_medians, pictures, sizes_table, table
+from honestbayes.experiments.compressed import draw_medians, shared_figures, sizes_table, table
 from honestbayes.experiments.experiment import (
     Cell,
     Experiment,
@@ -130,7 +130,7 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
         ),
         tables=(table(first), sizes_table(sizes), _trace_table(traces)),
         figures=(
-            *pictures(first, sizes, ("3.10", "3.11", "3.12")),
+            *shared_figures(first, sizes, ("3.10", "3.11", "3.12")),
             ResultFigure(
                 "medians",
                 f"Figure 3.13: posterior medians of all compressed parameters at order {order} "

@@ -17,6 +17,7 @@ from honestbayes.metrics.reliability import (
 from honestbayes.metrics.scores import (
     ConfidentPredictions,
     Summary,
+    ThresholdTable,
     actual_error,
     auc,
     brier_score,
@@ -25,8 +26,8 @@ from honestbayes.metrics.scores import (
     log_score,
     optimism,
     summarise,
+    threshold_table,
 )
-from honestbayes.metrics.thresholds import ThresholdTable, threshold_table
 
 __all__ = [
     "CalibrationFit",

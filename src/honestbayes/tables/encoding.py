@@ -237,7 +237,7 @@ def _checked_levels(data: Any) -> dict[str, tuple[str, ...]]:
     for column, known in data.items():
         _check_texts(known, f"categories of column {shown(column)}")
         if len(known) < 2 or known != sorted(set(known)):
-            msg = f"the categories of column {shown(column)} must be at least two, and sorted."
+            msg = f"column {shown(column)} must have two or more different, sorted categories."
             raise ValueError(msg)
     return {column: tuple(known) for column, known in data.items()}
 
