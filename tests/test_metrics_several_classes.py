@@ -449,7 +449,7 @@ def test_the_reliability_display_names_what_it_shows():
 
     y, p = draw(16, 80, 3)
     display = ReliabilityDisplay.from_predictions(y, p, name="mine")
-    assert display.ax_.get_xlabel() == "claimed probability of the most probable class"
+    assert display.ax_.get_xlabel() == "predicted probability of the most probable class"
     assert display.curves["mine"].actual == pytest.approx(reliability(y, p).actual)
     mpl.pyplot.close(display.figure_)
 
