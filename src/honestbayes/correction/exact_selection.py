@@ -157,7 +157,7 @@ def all_tables(class_sizes: IntArray, n_levels: int) -> IntArray:
     """Return every table with these class sizes, shape (m, C, V)."""
     rows = [_compositions(int(size), n_levels) for size in class_sizes]
     places = np.indices([len(row) for row in rows]).reshape(len(rows), -1)
-    return np.stack([row[place] for row, place in zip(rows, places, strict=True)], axis=1)
+    return np.stack([row[index] for row, index in zip(rows, places, strict=True)], axis=1)
 
 
 def _compositions(total: int, parts: int) -> IntArray:

@@ -341,12 +341,12 @@ def prepare_state(table: TableArrays, work: ChainWork, a: int, b: int) -> None:
 @kernel()
 def log_selection_of_alpha(table: TableArrays, work: ChainWork, log_alpha: float) -> float:
     """Return log P(S) at an alpha, at the state of the last :func:`prepare_state`."""
-    place = work.alpha[1]
-    _find_alpha(table, log_alpha, place)
-    nodes = work.row[int(place[1]) :]
+    around = work.alpha[1]
+    _find_alpha(table, log_alpha, around)
+    nodes = work.row[int(around[1]) :]
     total = 0.0
     for t in range(ALPHA_POINTS):
-        total += place[2 + t] * nodes[t]
+        total += around[2 + t] * nodes[t]
     return -table.n_discarded * math.exp(total)
 
 

@@ -63,7 +63,7 @@ class Chunks:
     n_draws: tuple[int, ...] = ()
     digest: tuple[str, ...] = ()
 
-    def place(self, path: str | os.PathLike[str], number: int) -> Path:
+    def path_of(self, path: str | os.PathLike[str], number: int) -> Path:
         """Return where a chunk stands, counted from 0."""
         return Path(path).with_name(f"{Path(path).name}.draws-{self.generation}-{number + 1}")
 
@@ -128,7 +128,7 @@ def write_chunks(
     each, first = max(1, CHUNK_BYTES // max(size, 1)), sum(chunks.n_draws)
     while draws.n_draws - first >= each:
         some = {name: value[:, first : first + each] for name, value in values.items()}
-        chunk = chunks.place(path, len(chunks.n_draws))
+        chunk = chunks.path_of(path, len(chunks.n_draws))
         write_archive(chunk, CHUNK_KIND, {"fingerprint": of}, some)
         chunks = Chunks(
             chunks.generation, (*chunks.n_draws, each), (*chunks.digest, digest_of(some))
@@ -149,9 +149,9 @@ def read_chunks(
     """
     if not chunks.n_draws:
         return dict(last)
-    found = []
+    earlier = []
     for number, digest in enumerate(chunks.digest):
-        chunk = chunks.place(path, number)
+        chunk = chunks.path_of(path, number)
         if not chunk.exists():
             msg = f"it goes on from {chunk.name!r}, which is not beside it: move both together"
             raise ModelFileError(msg)
@@ -160,8 +160,8 @@ def read_chunks(
         if not known or digest_of(archive.arrays) != digest:
             msg = f"{chunk.name!r} does not hold the draws that it goes on from"
             raise ModelFileError(msg)
-        found.append(archive.arrays)
-    parts = [*found, last]
+        earlier.append(archive.arrays)
+    parts = [*earlier, last]
     if any(part.keys() != last.keys() for part in parts):
         msg = "the draws of its chunks are of another kind"
         raise ModelFileError(msg)
@@ -186,7 +186,7 @@ def remove_others(path: str | os.PathLike[str], chunks: Chunks) -> None:
     """Remove chunks that the checkpoint, now in place, does not name."""
     name = Path(path).name
     pattern = re.compile(re.escape(name) + r"\.draws-[0-9]+-[0-9]+")
-    kept = {chunks.place(path, number).name for number in range(len(chunks.n_draws))}
+    kept = {chunks.path_of(path, number).name for number in range(len(chunks.n_draws))}
     with suppress(OSError), os.scandir(Path(path).absolute().parent) as entries:
         for entry in entries:
             if pattern.fullmatch(entry.name) and entry.name not in kept:

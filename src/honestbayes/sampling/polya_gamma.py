@@ -54,6 +54,8 @@ def polya_gamma(rng, f):  # type: ignore[no-untyped-def]
     rate = 0.125 * math.pi**2 + 0.5 * z * z
     share = _right_share(z, rate)
     while True:
+        # Beyond the cut the proposal is exponential, below it inverse Gaussian with mean 1 / z: by
+        # rejection where that mean is beyond the cut, else drawn until it is below.
         if rng.random() < share:
             x = _CUT + rng.standard_exponential() / rate
         elif z * _CUT < 1.0:
@@ -71,6 +73,8 @@ def polya_gamma(rng, f):  # type: ignore[no-untyped-def]
                 x = mean + 0.5 * mean * (square - math.sqrt(4.0 * square + square * square))
                 if rng.random() > mean / (mean + x):
                     x = mean * mean / x
+        # The density is an alternating series of falling terms: partial sums are in turn above and
+        # below it, so that finitely many of them decide exactly.
         total = _series_term(0, x)
         level, n = rng.random() * total, 0
         while True:

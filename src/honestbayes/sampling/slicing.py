@@ -1,7 +1,7 @@
 """Univariate slice sampling, with stepping out and shrinkage.
 
-The density is the kernel's own: it asks where the density is needed, computes it, and tells. So a
-kernel, slices and all, is compiled once and cached on disk::
+The kernel computes its own density: it is asked where, and hands the value over. So a kernel,
+slices and all, is compiled once and cached on disk::
 
     update = slice_start(rng, x, log_density(x), width, low, high)
     while update[PHASE] != DONE:
@@ -57,10 +57,13 @@ def slice_start(rng, x, log_f, width, low, high, most_steps=MOST_STEPS):  # type
     """
     update = np.empty(_SIZE)
     update[X], update[LOG_F] = x, log_f
+    # The logarithm of a uniform height under the density: log(f u), and -log(u) is exponential.
     update[LEVEL] = log_f - rng.standard_exponential()
     update[_LEFT] = x - width * rng.random()
     update[_RIGHT] = update[_LEFT] + width
     update[_WIDTH], update[_LOW], update[_HIGH] = width, low, high
+    # The limit on steps is shared between both sides at random (figure 3): the same interval is
+    # then as probable from any other point of it, which makes the update reversible.
     update[_STEPS_LEFT] = np.floor(most_steps * rng.random())
     update[_STEPS_RIGHT] = most_steps - 1 - update[_STEPS_LEFT]
     update[PHASE] = _STEP_LEFT
@@ -70,7 +73,7 @@ def slice_start(rng, x, log_f, width, low, high, most_steps=MOST_STEPS):  # type
 
 @kernel()
 def slice_tell(rng, update, log_f):  # type: ignore[no-untyped-def]
-    """Tell the log density at ``update[POINT]``."""
+    """Hand over the log density at ``update[POINT]``."""
     on_slice = log_f > update[LEVEL]
     if update[PHASE] == _STEP_LEFT:
         if on_slice:
@@ -108,5 +111,7 @@ def _ask(rng, update):  # type: ignore[no-untyped-def]
             update[POINT] = update[_RIGHT]
             return
         update[PHASE] = _SHRINK
+    # Beyond the bounds the density is 0, so that no point there is on the slice: the interval may as
+    # well end at them.
     low, high = max(update[_LEFT], update[_LOW]), min(update[_RIGHT], update[_HIGH])
     update[POINT] = low + (high - low) * rng.random()

@@ -256,8 +256,8 @@ class FactorDraws:
         from honestbayes.models.factors.prediction import log_density_of_draws
 
         given = self.pooled("location", "spread", "loadings")
-        places = np.linspace(0, len(given[0]) - 1, n_draws).astype(int)
-        used, back, times = np.unique(places, return_inverse=True, return_counts=True)
+        chosen = np.linspace(0, len(given[0]) - 1, n_draws).astype(int)
+        used, back, times = np.unique(chosen, return_inverse=True, return_counts=True)
         each = log_density_of_draws(self.standard.apply(values), *(x[used] for x in given))
         return np.asarray(each)[:, back], 1.0 / times[back]
 
@@ -689,7 +689,7 @@ def _fold(
     parts: Sequence[FactorTraining], f: int, rows: IntArray, others: IntArray
 ) -> list[FloatArray]:
     """Return the log likelihoods of a fold's rows from each part, fitted to the others."""
-    found = []
+    log_likelihoods = []
     for part in parts:
         codes = part.labels.codes[others]
         fitted = replace(
@@ -702,8 +702,8 @@ def _fold(
             raise KeyboardInterrupt
         columns = np.array(fitted.selection.columns, dtype=np.int64)
         values = fitted.scored(RowsOf(part.source, rows).take(columns))
-        found.append(fitted.log_likelihood(values))
-    return found
+        log_likelihoods.append(fitted.log_likelihood(values))
+    return log_likelihoods
 
 
 def choose_factors(

@@ -319,7 +319,7 @@ def search(cells, columns, n_levels, order, keys, binomials, most_nodes, most_ce
 
 
 @kernel()
-def express(tree, cells, case, order, binomials, group_at, counts, found, stack):  # type: ignore[no-untyped-def]
+def express(tree, cells, case, order, binomials, group_at, counts, met_groups, stack):  # type: ignore[no-untyped-def]
     """Count the patterns of a new case that are in each group.
 
     Parameters
@@ -335,10 +335,10 @@ def express(tree, cells, case, order, binomials, group_at, counts, found, stack)
     binomials : ndarray of shape (p + 1, order + 1)
         C(m, d).
     group_at : ndarray of int of shape (n_groups,)
-        All -1; where the groups that were met stand in ``found``, on return.
+        All -1; where the groups that were met stand in ``met_groups``, on return.
     counts : ndarray of shape (n_groups, order + 1)
-        What the case has of each group in ``found``, a row for each; all 0.
-    found : ndarray of int of shape (n_groups,)
+        What the case has of each group in ``met_groups``, a row for each; all 0.
+    met_groups : ndarray of int of shape (n_groups,)
         The groups that were met.
     stack : ndarray of int of shape (n_nodes,)
         Room to work in.
@@ -365,7 +365,7 @@ def express(tree, cells, case, order, binomials, group_at, counts, found, stack)
             at = n_found
             n_found += 1
             group_at[group] = at
-            found[at] = group
+            met_groups[at] = group
         for d in range(order - fixed + 1):
             counts[at, fixed + d] += binomials[fits, d]
         for a in range(tree.step_start[node], tree.step_start[node + 1]):

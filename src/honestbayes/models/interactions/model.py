@@ -1018,7 +1018,7 @@ def coefficients(
         The model.
     codes : Codes
         Of its columns.
-    names, places : tuple
+    names, columns : tuple
         What each column is called, and where it stands in the table.
     towards : tuple of str
         What each linear predictor is of.

@@ -166,7 +166,7 @@ class TableGroups:
         cells = np.where(cells > self.rows.max(axis=0, initial=0), -1, cells)
         table = np.ascontiguousarray(self.rows.T.astype(np.int32))
         group_at = np.full(n_groups, -1, dtype=np.int64)
-        counts, found = np.zeros((n_groups, order + 1)), np.empty(n_groups, dtype=np.int64)
+        counts, met_groups = np.zeros((n_groups, order + 1)), np.empty(n_groups, dtype=np.int64)
         stack = np.empty(self.tree.group.size, dtype=np.int64)
         met, rows = [np.zeros(0, dtype=np.int64)], [np.zeros((0, order + 1))]
         for case in cells:
@@ -178,12 +178,12 @@ class TableGroups:
                 choose,
                 group_at,
                 counts,
-                found,
+                met_groups,
                 stack,
             )
-            met.append(found[:size].copy())
+            met.append(met_groups[:size].copy())
             rows.append(counts[:size].copy())
-            group_at[found[:size]] = -1
+            group_at[met_groups[:size]] = -1
             counts[:size] = 0.0
         start = np.cumsum([0, *(part.size for part in met[1:])])
         seen = np.array([part.sum(axis=0) for part in rows[1:]]).reshape(n, order + 1)
@@ -318,7 +318,7 @@ class SinglePatterns:
     ----------
     order, start, cases, counts
         As in `Groups`.
-    place : dict
+    number_of : dict
         The number of each pattern.
     suffixes : bool
         Whether patterns are suffixes.
@@ -328,7 +328,7 @@ class SinglePatterns:
     start: IntArray
     cases: IntArray
     counts: FloatArray
-    place: dict[tuple[Cell, ...], int]
+    number_of: dict[tuple[Cell, ...], int]
     suffixes: bool
 
     @classmethod
@@ -338,12 +338,12 @@ class SinglePatterns:
         if total > 1_000_000:
             msg = f"there are {total:,.0f} patterns; without compression a million is the most."
             raise TooManyPatternsError(msg)
-        place: dict[tuple[Cell, ...], int] = {}
+        number_of: dict[tuple[Cell, ...], int] = {}
         parts, sizes, orders = [], [0], []
         for group in range(groups.counts.shape[0]):
             own = groups.cases[groups.start[group] : groups.start[group + 1]]
             for pattern in groups.patterns(group):
-                place[pattern] = len(place)
+                number_of[pattern] = len(number_of)
                 parts.append(own)
                 sizes.append(own.size)
                 orders.append(len(pattern))
@@ -353,7 +353,7 @@ class SinglePatterns:
             np.cumsum(sizes),
             np.concatenate(parts),
             counts,
-            place,
+            number_of,
             isinstance(groups, SuffixGroups),
         )
 
@@ -363,22 +363,22 @@ class SinglePatterns:
         met: list[list[int]] = []
         unseen = np.zeros((n, self.order + 1))
         for case, row in enumerate(cells.tolist()):
-            found = []
+            met_groups = []
             for size in range(self.order + 1):
                 ends = (
                     [tuple(range(p - size, p))] if self.suffixes else combinations(range(p), size)
                 )
                 for columns in ends:
-                    at = self.place.get(tuple((column, row[column]) for column in columns))
+                    at = self.number_of.get(tuple((column, row[column]) for column in columns))
                     if at is None:
                         unseen[case, size] += 1
                     else:
-                        found.append(at)
-            met.append(found)
-        start = np.cumsum([0, *(len(found) for found in met)])
-        group = np.array([at for found in met for at in found], dtype=np.int64)
+                        met_groups.append(at)
+            met.append(met_groups)
+        start = np.cumsum([0, *(len(met_groups) for met_groups in met)])
+        group = np.array([at for met_groups in met for at in met_groups], dtype=np.int64)
         return Expressed(start, group, self.counts[group], unseen)
 
     def patterns(self, group: int) -> Iterator[tuple[Cell, ...]]:
         """Yield the one pattern."""
-        yield next(pattern for pattern, at in self.place.items() if at == group)
+        yield next(pattern for pattern, at in self.number_of.items() if at == group)

@@ -184,8 +184,8 @@ def _conditional_information(
     for i in range(k):
         for j in range(i):
             shape = (n_classes, int(n_levels[i]), int(n_levels[j]))
-            place = (codes * shape[1] + wide[:, i]) * shape[2] + wide[:, j]
-            table = np.bincount(place, minlength=int(np.prod(shape))).reshape(shape)
+            cell = (codes * shape[1] + wide[:, i]) * shape[2] + wide[:, j]
+            table = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
             share = table.sum(axis=(1, 2)) / max(n, 1)
             result[i, j] = result[j, i] = share @ mutual_information(table)
     return result
@@ -633,9 +633,11 @@ class NetworkFit:
         nodes = np.broadcast_to(np.arange(k + 1), self.graphs.shape)
         pairs = np.stack([nodes.ravel(), self.graphs.ravel()], axis=1)
         single = np.stack([np.arange(k), np.zeros(k, dtype=np.int64)], axis=1)
-        found, which = np.unique(np.concatenate([single, pairs]), axis=0, return_inverse=True)
+        distinct, which = np.unique(np.concatenate([single, pairs]), axis=0, return_inverse=True)
         which = which.ravel().astype(np.int64)
-        families = make_families(self.cells, self.n_levels, found[:, 0], found[:, 1], self.size)
+        families = make_families(
+            self.cells, self.n_levels, distinct[:, 0], distinct[:, 1], self.size
+        )
         table_of = which[k:].reshape(self.graphs.shape)
         return GraphTables(self.graphs, table_of, which[:k].copy(), self.n_levels, families)
 
@@ -1062,14 +1064,14 @@ class Edges(Tabular):
 
 def edges_of(part: NetworkPart, names: tuple[str, ...], of_class: str, least: float) -> Edges:
     """Return all arcs with at least some probability."""
-    found = part.fit.edges
-    source, target = np.nonzero(found >= max(least, 1e-300))
-    order = np.lexsort((target, source, -found[source, target]))
+    share = part.fit.edges
+    source, target = np.nonzero(share >= max(least, 1e-300))
+    order = np.lexsort((target, source, -share[source, target]))
     called = (*names, of_class)
     return Edges(
         source=tuple(called[i] for i in source[order]),
         target=tuple(called[i] for i in target[order]),
-        probability=found[source[order], target[order]],
+        probability=share[source[order], target[order]],
     )
 
 
