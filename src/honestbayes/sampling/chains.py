@@ -26,7 +26,7 @@ from honestbayes.sampling.draws import Draws
 from honestbayes.types import AnyArray
 
 # --------------------------------------------------------------------------------------------------
-# What states and draws of a kernel can be, by which those of a file are checked
+# Forms: what states and draws of a kernel can be
 #
 # Compiled code does not look at lengths, and a slice sampler never leaves a value that is not a
 # number: whatever is handed to a kernel has to be of the kernel's own form.
@@ -88,6 +88,11 @@ class Form:
         kept.finish()
         self.check(state, drawn, entries.check)
         return state, drawn
+
+
+# --------------------------------------------------------------------------------------------------
+# Chains and the runner
+# --------------------------------------------------------------------------------------------------
 
 
 State = Mapping[str, AnyArray]
@@ -321,7 +326,7 @@ class _Asked:
 
 @contextmanager
 def _stop_requests(*, may_save: bool) -> Iterator[_Asked]:
-    """Yield what tells whether the user has pressed Ctrl-C, or the process is told to end.
+    """Yield a record of whether the user has pressed Ctrl-C, or the process is asked to end.
 
     An exception that is raised while compiled code is called may be lost there, so the first
     request only leaves a note, and a second one stops at once. Other threads, and programs with a

@@ -1,9 +1,9 @@
 """Chains on disk, so that a run that was stopped or killed goes on where it was.
 
-The file is the package's own container of plain data; long draws stand in chunks beside it
-(`sampling.chunks`). It also holds a fingerprint of all that the draws depend on; another run does
-not go on from it. What it holds is handed to compiled code, so it
-is checked as strictly as a model file is: lengths, ranges, and the states of the generators.
+The file is the package's own container of plain data; long draws stand in chunks beside it. It also
+holds a fingerprint of all that the draws depend on; another run does not go on from it. What it
+holds is handed to compiled code, so it is checked as strictly as a model file is: lengths, ranges,
+and the states of the generators.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from honestbayes.sampling.draws import Draws
 from honestbayes.types import AnyArray
 
 # --------------------------------------------------------------------------------------------------
-# Draws of a checkpoint in chunks: files beside it that are written once, and not again
+# Chunks of draws: files beside the checkpoint that are written once
 #
 # What chains have drawn only grows, and may be long. So a checkpoint holds the latest draws itself,
 # and those before them stand in files of about 16 megabytes each, ``NAME.draws-G-K``: chunk K of
@@ -192,6 +192,11 @@ def remove_others(path: str | os.PathLike[str], chunks: Chunks) -> None:
             if pattern.fullmatch(entry.name) and entry.name not in kept:
                 with suppress(OSError):
                     Path(entry.path).unlink()
+
+
+# --------------------------------------------------------------------------------------------------
+# The checkpoint itself
+# --------------------------------------------------------------------------------------------------
 
 
 KIND = "chains"

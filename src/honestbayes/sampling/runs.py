@@ -1,4 +1,4 @@
-"""A whole run: chains from their starts, or from a checkpoint, to their end."""
+"""Run chains from their starts, or from a checkpoint, to their end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from honestbayes.status_line import StatusLine
 from honestbayes.threads import one_blas_thread
 
 # --------------------------------------------------------------------------------------------------
-# Chains that go on until they agree: stages, each twice as long as the one before
+# Stages, each twice as long as the one before, until chains agree
 #
 # Stage m ends after 2^m times the sweeps of the schedule. The share of warm-up is the same in each,
 # and so is the number of draws, of which every 2^m-th sweep is kept. Whether a stage is the last
@@ -86,7 +86,7 @@ def stage_of(run: ChainRun, schedule: Schedule) -> int:
 
 
 # --------------------------------------------------------------------------------------------------
-# How far chains are, and how long they will take
+# Progress, and the run itself
 # --------------------------------------------------------------------------------------------------
 
 
@@ -203,7 +203,7 @@ def sample(
     *depends_on
         All else that draws depend on: another run does not go on from a checkpoint of this one.
     agree : callable, optional
-        Whether chains may stop, given their draws; else they go on (`sampling.stages`).
+        Whether chains may stop, given their draws; else they go on to the next stage.
 
     Returns
     -------

@@ -111,7 +111,7 @@ def _ask(rng, update):  # type: ignore[no-untyped-def]
             update[POINT] = update[_RIGHT]
             return
         update[PHASE] = _SHRINK
-    # Beyond the bounds the density is 0, so that no point there is on the slice: the interval may as
-    # well end at them.
+    # Beyond the bounds the density is 0, so that no point there is on the slice: the interval may
+    # as well end at them.
     low, high = max(update[_LEFT], update[_LOW]), min(update[_RIGHT], update[_HIGH])
     update[POINT] = low + (high - low) * rng.random()

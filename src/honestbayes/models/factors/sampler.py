@@ -147,7 +147,7 @@ class Shared(NamedTuple):
     apart : ndarray of shape (A, C, d)
         Class means of scores around their weighted mean.
     root : ndarray of shape (A, G, d, d)
-        Lower Cholesky factor of I + v Z' Z, products as said above.
+        Lower Cholesky factor of I + v Z' Z, products as above.
     log_constant : ndarray of shape (A, G)
         Log determinants of the marginal likelihood.
     """

@@ -953,9 +953,9 @@ class Interactions(Tabular):
             f"{self.n_groups:,} of them told apart by the training cases"
         )
 
-    def with_cells(self, words: Callable[[str, str], tuple[str, str]]) -> Interactions:
+    def with_cells(self, rename: Callable[[str, str], tuple[str, str]]) -> Interactions:
         """Return the record with other names of columns and levels, of a table's patterns."""
-        cells = tuple(tuple(words(*cell) for cell in pattern) for pattern in self.cells)
+        cells = tuple(tuple(rename(*cell) for cell in pattern) for pattern in self.cells)
         return replace(self, cells=cells, pattern=tuple(map(_joined, cells)))
 
     def renamed(self, word: Callable[[str], str], classes: dict[str, str]) -> Interactions:

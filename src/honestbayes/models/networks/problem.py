@@ -17,7 +17,7 @@ BACK = (DELETE_FEATURE, ADD_FEATURE, DELETE_ARC, ADD_ARC, REVERSE, EXCHANGE)
 """The kind of the way back."""
 
 BLANKET, INNER, SOLE, LONE = 0, 1, 2, 3
-"""Sets of features that `moves.relate` finds: in the class's Markov blanket; with a feature as
+"""Sets of features that `kernels.relate` finds: in the class's Markov blanket; with a feature as
 child; with the class as only parent; in the blanket by one single arc to a child of the class."""
 
 K2, BDEU = 0, 1
