@@ -7,7 +7,7 @@ import numpy as np
 from oracles_logistic import log_evidence_by_quadrature
 
 from honestbayes.models.logistic import propagation
-from honestbayes.models.logistic.model import DenseColumns, Directions
+from honestbayes.models.logistic.model import DenseRegressors, Directions
 
 MOST = {"evidence": 0.04, "probability": 0.02}
 """How far expectation propagation itself is off at a scale of 2 and six cases, at most."""
@@ -31,7 +31,7 @@ def gaps(module):
     for y in (np.array([0, 1, 1, 0, 1, 1]), np.array([0, 0, 0, 1, 1, 1])):
         X, new = rng.normal(size=(6, 2)), rng.normal(size=(5, 2))
         directions = Directions.learn(X, 2)
-        columns = DenseColumns(directions.coordinates(X)[0])
+        columns = DenseRegressors(directions.coordinates(X)[0])
         prior, sign = np.array([0.25, 0.5, 0.5]), np.where(y == 1, 1.0, -1.0)
         fit = module.propagate(columns, prior, 0.0, sign, module.no_sites(6))
         rows = directions.coordinates(new)[0]

@@ -14,11 +14,11 @@ BUGS = {
     ),
     "the offset of the cavity is left out of the shift": (
         "probability",
-        [("(sign * found.slope + found.curvature * cavity_mean)", "(sign * found.slope)")],
+        [("(sign * product.slope + product.curvature * cavity_mean)", "(sign * product.slope)")],
     ),
     "the site's own part stays in the evidence": (
         "evidence",
-        [("found.log_mass - log_site", "found.log_mass")],
+        [("product.log_mass - log_site", "product.log_mass")],
     ),
 }
 

@@ -9,9 +9,9 @@ from scipy.special import expit
 from honestbayes.models.logistic import model
 from honestbayes.models.logistic.model import (
     SCALES,
-    DenseColumns,
+    DenseRegressors,
     Directions,
-    SparseColumns,
+    SparseRegressors,
     fit_scales,
     training_columns,
 )
@@ -108,8 +108,8 @@ def test_sparse_columns_give_what_dense_ones_do():
     X[:, 5] = 0.0
     sign = np.where(rng.random(3000) < expit(3 * X[:, :9].sum(axis=1) - 1), 1.0, -1.0)
     directions = Directions.learn(X, 90)
-    sparse, dense = training_columns(directions, X), DenseColumns(directions.coordinates(X)[0])
-    assert isinstance(sparse, SparseColumns)
+    sparse, dense = training_columns(directions, X), DenseRegressors(directions.coordinates(X)[0])
+    assert isinstance(sparse, SparseRegressors)
     prior = np.full(91, 20.0)
     a, b = (propagate(each, prior, 0.3, sign, no_sites(3000)) for each in (sparse, dense))
     assert a.log_evidence == pytest.approx(b.log_evidence, abs=1e-7)

@@ -199,17 +199,19 @@ class Directions:
         return None if self.turn is None else self.turn.shape[1]
 
 
-def training_columns(directions: Directions, values: FloatArray) -> DenseColumns | SparseColumns:
+def training_columns(
+    directions: Directions, values: FloatArray
+) -> DenseRegressors | SparseRegressors:
     """Return the columns of training rows in the form that is faster."""
     if directions.turn is None and values.size > _LARGE and not np.isnan(values).any():
         cells = sparse.csr_array(values)
         if cells.nnz < _SPARSE * values.size:
-            return SparseColumns.of(directions, cells)
-    return DenseColumns(directions.coordinates(values)[0])
+            return SparseRegressors.of(directions, cells)
+    return DenseRegressors(directions.coordinates(values)[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DenseColumns:
+class DenseRegressors:
     """Regressors as an array of shape (n, q)."""
 
     values: FloatArray
@@ -234,7 +236,7 @@ class DenseColumns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SparseColumns:
+class SparseRegressors:
     """Regressors that are mostly 0 before they are centred: X = Y M, Y sparse.
 
     Centring would make them dense. It is a linear map of the columns and the intercept, so that it
@@ -255,7 +257,7 @@ class SparseColumns:
     moved: FloatArray
 
     @classmethod
-    def of(cls, directions: Directions, cells: Any) -> SparseColumns:
+    def of(cls, directions: Directions, cells: Any) -> SparseRegressors:
         """Return the columns of training rows."""
         scale = directions.varies / directions.unit
         ones = sparse.csr_array(np.ones((cells.shape[0], 1)))

@@ -115,7 +115,7 @@ _SMALLEST = 1e-10
 positive precisions; rounding must not make one negative."""
 
 
-class Columns(Protocol):
+class Regressors(Protocol):
     """The regressors X, shape (n, q), the first of them all ones."""
 
     def predictor(self, coefficients: FloatArray) -> FloatArray:
@@ -183,7 +183,7 @@ def no_sites(n_cases: int) -> Sites:
 
 
 def propagate(
-    columns: Columns,
+    columns: Regressors,
     prior_precision: FloatArray,
     offset: float,
     sign: FloatArray,
@@ -194,7 +194,7 @@ def propagate(
 
     Parameters
     ----------
-    columns : Columns of shape (n, q)
+    columns : Regressors of shape (n, q)
         Regressors.
     prior_precision : ndarray of shape (q,)
         Prior precisions of the coefficients, which are independent and normal around 0.
@@ -226,7 +226,7 @@ def propagate(
     return Approximation(state.coefficients, factor, log_evidence, sites, moved < tolerance)
 
 
-def _state(columns: Columns, prior_precision: FloatArray, sites: Sites) -> _State:
+def _state(columns: Regressors, prior_precision: FloatArray, sites: Sites) -> _State:
     precision = columns.precision(sites.precision)
     precision.flat[:: prior_precision.size + 1] += prior_precision
     triangle, failed = dpotrf(precision, lower=1, clean=1, overwrite_a=1)
