@@ -299,7 +299,9 @@ def table_with_identifiers(first, n=60):
 @pytest.mark.parametrize("estimator", [SelectiveMixedNB, SelectiveCategoricalNB])
 def test_a_column_of_identifiers_is_named_in_fit_and_not_in_each_prediction(estimator):
     X, y = table_with_identifiers(0)
-    with pytest.warns(UserWarning, match="column 'case' has another value in each row") as caught:
+    with pytest.warns(
+        UserWarning, match="column 'case' has a different value in each row"
+    ) as caught:
         model = estimator(random_state=0).fit(X, y)
     assert len(caught) == 1
     assert "case" in model.get_feature_names_out()
