@@ -34,7 +34,7 @@ for method in report.methods:
 # %%
 # the models that the average in use is made of,
 
-for model in report.average.models:
+for model in report.section("average").record.models:
     print(f"{model.name:20} weight {model.weight:.2f}  log score {model.log_score:.3f}")
 
 # %%

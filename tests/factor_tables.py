@@ -12,7 +12,7 @@ from honestbayes.models.factors.spec import SPECS
 FOLDS = {"n_chains": 1, "n_draws": 20, "n_warmup": 5, "n_doublings": 0}
 FINAL = {"n_chains": 2, "n_draws": 30, "n_warmup": 10, "n_doublings": 0}
 SPEC = SPECS[0]
-LONG = dict(SPEC.final)
+LONG = dict(SPEC.chains.final_params)
 """The final chains of users."""
 
 
@@ -34,7 +34,7 @@ def short_chains():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(factor_estimator, "FOLD_WARMUP", 2)
         patch.setattr(factor_estimator, "FOLD_SAMPLES", 8)
-        for words, chains in ((SPEC.in_folds, FOLDS), (SPEC.final, FINAL)):
+        for words, chains in ((SPEC.chains.fold_params, FOLDS), (SPEC.chains.final_params, FINAL)):
             for key, value in chains.items():
                 patch.setitem(words, key, value)
         yield

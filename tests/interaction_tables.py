@@ -11,7 +11,7 @@ from honestbayes.models.interactions.spec import SPECS
 FOLDS = {"n_chains": 1, "n_draws": 20, "n_warmup": 5, "n_doublings": 0, "thin": 1}
 FINAL = {"n_chains": 2, "n_draws": 30, "n_warmup": 10, "n_doublings": 0, "thin": 1}
 SPEC = SPECS[0]
-LONG = dict(SPEC.final)
+LONG = dict(SPEC.chains.final_params)
 """The final chains of users."""
 
 NAME = "<b>out</b>look"
@@ -40,7 +40,7 @@ def weather(n=80, labels=("no", "yes"), seed=0):
 def short_chains():
     """Run the chains of reports for a moment only."""
     with pytest.MonkeyPatch.context() as patch:
-        for words, chains in ((SPEC.in_folds, FOLDS), (SPEC.final, FINAL)):
+        for words, chains in ((SPEC.chains.fold_params, FOLDS), (SPEC.chains.final_params, FINAL)):
             for key, value in chains.items():
                 patch.setitem(words, key, value)
         yield

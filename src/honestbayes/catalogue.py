@@ -11,7 +11,7 @@ from honestbayes.base.spec import ModelSpec
 
 def all_specs() -> tuple[ModelSpec, ...]:
     """Return the specs of all models, in the order in which help texts list them."""
-    return tuple(sorted((*AVERAGE, *models.SPECS), key=lambda spec: (spec.place, spec.kind)))
+    return tuple(sorted((*AVERAGE, *models.SPECS), key=lambda spec: (spec.order, spec.kind)))
 
 
 def table_specs() -> dict[str, ModelSpec]:

@@ -23,10 +23,11 @@ def test_the_report_is_about_the_average_of_models(place):
     printed = (place / "printed.txt").read_text("utf-8")
     found = report_json(place / "report")
     assert found["settings"]["model"] == "honest"
-    n_models, n_columns = found["average"]["n_models"], len(found["average"]["columns"])
+    n_models = found["sections"]["average"]["record"]["n_models"]
+    n_columns = len(found["sections"]["kept"]["record"]["columns"])
     line = " ".join(printed.splitlines()[:2])
     assert f"average of {n_models} models that need {n_columns} columns" in line
-    assert "The average of models claims an error rate of" in " ".join(printed.split())
+    assert "The average of models expects an error rate of" in " ".join(printed.split())
     assert "\naverage of models *" in printed
     assert "\nnaive Bayes, uncorrected " in printed
     assert "--quick" in found["command"]
@@ -59,10 +60,11 @@ def test_inspect_shows_models_and_columns(place, run):
     assert "class frequencies" in shown
     assert "\nslope" not in shown
     found = strict_json(run("inspect", "report/model.honestbayes", "--json", cwd=place).done())
-    plain = report_json(place / "report")["average"]
-    assert set(found["columns"]) == {one["column"] for one in plain["columns"]}
-    assert found["features"]["use"] == pytest.approx([one["use"] for one in plain["columns"]])
-    assert set(found["models"]["model"]) == {one["name"] for one in plain["models"]}
+    sections = report_json(place / "report")["sections"]
+    columns = sections["kept"]["record"]["columns"]
+    assert set(found["columns"]) == {one["column"] for one in columns}
+    assert found["features"]["use"] == pytest.approx([one["use"] for one in columns])
+    assert found["sections"]["average"] == sections["average"]
     assert found["slope"] is None
     assert found["parameters"]["effort"] == "quick"
 
@@ -70,10 +72,10 @@ def test_inspect_shows_models_and_columns(place, run):
 def test_one_set_of_columns_and_its_cost_are_told(place, run):
     few = ("-k", 2, "--keep", "stage", "--out", "two")
     told = run("fit", "clinic.csv", *TARGET, *QUICK, *few, cwd=place).done()
-    assert "which use 3 columns" in " ".join(told.split())
+    assert "that need 3 columns; keeping to these costs " in " ".join(told.split())
     shown = run("inspect", "two", cwd=place).done()
-    assert "columns             3\n" in shown
-    assert "cost of one set     " in shown
+    assert "columns needed      3\n" in shown
+    assert "cost of one set of columns: " in shown
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,10 @@ def test_the_report_speaks_of_patterns_and_of_no_correction(here, printed):
     words = " ".join(printed.split())
     assert "4 features, 40 patterns of up to 2 cells (the empty one included), 40 of them" in words
     assert "model with interactions *" in printed
-    assert "The model claims an error rate of" in printed
+    assert "The model expects an error rate of" in printed
     assert "correct" not in printed
     found = report_json(here / "report")
-    assert found["interactions"]["n_groups"] == 40
+    assert found["sections"]["interactions"]["record"]["n_groups"] == 40
     assert "--model interactions" in found["command"]
 
 
@@ -95,14 +95,14 @@ def test_it_is_inspected_and_judged_on_new_cases():
         "P(play = yes), model with interactions\n",
         "features            4 of 4\n",
         "order               2\n",
-        "what each adds to the log-odds of its class",
+        "The largest interactions",
         "40 parameters instead of 40",
     ):
         assert words in shown
     assert "correction" not in shown
     assert " & wind=" in shown
     found = strict_json(called("inspect", "report/model.honestbayes", "--json"))
-    assert found["interactions"]["towards"] == 20 * ["yes"]
+    assert found["sections"]["interactions"]["record"]["towards"] == 20 * ["yes"]
     assert "30 cases" in called("evaluate", "report/model.honestbayes", "new.csv")
 
 

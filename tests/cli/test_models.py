@@ -161,7 +161,7 @@ def test_evaluate_judges_by_the_rows_that_have_a_class(model, new, folder, run):
     assert found["labels"] == ["well", "ill"]
     printed = run("evaluate", model, "some.csv", cwd=folder).out
     assert "some.csv; class 1 is 'ill'" in printed
-    assert "On this table, the model claimed 95% or more" in printed
+    assert "On this table, the model predicted a class with 95% or more" in printed
     # Groups: one must be known of each row that takes part, and no other.
     groups = pd.Series([f"p{i // 2}" for i in range(50)])
     groups[5:12] = ""

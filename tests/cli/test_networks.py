@@ -42,7 +42,7 @@ def here(tmp_path_factory):
     new.loc[3, "fever"], new.loc[4, "fever"] = None, 45.5
     write(new, folder / "new.csv")
     with pytest.MonkeyPatch.context() as patch:
-        for words in (SPECS[0].in_folds, SPECS[0].final):
+        for words in (SPECS[0].chains.fold_params, SPECS[0].chains.final_params):
             for word, value in SHORT.items():
                 patch.setitem(words, word, value)
         patch.chdir(folder)
@@ -64,7 +64,7 @@ def test_measurements_are_cut_in_report_fit_and_predict(here):
     assert levels["fever"][-1].startswith("above ")
     assert set(levels["ward"]) == {"north", "south", "west"}
     assert len(levels["side"]) == 2
-    assert found["edges"]
+    assert found["sections"]["network"]["record"]["source"]
     called("fit", "patients.csv", *GIVEN, "--out", "model")
     assert (here / "model").read_bytes() == (here / "report" / "model.honestbayes").read_bytes()
     model = honestbayes.load(here / "model")

@@ -21,7 +21,7 @@ from cli_tables import (
 )
 from scipy.special import logit
 
-from honestbayes.cli.options import check_file_place
+from honestbayes.cli.options import check_output_file
 from honestbayes.report.options import check_folder
 from honestbayes.tables.errors import InputError
 
@@ -161,7 +161,7 @@ def test_patients_stay_together_so_that_twins_do_not_leak(tmp_path, run):
         aucs[name] = {m["name"]: m["summary"]["auc"]["interval"] for m in report["methods"]}
         if name == "together":
             assert report["data"]["n_groups"] == 40
-            assert report["verdict"]["remaining"] == "nothing"
+            assert report["verdict"]["calibration"] == "no signal"
     for name, (low, high) in aucs["together"].items():
         assert low < 0.5 < high
         # A leak: chance is excluded.
@@ -174,7 +174,7 @@ def test_of_a_class_drawn_at_random_every_method_says_that_nothing_is_known(tmp_
     printed = run("report", "noise.csv", *TARGET, *COMPARED, cwd=tmp_path).done()
     assert "Nothing can be predicted" in printed
     report = report_json(tmp_path / "noise-report")
-    assert report["verdict"]["remaining"] == "nothing"
+    assert report["verdict"]["calibration"] == "no signal"
     methods = by_name(report)
     del methods["class frequencies alone"]
     assert len(methods) == 10
@@ -203,7 +203,7 @@ def test_a_folder_with_other_files_is_refused_and_untouched(place, run, tmp_path
 def test_a_place_that_may_not_be_written_to_is_refused_before_the_work(tmp_path, monkeypatch):
     # The superuser, as whom tests may run, may write everywhere.
     monkeypatch.setattr(os, "access", lambda *_: False)
-    for check in (check_folder, check_file_place):
+    for check in (check_folder, check_output_file):
         with pytest.raises(InputError, match=r"the folder for new may not be written to; choose"):
             check(tmp_path / "new")
 
@@ -244,4 +244,4 @@ def test_features_that_never_vary_predict_nothing(tmp_path, run):
     write(frame, tmp_path / "same.csv")
     more = (*SHORT, "--json")
     printed = run("report", "same.csv", *TARGET, *more, cwd=tmp_path).done()
-    assert json.loads(printed)["verdict"]["remaining"] == "nothing"
+    assert json.loads(printed)["verdict"]["calibration"] == "no signal"

@@ -19,6 +19,7 @@ from honestbayes.catalogue import all_specs, spec_of, table_specs
 from honestbayes.evaluation.baselines import FREQUENCIES, Task, baselines_for
 from honestbayes.report import methods
 from honestbayes.report.notebook import make_report
+from honestbayes.report.render import render
 
 ESTIMATOR = dedent(
     '''
@@ -36,7 +37,7 @@ ESTIMATOR = dedent(
     from honestbayes.files.fields import GIVEN
     from honestbayes.models.gaussian.model import GaussianFeatureTable
     from honestbayes.base.estimator import SelectiveClassifier
-    from honestbayes.base.explanation import by_design
+    from honestbayes.base.explanation import ReportSection, by_design
     from honestbayes.base.part import TrainingLabels, TrainingPart
     from honestbayes.selection import DiscardedGroup, Selection
     from honestbayes.types import FloatArray
@@ -64,6 +65,15 @@ ESTIMATOR = dedent(
             shape = (n_classes, len(values), n_draws)
             evidence = (found[:, 1:] - found[:, :1])[None, :, None]
             return np.broadcast_to(evidence, (*shape, n_classes - 1)), np.zeros(shape)
+
+
+    @dataclass(frozen=True)
+    class Spreads:
+        column: tuple[str, ...]
+        spread: tuple[float, ...]
+
+        def __str__(self):
+            return "\\n".join(map("{} {:.2f}".format, self.column, self.spread))
 
 
     @dataclass(frozen=True)
@@ -114,7 +124,7 @@ ESTIMATOR = dedent(
             spread=part.spread,
             by_design=designed,
             _correlation=r,
-            idle=np.zeros(r.size),
+            prob_null=np.zeros(r.size),
         )
 
 
@@ -149,6 +159,21 @@ ESTIMATOR = dedent(
 
         def _store(self, parts):
             self.selection_ = parts[0].selection
+
+        def _sections(self, names):
+            columns = tuple(names.column(name) for name in self.get_feature_names_out())
+            record = Spreads(columns, tuple(self._parts[0].spread.tolist()))
+            return (
+                ReportSection(
+                    name="spreads",
+                    title="The spreads of the toy",
+                    record=record,
+                    template="honestbayes.models.toy/section.jinja",
+                    summary=f"{len(columns)} spreads",
+                    facts=(("spreads", f"{len(columns)}"),),
+                    limits=("A toy sees little.",),
+                ),
+            )
     '''
 )
 
@@ -156,7 +181,7 @@ SPEC = dedent(
     '''
     """The spec of the toy."""
 
-    from honestbayes.base.spec import CandidateSpec, ModelSpec
+    from honestbayes.base.spec import CandidateSpec, InputSpec, ModelSpec
 
 
     def _load():
@@ -172,9 +197,9 @@ SPEC = dedent(
             name="toy",
             title="toy",
             summary="numbers around a centre of each class",
-            page="numbers around centres",
-            only_numbers=True,
-            uncorrected={},
+            description="numbers around centres",
+            input=InputSpec(kinds=("binary", "real")),
+            uncorrected_params={},
             candidates=(
                 CandidateSpec(
                     name="toy",
@@ -189,6 +214,17 @@ SPEC = dedent(
     )
     '''
 )
+
+SECTION = """\
+{% from "pieces.jinja" import scroll with context %}
+{% call scroll("Spreads") %}
+<table id="toy">
+{%- for column in section.record.column %}
+<tr><th scope="row">{{ column }}</th><td>{{ section.record.spread[loop.index0] | number }}</td></tr>
+{%- endfor %}
+</table>
+{% endcall %}
+"""
 
 COMMANDS = """
 import json, sys
@@ -220,6 +256,7 @@ def folder(tmp_path_factory):
     (place / "toy" / "__init__.py").write_text('"""A toy."""\n', encoding="utf-8")
     (place / "toy" / "estimator.py").write_text(ESTIMATOR, encoding="utf-8")
     (place / "toy" / "spec.py").write_text(SPEC, encoding="utf-8")
+    (place / "toy" / "section.jinja").write_text(SECTION, encoding="utf-8")
     return place
 
 
@@ -296,7 +333,18 @@ def test_a_report_in_a_notebook_is_about_the_toy(monkeypatch):
     monkeypatch.setattr(methods, "baselines_for", lambda _: few)
     report = make_report(table(), "state", model="toy", n_features=4, n_folds=3, n_repeats=1)
     assert report.settings["model"] == "toy"
-    assert [feature.kind for feature in report.features] == 4 * ["real"]
+    assert [feature["kind"] for feature in report.feature_rows()] == 4 * ["real"]
+    (section,) = report.sections
+    page = render(report)
+    assert '<section id="spreads">' in page
+    assert "<h2>The spreads of the toy</h2>" in page
+    assert "<dt>spreads</dt><dd>4</dd>" in page
+    assert "A toy sees little." in page
+    for column, spread in zip(section.record.column, section.record.spread, strict=True):
+        assert f'<th scope="row">{column}</th><td>{spread:.2f}</td>' in page
+    assert report.to_dict()["sections"]["spreads"]["record"]["column"] == list(
+        section.record.column
+    )
     assert report.ranking.n_discarded == 8
     assert {"corrected", "two-component mixture"} < {method.name for method in report.methods}
 
@@ -318,12 +366,15 @@ def test_the_command_line_offers_reports_on_and_inspects_the_toy(folder, tmp_pat
         cwd=tmp_path,
     )
     assert "toy: numbers around a centre" in " ".join(offered.split())
-    assert "4 of 12 real-valued" in printed
+    assert "4 of 12 real-valued), 4 spreads" in " ".join(printed.split())
     page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
     assert "toy: numbers around centres" in page
-    assert "P(state = well), toy after selection" in shown
+    assert "P(state = ill), toy after selection" in shown
     assert "4 of 12" in shown
+    assert "\nspreads             4\n" in shown
+    assert "\nThe spreads of the toy\ngene" in shown
     held = json.loads(listed)
+    assert len(held["sections"]["spreads"]["record"]["spread"]) == 4
     assert len(held["features"]["name"]) == 4
     assert told.count("\n") == 61
     assert "On this table" in judged

@@ -35,7 +35,8 @@ def test_held_out_results_are_those_of_cross_validation(analysis, table):
     assert report.cases.held_out == pytest.approx(direct.proba.mean(axis=0))
     assert report.method(CORRECTED_SLOPE).summary.log_score == direct.summary().log_score
     frequency = dict(zip(table.X.columns, direct.selected_frequency, strict=True))
-    assert [f.selected for f in report.features] == [frequency[f.name] for f in report.features]
+    rows = report.feature_rows()
+    assert [f["selected"] for f in rows] == [frequency[f["name"]] for f in rows]
 
 
 def test_differences_are_of_the_method_minus_the_model_in_use(analysis):
@@ -58,11 +59,11 @@ def test_the_final_model_is_fitted_to_all_rows(analysis, table):
 
 
 def test_the_informative_columns_are_found_and_described(analysis):
-    by_column = {feature.column: feature for feature in analysis.report.features}
+    by_column = {row["column"]: row for row in analysis.report.feature_rows()}
     assert set(HOSTILE) <= set(by_column)
-    assert all(by_column[name].means_one.startswith("above ") for name in HOSTILE)
-    assert all(by_column[name].p_positive > by_column[name].p_negative for name in HOSTILE)
-    assert all(by_column[name].evidence_if_one > 0 for name in HOSTILE)
+    assert all(by_column[name]["means_one"].startswith("above ") for name in HOSTILE)
+    assert all(by_column[name]["p_positive"] > by_column[name]["p_negative"] for name in HOSTILE)
+    assert all(by_column[name]["evidence_if_one"] > 0 for name in HOSTILE)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -99,7 +100,7 @@ def test_the_json_file_is_strict_json_and_holds_the_names_as_they_are(folder, an
     data = json.loads((folder / "report.json").read_text("ascii"), parse_constant=refuse)
     assert {feature["column"] for feature in data["features"]} >= set(HOSTILE)
     assert data["data"]["labels"] == list(LABELS)
-    assert data["verdict"]["remaining"] == analysis.report.verdict.remaining
+    assert data["verdict"]["calibration"] == analysis.report.verdict.calibration
     assert len(data["cases"]["held_out"]) == 60
 
 
@@ -159,7 +160,7 @@ def test_a_class_drawn_at_random_is_said_to_be_unpredictable(model):
     frame[target] = generator.permutation(frame[target].to_numpy())
     table = read_training(frame_table(frame, "random"), target=target)
     report = analyse(table, Options(n_repeats=1, path=False, model=model), name="random").report
-    assert report.verdict.remaining == "nothing"
+    assert report.verdict.calibration == "no signal"
     chance = report.methods[-1].summary.log_score.value
     for method in report.methods[:-1]:
         # Below one half is chance too: folds with more of a class outside have less inside.

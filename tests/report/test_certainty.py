@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import honestbayes
-from honestbayes.report.render import in_words, shown_bounds
+from honestbayes.report.render import format_bounds, shown_bounds
 
 pytestmark = pytest.mark.slow
 
@@ -98,7 +98,7 @@ def test_bounds_of_all_classes_hold_at_the_prevalences_of_training_and_move_with
 
 
 def test_words_for_what_is_beyond_the_bounds_are_true():
-    assert in_words(np.array([1 / 62, 61 / 62]), 3) == ("< 0.017", "> 0.983")
-    below, above = in_words(np.array([2e-7, 0.5]), 3)
+    assert format_bounds(np.array([1 / 62, 61 / 62]), 3) == ("< 0.017", "> 0.983")
+    below, above = format_bounds(np.array([2e-7, 0.5]), 3)
     assert 2e-7 <= float(below.removeprefix("< ")) <= 1e-6
     assert above == "> 0.5000000"

@@ -24,7 +24,7 @@ from honestbayes.report.methods import (
 )
 from honestbayes.report.options import Options
 from honestbayes.report.render import limits, render, write_folder
-from honestbayes.report.verdict import Judged, external_verdict, verdict
+from honestbayes.report.verdict import Judged, describe_external, judge
 from honestbayes.tables import read_training
 from honestbayes.tables.errors import InputError
 from honestbayes.tables.files import frame_table
@@ -90,35 +90,35 @@ def test_the_final_chains_are_the_defaults_of_the_estimator():
 def test_features_say_where_classes_lie_in_units_of_the_data_and_how_much_is_shared(
     analysis, table
 ):
-    model, kept = analysis.model, analysis.report.features
-    assert {"gene0 <b>", "gene1 <b>", "gene2 <b>"} < {feature.column for feature in kept}
+    model, kept = analysis.model, analysis.report.feature_rows()
+    assert {"gene0 <b>", "gene1 <b>", "gene2 <b>"} < {feature["column"] for feature in kept}
     for place, feature in enumerate(kept):
-        values = table.X[feature.name]
+        values = table.X[feature["name"]]
         means = np.array([values[table.y == c].mean() for c in (0, 1)])
         draws = model.draws_
         within = (draws["loadings"] ** 2).sum(axis=-1) + draws["variance"]
         unit = values.std(ddof=0)
         expected = unit * np.sqrt(within[..., place].mean())
-        assert feature.spread == pytest.approx(expected, rel=1e-9)
+        assert feature["spread"] == pytest.approx(expected, rel=1e-9)
         centre = values.mean() + unit * draws["location"][..., place].mean(axis=(0, 1))
-        assert feature.centre == pytest.approx(centre, rel=1e-9)
+        assert feature["centre"] == pytest.approx(centre, rel=1e-9)
         # Shrunk, so between the means of the classes, give or take the error of short chains.
-        assert np.abs(centre - means).max() < 0.6 * feature.spread
-        assert np.sign(feature.correlation) == np.sign(means[1] - means[0])
-        assert 0 < feature.shared < 1
-        assert feature.prob_null is None
+        assert np.abs(centre - means).max() < 0.6 * feature["spread"]
+        assert np.sign(feature["correlation"]) == np.sign(means[1] - means[0])
+        assert 0 < feature["shared"] < 1
+        assert "prob_null" not in feature
 
 
 def test_the_page_says_how_many_factors_and_which_numbers_were_tried(analysis):
     page = render(analysis.report)
-    found = analysis.report.factors
+    found = analysis.report.section("factors").record
     assert found.n_factors == analysis.model.n_factors_
     assert f"<dt>factors</dt><dd>{found.n_factors}</dd>" in page
     assert f"The model has {found}." in page
     assert f"{found.n_factors}, chosen from 0 to 3 on held-out training cases" in page
     assert found.log_score[found.tried.index(found.n_factors)] == min(found.log_score)
     assert '<th scope="col">shared</th>' in page
-    assert "does not add up" in page
+    assert "do not add up" in page
     assert "gene0 <b>" not in page
     assert "None" not in re.sub(r"data:image/[^\"]*", "", page)
 
@@ -126,7 +126,7 @@ def test_the_page_says_how_many_factors_and_which_numbers_were_tried(analysis):
 def test_a_model_that_kept_no_feature_says_so(table):
     report = analyse(table, replace(OPTIONS, n_features=None, threshold=0.99), name="t").report
     assert report.features == ()
-    assert "no feature passed the selection" in report.verdict.remains
+    assert "no feature passed the selection" in report.verdict.calibration_text
     assert 'id="factors"' in render(report)
 
 
@@ -139,7 +139,7 @@ def test_problems_of_the_chains_are_among_the_warnings(analysis):
 def test_the_folder_holds_the_model_and_the_number_of_factors(analysis, table, tmp_path):
     write_folder(analysis.report, TableModel.of_training(analysis.model, table), tmp_path / "r")
     content = json.loads((tmp_path / "r" / "report.json").read_text(encoding="utf-8"))
-    assert content["factors"]["n_factors"] == analysis.model.n_factors_
+    assert content["sections"]["factors"]["record"]["n_factors"] == analysis.model.n_factors_
     assert content["settings"]["model"] == "factors"
     loaded = honestbayes.load(tmp_path / "r" / "model.honestbayes")
     assert isinstance(loaded.estimator, SelectiveFactorClassifier)
@@ -153,8 +153,8 @@ def test_three_classes_and_a_flag_that_is_taken_for_a_number(of_three):
     assert report.data.labels == THREE
     assert report.in_use == CORRECTED
     assert report.cases.held_out.shape == (30, 3)
-    assert {len(feature.centre) for feature in report.features} == {3}
-    assert [feature.name for feature in report.features if feature.by_design] == ["flag"]
+    assert {len(feature["centre"]) for feature in report.feature_rows()} == {3}
+    assert [row["name"] for row in report.feature_rows() if row["by_design"]] == ["flag"]
     assert any("1 yes-or-no column was taken for numbers" in words for words in limits(report))
     page = render(report)
     assert page.count("centre, ") == 3
@@ -208,16 +208,16 @@ def test_the_verdict_points_to_factors_where_dependence_is_most_likely_what_rema
     y = (rng.random(600) < expit(z)).astype(int)
     sure, less, honest = judged(y, 4 * z), judged(y, 2 * z), judged(y, z)
     words = {"n_features": 2000, "n_repeats": 1, "measurements": True}
-    found = verdict(("a", "b"), sure, sure, less, **words)
-    assert "most likely because features depend on each other" in found.remains
+    found = judge(("a", "b"), sure, sure, less, **words)
+    assert "most likely because features depend on each other" in found.calibration_text
     assert "--model factors" in found.advice
-    assert "--model factors" not in verdict(("a", "b"), sure, honest, honest, **words).advice
+    assert "--model factors" not in judge(("a", "b"), sure, honest, honest, **words).advice
     other = words | {"measurements": False}
-    assert "--model factors" not in verdict(("a", "b"), sure, sure, less, **other).advice
-    in_use = verdict(("a", "b"), sure, sure, less, beyond="a few factors", **words)
-    assert "beyond what a few factors explain" in in_use.remains
+    assert "--model factors" not in judge(("a", "b"), sure, sure, less, **other).advice
+    in_use = judge(("a", "b"), sure, sure, less, dependence="a few factors", **words)
+    assert "beyond what is explained by a few factors" in in_use.calibration_text
     assert "naive Bayes" not in f"{in_use}"
     assert "--model factors" not in in_use.advice
     assert "This model's probabilities are too sure." in in_use.advice
-    elsewhere = external_verdict(sure.summary, sure.confident, ("a", "b"), "a few factors")
-    assert "beyond what a few factors explain" in elsewhere
+    elsewhere = describe_external(sure.summary, sure.confident, ("a", "b"), "a few factors")
+    assert "beyond what is explained by a few factors" in elsewhere

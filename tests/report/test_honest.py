@@ -17,7 +17,7 @@ from honestbayes.report.analysis import analyse
 from honestbayes.report.methods import CORRECTED_NAIVE, UNCORRECTED_NAIVE, fit_model
 from honestbayes.report.notebook import make_report
 from honestbayes.report.options import Options
-from honestbayes.report.render import limits, next_steps, render, settings_in_words, write_folder
+from honestbayes.report.render import describe_settings, limits, next_steps, render, write_folder
 from honestbayes.tables import read_training
 from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
@@ -70,16 +70,20 @@ def test_the_average_is_in_use_and_naive_bayes_stands_beside_it(analysis):
     assert names == [UNCORRECTED_NAIVE, CORRECTED_NAIVE, AVERAGE, FREQUENCIES]
     assert report.uncorrected == UNCORRECTED_NAIVE
     assert set(report.reliability) == {UNCORRECTED_NAIVE, AVERAGE}
-    assert report.verdict.headline.startswith("The average of models claims an error rate of ")
-    said = report.verdict.without
+    assert report.verdict.headline.startswith("The average of models expects an error rate of ")
+    said = report.verdict.correction_text
     assert said.startswith("Naive Bayes on the features that correlate best, not corrected for ")
     before, after = (report.method(n).summary.calibration.slope for n in (names[0], AVERAGE))
     assert f"slope was {before:.2f}, that of the average of models is {after:.2f}." in said
     assert report.settings["effort"] == "quick"
 
 
+def columns_of(report):
+    return report.section("kept").record.columns
+
+
 def test_the_models_and_columns_are_those_of_the_estimator(analysis, table):
-    found, model = analysis.report.average, analysis.model
+    found, model = analysis.report.section("average").record, analysis.model
     tried = model.model_table().to_dict()
     expected = sorted(zip(tried["model"], tried["weight"], tried["log_score"], strict=True))
     assert sorted((m.name, m.weight, m.log_score) for m in found.models) == expected
@@ -87,7 +91,7 @@ def test_the_models_and_columns_are_those_of_the_estimator(analysis, table):
     totals = [sum(model.weight for model in family) for family in found.families()]
     assert totals == sorted(totals, reverse=True)
     assert found.n_models == sum(weight > 0 for weight in tried["weight"][:-1])
-    shown = {column.column: column for column in found.columns}
+    shown = {column.column: column for column in columns_of(analysis.report)}
     needed = {table.encoding.features[place].column for place in model.kept_columns()}
     assert shown.keys() == needed
     kinds = dict(zip([f.column for f in table.encoding.features], model.kinds_, strict=True))
@@ -107,37 +111,30 @@ def test_the_page_says_what_it_is_made_of_and_nothing_of_thresholds(analysis):
     text = words_of(render(analysis.report))
     for words in (
         "models in the average",
-        "What the average is made of",
+        "The models of the average",
         "naive Bayes on columns of each kind",
-        "The columns that it looks at",
+        "The columns that it needs",
         "these must be measured of a new case",
         "Case by case: uncorrected naive Bayes and the average",
         "as many as each model asks for",
-        "a slope and lapses for each model",
+        "a slope and an outlier rate for each model",
         "filled with the mean of their column by the others",
     ):
         assert words in text, words
     for words in ("slope in use", "lost the race", "cut at the median", "The kept features"):
         assert words not in text, words
-    assert dict(settings_in_words(analysis.report))["effort"] == "quick"
+    assert dict(describe_settings(analysis.report))["effort"] == "quick"
     assert limits(analysis.report)[0].startswith("The average is as good as its models.")
-
-
-def test_the_effort_of_a_first_answer_is_told_as_it_was(analysis):
-    for quick, effort in ((True, "quick"), (False, "normal")):
-        settings = analysis.report.settings | {"effort": None, "quick": quick}
-        told = dict(settings_in_words(replace(analysis.report, settings=settings)))
-        assert told["effort"] == effort
 
 
 def test_the_next_steps_of_an_average_of_many_columns_offer_a_short_set(analysis):
     command = "honestbayes report t.csv --target state --seed 0"
     given = f"{command} --out r"
-    many = replace(analysis.report.average, columns=analysis.report.average.columns[:1] * 30)
-    verdict = replace(analysis.report.verdict, remaining="honest")
+    verdict = replace(analysis.report.verdict, calibration="calibrated")
     report = replace(analysis.report, command=given, verdict=verdict)
-    for average, offered in ((many, True), (replace(many, columns=many.columns[:5]), False)):
-        found = [step.command for step in next_steps(replace(report, average=average))]
+    for n_kept, offered in ((30, True), (5, False)):
+        ranking = replace(report.ranking, n_kept=n_kept)
+        found = [step.command for step in next_steps(replace(report, ranking=ranking))]
         assert (f"{command} --features 10 --out r-short" in found) == offered
 
 
@@ -146,27 +143,31 @@ def test_the_folder_holds_a_model_that_predicts_the_same(analysis, table, tmp_pa
     again = honestbayes.load(tmp_path / "out" / "model.honestbayes")
     proba = again.predict_proba(mixed_frame())
     np.testing.assert_allclose(proba[:, 1], analysis.report.cases.fitted, rtol=0, atol=1e-12)
+    n_models = analysis.report.section("average").record.n_models
     plain = json.loads((tmp_path / "out" / "report.json").read_text("ascii"))
     assert plain["ranking"]["slope"] is None
-    assert plain["average"]["n_models"] == analysis.report.average.n_models
-    assert len(plain["average"]["models"]) == len(analysis.report.average.models)
+    assert plain["sections"]["average"]["record"]["n_models"] == n_models
+    assert len(plain["sections"]["average"]["record"]["models"]) == len(
+        analysis.report.section("average").record.models
+    )
 
 
 def test_one_set_of_columns_is_kept_and_its_cost_is_said(confined):
     analysis, table = confined
-    report, found = analysis.report, analysis.report.average
-    assert len(found.columns) == 4
-    assert {c.column for c in found.columns if c.by_design} == {"g9"}
+    report, found = analysis.report, analysis.report.section("average").record
+    columns = columns_of(report)
+    assert len(columns) == 4
+    assert {c.column for c in columns if c.by_design} == {"g9"}
     assert (report.ranking.n_kept, report.ranking.n_by_design) == (3, 1)
     assert report.ranking.rule == "4 of 30 columns are looked at, the same by all models"
     assert found.restriction_cost == analysis.model.restriction_cost_
-    assert all(0 <= column.selected <= 1 for column in found.columns)
+    assert all(0 <= column.selected <= 1 for column in columns)
     text = words_of(render(report))
     assert "Keeping to one set of columns costs " in text
     assert "26 columns are looked at by no model of the average: they correlate less" in text
     assert "3, the same for all models" in text
     assert TableModel.of_training(analysis.model, table).columns == tuple(
-        column.column for column in found.columns
+        column.column for column in columns
     )
 
 
@@ -176,7 +177,7 @@ def test_three_classes_and_missing_cells_have_a_report_too():
     found = analyse(table, Options(**QUICK), name="t")
     assert found.report.cases.fitted.shape == (30, 3)
     page = render(found.report)
-    assert "What the average is made of" in page
+    assert "The models of the average" in page
     assert SPECIES[0] not in re.sub(r'alt="[^"]*"', "", page)
 
 
@@ -207,9 +208,9 @@ def test_a_browser_shows_all_of_it_without_scrolling_sideways(analysis, chromium
     page.goto(path.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     rows = page.locator("#models tbody tr").count()
-    assert rows == len(analysis.report.average.models)
+    assert rows == len(analysis.report.section("average").record.models)
     shown = page.locator("#columns-used tbody tr").count()
-    assert shown == min(20, len(analysis.report.average.columns))
+    assert shown == min(20, len(columns_of(analysis.report)))
     assert page.locator("#picture-scatter-light").is_visible()
     assert heard == []
     page.close()

@@ -1,156 +1,168 @@
-"""The verdict in two or three sentences."""
+"""The verdict in two or three sentences, which word the same decision as the figures."""
 
 from dataclasses import replace
 
 import pytest
 
 from honestbayes.evaluation.baselines import FREQUENCIES
-from honestbayes.report import verdict
-from honestbayes.report.analysis import others_of
-from honestbayes.report.render import in_short, render
+from honestbayes.metrics import Estimate
+from honestbayes.report.render import render
+from honestbayes.report.verdict import Judged, Other, judge
+
+L2 = "L2 logistic regression"
 
 
-def judged(report, remaining, **changes):
-    """The same report with another judgement, and the model in use changed by it."""
-    methods = tuple(
-        replace(method, **changes) if method.name == report.in_use else method
-        for method in report.methods
+def decide(report, *others, calibration=None, **params):
+    """The verdict on the model of a report, beside other methods and with another calibration."""
+    method = report.method(report.in_use)
+    summary = method.summary
+    if calibration is not None:
+        summary = with_calibration(summary, calibration)
+    used = Judged(summary, method.confident)
+    params = {"n_repeats": 1, "n_features": 2000, "others": others} | params
+    return judge(report.data.labels, None, used, None, **params)
+
+
+def with_calibration(summary, calibration):
+    """The same scores, with a slope, a shift or an AUC that is judged so."""
+    if calibration in ("no signal", "cannot tell"):
+        interval = (0.4, 0.6 if calibration == "no signal" else 0.9)
+        return replace(summary, auc=replace(summary.auc, value=0.55, interval=interval))
+    slope = {
+        "calibrated": (1.0, (0.8, 1.2)),
+        "shifted": (1.0, (0.8, 1.2)),
+        "overconfident": (0.5, (0.3, 0.7)),
+        "underconfident": (2.0, (1.5, 2.5)),
+        "too few cases": (1.0, (0.2, 3.0)),
+    }[calibration]
+    shift = (0.3, 0.5) if calibration == "shifted" else (-0.1, 0.1)
+    auc = replace(summary.auc, value=0.8, interval=(0.7, 0.9))
+    fit = replace(
+        summary.calibration, slope=slope[0], slope_interval=slope[1], shift_interval=shift
     )
-    verdict = replace(report.verdict, remaining=remaining)
-    return replace(report, verdict=verdict, methods=methods)
+    return replace(summary, auc=auc, calibration=fit)
 
 
-def differing(report, name, value, interval):
-    """The same report, one of whose methods differs from the one in use by so much."""
+def other(name, value, interval, actual_error=0.5):
+    return Other(
+        name=name, difference=Estimate(value, 0.05, interval, 0.95), actual_error=actual_error
+    )
 
-    def changed(method):
-        difference = method.log_score_difference
-        if difference is None:
-            return method
-        if method.name != name:
-            value_here, bounds = 0.1, (0.01, 0.2)
-        else:
-            value_here, bounds = value, interval
-        return replace(
-            method, log_score_difference=replace(difference, value=value_here, interval=bounds)
-        )
 
-    return replace(report, methods=tuple(map(changed, report.methods)))
+WORSE = other(L2, 0.1, (0.01, 0.2))
 
 
 def test_errors_are_told_as_cases_of_a_hundred(analysis):
     summary = analysis.report.method(analysis.report.in_use).summary
     guess = analysis.report.method(FREQUENCIES).summary
-    first = in_short(analysis.report)[0]
+    first = analysis.report.verdict.in_short[0]
     assert f"to name the wrong class for about {100 * summary.expected_error:.0f}," in first
     assert f"did so for about {100 * summary.actual_error.value:.0f};" in first
     assert first.endswith(f"would be wrong for about {100 * guess.actual_error.value:.0f}.")
 
 
 @pytest.mark.parametrize(
-    ("remaining", "says"),
+    ("calibration", "text"),
     [
-        ("honest", "agree with what was observed"),
+        ("calibrated", "agree with what was observed"),
         ("overconfident", "too sure: where it says 90%, about "),
         ("underconfident", "too careful"),
+        ("shifted", " on average, "),
         ("too few cases", "60 cases are too few to tell whether its probabilities are right"),
     ],
 )
-def test_the_second_sentence_says_whether_probabilities_can_be_taken_as_they_stand(
-    analysis, remaining, says
-):
-    sentences = in_short(judged(analysis.report, remaining))
-    assert len(sentences) == 3
-    assert says in sentences[1]
+def test_the_second_sentence_is_about_calibration(analysis, calibration, text):
+    verdict = decide(analysis.report, WORSE, calibration=calibration)
+    assert verdict.calibration == calibration
+    assert len(verdict.in_short) == 3
+    assert text in verdict.in_short[1]
 
 
-def test_without_signal_it_says_not_to_use_the_model(analysis):
-    alone = differing(judged(analysis.report, "nothing"), None, 0.1, (0.01, 0.2))
-    sentences = in_short(alone)
-    assert len(sentences) == 2
-    assert "do not use it; more cases, or other columns, are needed." in sentences[1]
-    for label in alone.data.labels:
-        assert label in sentences[1]
+@pytest.mark.parametrize("calibration", ["no signal", "cannot tell"])
+def test_without_signal_it_advises_against_the_model(analysis, calibration):
+    verdict = decide(analysis.report, WORSE, calibration=calibration)
+    assert verdict.status == ("not usable" if calibration == "no signal" else "cannot tell")
+    assert len(verdict.in_short) == 2
+    assert "do not use it; more cases, or other columns, are needed." in verdict.in_short[1]
+    for label in analysis.report.data.labels:
+        assert label in verdict.in_short[1]
 
 
 @pytest.mark.parametrize(
-    ("value", "interval", "says"),
+    ("value", "interval", "status", "text"),
     [
-        (-0.1, (-0.2, -0.05), "Use L2 logistic regression instead"),
-        (-0.1, (-0.3, 0.1), "L2 logistic regression did better, but that may be chance"),
-        (0.1, (0.05, 0.2), "It can be used for new cases"),
+        (-0.1, (-0.2, -0.05), "not usable", f"Use {L2} instead"),
+        (-0.1, (-0.3, 0.1), "with care", f"{L2} did better, but that may be chance"),
+        (0.1, (0.05, 0.2), "usable", "It can be used for new cases"),
     ],
 )
-def test_the_last_sentence_names_what_the_advice_names(analysis, value, interval, says):
-    report = differing(judged(analysis.report, "honest"), "L2 logistic regression", value, interval)
-    assert says in in_short(report)[-1]
+def test_the_last_sentence_names_what_the_advice_names(analysis, value, interval, status, text):
+    one = other(L2, value, interval)
+    verdict = decide(analysis.report, one, calibration="calibrated")
+    assert verdict.status == status
+    assert text in verdict.in_short[-1]
+    assert (L2 in verdict.advice) == (status != "usable")
 
 
-def test_class_frequencies_that_may_do_as_well_are_a_reason_for_care(analysis):
-    report = differing(judged(analysis.report, "honest"), FREQUENCIES, 0.1, (-0.1, 0.3))
-    error = report.method(report.in_use).summary.actual_error
-    methods = tuple(
-        replace(m, summary=replace(m.summary, actual_error=error)) for m in report.methods
-    )
-    assert (
-        "not certain that it does better than guessing"
-        in in_short(replace(report, methods=methods))[-1]
-    )
-    better = differing(report, FREQUENCIES, -0.1, (-0.2, -0.05))
-    assert in_short(better)[-1].startswith("Do not use it: the class frequencies alone")
+def test_class_frequencies_that_are_better_are_a_reason_not_to_use_it(analysis):
+    one = other(FREQUENCIES, -0.1, (-0.2, -0.05))
+    verdict = decide(analysis.report, one, calibration="calibrated")
+    assert (verdict.status, verdict.reason) == ("not usable", "class frequencies are better")
+    assert verdict.in_short[-1].startswith("Do not use it: the class frequencies alone")
 
 
 @pytest.mark.parametrize(
-    ("remaining", "both", "gap"),
+    ("calibration", "both", "gap"),
     [
-        ("honest", (), 0.1),
+        ("calibrated", (), 0.1),
         ("underconfident", (), 0.1),
         ("too few cases", ("with care", "judge it again when there are more cases"), 0.1),
         ("overconfident", ("to rank cases", "do not take a single probability"), 0.1),
         ("shifted", ("to rank cases", "do not take a single probability"), 0.1),
-        ("honest", ("with care", "not certain that it does better than guessing"), -0.01),
+        ("calibrated", ("with care", "not certain that it does better than guessing"), -0.01),
         ("overconfident", ("with care", "not certain that it does better than guessing"), -0.01),
     ],
 )
-def test_the_advice_asks_for_the_same_care(analysis, remaining, both, gap):
-    report = differing(judged(analysis.report, remaining), FREQUENCIES, 0.1, (gap, 0.2))
-    used = report.method(report.in_use).summary
-    methods = tuple(
-        replace(m, summary=replace(m.summary, actual_error=used.actual_error))
-        for m in report.methods
-    )
-    others = others_of(methods, report.settings["model"])
-    told = verdict.no_better(len(others), verdict.care_of(remaining, others, used))
-    short = in_short(replace(report, methods=methods))[-1]
+def test_the_advice_asks_for_the_same_care(analysis, calibration, both, gap):
+    guess = other(FREQUENCIES, 0.1, (gap, 0.2), actual_error=0.0)
+    verdict = decide(analysis.report, guess, WORSE, calibration=calibration)
     for words in both:
-        assert words in told
-        assert words in short
+        assert words in verdict.advice
+        assert words in verdict.in_short[-1]
+    assert verdict.status == ("with care" if both else "usable")
     if not both:
-        assert told.startswith("use this model; none of ")
-        assert short.startswith("It can be used")
+        assert verdict.advice.startswith("Advice: use this model; none of ")
+        assert verdict.in_short[-1].startswith("It can be used")
 
 
-def test_what_may_be_chance_is_no_finding_of_another_method(analysis):
-    nothing = judged(analysis.report, "nothing")
-    for interval, says in (((-0.3, 0.1), "may have found more"), ((-0.3, -0.1), "n found more")):
-        report = differing(nothing, "L2 logistic regression", -0.2, interval)
-        assert f"{says} on the same cases" in in_short(report)[-1]
+def test_a_better_score_that_may_be_chance_is_no_signal_of_another_method(analysis):
+    for interval, text in (((-0.3, 0.1), "may have found more"), ((-0.3, -0.1), "n found more")):
+        verdict = decide(analysis.report, other(L2, -0.2, interval), calibration="no signal")
+        assert f"{text} on the same cases" in verdict.in_short[-1]
 
 
-def test_it_stands_in_the_json_too(analysis):
+def test_doubts_about_the_table_come_first_and_leave_the_decision_open(analysis):
+    verdict = decide(analysis.report, WORSE, calibration="calibrated", doubts=("Rows repeat.",))
+    assert (verdict.status, verdict.reason) == ("cannot tell", "doubtful table")
+    assert verdict.in_short[0] == "These results may mean nothing. Rows repeat."
+    assert "until then do not use this" in verdict.advice
+
+
+def test_json_holds_the_decision_and_its_wording(analysis):
     report = analysis.report
-    assert report.to_dict()["in_short"] == in_short(report)
-    assert next(iter(report.to_dict(cases=False))) == "in_short"
+    data = report.to_dict(cases=False)
+    assert next(iter(data)) == "in_short"
+    assert data["in_short"] == report.verdict.in_short
+    for name in ("status", "reason", "calibration", "headline", "advice"):
+        assert data["verdict"][name] == getattr(report.verdict, name)
 
 
-def test_it_says_so_where_methods_of_others_were_not_tried(analysis):
-    report = judged(differing(analysis.report, None, 0.1, (0.01, 0.2)), "honest")
-    settings = report.settings | {"compare": False}
-    assert "were not tried" not in in_short(report)[-1]
-    assert (
-        "methods of other libraries were not tried."
-        in in_short(replace(report, settings=settings))[-1]
-    )
+def test_it_is_mentioned_where_baselines_were_not_run(analysis):
+    verdict = decide(analysis.report, WORSE, calibration="calibrated")
+    assert "were not tried" not in verdict.in_short[-1]
+    quick = decide(analysis.report, WORSE, calibration="calibrated", compared=False)
+    assert "methods of other libraries were not tried." in quick.in_short[-1]
+    assert "Baselines were not run on these folds" in quick.advice
 
 
 def test_the_page_begins_with_it_and_keeps_the_figures_below(analysis):

@@ -21,9 +21,9 @@ from honestbayes.report.methods import (
     own_names,
 )
 from honestbayes.report.options import Options
-from honestbayes.report.record import interactions_in_words
-from honestbayes.report.render import limits, render, settings_in_words, write_folder
-from honestbayes.report.verdict import external_verdict, verdict
+from honestbayes.report.record import table_names
+from honestbayes.report.render import describe_settings, limits, render, write_folder
+from honestbayes.report.verdict import describe_external, judge
 from honestbayes.tables import read_training
 from honestbayes.tables.errors import InputError
 from honestbayes.tables.files import frame_table
@@ -101,7 +101,7 @@ def test_a_model_without_a_correction_has_no_twin(analysis, of_three):
         assert report.cases.held_out_uncorrected is None
         assert not any("correct" in method.name for method in report.methods)
         assert list(report.calibration) == list(report.reliability) == [TITLE]
-        assert report.verdict.without == ""
+        assert report.verdict.correction_text == ""
         assert report.ranking.n_discarded == 0
 
 
@@ -113,14 +113,14 @@ def test_no_sentence_speaks_of_a_correction_or_of_what_was_discarded(analysis, o
 
 
 def test_patterns_are_in_the_words_of_the_table(analysis, of_three):
-    found = analysis.report.interactions
+    found = analysis.report.section("interactions").record
     assert found.order == 2
     assert any("sex=m & wind=" in text or "sex=f & wind=" in text for text in found.pattern[:4])
     assert set(found.towards) == {"yes"}
     assert {c for cells in found.cells for c, _ in cells} <= {NAME, "sex", "wind", "old"}
     levels = {level for cells in found.cells for name, level in cells if name == NAME}
     assert levels <= {SUNNY, "rain", "fog"}
-    three = of_three.report.interactions
+    three = of_three.report.section("interactions").record
     assert three.order == 1
     assert set(three.towards) <= {"no", "<i>maybe", "yes"}
     assert "sex=(missing)" in three.pattern
@@ -131,14 +131,16 @@ def test_the_record_holds_the_interactions_and_what_was_asked_for(analysis, of_t
     model = TableModel.of_training(of_three.model, read_three())
     write_folder(of_three.report, model, tmp_path / "out")
     found = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
-    assert found["interactions"]["pattern"] == list(of_three.report.interactions.pattern)
+    patterns = list(of_three.report.section("interactions").record.pattern)
+    assert found["sections"]["interactions"]["record"]["pattern"] == patterns
     assert found["settings"]["order"] == 1
     assert found["settings"]["missing_as_level"] is True
     header = (tmp_path / "out" / "predictions.csv").read_text(encoding="utf-8").splitlines()[0]
     assert "held_out: yes" in header
     assert "uncorrected" not in header
-    shown = interactions_in_words(model.estimator._sections()["interactions"], model)
-    assert sorted(shown.pattern) == sorted(of_three.report.interactions.pattern)
+    (section,) = model.estimator._sections(table_names(model))
+    shown = section.record
+    assert sorted(shown.pattern) == sorted(patterns)
     assert "order" not in Options(model="mixed").to_dict()
     assert analysis.report.settings["order"] is None
 
@@ -158,9 +160,9 @@ def test_the_page_has_the_patterns_and_names_stay_text(analysis, of_three, chrom
         page.on("dialog", lambda dialog: (alarms.append(dialog.message), dialog.dismiss()))
         page.goto(place.as_uri())
         rows = page.locator("#patterns tbody tr")
-        assert rows.count() == len(report.interactions.pattern)
+        assert rows.count() == len(report.section("interactions").record.pattern)
         texts = rows.locator("th").all_inner_texts()
-        assert texts == list(report.interactions.pattern)
+        assert texts == list(report.section("interactions").record.pattern)
         assert page.locator("#patterns b, #patterns i, #patterns script").count() == 0
         assert page.locator("#cases-compared").count() == 0
         assert alarms == []
@@ -174,14 +176,14 @@ def test_missing_cells_and_settings_are_said(analysis, of_three):
     )
     assert "patterns of one column:" in limits(of_three.report)[0]
     assert "patterns of up to 2 columns:" in limits(analysis.report)[0]
-    settings = dict(settings_in_words(of_three.report))
+    settings = dict(describe_settings(of_three.report))
     assert settings["order"] == "1"
     assert settings["missing cells"] == "a level of their own"
     assert settings["features to keep"] == "all"
     assert settings["recalibration"] == "none"
-    kept = next(f for f in of_three.report.features if f.column == "sex")
-    assert kept.levels == ("f", "m", "(missing)")
-    assert next(f for f in of_three.report.features if f.column == "old").by_design
+    kept = next(f for f in of_three.report.feature_rows() if f["column"] == "sex")
+    assert kept["levels"] == ("f", "m", "(missing)")
+    assert next(f for f in of_three.report.feature_rows() if f["column"] == "old")["by_design"]
 
 
 def test_measurements_missing_cells_and_odd_flags_are_refused_with_their_columns():
@@ -228,15 +230,15 @@ def test_a_model_without_a_correction_may_have_a_slope(analysis):
     assert UNCORRECTED not in found
     used = analysis.report.method(TITLE)
     judged = type("Judged", (), {"summary": used.summary, "confident": used.confident})
-    text = verdict(("no", "yes"), None, judged, judged, n_repeats=1, n_features=4)
-    assert text.headline.startswith("The recalibrated model claims")
-    assert text.without.startswith("Before recalibration the calibration slope was")
+    text = judge(("no", "yes"), None, judged, judged, n_repeats=1, n_features=4)
+    assert text.headline.startswith("The recalibrated model expects")
+    assert text.correction_text.startswith("Before recalibration the calibration slope was")
 
 
 def test_the_reason_for_being_too_sure_is_not_dependence_between_features(analysis):
     y = analysis.report.cases.actual
     proba = np.where(np.arange(y.size) % 4 == 0, 1 - y, y) * 0.98 + 0.01
-    text = external_verdict(
+    text = describe_external(
         summarise(y, proba),
         confident_predictions(y, proba, at_least=0.95),
         ("no", "yes"),

@@ -53,4 +53,4 @@ def test_a_report_whose_path_shows_a_better_number_and_a_better_method_says_so(t
     )
     assert "do better with this model than the number in use" in found.advice
     assert "--features 1" in found.advice  # 10 or 12
-    assert found.without.startswith("Without the correction")
+    assert found.correction_text.startswith("Without the correction")

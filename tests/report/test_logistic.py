@@ -32,7 +32,9 @@ def test_the_page_has_coefficients_and_speaks_of_no_correction(classes):
     frame.loc[3, "gene1"] = np.nan
     report = report_on(frame)
     assert report.ranking.n_discarded == 5
-    assert all(len(one.coefficient) == (1 if classes == 2 else 3) for one in report.features)
+    assert all(
+        len(one["coefficient"]) == (1 if classes == 2 else 3) for one in report.feature_rows()
+    )
     names = {method.name for method in report.methods}
     assert {"logistic regression", "logistic regression, recalibrated"} < names
     assert "uncorrected" not in names
@@ -44,7 +46,7 @@ def test_the_page_has_coefficients_and_speaks_of_no_correction(classes):
 
 @pytest.mark.slow
 def test_flags_alone_will_do_and_texts_are_refused():
-    assert len(report_on(table(flags=True)).features) == 3
+    assert len(report_on(table(flags=True)).feature_rows()) == 3
     frame = table()
     frame["site"] = np.where(frame["gene0"] > 0, "a", "b")
     with pytest.raises(InputError, match="text column"):

@@ -22,7 +22,7 @@ from honestbayes.report.methods import (
 )
 from honestbayes.report.notebook import make_report
 from honestbayes.report.options import Options
-from honestbayes.report.record import kept_features
+from honestbayes.report.record import table_names
 from honestbayes.report.render import limits, render
 from honestbayes.tables import read_training
 from honestbayes.tables.files import frame_table
@@ -43,7 +43,8 @@ def test_held_out_results_are_those_of_the_mixed_estimator(mixed, mixed_table):
     assert report.cases.held_out == pytest.approx(direct.proba.mean(axis=0))
     assert report.method(CORRECTED_SLOPE).summary.log_score == direct.summary().log_score
     frequency = dict(zip(mixed_table.X.columns, direct.selected_frequency, strict=True))
-    assert [f.selected for f in report.features] == [frequency[f.name] for f in report.features]
+    rows = report.feature_rows()
+    assert [f["selected"] for f in rows] == [frequency[f["name"]] for f in rows]
 
 
 def test_probabilities_are_those_of_the_estimator_on_the_frame_itself():
@@ -75,37 +76,40 @@ def test_each_kind_has_a_race_of_its_own(mixed, mixed_table):
 
 
 def test_features_are_described_by_their_kind(mixed):
-    by_column = {feature.column: feature for feature in mixed.report.features}
+    by_column = {row["column"]: row for row in mixed.report.feature_rows()}
     y = mixed_frame()
     for name in HOSTILE:
         feature = by_column[name]
-        assert feature.kind == "real"
-        assert feature.centre[1] > feature.centre[0]
-        assert feature.correlation > 0
+        assert feature["kind"] == "real"
+        assert feature["centre"][1] > feature["centre"][0]
+        assert feature["correlation"] > 0
         # Shrunk towards each other, and about where the values are.
         values = y.groupby("<svg onload=alert(3)>")[name].mean().sort_values()
-        gap = feature.centre[1] - feature.centre[0]
+        gap = feature["centre"][1] - feature["centre"][0]
         assert 0.5 < gap / (values.iloc[1] - values.iloc[0]) <= 1
     stage = by_column["stage <u>"]
-    assert stage.kind == "categorical"
-    assert stage.levels == tuple(sorted(STAGES))
-    negative, positive = stage.probability
+    assert stage["kind"] == "categorical"
+    assert stage["levels"] == tuple(sorted(STAGES))
+    negative, positive = stage["probability"]
     assert sum(positive) == pytest.approx(1)
-    assert np.sign(stage.evidence).tolist() == np.sign(np.log(positive) - np.log(negative)).tolist()
-    assert by_column["flag"].kind == "binary"
+    assert (
+        np.sign(stage["evidence"]).tolist() == np.sign(np.log(positive) - np.log(negative)).tolist()
+    )
+    assert by_column["flag"]["kind"] == "binary"
 
 
 def test_the_evidence_of_categories_is_what_they_add_to_the_log_odds():
     table = read(clinic(), ignore=[f"lab{j}" for j in range(12)])
     model = fit_model(table, Options(n_features=1, recalibrate=False, model="mixed"))
-    stage = next(f for f in kept_features(table, model, None) if f.kind == "categorical")
-    assert stage.column == "stage"
+    features = model._feature_tables()["categorical"].in_report("categorical", table_names(table))
+    stage = features.rows[0]
+    assert stage["column"] == "stage"
     rows = table.X.iloc[:5].copy()
     rows.loc[:, :] = np.nan
     rows["stage"] = [np.nan, 0, 1, 2, 3]
     log_p = model.predict_log_proba(rows)
     log_odds = log_p[:, 1] - log_p[:, 0]
-    assert log_odds[1:] - log_odds[0] == pytest.approx(stage.evidence)
+    assert log_odds[1:] - log_odds[0] == pytest.approx(stage["evidence"])
 
 
 def test_the_page_speaks_of_cuts_only_where_there_are_any(mixed, analysis):
@@ -165,7 +169,7 @@ def test_every_way_to_select_gives_a_report(words, tmp_path):
     options = Options(**quick | words)
     found = analyse(table, options, name="t")
     assert render(found.report)
-    by_design = {f.column for f in found.report.features if f.by_design}
+    by_design = {f["column"] for f in found.report.feature_rows() if f["by_design"]}
     assert by_design == {"answer", "ward"}
     assert found.report.ranking.rule.endswith(" real-valued, 2 by design")
     model = TableModel.of_training(found.model, table)
@@ -194,18 +198,18 @@ def test_the_uncorrected_model_is_the_same_without_the_correction():
 
 
 def test_of_many_levels_the_page_shows_those_that_say_most(mixed):
-    feature = next(f for f in mixed.report.features if f.kind == "categorical")
+    table = next(table for table in mixed.report.features if table.kind == "categorical")
     number = 40
-    many = replace(
-        feature,
-        levels=tuple(f"level {v}" for v in range(number)),
-        probability=((1 / number,) * number,) * 2,
-        evidence=tuple(0.01 * v for v in range(number)),
-    )
+    many = table.rows[0] | {
+        "levels": tuple(f"level {v}" for v in range(number)),
+        "probability": ((1 / number,) * number,) * 2,
+        "evidence": tuple(0.01 * v for v in range(number)),
+    }
+    many = replace(table, rows=(many,))
     page = render(replace(mixed.report, features=(many,)))
     assert "level 39<" in page
     assert "level 27<" not in page
-    assert "and 28 more levels that say less" in page
+    assert "and 28 levels more with less evidence" in page
 
 
 def test_a_table_of_flags_alone_has_the_posterior_of_alpha_in_either_model():

@@ -24,7 +24,7 @@ from honestbayes.report.methods import (
 )
 from honestbayes.report.options import Options
 from honestbayes.report.render import render, write_folder
-from honestbayes.report.verdict import Judged, Other, verdict
+from honestbayes.report.verdict import Judged, Other, judge
 from honestbayes.tables import read_training
 from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
@@ -69,7 +69,7 @@ def test_held_out_results_are_those_of_the_estimator(analysis, table):
 
 def test_the_page_and_the_files_show_the_groups(analysis, table, tmp_path):
     page = render(analysis.report)
-    assert 'id="groups"' in page
+    assert 'id="components"' in page
     assert "It does not add up over features" in page
     assert "explained by two hidden groups" in page
     assert "<b>ill" not in page
@@ -92,7 +92,7 @@ def test_it_is_compared_where_there_are_two_classes_and_not_too_many_cases(table
     options = Options(n_features=3, n_folds=2, n_repeats=1, path=False, model="binary")
     report = analyse(table, options, name="t").report
     assert report.method(MIXTURE).log_score_difference is not None
-    assert report.groups is None
+    assert report.sections == ()
 
 
 def test_categories_become_a_flag_for_each_level_and_an_unknown_one_is_missing():
@@ -119,9 +119,9 @@ def test_the_verdict_points_to_the_mixture_where_its_slope_may_be_honest():
     y = (generator.random(600) < 1 / (1 + np.exp(-z))).astype(int)
     sure, less, honest = judged(y, 4 * z), judged(y, 2 * z), judged(y, z)
     words = {"n_features": 2000, "n_repeats": 1}
-    found = verdict(("a", "b"), sure, sure, less, groups=honest.summary, **words)
+    found = judge(("a", "b"), sure, sure, less, mixture=honest.summary, **words)
     assert "The two-component mixture, which knows of hidden groups" in found.advice
-    without = verdict(("a", "b"), sure, sure, less, groups=less.summary, **words)
+    without = judge(("a", "b"), sure, sure, less, mixture=less.summary, **words)
     assert "A model that knows about dependence is needed" in without.advice
 
 
@@ -136,13 +136,13 @@ def test_a_mixture_that_did_better_is_explained():
         "n_features": 2000,
         "n_repeats": 1,
     }
-    found = verdict(("a", "b"), *both, **words)
+    found = judge(("a", "b"), *both, **words)
     assert f"use {MIXTURE} (--model mixture) rather than this model" in found.advice
     assert "Two hidden groups of cases explain these features better" in found.advice
     assert "--model mixture uses them" in found.advice
-    cut = verdict(("a", "b"), *both, cut=True, **words)
+    cut = judge(("a", "b"), *both, cut=True, **words)
     assert "hidden groups of cases explain" not in cut.advice
-    assert "--model binary tells whether the cut or hidden groups of cases are why" in cut.advice
+    assert "--model binary shows whether the cut or hidden groups of cases are why" in cut.advice
 
 
 def test_columns_kept_by_design_stay_with_all_their_levels():

@@ -49,7 +49,7 @@ def read(frame, **words):
 @pytest.fixture(scope="module", autouse=True)
 def _short_chains():
     with pytest.MonkeyPatch.context() as patch:
-        for words in (SPECS[0].in_folds, SPECS[0].final):
+        for words in (SPECS[0].chains.fold_params, SPECS[0].chains.final_params):
             for word, value in SHORT.items():
                 patch.setitem(words, word, value)
         yield
@@ -61,7 +61,7 @@ def analysis():
 
 
 def test_arcs_have_the_names_of_the_table_and_the_page_draws_them(analysis):
-    edges = analysis.report.edges
+    edges = analysis.report.section("network").record
     names = {*edges.source, *edges.target}
     assert {NAME, "copy", "play"} <= names
     between = [
@@ -105,8 +105,8 @@ def test_measurements_are_cut_in_folds_and_in_the_saved_model(tmp_path):
     table = read(frame)
     assert set(table.kinds) == {"binary", "categorical", "real"}
     found = analyse(table, OPTIONS, name="t")
-    kept = {feature.name: feature for feature in found.report.features}
-    assert kept["height"].levels[0].startswith("up to ")
+    kept = {row["name"]: row for row in found.report.feature_rows()}
+    assert kept["height"]["levels"][0].startswith("up to ")
     assert "up to " in render(found.report)
     TableModel.of_training(found.model, table).save(tmp_path / "m")
     proba = honestbayes.load(tmp_path / "m").predict_proba(frame)

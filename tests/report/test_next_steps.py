@@ -22,8 +22,8 @@ def commands(report):
     return [shlex.split(step.command) for step in next_steps(report)]
 
 
-def signal(report, remaining="honest"):
-    return replace(report, verdict=replace(report.verdict, remaining=remaining))
+def signal(report, calibration="calibrated"):
+    return replace(report, verdict=replace(report.verdict, calibration=calibration))
 
 
 def test_new_cases_are_predicted_and_judged_by_the_model_beside_the_page(mixed):
@@ -35,7 +35,7 @@ def test_new_cases_are_predicted_and_judged_by_the_model_beside_the_page(mixed):
 
 
 def test_a_model_without_signal_is_not_to_predict_with(mixed):
-    found = commands(told(signal(mixed.report, "nothing")))
+    found = commands(told(signal(mixed.report, "no signal")))
     assert found
     assert {words[1] for words in found} == {"report"}
 
@@ -93,9 +93,9 @@ def test_a_report_made_in_python_repeats_no_command(mixed):
     assert {words[1] for words in found} == {"predict", "evaluate"}
 
 
-@pytest.mark.parametrize("remaining", ["honest", "nothing", "overconfident"])
-def test_every_option_that_is_named_exists(mixed, remaining):
-    for words in commands(told(signal(mixed.report, remaining), quick=True)):
+@pytest.mark.parametrize("calibration", ["calibrated", "no signal", "overconfident"])
+def test_every_option_that_is_named_exists(mixed, calibration):
+    for words in commands(told(signal(mixed.report, calibration), quick=True)):
         helped = CliRunner().invoke(app, [words[1], "--help"], env={"COLUMNS": "200"})
         for word in words[2:]:
             if word.startswith("--"):

@@ -25,22 +25,22 @@ def test_the_average_is_the_default_and_finds_its_numbers_of_features_itself():
     assert Options().repeats(38, 38 * 3000) < MIXED.repeats(38, 38 * 3000)
     assert Options().repeats(501, 501 * 10) == 1 < MIXED.repeats(501, 501 * 10)
     assert Options(effort="thorough").repeats(38, 38 * 3000) == 1
-    assert Options(n_features="all").own_words == {"n_features_to_select": None}
+    assert Options(n_features="all").own_params == {"n_features_to_select": None}
 
 
 def test_a_first_answer_leaves_out_what_takes_long_and_says_what():
     quick = Options(quick=True)
     assert quick.repeats(38, 38 * 3000) == 1
-    assert quick.own_words == {"effort": "quick"}
+    assert quick.own_params == {"effort": "quick"}
     assert not quick.compares
     assert "drawn once, the average tried few" in quick.left_out()[0]
     mixed = Options(quick=True, model="mixed", n_repeats=3)
     assert mixed.repeats(38, 38 * 3000) == 3
     assert not mixed.wants_path(38, 38 * 3000)
-    assert mixed.own_words == {}
+    assert mixed.own_params == {}
     assert mixed.left_out()[0].startswith("This is a first answer: methods of others")
     assert Options().left_out() == ()
-    assert Options(quick=True, effort="normal").own_words == {"effort": "normal"}
+    assert Options(quick=True, effort="normal").own_params == {"effort": "normal"}
 
 
 def test_the_user_has_the_last_word():

@@ -139,7 +139,7 @@ def test_hostile_names_are_shown_as_they_are(visit, model):
     levels = STAGES if model == "mixed" else ()
     for name in (*HOSTILE, *LABELS, *levels):
         assert " ".join(name.split()) in " ".join(text.split())
-    assert page.locator("#features th[scope=row]").count() == (2 if model == "mixed" else 5)
+    assert page.locator("#features-binary th[scope=row]").count() == (2 if model == "mixed" else 5)
     if model == "mixed":
         assert page.locator("#features-real th[scope=row]").count() == 5
         assert page.locator("#features-categorical tbody th").count() == 2

@@ -18,7 +18,7 @@ from honestbayes.report.analysis import analyse
 from honestbayes.report.methods import CORRECTED_SLOPE, UNCORRECTED, fit_model
 from honestbayes.report.options import Options
 from honestbayes.report.render import render, write_folder
-from honestbayes.report.verdict import Judged, external_verdict, verdict
+from honestbayes.report.verdict import Judged, describe_external, judge
 from honestbayes.tables import read_training
 from honestbayes.tables.errors import InputError
 from honestbayes.tables.files import frame_table
@@ -65,20 +65,21 @@ def test_every_method_predicts_all_classes_and_knows_more_than_their_frequencies
 
 
 def test_features_say_what_they_are_in_each_class(analysis, table):
-    by_column = {feature.column: feature for feature in analysis.report.features}
+    by_column = {row["column"]: row for row in analysis.report.feature_rows()}
     size = by_column["size0"]
-    assert size.kind == "real"
+    assert size["kind"] == "real"
     means = [table.X["size0"][table.y == c].mean() for c in range(3)]
-    assert np.argsort(size.centre).tolist() == np.argsort(means).tolist()
-    assert 0 < size.correlation <= 1
+    assert np.argsort(size["centre"]).tolist() == np.argsort(means).tolist()
+    assert 0 < size["correlation"] <= 1
+    kinds = {"colour": "categorical", "spots": "binary"}
     for name, levels in {"colour": ("blue", "grey", "red"), "spots": ("no", "yes")}.items():
         feature = by_column[name]
-        assert (feature.kind, feature.levels) == ("categorical", levels)
-        probability = np.array(feature.probability)
+        assert (feature["kind"], feature["levels"]) == (kinds[name], levels)
+        probability = np.array(feature["probability"])
         np.testing.assert_allclose(probability.sum(axis=1), 1)
         logs = np.log(probability)
         between = analysis.model.slope_ * (logs.max(axis=0) - logs.min(axis=0))
-        np.testing.assert_allclose(feature.evidence, between)
+        np.testing.assert_allclose(feature["evidence"], between)
 
 
 def test_the_page_shows_all_classes_and_runs_none_of_their_names(analysis):
@@ -90,7 +91,7 @@ def test_the_page_shows_all_classes_and_runs_none_of_their_names(analysis):
         if "<" in label:
             assert label not in page
     assert page.count("centre, ") == 3
-    assert "Categorical and binary" in page
+    assert "<h3>Binary</h3>" in page
 
 
 def test_files_hold_a_probability_for_each_class(analysis, table, tmp_path):
@@ -169,16 +170,16 @@ def test_the_verdict_tells_honest_from_too_sure():
     y, z = drawn(900, 2.0)
     labels = ("a", "b", "c")
     words = {"n_features": 2000, "n_repeats": 1}
-    assert verdict(labels, *[judged(y, z)] * 3, **words).remaining == "honest"
-    sure = verdict(labels, *[judged(y, 3 * z)] * 3, **words)
-    assert sure.remaining == "overconfident"
+    assert judge(labels, *[judged(y, z)] * 3, **words).calibration == "calibrated"
+    sure = judge(labels, *[judged(y, 3 * z)] * 3, **words)
+    assert sure.calibration == "overconfident"
     assert "AUC over pairs of classes" in sure.headline
 
 
 def test_another_prevalence_is_said_of_the_class_whose_share_is_furthest_off():
     y, z = drawn(2000, 1.5)
     found = judged(y, z + np.array([0.0, 1.5, 0.0]))
-    text = external_verdict(found.summary, found.confident, ("a", "b", "c"))
+    text = describe_external(found.summary, found.confident, ("a", "b", "c"))
     assert "robabilities of b are too high on average" in text
     assert "--prevalence moves the probabilities" in text
 
@@ -190,7 +191,7 @@ def test_a_rare_class_that_is_off_is_named_before_a_common_one_that_is_hardly():
     rng = np.random.default_rng(0)
     z = np.log(p) + 0.2 * rng.normal(size=p.shape)
     found = judged(y, z)
-    text = external_verdict(found.summary, found.confident, ("a", "b", "c"))
+    text = describe_external(found.summary, found.confident, ("a", "b", "c"))
     assert "robabilities of c are too high on average" in text
 
 
@@ -203,7 +204,7 @@ def test_honest_probabilities_of_many_classes_are_seldom_called_shifted():
         p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
         y = (generator.random((150, 1)) > p.cumsum(axis=1)).sum(axis=1)
         summary = summarise(y, p, classes=np.arange(6))
-        text = external_verdict(
+        text = describe_external(
             summary, confident_predictions(y, p, classes=np.arange(6)), tuple("abcdef")
         )
         calls += "on average" in text

@@ -12,8 +12,8 @@ from honestbayes.report.verdict import (
     Judged,
     Other,
     OtherNumber,
-    external_verdict,
-    verdict,
+    describe_external,
+    judge,
 )
 
 
@@ -31,7 +31,7 @@ def drawn(n, spread, seed=0):
 
 def say(y, corrected, factor=3.0, recalibrated=None, **words):
     """The verdict where the uncorrected model is `factor` times too sure."""
-    return verdict(
+    return judge(
         ("no", "yes"),
         judged(y, factor * corrected),
         judged(y, corrected),
@@ -52,35 +52,37 @@ L1 = "L1 logistic regression"
 def test_honest_probabilities_of_many_cases_are_called_consistent_with_honest():
     y, z = drawn(800, 2.0)
     found = say(y, z)
-    assert found.remaining == "honest"
-    assert "consistent with honest" in found.remains
-    assert "The interval includes the claim" in found.confident
+    assert found.calibration == "calibrated"
+    assert "consistent with calibrated" in found.calibration_text
+    assert "The interval includes the expected rate" in found.confident_text
 
 
 def test_the_verdict_is_about_the_model_in_use_and_not_about_the_one_without_a_slope():
     y, z = drawn(800, 2.0)
     found = say(y, 5 * z, factor=1.0, recalibrated=z)
-    assert found.remaining == "honest"
-    assert "consistent with honest" in found.remains
-    assert "overconfident" not in str(found)
+    assert found.calibration == "calibrated"
+    assert "consistent with calibrated" in found.calibration_text
+    assert "still overconfident" not in str(found)
     p = expit(z)
-    assert f"for {np.sum(np.maximum(p, 1 - p) >= 0.95)} of 800 cases" in found.confident
+    assert f"for {np.sum(np.maximum(p, 1 - p) >= 0.95)} of 800 cases" in found.confident_text
     parts = str(found).split("\n\n")
-    assert [part.split()[0] for part in parts] == ["The", "On", "What", "Without"]
+    assert [part.split()[0] for part in parts] == ["The", "On", "Calibration:", "Without"]
 
 
 def test_what_the_correction_and_the_slope_did_comes_last_with_their_slopes():
     y, z = drawn(800, 2.0)
     found = say(y, 2 * z, factor=2.0, recalibrated=z)
     slopes = [summarise(y, expit(f * z)).calibration.slope for f in (4, 2, 1)]
-    assert found.without.startswith("Without the correction the model claimed 95% or more for")
+    assert found.correction_text.startswith(
+        "Without the correction the model predicted a class with 95% or more for"
+    )
     one, two, three = (f"{slope:.2f}" for slope in slopes)
-    assert found.without.endswith(
+    assert found.correction_text.endswith(
         f"its calibration slope was {one}, with the correction alone {two}, with the slope too, as "
         f"in use, {three}."
     )
     plain = say(y, 2 * z, factor=2.0, recalibrate=False)
-    assert plain.without.endswith(
+    assert plain.correction_text.endswith(
         f"slope was {slopes[0]:.2f}, and with it, as in use, {slopes[1]:.2f}."
     )
 
@@ -88,10 +90,10 @@ def test_what_the_correction_and_the_slope_did_comes_last_with_their_slopes():
 def test_log_odds_three_times_too_large_are_called_overconfident_with_the_slope():
     y, z = drawn(800, 2.0)
     found = say(y, 3 * z)
-    assert found.remaining == "overconfident"
-    assert "most likely because features depend on each other" in found.remains
+    assert found.calibration == "overconfident"
+    assert "most likely because features depend on each other" in found.calibration_text
     # A third of 1, give or take four standard errors of the slope of 800 cases.
-    slope = float(re.search(r"slope is (\d\.\d+)", found.remains)[1])
+    slope = float(re.search(r"slope is (\d\.\d+)", found.calibration_text)[1])
     assert 0.23 < slope < 0.43
 
 
@@ -103,15 +105,15 @@ def test_recalibration_that_did_not_help_is_said_to_have_not():
 def test_log_odds_too_small_are_called_too_careful():
     y, z = drawn(800, 3.0)
     found = say(y, z / 3)
-    assert found.remaining == "underconfident"
-    assert "too careful" in found.remains
+    assert found.calibration == "underconfident"
+    assert "underconfident" in found.calibration_text
 
 
 def test_forty_cases_are_too_few_to_tell():
     y, z = drawn(40, 1.5)
     found = say(y, z)
-    assert found.remaining == "too few cases"
-    assert "too few cases to tell" in found.remains
+    assert found.calibration == "too few cases"
+    assert "too few cases to tell" in found.calibration_text
 
 
 @pytest.mark.parametrize("n", [40, 800])
@@ -119,10 +121,10 @@ def test_noise_is_said_to_predict_nothing(n):
     generator = np.random.default_rng(n)
     y = generator.permutation(np.arange(n) % 2)
     found = say(y, generator.normal(0, 1, n))
-    assert found.remaining == "nothing"
+    assert found.calibration == "no signal"
     assert found.headline.startswith("Nothing can be predicted")
     assert "do not act" in found.advice
-    assert "slope" not in found.without
+    assert "slope" not in found.correction_text
 
 
 def test_a_method_that_is_clearly_better_is_to_be_used_and_luck_is_mentioned():
@@ -145,7 +147,7 @@ def test_in_doubt_a_model_whose_claims_did_not_hold_is_not_the_one_to_use():
     better = (other(L1, 0.21, 0.15),)
     assert "either can be used" in say(y, z, others=better).advice
     sure = say(y, 4 * z, others=better).advice
-    assert "what this model claimed did not hold, so prefer the other" in sure
+    assert "the probabilities of this model did not hold, so prefer the other" in sure
     assert "either can be used" not in sure
 
 
@@ -232,7 +234,7 @@ def test_frequencies_that_are_better_find_no_signal():
 def test_a_dozen_cases_are_too_few_to_tell_chance_from_a_signal():
     y = np.arange(12) % 2
     found = say(y, np.random.default_rng(0).normal(0, 1, 12))
-    assert found.remaining == "cannot tell"
+    assert found.calibration == "cannot tell"
     assert found.headline.startswith("It cannot be told whether this model predicts anything")
 
 
@@ -242,7 +244,7 @@ def test_three_events_cannot_tell_whether_anything_can_be_predicted():
     found = say(y, z)
     low, high = judged(y, z).summary.auc.interval
     assert low < 0.5 < 0.75 < high
-    assert found.remaining == "cannot tell"
+    assert found.calibration == "cannot tell"
     assert "Nothing can be predicted" not in str(found)
     assert "too few cases (40, 3 of the rarest class)" in found.headline
     assert "do not act on these probabilities" in found.advice
@@ -251,7 +253,7 @@ def test_three_events_cannot_tell_whether_anything_can_be_predicted():
 def test_no_kept_feature_is_said():
     y = np.arange(60) % 2
     found = say(y, np.zeros(60), n_kept=0)
-    assert "no feature passed the selection" in found.remains
+    assert "no feature passed the selection" in found.calibration_text
 
 
 def test_recalibration_that_stays_too_careful_is_said_to():
@@ -262,29 +264,29 @@ def test_recalibration_that_stays_too_careful_is_said_to():
 def test_another_prevalence_is_called_a_shift_and_not_honest():
     y, z = drawn(3000, 2.0)
     p = expit(z + 2)
-    text = external_verdict(summarise(y, p), confident_predictions(y, p), ("no", "yes"))
+    text = describe_external(summarise(y, p), confident_predictions(y, p), ("no", "yes"))
     assert "too high on average" in text
-    assert "consistent with honest" not in text
+    assert "consistent with calibrated" not in text
     assert "--prevalence moves the probabilities" in text
 
 
 def test_numbers_in_the_words_are_those_of_the_claims():
     y = np.array([1] * 20 + [0] * 20 + [1])
     p = np.array([0.99] * 20 + [0.01] * 20 + [0.02])
-    text = external_verdict(summarise(y, p), confident_predictions(y, p), ("no", "yes"))
+    text = describe_external(summarise(y, p), confident_predictions(y, p), ("no", "yes"))
     assert "95% or more for 41 of 41 cases" in text
-    assert "0.42 of them would be wrong (1%); 1 was: 2.4%" in text
+    assert "It expected 0.42 of them to be wrong (1%); 1 was: 2.4%" in text
 
 
 def test_no_claims_are_said_to_be_none():
     y, z = drawn(100, 0.1)
-    text = say(y, z, factor=1.0).confident
-    assert text == "On held-out cases, the model claimed 95% or more for none of the 100 cases."
+    text = say(y, z, factor=1.0).confident_text
+    assert text.endswith("predicted a class with 95% or more for none of the 100 cases.")
 
 
 def test_without_recalibration_the_advice_names_the_option():
     y, z = drawn(800, 2.0)
     found = say(y, 3 * z, recalibrated=z, recalibrate=False)
     assert "leave out --no-recalibrate to use it" in found.advice
-    assert found.remaining == "overconfident"
-    assert found.headline.startswith("The corrected model claims")
+    assert found.calibration == "overconfident"
+    assert found.headline.startswith("The corrected model expects")

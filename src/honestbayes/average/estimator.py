@@ -37,8 +37,9 @@ from honestbayes.average.cross_fit import (
     warnings_once,
 )
 from honestbayes.average.pool import pooled
+from honestbayes.average.sections import average_sections
 from honestbayes.base.estimator import FromLogProbabilities, SelectiveClassifier
-from honestbayes.base.explanation import KeptColumns, contributions
+from honestbayes.base.explanation import KeptColumns, ReportSection, TableNames, contributions
 from honestbayes.base.intervals import draws_per_class, intervals_of_mixture
 from honestbayes.base.parameters import (
     check_level_and_draws,
@@ -147,44 +148,6 @@ class HonestFeatureTable(Tabular):
         ]
         left = len(self.name) - len(shown)
         return "\n".join(lines + ([f"and {left:,} more"] if left else []))
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class AverageSummary:
-    """The models and columns of an average, for reports.
-
-    Attributes
-    ----------
-    models : ModelTable
-        The candidates.
-    titles : tuple of str
-        A title of each; empty for classifiers of the user.
-    columns : HonestFeatureTable
-        The columns that predictions need.
-    log_score : float
-        Log score of the average on held-out training cases; slightly optimistic.
-    restriction_cost : float or None
-        Increase of that score by keeping one set of columns; None where that was not asked for.
-    """
-
-    models: ModelTable
-    titles: tuple[str, ...]
-    columns: HonestFeatureTable
-    log_score: float
-    restriction_cost: float | None
-
-    @property
-    def n_models(self) -> int:
-        """Number of models of the average, without the class frequencies."""
-        return int(np.sum(self.models.weight[:-1] > 0))
-
-    def in_words(self) -> str:
-        """Return one line of text."""
-        k = len(self.columns.name)
-        return (
-            f"average of {self.n_models} model{'' if self.n_models == 1 else 's'}, which use "
-            f"{k:,} column{'' if k == 1 else 's'}"
-        )
 
 
 class CandidateNames(Parameter):
@@ -710,18 +673,11 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         """Return nothing: the effect of a column differs between the models of the average."""
         return {}
 
-    def _sections(self) -> dict[str, Any]:
-        """Return the summary of the average."""
+    def _sections(self, names: TableNames) -> tuple[ReportSection, ...]:
+        """Return the models of the average, and the columns that they need."""
         check_is_fitted(self)
         titles = {candidate.name: candidate.title for _, candidate in candidate_specs()}
-        summary = AverageSummary(
-            models=self.model_table_,
-            titles=tuple(titles.get(name, "") for name in self.model_table_.name),
-            columns=self.feature_table(),
-            log_score=self.held_out_log_score_,
-            restriction_cost=self.restriction_cost_,
-        )
-        return {"average": summary}
+        return average_sections(self, titles, names)
 
     def contributions(self, X: Any, columns: Any = None) -> FloatArray:
         """Return what each cell adds to the log-odds of its row: with it, less without it.

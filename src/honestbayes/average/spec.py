@@ -19,17 +19,17 @@ SPECS = (
         load=_load,
         name="honest",
         title="average of models",
-        place=-1,
+        order=-1,
         summary="the average of all models that suit the columns, weighed and calibrated on "
         "held-out cases",
-        page="the average of all models that suit the columns, weighed and calibrated on held-out "
-        "cases",
+        description="the average of all models that suit the columns, weighed and calibrated on "
+        "held-out cases",
         # Each of its models has a slope already.
-        has_slope=False,
-        beyond="its models",
-        joint=False,
-        uncorrected=None,
-        of_models=True,
-        words=("effort",),
+        recalibrates=False,
+        dependence="its models",
+        generative=False,
+        uncorrected_params=None,
+        is_average=True,
+        report_params=("effort",),
     ),
 )

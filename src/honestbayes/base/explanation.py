@@ -1,10 +1,10 @@
-"""What a fitted model hands to those who explain it: selections, and tables of kept features."""
+"""How a fitted model explains itself: selections, tables of kept features, report sections."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -98,6 +98,209 @@ class Described:
         return f"column {self._names[position]!r}"
 
 
+# --------------------------------------------------------------------------------------------------
+# What a model adds to a report: sections with templates of their own, in the names of the table
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableNames:
+    """The names that a table gives to the features, levels and classes of a model.
+
+    Estimators see encoded tables: a feature may be one level of a text column, and levels are
+    codes. Reports speak of the columns and texts of the user's table.
+
+    Attributes
+    ----------
+    target : str
+        Column of the class.
+    classes : tuple of str
+        Class labels, in the order of ``classes_``.
+    columns : mapping of str to str
+        The column that each feature comes from, by the name of the feature.
+    levels : mapping of str to tuple of str
+        The texts of a column's codes, by the name of the column.
+    indicators : mapping of str to str
+        The level that a feature indicates, for features that stand for one level of a column.
+    by_design : frozenset of str
+        Features that the user keeps.
+    selected : mapping of str to float
+        Share of the folds that kept each feature; empty where nothing was cross-validated.
+    """
+
+    target: str
+    classes: tuple[str, ...]
+    columns: Mapping[str, str]
+    levels: Mapping[str, tuple[str, ...]]
+    indicators: Mapping[str, str]
+    by_design: frozenset[str] = frozenset()
+    selected: Mapping[str, float] = field(default_factory=dict)
+
+    def column(self, name: str) -> str:
+        """Return the column of a feature; the target for the name of the class."""
+        return self.columns.get(name, self.target)
+
+    def level_texts(self, name: str, codes: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the texts that codes of a feature's levels stand for."""
+        known = self.levels.get(self.columns[name], ())
+        return tuple(
+            known[int(code)] if code.isdecimal() and int(code) < len(known) else code
+            for code in codes
+        )
+
+    def describe_one(self, name: str, cut: float, high: float) -> str:
+        """Return which values of the column count as a one."""
+        if name in self.indicators:
+            return f"is {self.indicators[name]}"
+        return f"is {high:g}" if np.isfinite(high) else f"above {cut:.4g}"
+
+    def share_selected(self, name: str) -> float:
+        """Return the share of the folds that kept a feature; NaN where that is not known."""
+        return float(self.selected.get(name, np.nan))
+
+    def printable(self, clean: Callable[[str], str]) -> Self:
+        """Return the names with every text from data cleaned, for a terminal."""
+        return replace(
+            self,
+            target=clean(self.target),
+            classes=tuple(map(clean, self.classes)),
+            columns={name: clean(column) for name, column in self.columns.items()},
+            # Levels are looked up by the cleaned name of the column.
+            levels={clean(c): tuple(map(clean, texts)) for c, texts in self.levels.items()},
+            indicators={name: clean(level) for name, level in self.indicators.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """A directed graph to be drawn in a section, the class being the last node.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The nodes.
+    probability : ndarray of shape (m, m)
+        Of an arc from the row's node to the column's.
+    text : str
+        What the picture shows, for readers who cannot see it.
+    """
+
+    names: tuple[str, ...]
+    probability: FloatArray
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ReportSection:
+    """A section of a report that a model provides.
+
+    Attributes
+    ----------
+    name : str
+        Its key in JSON, and its anchor on the page.
+    title : str
+        Heading.
+    record : dataclass
+        The content; it goes to JSON as it is, and `inspect` prints ``str(record)``.
+    template : str
+        The Jinja file, as ``"package/file"``; it sees this section as ``section``, the report as
+        ``report`` and the macros of ``pieces.jinja``.
+    summary : str
+        One line for the terminal, as part of a sentence; may be empty.
+    facts : tuple of (str, str)
+        Labels and values for the top of the page and for `inspect`.
+    settings : tuple of (str, str)
+        Labels and values for the table of settings.
+    limits : tuple of str
+        What this model cannot see, one sentence each.
+    case_columns : mapping of str to ndarray of shape (n,)
+        Probabilities of the training cases that predictions.csv has beside the others.
+    graph : Graph or None
+        A picture, which the template shows by the section's name.
+    """
+
+    name: str
+    title: str
+    record: Any
+    template: str
+    summary: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+    limits: tuple[str, ...] = ()
+    case_columns: Mapping[str, FloatArray] = field(default_factory=dict)
+    graph: Graph | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON holds."""
+        return {"title": self.title, "summary": self.summary, "record": self.record}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumn:
+    """A column of a table of features on the page.
+
+    Attributes
+    ----------
+    title : str
+        Heading.
+    key : str
+        The entry of each row that the column shows.
+    style : {"signed", "number", "percent", "short", "text"}
+        How its values are written.
+    index : int or None
+        Which value of the entry, where it has one for each class.
+    error : str
+        The entry that follows the value after a plus-minus sign; empty for none.
+    by_level : bool
+        Whether the entry has a value for each level of the feature.
+    """
+
+    title: str
+    key: str
+    style: Literal["signed", "number", "percent", "short", "text"] = "number"
+    index: int | None = None
+    error: str = ""
+    by_level: bool = False
+
+
+def location_columns(classes: tuple[str, ...]) -> tuple[TableColumn, ...]:
+    """Return the page's columns of correlations, centres and spreads."""
+    return (
+        TableColumn(
+            title="correlation",
+            key="correlation",
+            style="signed" if len(classes) == 2 else "number",
+        ),
+        *(
+            TableColumn(title=f"centre, {label}", key="centre", style="short", index=c)
+            for c, label in enumerate(classes)
+        ),
+        TableColumn(title="spread", key="spread", style="short"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureRows:
+    """The kept features of one kind, as a report shows them.
+
+    Attributes
+    ----------
+    kind : {"binary", "categorical", "real"}
+        What the table's columns are.
+    note : str
+        What the columns of the table mean.
+    columns : tuple of TableColumn
+        Which entries the page shows, and under which titles.
+    rows : tuple of dict
+        One for each feature: "name", "column", "by_design", "selected", and what the model says.
+    """
+
+    kind: Kind
+    note: str
+    columns: tuple[TableColumn, ...]
+    rows: tuple[dict[str, Any], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class KeptTable(Tabular):
     """What tables of kept features have in common: strongest first, then those kept by design.
@@ -113,18 +316,38 @@ class KeptTable(Tabular):
     name: tuple[str, ...]
     classes: tuple[str, ...]
 
-    kind: ClassVar[Kind]
-    """What kind of features the model takes them for."""
-
-    def _columns(self) -> dict[str, Iterable[Any]]:
-        """Return what is known of the features as plain data, by name, an entry for each."""
+    def _rows(self, names: TableNames) -> dict[str, Iterable[Any]]:
+        """Return what is known of the features as plain data, by key, an entry for each."""
         raise NotImplementedError
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return what is known of each feature as plain data, by name."""
-        columns = self._columns()
-        rows = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+    def _page_columns(self) -> tuple[TableColumn, ...]:
+        """Return the columns of the page's table, ``classes`` being the labels of the table."""
+        raise NotImplementedError
+
+    def _page_note(self) -> str:
+        """Return what the columns of the page's table mean."""
+        raise NotImplementedError
+
+    def in_report(self, kind: Kind, names: TableNames) -> FeatureRows:
+        """Return the table as a report shows it, in the names of the user's table."""
+        entries = self._rows(names)
+        rows = (dict(zip(entries, row, strict=True)) for row in zip(*entries.values(), strict=True))
+        labelled = replace(self, classes=names.classes)
+        return FeatureRows(
+            kind=kind,
+            note=labelled._page_note(),
+            columns=labelled._page_columns(),
+            rows=tuple(
+                {
+                    "name": name,
+                    "column": names.column(name),
+                    "kind": kind,
+                    **row,
+                    "selected": names.share_selected(name),
+                }
+                for name, row in zip(self.name, rows, strict=True)
+            ),
+        )
 
     def changed(self, change: Callable[[Any], Any]) -> Any:
         """Return the table as a function changes it; tables of several kinds change each."""
@@ -151,11 +374,11 @@ def by_design(selection: Selection) -> BoolArray:
 
 
 class Explained(KeptColumns):
-    """Base of estimators that can say what they kept, and what that tells.
+    """Base of estimators that explain which features they kept, and their effects.
 
-    A subclass says of which kind its features are (`_kind_of_features`, or `_kinds_of_parts`), and
-    how the table of a part is made (`_explain_part`). Reports and ``inspect`` ask all models alike,
-    by `_selections`, `_feature_tables` and `_sections`.
+    A subclass defines the kind of its features (`_kind_of_features`, or `_kinds_of_parts`), and the
+    table of a part (`_explain_part`); a model with more to show overrides `_sections`. Reports and
+    ``inspect`` use `_selections`, `_feature_tables` and `_sections` of every model alike.
     """
 
     _kind_of_features: ClassVar[Kind]
@@ -175,13 +398,13 @@ class Explained(KeptColumns):
         return (self._kind_of_features,)
 
     def _selections(self) -> dict[Kind, Selection]:
-        """Return what was kept and thrown away, for each kind of feature."""
+        """Return the record of selection for each kind of feature."""
         check_is_fitted(self)
         parts = zip(self._kinds_of_parts(), self._parts, strict=True)
         return {kind: part.selection for kind, part in parts}
 
     def _feature_tables(self) -> dict[Kind, Any]:
-        """Return what each kept feature says, for each kind of which any was kept."""
+        """Return the table of kept features of each kind that kept any."""
         names, classes = self._names_and_classes()
         tables, first = {}, 0
         for kind, part in zip(self._kinds_of_parts(), self._parts, strict=True):
@@ -191,12 +414,13 @@ class Explained(KeptColumns):
             first = last
         return tables
 
-    def _sections(self) -> dict[str, Any]:
-        """Return records of what else the model is made of, by name; by default of nothing."""
-        return {}
+    def _sections(self, names: TableNames) -> tuple[ReportSection, ...]:
+        """Return the sections that the model adds to a report; by default none."""
+        del names
+        return ()
 
     def feature_table(self) -> Any:
-        """Return what each kept feature says."""
+        """Return the table of kept features."""
         names, classes = self._names_and_classes()
         (part,) = self._parts
         return self._explain_part(part, names, classes, self.slope_)

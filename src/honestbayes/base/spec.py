@@ -90,99 +90,125 @@ class CandidateSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InputSpec:
+    """Which tables a model takes, and what becomes of their columns.
+
+    Attributes
+    ----------
+    coded : bool
+        Whether columns are features as they are, text columns as codes of their levels; otherwise
+        every column becomes binary features.
+    kinds : tuple of {"binary", "categorical", "real"}
+        The kinds of columns that the model takes.
+    needs_real : bool
+        Whether it refuses tables without a real-valued column.
+    by_kind : bool
+        Whether columns of each kind are ranked among themselves.
+    bins_real : bool
+        Whether it cuts real-valued columns into bins.
+    two_classes : bool
+        Whether it refuses more than two classes.
+    complete : bool
+        Whether it refuses missing cells in training, unless they are a level of their own.
+    """
+
+    coded: bool = True
+    kinds: tuple[Kind, ...] = ("binary", "categorical", "real")
+    needs_real: bool = False
+    by_kind: bool = False
+    bins_real: bool = False
+    two_classes: bool = False
+    complete: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainSpec:
+    """How reports run the Markov chains of a model.
+
+    Attributes
+    ----------
+    fold_params, final_params : dict
+        Constructor parameters for the fits of a cross-validation, and for the fit to all rows
+        after them.
+    repeat_folds : bool
+        Whether folds are drawn several times where the user does not give a number.
+    """
+
+    fold_params: dict[str, Any] = field(default_factory=dict)
+    final_params: dict[str, Any] = field(default_factory=dict)
+    repeat_folds: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
-    """What is known of an estimator without fitting it.
+    """Description of a model, available without importing or fitting it.
 
     Attributes
     ----------
     kind : str
-        The name of the class, which files record.
+        Name of the estimator's class, which files record.
     load : callable
-        Imports the class and returns it. Specs themselves import nothing, so that ``--help`` can
-        list all models at once.
+        Imports and returns the class. Specs themselves import nothing, so that ``--help`` can list
+        all models at once.
     name : str or None
-        The word of ``--model``; None where a table cannot be given to it.
+        Value of ``--model``; None for models that commands do not offer.
     title : str
-        What the model is called in a sentence, without an article.
-    place : int
-        Where it stands among the models of tables, the lowest first; the first is the default.
+        Name of the model in a sentence, without an article.
+    order : int
+        Position among the models that commands offer, the lowest first; the first is the default.
     summary : str
-        One line for ``--help``, to stand behind the name and a colon.
-    page : str
+        One line for ``--help``, after the name and a colon.
+    description : str
         The same for the page of a report.
-    coded : bool
-        Whether columns are features as they are, text columns as codes of their levels, and reports
-        speak of kinds of features; otherwise every column becomes yes-or-no features.
-    by_kind : bool
-        Whether each kind of column has a ranking of its own. Such an estimator is told the kinds by
-        its word ``kinds``.
-    only_numbers : bool
-        Whether it refuses text columns.
-    needs_measurement : bool
-        Whether it refuses tables without a measurement.
-    only_categories : bool
-        Whether it refuses measurements.
-    cuts : bool
-        Whether it cuts measurements into levels. Such an estimator is told the kinds too.
-    only_two_classes : bool
-        Whether it refuses more than two classes.
-    sampled : bool
-        Whether it is fitted by Markov chains, so that other numbers of features are not tried.
-    drawn_once : bool
-        Whether folds are drawn once, where the user does not say how often.
-    has_slope : bool
+    input : InputSpec
+        Which tables it takes.
+    chains : ChainSpec or None
+        How its chains are run; None for models that are not fitted by Markov chains. Other numbers
+        of features are not tried where chains run.
+    selects : bool
+        Whether it selects features; otherwise all columns are kept.
+    uncorrected_params : mapping or None
+        Constructor parameters that switch the correction for selection off; None for models
+        without a correction.
+    recalibrates : bool
         Whether reports learn a slope for it.
-    beyond : str or None
-        What explains that its features depend on each other, in the plural; None for naive Bayes.
-    joint : bool
-        Whether it models how features are distributed in each class. Only then are missing cells
-        integrated out, and can features that depend on each other be what makes it too sure.
-    complete : bool
-        Whether it refuses missing cells in training, unless they are a level of their own.
-    uncorrected : mapping or None
-        The constructor's parameters that take the correction away; None where there is none to take
-        away.
-    keeps_all : bool
-        Whether it keeps all columns.
-    of_models : bool
-        Whether it is an average of models, each with numbers of features, slopes and corrections of
-        its own. Such an estimator is told the kinds too; it has no threshold and no slope, other
-        numbers of features are not tried, and what is uncorrected beside it is naive Bayes.
-    words : tuple of str
-        The constructor's parameters that options of reports set, beside those of all models.
+    dependence : str or None
+        The part of the model that explains dependence between features; None for naive Bayes.
+    generative : bool
+        Whether it models the distribution of features in each class. Only then are missing cells
+        integrated out, and can dependence between features make it overconfident.
+    is_average : bool
+        Whether it is an average of models, each with its own number of features, slope and
+        correction. It has no threshold and no slope, other numbers of features are not tried, and
+        the report compares it with uncorrected naive Bayes.
+    report_params : tuple of str
+        Constructor parameters that options of reports set, beside those that all models have.
     candidates : tuple of CandidateSpec
         How the average tries it; empty where it does not.
-    in_folds, final : dict
-        Parameters for the fits of a cross-validation, and for the fit to all rows after them.
+    citation : str
+        Where the method was published, for the foot of a report.
     """
 
     kind: str
     load: Callable[[], type[Any]]
     name: str | None = None
     title: str = "naive Bayes"
-    place: int = 100
+    order: int = 100
     summary: str = ""
-    page: str = ""
-    coded: bool = True
-    by_kind: bool = False
-    only_numbers: bool = False
-    needs_measurement: bool = False
-    only_categories: bool = False
-    cuts: bool = False
-    only_two_classes: bool = False
-    sampled: bool = False
-    drawn_once: bool = False
-    has_slope: bool = True
-    beyond: str | None = None
-    joint: bool = True
-    complete: bool = False
-    uncorrected: Mapping[str, Any] | None = field(default_factory=lambda: {"correction": None})
-    keeps_all: bool = False
-    of_models: bool = False
-    words: tuple[str, ...] = ()
+    description: str = ""
+    input: InputSpec = InputSpec()
+    chains: ChainSpec | None = None
+    selects: bool = True
+    uncorrected_params: Mapping[str, Any] | None = field(
+        default_factory=lambda: {"correction": None}
+    )
+    recalibrates: bool = True
+    dependence: str | None = None
+    generative: bool = True
+    is_average: bool = False
+    report_params: tuple[str, ...] = ()
     candidates: tuple[CandidateSpec, ...] = ()
-    in_folds: dict[str, Any] = field(default_factory=dict)
-    final: dict[str, Any] = field(default_factory=dict)
+    citation: str = "Li, Zhang and Neal (Bayesian Analysis 3, 2008, 171–196)"
 
     @property
     def estimator(self) -> Any:
@@ -190,28 +216,23 @@ class ModelSpec:
         return self.load()
 
     @property
-    def selects(self) -> bool:
-        """Whether it selects features; else all columns are kept."""
-        return not self.keeps_all
-
-    @property
     def corrects(self) -> bool:
-        """Whether the model itself corrects for selection, and could also do without."""
-        return self.uncorrected is not None
+        """Whether the model corrects for selection."""
+        return self.uncorrected_params is not None
 
-    def make(self, words: Mapping[str, Any], kinds: Any, **more: Any) -> Any:
+    def make_estimator(self, params: Mapping[str, Any], kinds: Any, **more: Any) -> Any:
         """Return an unfitted estimator for folds.
 
         Parameters
         ----------
-        words : mapping
-            The constructor's parameters; None for one that it does not have is left out.
+        params : mapping
+            Constructor parameters; None for one that the estimator does not have is left out.
         kinds : sequence of {"binary", "categorical", "real"}, or None
-            The kind of each column, for estimators that are told.
+            The kind of each column, for estimators with a parameter of this name.
         **more
-            Further words.
+            Further parameters.
         """
-        told = {"kinds": kinds} if self.by_kind or self.cuts or self.of_models else {}
-        given = {**words, **self.in_folds, **told, **more}
         known = self.estimator._get_param_names()
+        chains = {} if self.chains is None else self.chains.fold_params
+        given = {**params, **chains, **({"kinds": kinds} if "kinds" in known else {}), **more}
         return self.estimator(**{k: v for k, v in given.items() if v is not None or k in known})

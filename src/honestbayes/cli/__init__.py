@@ -76,12 +76,12 @@ class GroupedCommand(TyperCommand):
 
 COMMANDS = {
     "report": ("report", "Evaluate honestly, fit, and write a report with the model."),
-    "fit": ("models", "Fit a model on all rows and save it, without an evaluation."),
-    "predict": ("predictions", "Predict a table of any length; the result is CSV."),
-    "evaluate": ("predictions", "Judge a model on a table that it has not seen."),
-    "inspect": ("inspection", "Show what a model file or a packed store holds."),
+    "fit": ("fit", "Fit a model on all rows and save it, without an evaluation."),
+    "predict": ("predict", "Predict a table of any length; the result is CSV."),
+    "evaluate": ("predict", "Judge a model on a table that it has not seen."),
+    "inspect": ("inspect", "Show what a model file or a packed store holds."),
     "select": ("select", "Select columns for the sake of probabilities."),
-    "pack": ("packing", "Pack a table of zeros and ones into a store on disk."),
+    "pack": ("pack", "Pack a table of zeros and ones into a store on disk."),
     "sequence": ("sequence", "Learn what follows what in a sequence."),
     "reproduce": ("reproduce", "Repeat published tables and figures, with ours beside them."),
     "demo": ("demo", "Compare claims with what happens, on data of the package."),

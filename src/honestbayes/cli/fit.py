@@ -63,10 +63,10 @@ def fit(
     given.check_model(model, features, threshold, order, missing_as_level, effort=effort)
     shares = given.prevalence_of(prevalence)
     kinds = options.kinds_of(categorical, measured, flags)
-    place = Path(f"{given.stem(table)}.honestbayes") if out is None else out
-    check_replaceable(place)
+    path = Path(f"{given.stem(table)}.honestbayes") if out is None else out
+    check_replaceable(path)
     file = options.opened(table, delimiter, max_size, decimal, encoding, missing)
-    from honestbayes.cli.report import cases_in_words
+    from honestbayes.cli.report import describe_cases
     from honestbayes.report.methods import fit_model
     from honestbayes.tables import read_training
     from honestbayes.tables.model import TableModel
@@ -103,40 +103,41 @@ def fit(
         bars("Fitting", 0)
         with bad_input():
             fitted = TableModel.of_training(fit_model(data, chosen), data)
-            fitted.save(place)
+            fitted.save(path)
     if not quiet:
         for note in data.notes:
             say(f"Note: {note}")
         counts = tuple(data.class_counts())
-        say(f"{cases_in_words(data.labels, counts)}; {_fitted_in_words(fitted, data.X.shape[1])}")
-        say(f"Model: {place}", wrap=False)
+        say(f"{describe_cases(data.labels, counts)}; {_describe_fitted(fitted, data.X.shape[1])}")
+        say(f"Model: {path}", wrap=False)
 
 
-def _fitted_in_words(fitted: TableModel, n_features: int) -> str:
-    """Say what the model is made of."""
-    sections = fitted.estimator._sections()
-    if "interactions" in sections:
-        return f"{n_features:,} columns; {sections['interactions'].in_words()}"
-    if "average" in sections:
-        return f"{n_features:,} columns; {sections['average'].in_words()}"
-    factors = sections.get("factors")
-    return (
-        f"{len(fitted.encoding.features):,} of {n_features:,} features kept; slope "
-        f"{fitted.estimator.slope_:.2f}{f'; {factors}' if factors else ''}"
-    )
+def _describe_fitted(fitted: TableModel, n_features: int) -> str:
+    """Return what the model is made of, as part of a sentence."""
+    from honestbayes.catalogue import spec_of
+    from honestbayes.report.record import table_names
+
+    estimator, spec = fitted.estimator, spec_of(fitted.estimator)
+    made_of = [f"{n_features:,} columns"]
+    if spec.selects and not spec.is_average:
+        made_of = [f"{len(fitted.encoding.features):,} of {n_features:,} features kept"]
+    if spec.recalibrates:
+        made_of.append(f"slope {estimator.slope_:.2f}")
+    sections = estimator._sections(table_names(fitted))
+    return "; ".join([*made_of, *(section.summary for section in sections if section.summary)])
 
 
-def check_replaceable(place: Path) -> None:
+def check_replaceable(path: Path) -> None:
     """Refuse to replace what is not a model, so that nothing is lost by a slip."""
-    given.check_file_place(place)
-    if not place.exists():
+    given.check_output_file(path)
+    if not path.exists():
         return
     from honestbayes.files import read_archive
 
     try:
-        read_archive(place)
+        read_archive(path)
     except ModelFileError:
-        msg = f"{place.name} exists and is not a model file; choose another --out."
+        msg = f"{path.name} exists and is not a model file; choose another --out."
         raise InputError(msg) from None
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from honestbayes.base.explanation import KeptTable
+from honestbayes.base.explanation import KeptTable, ReportSection, TableNames
 from honestbayes.base.spec import ModelSpec
 from honestbayes.catalogue import spec_of
 from honestbayes.cli import options as given
@@ -17,9 +17,8 @@ from honestbayes.cli.fit import loaded_file, of_tables
 from honestbayes.cli.output import bad_input, one_line_errors, say, word
 from honestbayes.cli.select import REDUCED, kept_names, say_what_was_chosen, selector_contents
 from honestbayes.data.packed_store import PackedStore, open_store
-from honestbayes.models.interactions.model import Interactions
 from honestbayes.report.analysis import KIND_WORDS
-from honestbayes.report.record import interactions_in_words, level_texts, means_one, plain_data
+from honestbayes.report.record import plain_data, table_names
 from honestbayes.search.selector import TableSelector
 from honestbayes.tables.model import TableModel
 
@@ -61,8 +60,8 @@ def inspect(
 def show_selector(selector: TableSelector, name: str, *, as_json: bool) -> None:
     """Print what a selector chose, what it is for, and what to do next."""
     if as_json:
-        found = {"selector": type(selector).__name__, "gives_probabilities": False}
-        content = plain_data(found | selector_contents(selector))
+        header = {"selector": type(selector).__name__, "gives_probabilities": False}
+        content = plain_data(header | selector_contents(selector))
         typer.echo(json.dumps(content, allow_nan=False, indent=1))
         return
     kept, candidates = kept_names(selector), selector.n_features_in_
@@ -119,11 +118,11 @@ def lines_of(store: PackedStore) -> str:
     n, p = store.shape
     rows, columns = "row" if n == 1 else "rows", "column" if p == 1 else "columns"
     named = "" if store.feature_names is None else "named "
-    words = f"{n:,} {rows} x {p:,} {named}{columns} in {store.n_bytes:,} bytes"
+    size = f"{n:,} {rows} x {p:,} {named}{columns} in {store.n_bytes:,} bytes"
     if store.header.classes is None:
-        return f"{words}, without classes"
+        return f"{size}, without classes"
     classes = ", ".join(word(label) for label in store.header.classes)
-    return f"{words}, classes {classes}"
+    return f"{size}, classes {classes}"
 
 
 def next_lines(store: PackedStore, path: str) -> list[str]:
@@ -140,16 +139,6 @@ def next_lines(store: PackedStore, path: str) -> list[str]:
 MOST_LEVELS = 12
 """Levels of a feature that are printed, as on the page of a report; JSON holds all."""
 
-_OPTIONAL = {
-    "factors": "n_factors_",
-    "prior of features": "feature_prior_",
-    "order": "order_",
-    "effort": "effort",
-    "held-out log score": "held_out_log_score_",
-    "cost of one set": "restriction_cost_",
-}
-"""What some estimators know, and others do not."""
-
 _CORRECTIONS = {
     "counts": "counts of all features",
     "selection": "event of the selection",
@@ -162,33 +151,30 @@ def show(fitted: TableModel, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plain_data(_contents(fitted)), allow_nan=False, indent=1))
         return
-    labels = tuple(word(label) for label in fitted.labels)
-    ones = _ones(fitted)
-    for line in (*_summary(fitted, labels), "", *ones, *([""] if ones else [])):
+    names = table_names(fitted).printable(word)
+    sections = fitted.estimator._sections(names)
+    ones = [
+        f"a one: {row['column']} {row['means_one']}"
+        for kind, table in fitted.estimator._feature_tables().items()
+        for row in table.in_report(kind, names).rows
+        if "means_one" in row
+    ]
+    for line in (*_summary(fitted, names, sections), "", *ones, *([""] if ones else [])):
         say(line, wrap=False)
-    say(_printable_table(fitted, labels), wrap=False)
-    average = fitted.estimator._sections().get("average")
-    if average is not None:
-        say("\nthe models of the average, and how each did on held-out training cases")
-        say(average.models, wrap=False)
-    found = _interactions(fitted)
-    if found is not None:
-        say("\nthe largest interactions, and what each adds to the log-odds of its class")
-        shown = found.with_cells(lambda column, level: (word(column), word(level)))
-        say(shown.renamed(str, {label: word(label) for label in fitted.labels}), wrap=False)
-
-
-def _interactions(fitted: TableModel) -> Interactions | None:
-    return interactions_in_words(fitted.estimator._sections().get("interactions"), fitted)
+    say(_printable_table(fitted, names.classes), wrap=False)
+    for section in sections:
+        text = str(section.record)
+        if text and text != section.summary:
+            say(f"\n{section.title}")
+            say(text, wrap=False)
 
 
 def _contents(fitted: TableModel) -> dict[str, Any]:
     """Return all that is shown, and more, as plain data."""
     estimator = fitted.estimator
     chosen = {kind: selection.to_dict() for kind, selection in estimator._selections().items()}
-    by_kind = spec_of(estimator).by_kind
-    factors, interactions = estimator._sections().get("factors"), _interactions(fitted)
-    average = estimator._sections().get("average")
+    by_kind = spec_of(estimator).input.by_kind
+    sections = estimator._sections(table_names(fitted))
     two = len(fitted.labels) == 2
     return {
         "target": fitted.target,
@@ -197,19 +183,19 @@ def _contents(fitted: TableModel) -> dict[str, Any]:
         "columns": fitted.columns,
         "features": _feature_table(fitted).to_dict(),
         "selection": chosen if by_kind or not chosen else next(iter(chosen.values())),
-        **({"factors": factors} if factors else {}),
-        **({"interactions": interactions} if interactions else {}),
-        **({"models": average.models.to_dict()} if average else {}),
+        "sections": {section.name: section.to_dict() for section in sections},
         "slope": getattr(estimator, "slope_", None),
         "parameters": estimator.get_params(),
     }
 
 
-def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
-    estimator = fitted.estimator
+def _summary(
+    fitted: TableModel, names: TableNames, sections: tuple[ReportSection, ...]
+) -> list[str]:
+    estimator, labels = fitted.estimator, names.classes
     selections, spec = estimator._selections(), spec_of(estimator)
     counts = estimator.class_count_.tolist()
-    target = word(fitted.target)
+    target = names.target
     if len(labels) == 2:
         title, cases = f"P({target} = {labels[1]})", f", {counts[1]:,} of them {labels[1]}"
     else:
@@ -219,18 +205,17 @@ def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
         f"trained on          {sum(counts):,} cases{cases}",
     ]
     for kind, selection in selections.items():
-        of_kind = f" {KIND_WORDS[kind]}" if spec.by_kind else ""
+        of_kind = f" {KIND_WORDS[kind]}" if spec.input.by_kind else ""
         n_kept = len(selection.columns)
         lines.append(f"features            {n_kept:,} of {selection.n_features_in:,}{of_kind}")
-    if spec.of_models:
-        lines.append(f"columns             {len(fitted.columns):,}")
     if spec.corrects:
         lines.append(f"correction          {_CORRECTIONS[estimator.correction_]}")
-    for what, attribute in _OPTIONAL.items():
-        value = getattr(estimator, attribute, None)
-        if value is not None:
-            lines.append(f"{what:<20}{f'{value:.3f}' if isinstance(value, float) else value}")
-    if not spec.of_models:
+    feature_prior = getattr(estimator, "feature_prior_", None)
+    if feature_prior is not None:
+        lines.append(f"prior of features   {feature_prior}")
+    facts = dict(fact for section in sections for fact in (*section.facts, *section.settings))
+    lines += [f"{label:<19} {value}" for label, value in facts.items()]
+    if not spec.is_average:
         lines.append(f"slope               {estimator.slope_:.3f}")
     prior = estimator.class_prior
     if prior is not None:
@@ -240,33 +225,16 @@ def _summary(fitted: TableModel, labels: tuple[str, ...]) -> list[str]:
 
 
 def _after_selection(spec: ModelSpec) -> str:
-    return " after selection" if spec.selects and not spec.of_models else ""
+    return " after selection" if spec.selects and not spec.is_average else ""
 
 
 def _by_class(labels: tuple[str, ...], values: Iterable[float]) -> str:
     return ", ".join(f"{label} {value:,.10g}" for label, value in zip(labels, values, strict=True))
 
 
-def _ones(fitted: TableModel) -> list[str]:
-    """Say of each binary feature what a one is."""
-    tables = fitted.estimator._feature_tables().values()
-    rows = [row for table in tables for row in table.rows()]
-    if not rows:
-        return []
-    return [
-        f"a one: {word(feature.column)} {word(means_one(feature, row['cut'], row['high']))}"
-        for feature, row in zip(fitted.encoding.features, rows, strict=True)
-        if "cut" in row
-    ]
-
-
 def _feature_table(fitted: TableModel) -> Any:
     """Return the table of the kept features, with the texts of levels."""
-    of_name = {feature.name: feature for feature in fitted.encoding.features}
-
-    def texts(name: str, codes: tuple[str, ...]) -> tuple[str, ...]:
-        return level_texts(of_name[name], fitted.encoding, codes)
-
+    texts = table_names(fitted).level_texts
     return fitted.estimator.feature_table().changed(lambda table: table.with_levels(texts))
 
 

@@ -15,7 +15,7 @@ from honestbayes.catalogue import table_specs
 from honestbayes.report.options import (
     Options,
     check_parent,
-    place_name,
+    path_name,
     refuse_choice_of_number,
     refuse_path,
     refuse_selection,
@@ -128,8 +128,8 @@ def missing_words(text: str | None) -> tuple[str, ...]:
     >>> missing_words("-, n.d.,999")
     ('-', 'n.d.', '999')
     """
-    words = [] if text is None else [word.strip() for word in text.split(",")]
-    return tuple(dict.fromkeys(word for word in words if word))
+    names = [] if text is None else [word.strip() for word in text.split(",")]
+    return tuple(dict.fromkeys(word for word in names if word))
 
 
 def kinds_of(
@@ -235,7 +235,7 @@ Effort = Annotated[
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(help="Column kept by design, outside the race, and meant as it is; repeatable."),
+    typer.Option(help="Column kept by design, outside the ranking, as it is; repeatable."),
 ]
 Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out; repeatable.")]
 Groups = Annotated[
@@ -315,21 +315,21 @@ def check_selection(features: str | None, threshold: float | None) -> None:
         raise typer.BadParameter(msg, param_hint="--threshold")
 
 
-def prevalence_of(words: list[str] | None) -> float | dict[str, float] | None:
+def prevalence_of(values: list[str] | None) -> float | dict[str, float] | None:
     """Return what --prevalence asks for: a share, or one for each class.
 
     >>> prevalence_of(["0.3"]), prevalence_of(["a=0.2", "b=0.8"])
     (0.3, {'a': 0.2, 'b': 0.8})
     """
-    if not words:
+    if not values:
         return None
-    if len(words) == 1 and "=" not in words[0]:
-        return _share(words[0], words[0])
-    pairs = [word.rpartition("=") for word in words]
+    if len(values) == 1 and "=" not in values[0]:
+        return _share(values[0], values[0])
+    pairs = [word.rpartition("=") for word in values]
     shares = {
-        label: _share(share, word) for (label, _, share), word in zip(pairs, words, strict=True)
+        label: _share(share, word) for (label, _, share), word in zip(pairs, values, strict=True)
     }
-    if "" in shares or len(shares) < len(words):
+    if "" in shares or len(shares) < len(values):
         msg = "give one share, or CLASS=SHARE once for each class."
         raise typer.BadParameter(msg, param_hint="--prevalence")
     return shares
@@ -374,8 +374,10 @@ def check_model(
     own["--missing-as-level"] = ("missing", missing_as_level)
     own["--effort"] = ("effort", effort is not None)
     for option, (word, asked) in own.items():
-        if asked and word not in spec.words:
-            able = " or ".join(name for name, other in table_specs().items() if word in other.words)
+        if asked and word not in spec.report_params:
+            able = " or ".join(
+                name for name, other in table_specs().items() if word in other.report_params
+            )
             msg = f"the {model.value} model does not know it; leave it out, or use --model {able}."
             raise typer.BadParameter(msg, param_hint=option)
 
@@ -386,12 +388,12 @@ def check_fits(options: Options, table: TrainingTable) -> None:
 
     number, n_candidates = options.n_features, max_candidates(table, options)
     if isinstance(number, int) and number > n_candidates:
-        several = options.spec.by_kind and len(set(table.kinds)) > 1
-        words = "feature" if n_candidates == 1 else "features"
-        words += " of any kind" if several else ""
+        several = options.spec.input.by_kind and len(set(table.kinds)) > 1
+        noun = "feature" if n_candidates == 1 else "features"
+        noun += " of any kind" if several else ""
         most = f"{n_candidates:,} or fewer" if n_candidates > 1 else f"{n_candidates}"
         msg = (
-            f"--features {number:,} is more than the {n_candidates:,} {words} to select from; give "
+            f"--features {number:,} is more than the {n_candidates:,} {noun} to select from; give "
             f"{most}, or 'all'."
         )
         raise InputError(msg)
@@ -432,14 +434,14 @@ def check_jobs(jobs: int, what: str = "processes") -> None:
         raise typer.BadParameter(msg, param_hint="--jobs")
 
 
-def check_file_place(place: Path) -> None:
+def check_output_file(path: Path) -> None:
     """Refuse, before any work, a place where no file can be written."""
-    check_parent(place)
-    if place.is_dir():
-        msg = f"{place_name(place)} is a folder; name a file with --out."
+    check_parent(path)
+    if path.is_dir():
+        msg = f"{path_name(path)} is a folder; name a file with --out."
         raise InputError(msg)
-    if place.exists() and not place.is_file():
-        msg = f"{place.name} is not an ordinary file; choose another --out."
+    if path.exists() and not path.is_file():
+        msg = f"{path.name} is not an ordinary file; choose another --out."
         raise InputError(msg)
 
 
@@ -468,19 +470,19 @@ def repeating_command(context: typer.Context, *untold: str) -> str:
     *untold : str
         Options that change nothing in what is written.
     """
-    words = ["honestbayes", str(context.command.name)]
+    arguments = ["honestbayes", str(context.command.name)]
     for parameter in context.command.params:
         name, value = str(parameter.name), context.params[str(parameter.name)]
         if parameter.param_type_name == "argument":
-            words.append(_word(value))
+            arguments.append(_word(value))
         elif name not in untold and (_is_given(context, name) or name == "seed"):
             option = next(word for word in parameter.opts if word.startswith("--"))
             if isinstance(value, bool):
-                words.append(option if value else parameter.secondary_opts[0])
+                arguments.append(option if value else parameter.secondary_opts[0])
             else:
                 items = value if isinstance(value, list | tuple) else [value]
-                words += [word for item in items for word in (option, _word(item))]
-    return shlex.join(words)
+                arguments += [word for item in items for word in (option, _word(item))]
+    return shlex.join(arguments)
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

@@ -34,7 +34,7 @@ NARROWEST, USUAL_WIDTH = 20, 80
 _HIDDEN = re.compile(r"\.(.+)\.honestbayes-[0-9a-f]{16}")
 """Names under which files are written before they take their place."""
 
-Words = ParamSpec("Words")
+Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 
@@ -55,10 +55,10 @@ def word(text: object) -> str:
 
 def console(*, stderr: bool = False) -> Console:
     """Return where text is printed; a terminal that claims to be narrower than a word is not."""
-    found = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
-    if found.width < NARROWEST:  # COLUMNS=0, as some programs set it
-        found.width = USUAL_WIDTH
-    return found
+    result = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if result.width < NARROWEST:  # COLUMNS=0, as some programs set it
+        result.width = USUAL_WIDTH
+    return result
 
 
 def say(text: object = "", *, wrap: bool = True) -> None:
@@ -66,12 +66,12 @@ def say(text: object = "", *, wrap: bool = True) -> None:
     console().print(printable(text), soft_wrap=not wrap)
 
 
-def tell(text: object) -> None:
+def print_remark(text: object) -> None:
     """Print a remark that is not the result."""
     typer.echo(printable(text).replace("\n", " "), err=True)
 
 
-def one_line_errors(command: Callable[Words, Result]) -> Callable[Words, Result]:
+def one_line_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:
     """Turn bad input into one line and exit code 2; anything else ends with 1.
 
     A table that is doubtful ends with 3, and a line for each doubt.
@@ -81,30 +81,30 @@ def one_line_errors(command: Callable[Words, Result]) -> Callable[Words, Result]
     """
 
     @functools.wraps(command)
-    def run(*args: Words.args, **words: Words.kwargs) -> Result:
+    def run(*args: Params.args, **params: Params.kwargs) -> Result:
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
-                return command(*args, **words)
+                return command(*args, **params)
         except DoubtfulTable as doubts:
-            tell(f"honestbayes: {doubts.lines[0]}")
+            print_remark(f"honestbayes: {doubts.lines[0]}")
             for line in doubts.lines[1:]:
-                tell(f"- {line}")
+                print_remark(f"- {line}")
             raise typer.Exit(DOUBTFUL) from None
         except (InputError, ModelFileError) as error:
-            tell(f"honestbayes: {error}")
+            print_remark(f"honestbayes: {error}")
             raise typer.Exit(BAD_INPUT) from None
         except PermissionError as error:
-            tell(f"honestbayes: no permission to open {_file_name(error)}; ask its owner.")
+            print_remark(f"honestbayes: no permission to open {_file_name(error)}; ask its owner.")
             raise typer.Exit(BAD_INPUT) from None
         except BrokenPipeError:  # the reader of our output has seen enough
             raise
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            tell(f"honestbayes: {_file_name(error)} cannot be used: {reason.lower()}.")
+            print_remark(f"honestbayes: {_file_name(error)} cannot be used: {reason.lower()}.")
             raise typer.Exit(1) from None
         except KeyboardInterrupt:  # here, as versions of typer differ in what they make of it
-            tell("honestbayes: stopped.")
+            print_remark("honestbayes: stopped.")
             raise typer.Exit(1) from None
 
     return run
@@ -117,7 +117,7 @@ def _file_name(error: OSError) -> str:
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    tell(f"warning: {message}")
+    print_remark(f"warning: {message}")
 
 
 @contextmanager

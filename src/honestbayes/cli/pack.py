@@ -68,10 +68,10 @@ def pack(
     with progress(quiet=quiet) as bars, bad_input():
         bars("Reading", 0)
         labels = {"merge": merge_labels, "missing": missing_label or (), "keep": keep_labels}
-        found = _input(
+        to_pack = _input(
             table, target, ignore, missing, delimiter, decimal, encoding, max_size, labels
         )
-        packed = _packed(found, store, binarize, bars)
+        packed = _packed(to_pack, store, binarize, bars)
     if not quiet:
         _tell(packed, store)
 
@@ -119,7 +119,7 @@ def _input(
 
 
 def _packed(
-    found: ToPack,
+    to_pack: ToPack,
     store: Path,
     binarize: BinarizeOption,
     bars: Callable[[str, int], Callable[[], None]],
@@ -140,10 +140,14 @@ def _packed(
 
     try:
         return pack_store(
-            found.source, store, labels=found.labels, binarize=binarize, progress=shown
+            to_pack.source,
+            store,
+            labels=to_pack.labels,
+            binarize=binarize,
+            progress=shown,
         )
     except CellError as error:
-        msg = f"{error.what} in {found.locations.describe(error.row)}; {error.fix}."
+        msg = f"{error.what} in {to_pack.locations.describe(error.row)}; {error.fix}."
         raise InputError(msg) from None
 
 

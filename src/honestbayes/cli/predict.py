@@ -18,7 +18,7 @@ import typer
 from honestbayes.cli import options
 from honestbayes.cli import options as given
 from honestbayes.cli.fit import loaded
-from honestbayes.cli.output import bad_input, one_line_errors, progress, say, tell, word
+from honestbayes.cli.output import bad_input, one_line_errors, print_remark, progress, say, word
 from honestbayes.files import atomic_write
 from honestbayes.metrics import Summary
 from honestbayes.metrics.cases import top_class
@@ -44,9 +44,9 @@ TRAINING_ROWS = (
 )
 
 
-def holds_predictions(place: Path) -> bool:
+def holds_predictions(path: Path) -> bool:
     """Whether a file begins as those that this command writes; an empty one may go too."""
-    with place.open("rb") as stream:
+    with path.open("rb") as stream:
         start = stream.read(_FIRST_BYTES)
     return not start or _HEADER.match(start) is not None
 
@@ -128,26 +128,26 @@ def add_unknown(unknown: dict[str, set[str]], more: dict[str, tuple[str, ...]]) 
         unknown.setdefault(column, set()).update(levels)
 
 
-def tell_unknown(unknown: dict[str, set[str]]) -> None:
+def print_unknown_levels(unknown: dict[str, set[str]]) -> None:
     """Say which levels the model did not know."""
     for column, levels in unknown.items():
-        tell(
+        print_remark(
             f"warning: column {shown(column)} holds levels that the model does not know, taken "
             f"for missing: {listed(sorted(levels))}."
         )
 
 
-def tell_lost(n_lost: int, absent: list[str], labels: tuple[str, ...]) -> None:
+def print_lost_rows(n_lost: int, absent: list[str], labels: tuple[str, ...]) -> None:
     """Say which rows took no part, and which classes are not there."""
     if n_lost:
         rows = "1 row has" if n_lost == 1 else f"{n_lost:,} rows have"
-        tell(f"warning: {rows} no class and took no part.")
+        print_remark(f"warning: {rows} no class and took no part.")
     if absent:
         who = f"no case is of class {listed(absent)}"
         if len(absent) == len(labels) - 1:
             (only,) = set(labels) - set(absent)
             who = f"all cases are of class {shown(only)}"
-        tell(f"warning: {who}; AUC and calibration need all classes.")
+        print_remark(f"warning: {who}; AUC and calibration need all classes.")
 
 
 def print_summary(summary: Summary, name: str, labels: tuple[str, ...], absent: list[str]) -> None:
@@ -222,7 +222,7 @@ def predict(
     more = () if row_names is None else (row_names,)
     file.require(more)
     if out is not None:
-        given.check_file_place(out)
+        given.check_output_file(out)
         if out.resolve() in (table.resolve(), model.resolve()):
             msg = f"--out {out.name} would replace what is read; choose another name."
             raise InputError(msg)
@@ -250,9 +250,9 @@ def predict(
             add_unknown(unknown, strange)
             step()
     if not quiet:
-        tell_unknown(unknown)
+        print_unknown_levels(unknown)
         if out is not None:
-            tell(f"{row - 1:,} rows.")
+            print_remark(f"{row - 1:,} rows.")
 
 
 @one_line_errors
@@ -280,7 +280,7 @@ def evaluate(
     from honestbayes.metrics import confident_predictions, summarise
     from honestbayes.report.analysis import SURE
     from honestbayes.report.record import plain_data
-    from honestbayes.report.verdict import class_counts, external_verdict
+    from honestbayes.report.verdict import class_counts, describe_external
     from honestbayes.tables.checks import row_digests
     from honestbayes.tables.target import known_classes, prevalences
 
@@ -302,7 +302,7 @@ def evaluate(
         msg = f"{file.name} has no row with a class in column {shown(name)}."
         raise InputError(msg)
     unknown: dict[str, set[str]] = {}
-    found: list[FloatArray] = []
+    predictions: list[FloatArray] = []
     digests: list[bytes] = []
     with progress(quiet=as_json) as bars, closing(fitted.batches(file)) as parts:
         step = bars("Predicting", 0)
@@ -312,18 +312,18 @@ def evaluate(
             start += len(features)
             y_here = y[done : done + int(here.sum())]
             done += y_here.size
-            found.append(predictions_of(fitted, features, prior, None)[0][here])
+            predictions.append(predictions_of(fitted, features, prior, None)[0][here])
             digests += row_digests(features.to_numpy()[here], y_here)
             add_unknown(unknown, strange)
             step()
     together = None if groups is None else groups_of(file, groups, has_class)
     known = fitted.was_trained_on(digests)
-    predicted, classes = np.concatenate(found), np.arange(len(fitted.labels))
+    predicted, classes = np.concatenate(predictions), np.arange(len(fitted.labels))
     summary = summarise(y, predicted, classes=classes, groups=together)
     counted = confident_predictions(y, predicted, at_least=SURE, classes=classes, groups=together)
-    tell_unknown(unknown)
+    print_unknown_levels(unknown)
     absent = [label for label, n in zip(fitted.labels, class_counts(summary), strict=True) if not n]
-    tell_lost(int(np.sum(~has_class)), absent, fitted.labels)
+    print_lost_rows(int(np.sum(~has_class)), absent, fitted.labels)
     if as_json:
         result = {
             "training_rows": known,
@@ -339,4 +339,4 @@ def evaluate(
     if not known:
         say()
         spec = spec_of(fitted.estimator)
-        say(external_verdict(summary, counted, fitted.labels, spec.beyond, spec.joint))
+        say(describe_external(summary, counted, fitted.labels, spec.dependence, spec.generative))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,14 +11,14 @@ import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
+from honestbayes.catalogue import table_specs
 from honestbayes.cli import options
 from honestbayes.cli import options as given
 from honestbayes.cli.output import bad_input, console, one_line_errors, progress, say, word
 from honestbayes.evaluation.baselines import FREQUENCIES
-from honestbayes.report.analysis import Analysis, rankings_in_words
+from honestbayes.report.analysis import Analysis, describe_rankings
 from honestbayes.report.options import DEFAULT_FOLDS, PAGE, QUICK_ROWS, Options, check_folder
-from honestbayes.report.record import Average, Report
-from honestbayes.report.render import in_short
+from honestbayes.report.record import Report
 from honestbayes.report.wording import number, percent
 
 # --------------------------------------------------------------------------------------------------
@@ -29,44 +28,31 @@ from honestbayes.report.wording import number, percent
 
 def print_report(analysis: Analysis, folder: Path) -> None:
     """Print the verdict, the comparison and where the files are."""
-    found = analysis.report
-    data = found.data
-    kept = found.ranking.n_kept + found.ranking.n_by_design
-    by_kind = f" ({rankings_in_words(found.rankings)})" if found.rankings else ""
-    factors = f", {found.factors}" if found.factors else ""
-    features = f"{data.n_features:,} feature{'' if data.n_features == 1 else 's'}"
-    if found.interactions is not None:
-        made_of = f"{features}, {found.interactions.in_words()}"
-    elif found.average is not None:
-        made_of = f"{features}, {average_in_words(found.average)}"
-    else:
-        made_of = f"{features}, {kept:,} kept{by_kind}{factors}"
-    say(f"{word(data.name)}: {cases_in_words(data.labels, data.class_counts)}; {made_of}")
-    for note in (*data.notes, *found.warnings):
-        if note not in found.verdict.caution:
+    record = analysis.report
+    data = record.data
+    spec = table_specs()[record.settings["model"]]
+    made_of = [f"{data.n_features:,} feature{'' if data.n_features == 1 else 's'}"]
+    if spec.selects and not spec.is_average:
+        by_kind = f" ({describe_rankings(record.rankings)})" if record.rankings else ""
+        made_of.append(f"{record.ranking.n_kept + record.ranking.n_by_design:,} kept{by_kind}")
+    made_of += [section.summary for section in record.sections if section.summary]
+    say(
+        f"{word(data.name)}: {describe_cases(data.labels, data.class_counts)}; {', '.join(made_of)}"
+    )
+    for note in (*data.notes, *record.warnings):
+        if note not in record.verdict.caution:
             say(f"Note: {note}")
     say()
-    say(" ".join(in_short(found)))
+    say(" ".join(record.verdict.in_short))
     say()
-    say(replace(found.verdict, caution=""))  # it has just been printed
+    say(record.verdict.figures())  # the caution has just been printed
     say()
-    console().print(comparison(found))
+    console().print(comparison(record))
     say()
     say(f"Report: {folder / PAGE}", wrap=False)
 
 
-def average_in_words(average: Average) -> str:
-    """Say how many models an average has, how many columns they need, and what fewer cost."""
-    models, columns = average.n_models, len(average.columns)
-    who = "1 model that needs" if models == 1 else f"{models:,} models that need"
-    text = f"average of {who} {columns:,} column{'' if columns == 1 else 's'}"
-    cost = average.restriction_cost
-    if cost is None:
-        return text
-    return f"{text}; keeping to these costs {number(max(cost, 0.0), 3)} in held-out log score"
-
-
-def cases_in_words(labels: tuple[str, ...], counts: tuple[int, ...]) -> str:
+def describe_cases(labels: tuple[str, ...], counts: tuple[int, ...]) -> str:
     """Say how many cases there are, of which classes, and how to change the positive one.
 
     >>> cases_in_words(("ALL", "AML"), (27, 11))
@@ -85,13 +71,13 @@ def cases_in_words(labels: tuple[str, ...], counts: tuple[int, ...]) -> str:
     return f"{total} ({', '.join(each)})"
 
 
-def comparison(found: Report) -> Grid:
+def comparison(record: Report) -> Grid:
     """Return the comparison as a grid for the terminal."""
     grid = Grid(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     grid.add_column("on the same folds", no_wrap=True)
     for title in ("log score", "Brier", "expected", "actual", "AUC", "slope"):
         grid.add_column(title, justify="right")
-    for method in found.methods:
+    for method in record.methods:
         summary = method.summary
         alone = method.name == FREQUENCIES
         cells = (
@@ -102,9 +88,9 @@ def comparison(found: Report) -> Grid:
             "–" if alone else number(summary.auc.value),
             "–" if alone else number(summary.calibration.slope),
         )
-        mark = " *" if method.name == found.in_use else ""
+        mark = " *" if method.name == record.in_use else ""
         grid.add_row(Text(method.name + mark), *(Text(cell) for cell in cells))
-    of = "of one class" if len(found.data.labels) == 2 else "summed over classes"
+    of = "of one class" if len(record.data.labels) == 2 else "summed over classes"
     grid.caption = (
         "* the model in use; expected and actual are error rates\n"
         f"Brier: the mean of (y - p)^2 {of}, y being 1 or 0"

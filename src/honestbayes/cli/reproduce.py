@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honestbayes.cli.output import one_line_errors, progress, say, tell
+from honestbayes.cli.output import one_line_errors, print_remark, progress, say
 from honestbayes.tables.errors import InputError, listed, suggestion
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def reproduce(
             if lacking:
                 skipped.append(name)
                 where = "in the folder that HONESTBAYES_DATA names"
-                tell(f"{name}: skipped, for want of {listed(lacking)} {where}.")
+                print_remark(f"{name}: skipped, for want of {listed(lacking)} {where}.")
                 continue
             _reproduce(one, full, out / name, jobs, again, bars)
     if skipped:

@@ -20,10 +20,10 @@ from honestbayes.cli import options
 from honestbayes.cli import options as given
 from honestbayes.cli.options import check_folds
 from honestbayes.cli.output import bad_input, one_line_errors, progress, say, word
-from honestbayes.cli.report import cases_in_words
+from honestbayes.cli.report import describe_cases
 from honestbayes.files import ModelFileError, atomic_folder, read_archive
 from honestbayes.plots import InclusionDisplay, SelectionPathDisplay
-from honestbayes.report.options import check_parent, place_name
+from honestbayes.report.options import check_parent, path_name
 from honestbayes.report.render import safe_cell
 from honestbayes.search import SELECTORS
 from honestbayes.search.sampled import SubsetSampler
@@ -100,17 +100,17 @@ def inclusion_contents(sampler: SubsetSampler) -> dict[str, Any]:
 
 def table_of_inclusion(sampler: SubsetSampler) -> str:
     """Return the most probable columns as text, with names that stay on their lines."""
-    found = inclusion_table(sampler)
-    names = [word(name) for name in found["column"][:_MOST_SHOWN]]
+    table = inclusion_table(sampler)
+    names = [word(name) for name in table["column"][:_MOST_SHOWN]]
     width = max([len("column"), *(len(name) for name in names)])
     lines = [f"{'column':<{width}}  inclusion  error"]
     for row, name in enumerate(names):
-        mark = " *" if found["kept"][row] else ""
+        mark = " *" if table["kept"][row] else ""
         lines.append(
-            f"{name:<{width}}  {found['inclusion_probability'][row]:9.3f}  "
-            f"{found['standard_error'][row]:5.3f}{mark}"
+            f"{name:<{width}}  {table['inclusion_probability'][row]:9.3f}  "
+            f"{table['standard_error'][row]:5.3f}{mark}"
         )
-    more = len(found["column"]) - len(names)
+    more = len(table["column"]) - len(names)
     lines.append("* kept" + (f"; {more:,} more columns in {INCLUSION}" if more > 0 else ""))
     return "\n".join(lines)
 
@@ -155,10 +155,10 @@ def check_selection_folder(folder: Path, table: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        msg = f"{place_name(folder)} exists and is not a folder; choose another --out."
+        msg = f"{path_name(folder)} exists and is not a folder; choose another --out."
         raise InputError(msg)
     if table.resolve().parent == folder.resolve():
-        msg = f"--out {place_name(folder)} would replace what is read; choose another name."
+        msg = f"--out {path_name(folder)} would replace what is read; choose another name."
         raise InputError(msg)
     entries = sorted(folder.iterdir())
     present = [entry.name for entry in entries]
@@ -171,7 +171,7 @@ def check_selection_folder(folder: Path, table: Path) -> None:
         strange = present
     if strange:
         msg = (
-            f"the folder {place_name(folder)} holds {strange[0]!r}, which is not part of a "
+            f"the folder {path_name(folder)} holds {strange[0]!r}, which is not part of a "
             "selection; choose another --out, so that nothing is lost."
         )
         raise InputError(msg)
@@ -201,16 +201,16 @@ def write_selection(
     folder : Path
         Where; an earlier selection in this place is replaced as a whole.
     """
-    with atomic_folder(folder) as place:
+    with atomic_folder(folder) as path:
         if isinstance(selector, SubsetSampler):
-            write_columns(inclusion_table(selector), place / INCLUSION)
-            draw(InclusionDisplay, selector, place / INCLUSION_PICTURE, None)
+            write_columns(inclusion_table(selector), path / INCLUSION)
+            draw(InclusionDisplay, selector, path / INCLUSION_PICTURE, None)
         else:
             assert isinstance(selector, ProbabilitySelector)
-            write_columns(selector.path_.table(), place / PATH)
-            draw_path(selector, place / PICTURE)
-        write_reduced(file, columns, place / REDUCED)
-        selector.save(place / SELECTOR)
+            write_columns(selector.path_.table(), path / PATH)
+            draw_path(selector, path / PICTURE)
+        write_reduced(file, columns, path / REDUCED)
+        selector.save(path / SELECTOR)
 
 
 def files_of(selector: TableSelector) -> tuple[str, ...]:
@@ -218,9 +218,9 @@ def files_of(selector: TableSelector) -> tuple[str, ...]:
     return SAMPLED_FILES if isinstance(selector, SubsetSampler) else FILES
 
 
-def write_columns(table: Mapping[str, Any], place: Path) -> None:
+def write_columns(table: Mapping[str, Any], path: Path) -> None:
     """Write columns as CSV, such as a path with one row a step; numbers with all their digits."""
-    with place.open("w", encoding="utf-8", newline="") as stream:
+    with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(table)
         for row in zip(*(column.tolist() for column in table.values()), strict=True):
@@ -236,15 +236,15 @@ def _cell(value: Any) -> str:
     return safe_cell(value)
 
 
-def draw_path(selector: ProbabilitySelector, place: Path) -> None:
+def draw_path(selector: ProbabilitySelector, path: Path) -> None:
     """Draw the path as a picture, wider where more features are named below it."""
     steps = selector.path_.feature.size
     width = _WIDTH if steps > _NAMED_STEPS else max(2.4 + 0.34 * steps, 5.6)
-    draw(SelectionPathDisplay, selector, place, (width, _HEIGHT))
+    draw(SelectionPathDisplay, selector, path, (width, _HEIGHT))
 
 
 def draw(
-    display: Any, selector: TableSelector, place: Path, size: tuple[float, float] | None
+    display: Any, selector: TableSelector, path: Path, size: tuple[float, float] | None
 ) -> None:
     """Draw a display as a picture, as large as it needs where no size is given."""
     if size is None:
@@ -254,15 +254,15 @@ def draw(
         # A letter that the font lacks is drawn as a box; the name stands in the CSV file as well.
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         display.from_estimator(selector, ax=figure.add_subplot())
-        figure.savefig(place, format="png", dpi=_DOTS_PER_INCH, metadata={"Software": None})
+        figure.savefig(path, format="png", dpi=_DOTS_PER_INCH, metadata={"Software": None})
 
 
-def write_reduced(file: TableFile, columns: Sequence[str], place: Path) -> None:
+def write_reduced(file: TableFile, columns: Sequence[str], path: Path) -> None:
     """Copy some columns of a table, all rows, cell by cell; what is missing becomes empty."""
     wanted = tuple(columns)
     # Cells such as 1,5 are numbers only where the comma does not separate them.
     delimiter = ";" if file.decimal == "," else ","
-    with place.open("w", encoding="utf-8", newline="") as stream:
+    with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
         writer.writerow(wanted)
         for batch in file.reader.batches(wanted, limit=file.max_bytes, whole=False):
@@ -288,7 +288,7 @@ def print_selection(selector: TableSelector, data: TrainingTable, name: str, fol
     counts = tuple(np.bincount(data.y, minlength=len(data.labels)).tolist())
     candidates, kept = selector.n_features_in_, kept_names(selector)
     say(
-        f"{word(name)}: {cases_in_words(data.labels, counts)}; {candidates:,} "
+        f"{word(name)}: {describe_cases(data.labels, counts)}; {candidates:,} "
         f"column{'' if candidates == 1 else 's'}, {len(kept):,} kept"
     )
     for note in data.notes:
@@ -304,15 +304,15 @@ def say_what_was_chosen(selector: TableSelector, kept: list[Any]) -> None:
     say()
     if isinstance(selector, SubsetSampler):
         say(table_of_inclusion(selector), wrap=False)
-        told = words_of_inclusion(selector)
+        text = words_of_inclusion(selector)
     else:
         assert isinstance(selector, ProbabilitySelector)
         say(table_of(selector.path_), wrap=False)
-        told = honest_words(selector)
+        text = honest_words(selector)
     say()
-    say(f"Kept: {kept_in_words(kept)}.")
+    say(f"Kept: {describe_kept(kept)}.")
     say()
-    say(told)
+    say(text)
 
 
 def table_of(path: SelectionPath) -> str:
@@ -332,13 +332,13 @@ def kept_names(selector: TableSelector) -> list[Any]:
     return list(selector.get_feature_names_out())
 
 
-def kept_in_words(kept: list[Any]) -> str:
+def describe_kept(kept: list[Any]) -> str:
     """List the columns that are kept, not all where they are many."""
     if not kept:
         return "none"
-    words = [word(name) for name in kept[:MOST_NAMES]]
+    names = [word(name) for name in kept[:MOST_NAMES]]
     more = len(kept) - MOST_NAMES
-    return ", ".join(words) + (f" and {more:,} more" if more > 0 else "")
+    return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
 
 
 def honest_words(selector: ProbabilitySelector) -> str:
@@ -415,26 +415,26 @@ def contents(
     selector: TableSelector, data: TrainingTable, name: str, command: str
 ) -> dict[str, Any]:
     """Return all that is known of a selection as data."""
-    found = {
+    content = {
         "table": name,
         "command": command,
         "n_cases": data.y.size,
         "class_counts": dict(zip(data.labels, data.class_counts(), strict=True)),
     }
-    return found | selector_contents(selector) | {"notes": data.notes}
+    return content | selector_contents(selector) | {"notes": data.notes}
 
 
 def selector_contents(selector: TableSelector) -> dict[str, Any]:
     """Return what a selector knows without its table as data."""
-    found = {
+    content = {
         "n_columns": selector.n_features_in_,
         "kept": [str(name) for name in kept_names(selector)],
     }
     if isinstance(selector, SubsetSampler):
-        return found | inclusion_contents(selector)
+        return content | inclusion_contents(selector)
     assert isinstance(selector, ProbabilitySelector)
     path = selector.path_
-    return found | {
+    return content | {
         "without_columns": {
             "train_score": path.train_score[0],
             "held_out_score": path.held_out_score[0],
@@ -629,8 +629,8 @@ def select(
         check_selection_folder(folder, table)
         write_selection(selector, file, columns, folder)
     if as_json:
-        found = contents(selector, data, file.name, command)
-        typer.echo(json.dumps(plain_data(found), allow_nan=False, indent=1))
+        content = contents(selector, data, file.name, command)
+        typer.echo(json.dumps(plain_data(content), allow_nan=False, indent=1))
     elif not quiet:
         print_selection(selector, data, file.name, folder)
 
@@ -730,10 +730,10 @@ class Choices:
         counts_columns = self.method != "boosted"
         if counts_columns and isinstance(self.features, int) and self.features > columns:
             most = f"{columns:,} or fewer" if columns > 1 else "1"
-            words = "column" if columns == 1 else "columns"
+            noun = "column" if columns == 1 else "columns"
             other = ", or 'all'" if self.method == "forward" else ""
             msg = (
-                f"--features {self.features:,} is more than the {columns:,} {words} to select "
+                f"--features {self.features:,} is more than the {columns:,} {noun} to select "
                 f"from; give {most}{other}."
             )
             raise InputError(msg)
@@ -828,7 +828,7 @@ def fitted_selector(
     if isinstance(held_out, int):
         kind = StratifiedKFold if data.groups is None else StratifiedGroupKFold
         held_out = kind(held_out, shuffle=True, random_state=chosen.seed)
-    words: dict[str, Any] = {
+    params: dict[str, Any] = {
         "held_out": held_out,
         "smoothing": chosen.smoothing,
         "n_bins": chosen.n_bins,
@@ -838,14 +838,14 @@ def fitted_selector(
     selector: ForwardProbabilitySelector | BoostedProbabilitySelector
     if chosen.method == "boosted":
         rounds: Any = chosen.features or DEFAULT_ROUNDS
-        selector = BoostedProbabilitySelector(n_rounds=rounds, **words)
+        selector = BoostedProbabilitySelector(n_rounds=rounds, **params)
     else:
         selector = ForwardProbabilitySelector(
             n_features_to_select=chosen.features,
             scoring=chosen.loss,
             score_on=chosen.score_on,
             patience=chosen.patience,
-            **words,
+            **params,
         )
     y = np.array(data.labels, dtype=np.str_)[data.y]
     selector.fit(candidates(data), y, weight, groups=data.groups)

@@ -31,39 +31,40 @@ _SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍"}
 """Symbols that would not be seen."""
 
 
-def print_sequence(found: SequenceReport, name: str, saved: Path | None) -> None:
+def print_sequence(report: SequenceReport, name: str, saved: Path | None) -> None:
     """Print what is next, the strongest contexts, and how far that can be believed."""
     used = ""
-    if found.n_windows + found.order < found.n_symbols:
-        used = f"; the last {found.n_windows:,} windows are used (--train for more)"
+    if report.n_windows + report.order < report.n_symbols:
+        used = f"; the last {report.n_windows:,} windows are used (--train for more)"
     say(
-        f"{word(name)}: {found.n_symbols:,} symbols, {len(found.symbols):,} of them different{used}"
+        f"{word(name)}: {report.n_symbols:,} symbols, {len(report.symbols):,} of them "
+        f"different{used}"
     )
-    for warning in found.warnings:
+    for warning in report.warnings:
         say(f"Note: {warning.replace('raise n_warmup or n_draws', 'raise --draws')}")
-    if found.unknown:
-        names = ", ".join(_sign(symbol) for symbol in found.unknown)
+    if report.unknown:
+        names = ", ".join(_sign(symbol) for symbol in report.unknown)
         say(
             f"Note: {names} of --history does not occur in these windows; contexts with it are new."
         )
-    if len(found.history) < found.order:
+    if len(report.history) < report.order:
         say(
-            f"Note: --history is shorter than the {found.order} symbols that the model looks back "
+            f"Note: --history is shorter than the {report.order} symbols that the model looks back "
             "at; contexts that need what came before it count as new."
         )
     say()
-    say(f"After {_joined(found.history)} the next symbol is, with 90% intervals:")
-    say(_next_table(found), wrap=False)
+    say(f"After {_joined(report.history)} the next symbol is, with 90% intervals:")
+    say(_next_table(report), wrap=False)
     say()
-    contexts = found.contexts
+    contexts = report.contexts
     say(
-        f"Of {contexts.n_patterns:,.0f} contexts of up to {found.order} symbols (the empty one "
+        f"Of {contexts.n_patterns:,.0f} contexts of up to {report.order} symbols (the empty one "
         f"included) {contexts.n_groups:,} can be told apart by these windows. Those with the "
         "largest coefficients, by their medians, and what they add to the log-odds of the symbol:"
     )
-    say(_context_table(found), wrap=False)
+    say(_context_table(report), wrap=False)
     say()
-    say(_check_in_words(found.check))
+    say(_describe_check(report.check))
     if saved is not None:
         say(f"Model: {saved}", wrap=False)
 
@@ -77,30 +78,30 @@ def _joined(symbols: Iterable[str]) -> str:
     return ("" if all(len(sign) == 1 for sign in signs) else " ").join(signs)
 
 
-def _next_table(found: SequenceReport) -> str:
-    order = np.argsort(-found.probability, kind="stable")
-    signs = [_sign(symbol) for symbol in found.symbols]
+def _next_table(report: SequenceReport) -> str:
+    order = np.argsort(-report.probability, kind="stable")
+    signs = [_sign(symbol) for symbol in report.symbols]
     width = max(len(sign) for sign in signs)
     lines = [
-        f"  {signs[c]:<{width}}  {found.probability[c]:6.1%}  "
-        f"({found.low[c]:.1%} to {found.high[c]:.1%})"
+        f"  {signs[c]:<{width}}  {report.probability[c]:6.1%}  "
+        f"({report.low[c]:.1%} to {report.high[c]:.1%})"
         for c in order[:MOST_NEXT].tolist()
     ]
     more = len(signs) - MOST_NEXT
     if more > 0:
-        rest = float(found.probability[order[MOST_NEXT:]].sum())
+        rest = float(report.probability[order[MOST_NEXT:]].sum())
         lines.append(f"  {more:,} more, {rest:.1%} together")
     return "\n".join(lines)
 
 
-def _context_table(found: SequenceReport) -> str:
+def _context_table(report: SequenceReport) -> str:
     """Return the contexts as text; of two symbols that it speaks for, the more probable one."""
-    contexts = found.contexts
+    contexts = report.contexts
     rows = []
     for i, cells in enumerate(contexts.cells):
         towards, sign = contexts.towards[i], 1.0
-        if len(found.symbols) == 2 and contexts.median[i] < 0:
-            towards, sign = next(s for s in found.symbols if s != towards), -1.0
+        if len(report.symbols) == 2 and contexts.median[i] < 0:
+            towards, sign = next(s for s in report.symbols if s != towards), -1.0
         ends = sorted((sign * float(contexts.low[i]), sign * float(contexts.high[i])))
         text = f"{_joined(state for _, state in cells)} -> {_sign(towards)}"
         rows.append(
@@ -113,7 +114,7 @@ def _context_table(found: SequenceReport) -> str:
     )
 
 
-def _check_in_words(check: Check | None) -> str:
+def _describe_check(check: Check | None) -> str:
     if check is None:
         return "There is no check on symbols that the fit had not seen."
     new = ""
@@ -129,10 +130,10 @@ def _check_in_words(check: Check | None) -> str:
         f"  {one.name:<{width}}  log score {number(one.log_score, 3)}, wrong {percent(one.error)}"
         for one in check.methods
     ]
-    return "\n".join([asked, *lines, _gain_in_words(check)])
+    return "\n".join([asked, *lines, _describe_gain(check)])
 
 
-def _gain_in_words(check: Check) -> str:
+def _describe_gain(check: Check) -> str:
     low, high = check.gain.interval
     other = check.methods[1].name
     by = f"{number(abs(check.gain.value), 3)} a symbol"
@@ -249,13 +250,13 @@ def sequence(
         )
         step = bars("Fitting", 2)
         with bad_input():
-            found, model = fit_sequence(symbols, chosen, history=before, step=step)
+            report, model = fit_sequence(symbols, chosen, history=before, step=step)
             if out is not None:
                 model.save(out)
     if as_json:
-        typer.echo(json.dumps(plain_data(found), allow_nan=False, indent=1))
+        typer.echo(json.dumps(plain_data(report), allow_nan=False, indent=1))
     elif not quiet:
-        print_sequence(found, source.name, out)
+        print_sequence(report, source.name, out)
 
 
 def _check_roles(column: str | None, lines: bool, collapse: Collapse | None) -> None:

@@ -56,12 +56,9 @@ from honestbayes.report.record import (
     RankingResult,
     ReadColumn,
     Report,
-    average_in_words,
-    edges_in_words,
-    interactions_in_words,
-    kept_features,
+    table_names,
 )
-from honestbayes.report.verdict import Judged, Other, OtherNumber, Verdict, verdict
+from honestbayes.report.verdict import Judged, Other, OtherNumber, Verdict, judge
 from honestbayes.selection.categories import count_categories
 from honestbayes.selection.correlation import strength_of
 from honestbayes.selection.counts import screen
@@ -78,7 +75,7 @@ if TYPE_CHECKING:
 
 
 # --------------------------------------------------------------------------------------------------
-# The table and the races between its features, as the report has them
+# The table and the rankings of its features, as the report has them
 # --------------------------------------------------------------------------------------------------
 
 
@@ -187,15 +184,15 @@ class ColumnsOfKind:
 def columns_by_kind(data: DataSummary, spec: ModelSpec) -> list[ColumnsOfKind]:
     """Return what the columns were read as, kinds that the table has."""
     measured = "numbers, taken as they are"
-    if spec.cuts or not spec.coded:
-        measured = f"numbers, cut {'into bins' if spec.cuts else 'at their median'}"
+    if spec.input.bins_real or not spec.input.coded:
+        measured = f"numbers, cut {'into bins' if spec.input.bins_real else 'at their median'}"
     levels = "texts or codes, levels without an order"
     kinds = {
         "measurement": (data.n_real, measured),
         "flag": (data.n_binary, "yes or no: 0 and 1, or two texts"),
         "category": (
             data.n_categorical,
-            levels if spec.coded else f"{levels}: a yes-or-no feature for each",
+            levels if spec.input.coded else f"{levels}: a yes-or-no feature for each",
         ),
         "left out": (len(data.left_out), "not looked at, for the reasons below"),
     }
@@ -216,12 +213,12 @@ def _names_read_as(kind: str, data: DataSummary) -> tuple[str, ...]:
 
 
 def rankings(table: TrainingTable, model: Estimator) -> tuple[RankingResult, ...]:
-    """Say what selection kept and threw away, for each kind of feature that the model knows."""
+    """Return the outcome of the ranking of each kind of feature."""
     result = []
     for kind, selection in model._selections().items():
         columns = np.flatnonzero(np.array(table.kinds) == kind)
-        part = table.X.iloc[:, columns] if spec_of(model).by_kind else table.X
-        cut = _cut(part, table.kinds) if spec_of(model).cuts else part
+        part = table.X.iloc[:, columns] if spec_of(model).input.by_kind else table.X
+        cut = _cut(part, table.kinds) if spec_of(model).input.bins_real else part
         strength, constant = _screened(part, table.y, len(table.labels), kind, cut)
         order = np.argsort(-np.abs(strength), kind="stable")
         discarded = order[~selection.support()[order]][:N_JUST_MISSED]
@@ -273,10 +270,10 @@ def _screened(
 
 
 def all_rankings(model: Estimator, by_kind: tuple[RankingResult, ...]) -> RankingResult:
-    """Add up the races of all kinds."""
+    """Add up the rankings of all kinds."""
     if not by_kind:
         return _looked_at(model)
-    rule = _kinds_in_words if spec_of(model).coded else _rule_in_words
+    rule = _describe_kinds if spec_of(model).input.coded else _describe_rule
     several = {} if len(by_kind) == 1 else _added_up(by_kind)
     return replace(by_kind[0], rule=rule(model, by_kind), **several)
 
@@ -312,16 +309,16 @@ def _added_up(by_kind: tuple[RankingResult, ...]) -> dict[str, Any]:
     return {**sums, "bound": float("nan"), "just_missed": (), "kind": "all"}
 
 
-def rankings_in_words(by_kind: tuple[RankingResult, ...]) -> str:
+def describe_rankings(by_kind: tuple[RankingResult, ...]) -> str:
     """Say how many features of each kind were kept, and how many by design."""
-    words = [ranking.rule for ranking in by_kind if ranking.n_kept + ranking.n_discarded]
+    parts = [ranking.rule for ranking in by_kind if ranking.n_kept + ranking.n_discarded]
     by_design = sum(ranking.n_by_design for ranking in by_kind)
     if by_design:
-        words.append(f"{by_design:,} by design")
-    return ", ".join(words)
+        parts.append(f"{by_design:,} by design")
+    return ", ".join(parts)
 
 
-def _rule_in_words(model: Estimator, by_kind: tuple[RankingResult, ...]) -> str:
+def _describe_rule(model: Estimator, by_kind: tuple[RankingResult, ...]) -> str:
     """Say by which rule features were kept, where all are of one kind."""
     (ranking,), (selection,) = by_kind, model._selections().values()
     if selection.rule == "all":
@@ -332,12 +329,12 @@ def _rule_in_words(model: Estimator, by_kind: tuple[RankingResult, ...]) -> str:
     return f"the {ranking.n_kept:,} features{chosen} that correlate best are kept"
 
 
-def _kinds_in_words(model: Estimator, by_kind: tuple[RankingResult, ...]) -> str:
+def _describe_kinds(model: Estimator, by_kind: tuple[RankingResult, ...]) -> str:
     """Say the same where there may be several kinds, and how many of each were kept."""
     if not spec_of(model).selects:
         number = sum(ranking.n_kept + ranking.n_by_design for ranking in by_kind)
         return "the one column is kept" if number == 1 else f"all {number:,} columns are kept"
-    counts = rankings_in_words(by_kind)
+    counts = describe_rankings(by_kind)
     if model.threshold is not None:
         return (
             "features with an absolute correlation, or what is as surprising for categories, above "
@@ -398,7 +395,7 @@ def others_of(methods: tuple[Method, ...], model: str) -> tuple[Other, ...]:
     logistic = {baseline.name for baseline in BASELINES if baseline.is_logistic}
     spec = table_specs()[model]
     plain, recalibrated = own_names(spec)
-    naive = f"--model {'mixed' if spec.coded else 'binary'}"
+    naive = f"--model {'mixed' if spec.input.coded else 'binary'}"
     options = {
         plain: "--no-recalibrate",
         recalibrated: "leave out --no-recalibrate",
@@ -427,11 +424,11 @@ def verdict_of(
     n_kept: int,
     options: Options,
 ) -> Verdict:
-    """Put the comparison into words."""
+    """Decide about the model in use."""
     judged = {method.name: Judged(method.summary, method.confident) for method in methods}
     others = others_of(methods, options.model)
     plain, recalibrated = own_names(options.spec)
-    return verdict(
+    return judge(
         table.labels,
         judged.get(str(uncorrected_name(options.spec))),
         judged[plain],
@@ -442,12 +439,12 @@ def verdict_of(
         n_features=table.X.shape[1],
         n_kept=n_kept,
         recalibrate=options.uses_slope,
-        beyond=options.spec.beyond,
-        joint=options.spec.joint,
-        groups=judged[MIXTURE].summary if MIXTURE in judged else None,
+        dependence=options.spec.dependence,
+        generative=options.spec.generative,
+        mixture=judged[MIXTURE].summary if MIXTURE in judged else None,
         cut=options.coded and "real" in table.kinds,
         compared=options.compares,
-        average=options.spec.title if options.spec.of_models else None,
+        average=options.spec.title if options.spec.is_average else None,
         measurements=options.coded and has_only_measurements(table),
         doubts=tuple(
             finding.note()
@@ -488,7 +485,7 @@ def no_progress(description: str, total: int) -> Callable[[], None]:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """A report and the model that it speaks of."""
+    """A report and its model."""
 
     report: Report
     model: Estimator
@@ -536,7 +533,7 @@ def analyse(
         model = final_model(estimators[in_use], table, options)
         posterior = _posterior(model, table)
     frequency, columns = evaluations[in_use].selected_frequency, model.kept_columns()
-    by_kind, sections = rankings(table, model), model._sections()
+    by_kind, names = rankings(table, model), table_names(table, frequency)
     methods = _methods(evaluations, in_use)
     uncorrected = uncorrected_name(options.spec)
     first = () if uncorrected is None else (uncorrected,)
@@ -566,14 +563,12 @@ def analyse(
         },
         ranking=all_rankings(model, by_kind),
         rankings=by_kind if options.coded else (),
-        features=kept_features(table, model, frequency),
+        features=tuple(
+            features.in_report(kind, names) for kind, features in model._feature_tables().items()
+        ),
         posterior=posterior,
         paths=paths,
-        groups=sections.get("groups"),
-        factors=sections.get("factors"),
-        interactions=interactions_in_words(sections.get("interactions"), table),
-        edges=edges_in_words(sections.get("edges"), table),
-        average=average_in_words(sections.get("average"), table, columns, frequency),
+        sections=model._sections(names),
         thresholds=_thresholds(table, options, evaluations[in_use]),
         confusion=_confusion(evaluations[in_use]),
         cases=_cases(table, model, evaluations.get(str(uncorrected)), evaluations[in_use]),
@@ -599,7 +594,7 @@ def _evaluate(
     step: Callable[[], None],
 ) -> Evaluation:
     with warnings.catch_warnings():
-        # The final fit repeats what concerns the model; peers may warn as they like.
+        # The final fit repeats what concerns the model; baselines may warn as they like.
         warnings.simplefilter("ignore")
         return cross_validate(
             estimator,
@@ -693,10 +688,14 @@ def _posterior(model: Estimator, table: TrainingTable) -> Densities | None:
     is no naive Bayes.
     """
     selections = model._selections()
-    if spec_of(model).beyond is not None or set(selections) != {"binary"} or len(table.labels) > 2:
+    if (
+        spec_of(model).dependence is not None
+        or set(selections) != {"binary"}
+        or len(table.labels) > 2
+    ):
         return None
     n_kept = len(selections["binary"].kept)
-    words: dict[str, Any] = {
+    params: dict[str, Any] = {
         "n_features_to_select": n_kept if model.threshold is None else None,
         "threshold": model.threshold,
         "always_keep": model.always_keep,
@@ -705,8 +704,8 @@ def _posterior(model: Estimator, table: TrainingTable) -> Densities | None:
         "recalibrate": None,
     }
     models = {
-        UNCORRECTED: SelectiveBernoulliNB(correction=None, **words),
-        CORRECTED: SelectiveBernoulliNB(correction="counts", **words),
+        UNCORRECTED: SelectiveBernoulliNB(correction=None, **params),
+        CORRECTED: SelectiveBernoulliNB(correction="counts", **params),
     }
     posteriors = {name: m.fit(table.X, table.y).posterior_ for name, m in models.items()}
     ends = [posterior.quantile(np.array([5e-4, 1 - 5e-4])) for posterior in posteriors.values()]
@@ -759,10 +758,10 @@ def _cases(
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

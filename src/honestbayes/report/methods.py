@@ -84,9 +84,9 @@ class LevelsAsFlags(ClassifierMixin, BaseEstimator):
 # too many cases, so is a mixture that knows of hidden groups. Where the model in use is that
 # mixture, or one with latent factors, naive Bayes is compared with it. A model that has no
 # correction stands there under its own title; the average of models does too, and naive Bayes
-# stands beside it without the correction and with it. The others are the peers of
-# ``evaluation/peers``: what a good practitioner would run instead, each tuned inside the folds, and
-# the class frequencies, as the line that any method must pass.
+# stands beside it without the correction and with it. The others are the baselines of
+# ``evaluation/baselines``: what a good practitioner would run instead, each tuned inside the folds,
+# and the class frequencies, which any method must beat.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -113,7 +113,7 @@ def own_names(spec: ModelSpec) -> tuple[str, str]:
 
 def uncorrected_name(spec: ModelSpec) -> str | None:
     """Return what is called uncorrected in the comparison of a model, where there is such a one."""
-    if spec.of_models:
+    if spec.is_average:
         return UNCORRECTED_NAIVE
     return UNCORRECTED if spec.corrects else None
 
@@ -145,7 +145,7 @@ def compared_methods(
     always_keep : list of str or None
         Features kept by design.
     n_candidates : int
-        Features in the largest race, for the numbers that "cv" tries.
+        Candidates of the largest ranking, for the numbers that "cv" tries.
     seed : int
         Breaks ties, and draws the inner folds.
     kinds : sequence of {"binary", "categorical", "real"}, optional
@@ -158,29 +158,33 @@ def compared_methods(
     more : mapping, optional
         Parameters that only the model in use has.
     """
-    words = {
+    params = {
         "n_features_to_select": n_features,
         "threshold": threshold,
         "always_keep": always_keep,
         "random_state": seed,
     }
-    own = words | dict(more or {})
+    own = params | dict(more or {})
     plain, recalibrated = own_names(spec)
-    naive = spec.beyond is None
+    naive = spec.dependence is None
     ours: dict[str, Any] = {}
-    if spec.of_models:
-        ours |= _naive_beside_average(words, kinds)
-    if spec.uncorrected is not None:
-        ours[UNCORRECTED] = spec.make(own, kinds, recalibrate=None, **spec.uncorrected)
-    ours[plain] = spec.make(own, kinds, recalibrate=None)
-    if spec.has_slope:
-        ours[recalibrated] = spec.make(own, kinds, recalibrate="layer")
-    if spec.has_slope and naive and spec.uncorrected is not None:
-        ours[UNCORRECTED_SLOPE] = spec.make(own, kinds, recalibrate="layer", **spec.uncorrected)
-    if not naive and not spec.of_models:
-        ours[NAIVE_BAYES] = naive_bayes(kinds).make(words, kinds)
+    if spec.is_average:
+        ours |= _naive_beside_average(params, kinds)
+    if spec.uncorrected_params is not None:
+        ours[UNCORRECTED] = spec.make_estimator(
+            own, kinds, recalibrate=None, **spec.uncorrected_params
+        )
+    ours[plain] = spec.make_estimator(own, kinds, recalibrate=None)
+    if spec.recalibrates:
+        ours[recalibrated] = spec.make_estimator(own, kinds, recalibrate="layer")
+    if spec.recalibrates and naive and spec.uncorrected_params is not None:
+        ours[UNCORRECTED_SLOPE] = spec.make_estimator(
+            own, kinds, recalibrate="layer", **spec.uncorrected_params
+        )
+    if not naive and not spec.is_average:
+        ours[NAIVE_BAYES] = naive_bayes(kinds).make_estimator(params, kinds)
     elif naive and mixture:
-        ours[MIXTURE] = mixture_of(words, kinds)
+        ours[MIXTURE] = mixture_of(params, kinds)
     task = Task(
         n_features=n_features,
         threshold=threshold,
@@ -192,33 +196,33 @@ def compared_methods(
     return ours | (baselines if compare else {FREQUENCIES: baselines[FREQUENCIES]})
 
 
-def _naive_beside_average(words: Mapping[str, Any], kinds: KindsInOrder | None) -> dict[str, Any]:
+def _naive_beside_average(params: Mapping[str, Any], kinds: KindsInOrder | None) -> dict[str, Any]:
     """Return naive Bayes without the correction, and as it is by default."""
     naive = naive_bayes(kinds)
-    without = naive.uncorrected or {}
+    without = naive.uncorrected_params or {}
     return {
-        UNCORRECTED_NAIVE: naive.make(words, kinds, recalibrate=None, **without),
-        CORRECTED_NAIVE: naive.make(words, kinds),
+        UNCORRECTED_NAIVE: naive.make_estimator(params, kinds, recalibrate=None, **without),
+        CORRECTED_NAIVE: naive.make_estimator(params, kinds),
     }
 
 
 def naive_bayes(kinds: KindsInOrder | None) -> ModelSpec:
-    """Return the card of the naive Bayes of columns as they are, or of yes-or-no features."""
+    """Return the spec of the naive Bayes of columns as they are, or of yes-or-no features."""
     return table_specs()["binary" if kinds is None else "mixed"]
 
 
-def mixture_of(words: dict[str, Any], kinds: KindsInOrder | None) -> Any:
+def mixture_of(params: dict[str, Any], kinds: KindsInOrder | None) -> Any:
     """Return the two-component mixture, with a flag for each level of a categorical column.
 
     Where the number of features is to be chosen it keeps ten: chains for each number in each fold
     would take too long.
     """
-    if words["n_features_to_select"] == "cv":
-        words = words | {"n_features_to_select": None}
-    model = table_specs()["mixture"].make(words, kinds)
+    if params["n_features_to_select"] == "cv":
+        params = params | {"n_features_to_select": None}
+    model = table_specs()["mixture"].make_estimator(params, kinds)
     if kinds is None or "categorical" not in kinds:
         return model
-    return LevelsAsFlags(model.set_params(always_keep=None), kinds, words["always_keep"])
+    return LevelsAsFlags(model.set_params(always_keep=None), kinds, params["always_keep"])
 
 
 RARE = 0.1
@@ -266,7 +270,7 @@ def estimators_of(
         kinds=np.array(table.kinds) if options.coded else None,
         mixture=options.compares and _suits_the_mixture(table),
         compare=options.compares,
-        more=options.own_words,
+        more=options.own_params,
     )
 
 
@@ -296,21 +300,21 @@ def flags_are_rare(table: TrainingTable) -> bool:
 def _check_classes_and_columns(table: TrainingTable, options: Options) -> None:
     """Refuse a table that the model cannot take."""
     spec = options.spec
-    if spec.only_numbers:
+    if "categorical" not in spec.input.kinds:
         _check_numbers(table, spec.title)
-    if spec.needs_measurement:
+    if spec.input.needs_real:
         _check_measurements(table, spec.title)
-    if spec.only_categories:
+    if "real" not in spec.input.kinds:
         _check_categories(table, spec.title)
-    if spec.complete and not options.missing_as_level:
+    if spec.input.complete and not options.missing_as_level:
         _check_complete(table, spec.title)
-    if spec.only_two_classes and len(table.labels) > 2:
+    if spec.input.two_classes and len(table.labels) > 2:
         msg = (
             f"the {options.model} model is for two classes, and column {shown(table.target)} has "
             f"{len(table.labels)}; use the mixed one."
         )
         raise InputError(msg)
-    if not spec.coded and "categorical" in table.kinds:
+    if not spec.input.coded and "categorical" in table.kinds:
         msg = (
             f"the {options.model} model needs a feature for each level; read the table with "
             "coded=False."
@@ -394,8 +398,8 @@ def has_only_measurements(table: TrainingTable) -> bool:
 
 
 def max_candidates(table: TrainingTable, options: Options) -> int:
-    """Return how many features run in the race, or in the largest one of any kind."""
-    if not options.spec.by_kind:
+    """Return the number of candidates, or of those of the most frequent kind."""
+    if not options.spec.input.by_kind:
         return table.X.shape[1] - len(table.keep)
     kept = set(table.keep)
     candidates = [
@@ -407,8 +411,10 @@ def max_candidates(table: TrainingTable, options: Options) -> int:
 def final_model(estimator: Estimator, table: TrainingTable, options: Options) -> Estimator:
     """Fit an estimator of the folds to all rows, with all its chains, at the prevalence of use."""
     prior = prevalences(options.prevalence, table.labels)
-    words = options.spec.final if prior is None else options.spec.final | {"class_prior": prior}
-    estimator.set_params(**words)
+    params: dict[str, Any] = {} if prior is None else {"class_prior": prior}
+    if options.spec.chains is not None:
+        params |= options.spec.chains.final_params
+    estimator.set_params(**params)
     return estimator.fit(table.X, table.y, groups=table.groups)
 
 

@@ -136,13 +136,13 @@ def make_report(
             warnings.warn(f"{finding.in_python()}.", UserWarning, stacklevel=2)
     if "n_folds" not in options:
         chosen, table = with_room(chosen, table)
-    told = Steps() if (is_watched() if verbose is None else verbose) else None
-    analysis = analyse(table, chosen, name=name, progress=told or no_progress)
+    steps = Steps() if (is_watched() if verbose is None else verbose) else None
+    analysis = analyse(table, chosen, name=name, progress=steps or no_progress)
     if folder is not None:
         model = TableModel.of_training(analysis.model, table)
         write_folder(analysis.report, model, folder)
-    if told is not None:
-        told.end(f"Report of {name} made")
+    if steps is not None:
+        steps.end(f"Report of {name} made")
     return analysis.report
 
 

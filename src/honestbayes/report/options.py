@@ -30,7 +30,7 @@ def check_folder(folder: Path, more: frozenset[str] = frozenset()) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        msg = f"{place_name(folder)} exists and is not a folder; choose another --out."
+        msg = f"{path_name(folder)} exists and is not a folder; choose another --out."
         raise InputError(msg)
     present = {entry.name for entry in folder.iterdir()}
     ours = {entry.name for entry in folder.iterdir() if entry.is_file() and not entry.is_symlink()}
@@ -39,7 +39,7 @@ def check_folder(folder: Path, more: frozenset[str] = frozenset()) -> None:
         strange = sorted(present)
     if strange:
         msg = (
-            f"the folder {place_name(folder)} holds {strange[0]!r}, which is not part of a report; "
+            f"the folder {path_name(folder)} holds {strange[0]!r}, which is not part of a report; "
             "choose another --out, so that nothing is lost."
         )
         raise InputError(msg)
@@ -54,28 +54,28 @@ def _is_report(path: Path) -> bool:
     return isinstance(data, dict) and {"verdict", "in_use", "methods", "versions"} <= set(data)
 
 
-def check_parent(place: Path) -> None:
+def check_parent(path: Path) -> None:
     """Refuse, before any work, a place that is nowhere, or where nothing may be written."""
-    parent = place.absolute().parent
+    parent = path.absolute().parent
     if not parent.is_dir():
-        name = place_name(place)
+        name = path_name(path)
         msg = f"the folder for {name} does not exist; create it, or choose another --out."
         raise InputError(msg)
     if not os.access(parent, os.W_OK | os.X_OK):
-        msg = f"the folder for {place_name(place)} may not be written to; choose another --out."
+        msg = f"the folder for {path_name(path)} may not be written to; choose another --out."
         raise InputError(msg)
-    most, size = _longest_name(parent), len(os.fsencode(place.name))
+    most, size = _longest_name(parent), len(os.fsencode(path.name))
     if size > most:
         msg = (
-            f"the name {shown(place.name)} is too long to be written ({size} bytes, and {most} are "
+            f"the name {shown(path.name)} is too long to be written ({size} bytes, and {most} are "
             "the most); give a shorter one with --out."
         )
         raise InputError(msg)
 
 
-def place_name(place: Path) -> str:
+def path_name(path: Path) -> str:
     """Return the last part of a path, or what was typed where there is none, as for "."."""
-    return place.name or str(place)
+    return path.name or str(path)
 
 
 def _longest_name(folder: Path) -> int:
@@ -102,7 +102,7 @@ MANY_CASES = 2000
 MANY_FOR_AVERAGE = 500
 """The same for the average of models: with 1,800 cases of ten classes a fit takes 40 seconds."""
 
-_OWN_WORDS = {"order": "order", "missing": "missing_as_level", "effort": "effort"}
+_OWN_PARAMS = {"order": "order", "missing": "missing_as_level", "effort": "effort"}
 """Constructor's parameters that not all models have, and the options that set them."""
 
 PATH_UP_TO = 1 << 23
@@ -111,10 +111,10 @@ PATH_UP_TO = 1 << 23
 
 def refuse_choice_of_number(spec: ModelSpec) -> None:
     """Refuse to choose the number of features where chains would run for each number."""
-    if spec.sampled:
+    if spec.chains is not None:
         msg = f"the {spec.title} does not choose the number of features; give one."
         raise ValueError(msg)
-    if spec.of_models:
+    if spec.is_average:
         msg = (
             f"the {spec.title} tries several numbers of features by itself; leave the choice to "
             "it, or give one."
@@ -125,7 +125,7 @@ def refuse_choice_of_number(spec: ModelSpec) -> None:
 def refuse_threshold(spec: ModelSpec) -> None:
     """Refuse a threshold where models rank columns each in a way of its own."""
     refuse_selection(spec)
-    if spec.of_models:
+    if spec.is_average:
         msg = (
             f"the {spec.title} keeps a number of columns, not those above a threshold; give "
             "--features, or use --model mixed."
@@ -136,7 +136,7 @@ def refuse_threshold(spec: ModelSpec) -> None:
 def refuse_path(spec: ModelSpec) -> None:
     """Refuse to try other numbers of features where that says nothing."""
     refuse_selection(spec)
-    if spec.of_models:
+    if spec.is_average:
         msg = (
             f"the {spec.title} tries several numbers of features by itself, and its report says "
             "how each did; leave it out, or use --model mixed."
@@ -247,8 +247,8 @@ class Options:
             refuse_threshold(self.spec)
         if self.path:
             refuse_path(self.spec)
-        for word, option in _OWN_WORDS.items():
-            if word in self.own_words and word not in self.spec.words:
+        for word, option in _OWN_PARAMS.items():
+            if word in self.own_params and word not in self.spec.report_params:
                 msg = f"{option} is not for the {self.model} model."
                 raise ValueError(msg)
 
@@ -260,7 +260,7 @@ class Options:
     @property
     def coded(self) -> bool:
         """Whether text columns stay columns, as codes of their levels."""
-        return self.spec.coded
+        return self.spec.input.coded
 
     @property
     def number_to_keep(self) -> int | Literal["all", "cv"] | None:
@@ -268,9 +268,9 @@ class Options:
         return self.n_features if self.spec.selects else "all"
 
     @property
-    def own_words(self) -> dict[str, Any]:
+    def own_params(self) -> dict[str, Any]:
         """The constructor's parameters that not all models have, where they are given."""
-        free = self.spec.of_models and self.n_features == "all"
+        free = self.spec.is_average and self.n_features == "all"
         effort = "quick" if self._tries_little else self.effort
         return {
             **({} if self.order is None else {"order": self.order}),
@@ -282,7 +282,7 @@ class Options:
     @property
     def _tries_little(self) -> bool:
         """Whether the average of models tries one or two numbers of features only."""
-        return self.quick and self.effort is None and "effort" in self.spec.words
+        return self.quick and self.effort is None and "effort" in self.spec.report_params
 
     @property
     def compares(self) -> bool:
@@ -301,7 +301,7 @@ class Options:
     @property
     def uses_slope(self) -> bool:
         """Whether the model in use has a slope."""
-        return self.recalibrate and self.spec.has_slope
+        return self.recalibrate and self.spec.recalibrates
 
     def repeats(self, n_cases: int, n_cells: int) -> int:
         """Return how often the folds are drawn for a table of this size."""
@@ -311,17 +311,19 @@ class Options:
             return self.n_repeats
         if self.quick:
             return 1
-        many = MANY_FOR_AVERAGE if self.spec.of_models else MANY_CASES
-        if n_cases > many or self.spec.drawn_once or self.effort == "thorough":
+        many = MANY_FOR_AVERAGE if self.spec.is_average else MANY_CASES
+        chains = self.spec.chains
+        drawn_once = chains is not None and not chains.repeat_folds
+        if n_cases > many or drawn_once or self.effort == "thorough":
             return 1
         times = next((times for cells, times in _REPEATS_BY_CELLS if n_cells <= cells), 1)
-        return (times + 1) // 2 if self.spec.of_models else times
+        return (times + 1) // 2 if self.spec.is_average else times
 
     def wants_path(self, n_cases: int, n_cells: int) -> bool:
         """Return whether the performance by number of features is found."""
         if self.path is not None:
             return self.path
-        if self.spec.sampled or self.spec.of_models or self.quick:
+        if self.spec.chains is not None or self.spec.is_average or self.quick:
             return False
         return n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
 
@@ -330,8 +332,8 @@ class Options:
         result = asdict(self)
         result["recalibrate"] = self.uses_slope
         del result["n_jobs"]
-        if not {"order", "missing"} & set(self.spec.words):
+        if not {"order", "missing"} & set(self.spec.report_params):
             del result["order"], result["missing_as_level"]
-        if "effort" not in self.spec.words:
+        if "effort" not in self.spec.report_params:
             del result["effort"]
         return result

@@ -12,12 +12,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from honestbayes.base.explanation import Graph
 from honestbayes.evaluation.baselines import FREQUENCIES
 from honestbayes.metrics.cases import top_class
 from honestbayes.plots import (
@@ -56,8 +58,11 @@ def drawings(report: Report) -> dict[str, Drawing]:
         result["posterior"] = _posterior
     if report.paths:
         result |= {"path": _path_of_errors, "path-scores": _path_of_scores}
-    if report.edges is not None:
-        result["network"] = _network
+    result |= {
+        section.name: partial(_draw_graph, section.graph)
+        for section in report.sections
+        if section.graph is not None
+    }
     return result
 
 
@@ -107,7 +112,7 @@ def _reliability_in_use(report: Report) -> tuple[Figure, str]:
 
 
 def _short(text: str, limit: int = 24) -> str:
-    """Return text from data as a label: harmless and not too long."""
+    """Return text from data as a label: without characters that act, and not too long."""
     return plain(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
@@ -126,12 +131,12 @@ def _errors(report: Report) -> tuple[Figure, str]:
     figure.legend(loc="outside upper left", ncols=2, frameon=False, handletextpad=0.3)
     tidy(ax)
     ax.spines["left"].set_visible(False)
-    words = [
+    texts = [
         f"{method.name}: expected {percent(method.summary.expected_error)}, actual "
         f"{percent_with_interval(method.summary.actual_error)}"
         for method in methods
     ]
-    return figure, f"Expected against actual error rate. {'; '.join(words)}."
+    return figure, f"Expected against actual error rate. {'; '.join(texts)}."
 
 
 def _error_of(ax: Any, row: int, method: Method) -> None:
@@ -187,19 +192,19 @@ def _scatter(report: Report) -> tuple[Figure, str]:
         classes=(_plain_label(labels[0]), _plain_label(labels[1])),
         names=(name, report.in_use),
     ).plot(ax)
-    words = None
+    texts = None
     if len(labels) > 2:
         ax.set_xlabel(f"probability of the actual class, {plain(name)}")
         ax.set_ylabel(f"probability of the actual class, {plain(report.in_use)}")
-        words = ["another class was more probable", "most probable in use"]
+        texts = ["another class was more probable", "most probable in use"]
     handles, names = ax.get_legend_handles_labels()
     # Above the square: inside it the legend would hide cases in the corner.
     ax.legend(
         handles,
-        words or names,
+        texts or names,
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=2 if len("".join(words or names)) <= SHORT_LEGEND else 1,
+        ncols=2 if len("".join(texts or names)) <= SHORT_LEGEND else 1,
         frameon=False,
         handletextpad=0.3,
     )
@@ -271,22 +276,19 @@ def _benefit(report: Report) -> tuple[Figure, str]:
     return figure, alt
 
 
-def _network(report: Report) -> tuple[Figure, str]:
-    assert report.edges is not None
+def _draw_graph(graph: Graph, report: Report) -> tuple[Figure, str]:
+    del report
     figure, ax = _axes(5.6, 5.2)
-    NetworkDisplay(*report.edges.matrix(report.data.target)).plot(ax)
-    found = report.edges
-    arcs = zip(found.source[:5], found.target[:5], found.probability[:5], strict=True)
-    words = "; ".join(f"{a} to {b} {percent(float(p))}" for a, b, p in arcs)
-    return figure, f"Arcs between the class and columns, the most probable: {words or 'none'}."
+    NetworkDisplay(graph.names, graph.probability).plot(ax)
+    return figure, graph.text
 
 
 def _path_of_errors(report: Report) -> tuple[Figure, str]:
-    return _path(report, 0), f"Error rates by number of features{_path_in_words(report)}"
+    return _path(report, 0), f"Error rates by number of features{_describe_path(report)}"
 
 
 def _path_of_scores(report: Report) -> tuple[Figure, str]:
-    return _path(report, 1), f"Log scores by number of features{_path_in_words(report)}"
+    return _path(report, 1), f"Log scores by number of features{_describe_path(report)}"
 
 
 def _path(report: Report, panel: int) -> Figure:
@@ -304,16 +306,16 @@ def _path(report: Report, panel: int) -> Figure:
     return figure
 
 
-def _path_in_words(report: Report) -> str:
-    words = []
+def _describe_path(report: Report) -> str:
+    texts = []
     for name, path in report.paths.items():
         best = int(np.argmin(path.log_score))
-        words.append(
+        texts.append(
             f"{name} is best by log score with {path.n_features[best]:,} features "
             f"({number(float(path.log_score[best]), 3)})"
         )
     of_each = " of each kind" if len(report.rankings) > 1 else ""
-    return f"{of_each}: {'; '.join(words)}."
+    return f"{of_each}: {'; '.join(texts)}."
 
 
 # --------------------------------------------------------------------------------------------------

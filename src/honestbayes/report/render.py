@@ -9,7 +9,7 @@ import json
 import math
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,22 +17,28 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FunctionLoader,
+    PackageLoader,
+    StrictUndefined,
+    Template,
+)
 from markupsafe import Markup
-from scipy.special import expit, logit
 
+from honestbayes.base.explanation import FeatureRows, TableColumn
 from honestbayes.base.spec import ModelSpec
 from honestbayes.catalogue import table_specs
 from honestbayes.evaluation.baselines import FREQUENCIES
 from honestbayes.files import atomic_folder
-from honestbayes.metrics import CalibrationFit, Estimate
-from honestbayes.models.factors.model import Factors
-from honestbayes.report import verdict, wording
-from honestbayes.report.analysis import KIND_WORDS, READ_AS, columns_by_kind, others_of
+from honestbayes.metrics import Estimate
+from honestbayes.report import wording
+from honestbayes.report.analysis import KIND_WORDS, READ_AS, columns_by_kind
 from honestbayes.report.options import JSON, MODEL, PAGE, PREDICTIONS, check_folder
 from honestbayes.report.pictures import MOST_DOTS, pictures
-from honestbayes.report.record import AnyFeature, DataSummary, Report
-from honestbayes.report.verdict import MATTERS, NO_SIGNAL, Other, shift_in_words
+from honestbayes.report.record import DataSummary, Report
+from honestbayes.report.verdict import MATTERS, NO_SIGNAL
 from honestbayes.tables.model import TableModel
 from honestbayes.tables.target import prevalences
 from honestbayes.text import sanitize_text
@@ -106,7 +112,7 @@ def shown_bounds(
     return np.asarray(moved / (1 + moved))
 
 
-def in_words(bounds: FloatArray, digits: int) -> tuple[str, str]:
+def format_bounds(bounds: FloatArray, digits: int) -> tuple[str, str]:
     """Say what is beyond the bounds of one class, rounded to their outer sides.
 
     >>> in_words(np.array([0.0123, 0.9877]), 3)
@@ -123,146 +129,6 @@ def in_words(bounds: FloatArray, digits: int) -> tuple[str, str]:
 
 
 # --------------------------------------------------------------------------------------------------
-# The verdict in two or three sentences, for a reader who knows nothing of statistics
-#
-# What the model expected and what was observed, whether its probabilities can be taken as they
-# stand, and whether to use it. The figures, with their intervals, are in the verdict itself.
-# --------------------------------------------------------------------------------------------------
-
-
-def in_short(report: Report) -> list[str]:
-    """Return the verdict in two or three sentences."""
-    if report.verdict.caution:
-        return [report.verdict.caution, _errors(report), "Do not use it before this is decided."]
-    if report.verdict.remaining in NO_SIGNAL:
-        return [_errors(report), _without_signal(report)]
-    return [_errors(report), _probabilities(report), _whether_to_use(report)]
-
-
-def of_100(share: float) -> str:
-    """Return a share as a number of cases, of a hundred.
-
-    >>> of_100(0.292), of_100(0.001), of_100(0.0), of_100(1.0)
-    ('about 29', 'fewer than 1', 'none', 'all')
-    """
-    if share in (0, 1):
-        return "all" if share else "none"
-    if share < 0.005:
-        return "fewer than 1"
-    return "more than 99" if share > 0.995 else f"about {100 * share:.0f}"
-
-
-def _errors(report: Report) -> str:
-    """Say how many errors were expected and observed, and how many guessing would make."""
-    summary = report.method(report.in_use).summary
-    text = (
-        "Of 100 cases that it had not seen, this model expected to name the wrong class for "
-        f"{of_100(summary.expected_error)}, and did so for {of_100(summary.actual_error.value)}"
-    )
-    guess = _guess(report)
-    if guess is None:
-        return f"{text}."
-    most = "more" if len(report.data.labels) == 2 else "most"
-    rate = of_100(guess.actual_error)
-    return f"{text}; always naming the {most} frequent class would be wrong for {rate}."
-
-
-def _without_signal(report: Report) -> str:
-    n, labels = report.data.n_cases, report.data.labels
-    which = " and ".join(labels) if len(labels) == 2 else "the classes"
-    best = _best_other(report)
-    what = "more cases, or other columns, are needed"
-    if best is not None and best.name != FREQUENCIES:
-        used = report.method(report.in_use).summary
-        surely = verdict.is_preferred(best, used, report.data.n_features)
-        found = "found" if surely else "may have found"
-        what = f"{best.name} {found} more on the same cases"
-    if report.verdict.remaining == "cannot tell":
-        return (
-            f"{n:,} cases are too few to tell whether it separates {which}: do not use it; {what}."
-        )
-    return f"As far as {n:,} cases can tell, it cannot tell {which} apart: do not use it; {what}."
-
-
-def _probabilities(report: Report) -> str:
-    """Say whether the probabilities can be taken as they stand."""
-    method, n = report.method(report.in_use), report.data.n_cases
-    fit = method.summary.calibration
-    match report.verdict.remaining:
-        case "overconfident":
-            return f"Its probabilities are too sure{_example(fit)}."
-        case "underconfident":
-            return f"Its probabilities are too careful{_example(fit)}."
-        case "shifted":
-            shift = shift_in_words(method.summary, report.data.labels)
-            return f"Its {shift}."
-        case "honest":
-            text = f"Its probabilities agree with what was observed, as far as {n:,} cases can tell"
-        case _:
-            text = f"{n:,} cases are too few to tell whether its probabilities are right"
-    if method.confident.broken:
-        return f"{text}; but where it was almost certain, it was wrong more often than it claimed."
-    return f"{text}."
-
-
-def _example(fit: CalibrationFit, said: float = 0.9) -> str:
-    """Give what the fitted line makes of a probability, where there is one line for it."""
-    if isinstance(fit.intercept, tuple) or not math.isfinite(fit.slope + fit.intercept):
-        return ""
-    found = float(expit(fit.intercept + fit.slope * logit(said)))
-    return f": where it says {said:.0%}, about {found:.0%} fits what was observed"
-
-
-def _whether_to_use(report: Report) -> str:
-    best = _best_other(report)
-    if best is not None:
-        return _prefer(best, report)
-    used = report.method(report.in_use).summary
-    match verdict.care_of(report.verdict.remaining, _others(report), used):
-        case "may be a guess":
-            text = "Use it with care: it is not certain that it does better than guessing"
-        case "single probabilities":
-            text = "Use it to rank cases, but do not take a single probability as it stands"
-        case "few cases":
-            text = "Use it with care, and judge it again when there are more cases"
-        case _:
-            text = "It can be used for new cases that come from where these came from"
-    tried = "" if compared(report) else "; methods of other libraries were not tried"
-    return f"{text}{tried}."
-
-
-def _guess(report: Report) -> Other | None:
-    """Return the class frequencies alone, where they were compared."""
-    return next((o for o in _others(report) if o.name == FREQUENCIES), None)
-
-
-def _prefer(best: Other, report: Report) -> str:
-    """Name the other method that the advice names."""
-    if best.name == FREQUENCIES:
-        return "Do not use it: the class frequencies alone have the better log score."
-    used = report.method(report.in_use)
-    if verdict.is_preferred(best, used.summary, report.data.n_features):
-        return f"Use {best.title} instead, which did better on the same cases."
-    broken = used.confident.broken or report.verdict.remaining in ("overconfident", "shifted")
-    what = "prefer that one" if broken else "until more cases tell, either can be used"
-    return f"On the same cases {best.title} did better, but that may be chance: {what}."
-
-
-def _others(report: Report) -> tuple[Other, ...]:
-    return others_of(report.methods, report.settings["model"])
-
-
-def _best_other(report: Report) -> Other | None:
-    summary = report.method(report.in_use).summary
-    return verdict.best_other(_others(report), summary, report.data.n_features)
-
-
-def compared(report: Report) -> bool:
-    """Whether methods of others were run on the same folds."""
-    return bool(report.settings["compare"]) and not report.settings["quick"]
-
-
-# --------------------------------------------------------------------------------------------------
 # What the numbers of a report do not tell, in words
 # --------------------------------------------------------------------------------------------------
 
@@ -270,12 +136,12 @@ def compared(report: Report) -> bool:
 def limits(report: Report) -> list[str]:
     """Say what the numbers of this report do not tell."""
     data = report.data
-    result = []
-    result.append(_limit_of_model(report))
-    if report.average is None:
+    result = [limit for section in report.sections for limit in section.limits]
+    result = result or [_limit_of_model(_spec(report))]
+    if not _spec(report).is_average:
         result += _limits_of_mixed(report) if report.rankings else _limits_of_binary(data)
     if data.n_missing:
-        result.append(_missing_in_words(report))
+        result.append(_describe_missing(report))
     result.append(
         "Intervals of scores are for the average over the models of the folds, on new cases; the "
         "final model has seen more cases, and may be better or worse than that."
@@ -291,7 +157,7 @@ def limits(report: Report) -> list[str]:
     result.append(
         f"Held-out probabilities and scores are at the prevalence of this table ({here}). "
         + (
-            f"Fitted probabilities and the saved model are at {prevalence_in_words(prevalence)}."
+            f"Fitted probabilities and the saved model are at {describe_prevalence(prevalence)}."
             if prevalence is not None
             else "Where the model will be used at another prevalence, say so with --prevalence."
         )
@@ -310,45 +176,27 @@ def _spec(report: Report) -> ModelSpec:
     return table_specs()[report.settings["model"]]
 
 
-def _limit_of_model(report: Report) -> str:
-    if report.interactions is not None:
-        most = report.interactions.order
-        cells = "one column" if most == 1 else f"up to {most} columns"
-        return (
-            f"The model looks at patterns of {cells}: what only more columns together would tell "
-            "is not seen."
-        )
-    if report.edges is not None:
-        return (
-            "The graphs hold a few parents of each column only; what many columns together would "
-            "tell is not seen."
-        )
-    if report.average is not None:
-        return (
-            "The average is as good as its models. Most of them add up over columns: signal that "
-            "only combinations of columns show may not be seen; --effort thorough tries models "
-            "that look for it."
-        )
-    if not _spec(report).corrects:
+def _limit_of_model(spec: ModelSpec) -> str:
+    if not spec.corrects:
         return (
             "The log-odds are a sum over columns. Signal that only combinations of features show "
             "is not seen, nor is what is neither more nor less along a column."
         )
-    beyond = " beyond what a few factors explain" if report.factors is not None else ""
+    beyond = "" if spec.dependence is None else f" beyond what is explained by {spec.dependence}"
     return (
         "The correction removes the luck of selection. It does not cure features that depend on "
         f"each other{beyond}, or signal that only combinations of features show."
     )
 
 
-def _missing_in_words(report: Report) -> str:
+def _describe_missing(report: Report) -> str:
     number = report.data.n_missing
-    if report.average is not None:
+    if _spec(report).is_average:
         return (
             f"{number:,} missing cells were integrated out by models of how features are "
             "distributed in each class, and filled with the mean of their column by the others."
         )
-    if not _spec(report).joint and not report.settings.get("missing_as_level"):
+    if not _spec(report).generative and not report.settings.get("missing_as_level"):
         return (
             f"{number:,} missing cells were filled with the mean of their column over the training "
             "rows."
@@ -379,13 +227,14 @@ def _limits_of_binary(data: DataSummary) -> list[str]:
 
 def _limits_of_mixed(report: Report) -> list[str]:
     result = []
-    if _spec(report).joint and any(ranking.kind == "real" for ranking in report.rankings):
+    if _spec(report).generative and any(ranking.kind == "real" for ranking in report.rankings):
         result.append(
             "In each class the values of a real-valued feature are taken for normally distributed "
             "around a centre of that class, with one spread for all. A class that differs in its "
             "spread alone is not seen; measurements with a long tail may do better as logarithms."
         )
-    if report.factors is not None and report.data.n_binary:
+    spec = _spec(report)
+    if spec.generative and "categorical" not in spec.input.kinds and report.data.n_binary:
         result.append(
             f"{_columns(report.data.n_binary, 'yes-or-no')} taken for numbers, as if measured; the "
             "mixed model knows such columns."
@@ -398,7 +247,7 @@ def _limits_of_mixed(report: Report) -> list[str]:
     return result
 
 
-def prevalence_in_words(prevalence: float | Mapping[str, float]) -> str:
+def describe_prevalence(prevalence: float | Mapping[str, float]) -> str:
     """Return the shares of classes where the model will be used."""
     if isinstance(prevalence, Mapping):
         return _shares(prevalence.keys(), prevalence.values())
@@ -444,7 +293,7 @@ def next_steps(report: Report) -> list[NextStep]:
     report repeat the command of this one with something changed, and are left out where the report
     was made in Python.
     """
-    of_signal = report.verdict.remaining not in NO_SIGNAL and not report.verdict.caution
+    of_signal = report.verdict.has_signal and not report.verdict.cautions
     again = list(_again(report)) if report.command else []
     on_new_cases = [*_predict(report), *_evaluate(report)] if of_signal else []
     whole = list(_whole(report)) if report.command else []
@@ -458,12 +307,12 @@ def new_table(report: Report) -> str:
 
 
 def _predict(report: Report) -> Iterator[NextStep]:
-    words = ["honestbayes", "predict", MODEL, new_table(report)]
+    arguments = ["honestbayes", "predict", MODEL, new_table(report)]
     columns = "the columns that the model looks at" if _selects(report) else "the same columns"
     yield NextStep(
         f"Predict new cases. Their table needs {columns}, with the same names. "
         "The result has their probabilities, with 90% intervals.",
-        shlex.join([*words, "--interval", "0.9", "--out", "predicted.csv"]),
+        shlex.join([*arguments, "--interval", "0.9", "--out", "predicted.csv"]),
     )
     if report.settings["prevalence"] is None and len(report.data.labels) <= MOST_SHARES:
         two = report.data.positive is not None
@@ -472,7 +321,7 @@ def _predict(report: Report) -> Iterator[NextStep]:
         example = f", for example 10% of {report.data.positive}" if two else ""
         yield NextStep(
             f"Where classes are more or less frequent than here, say how frequent{example}.",
-            shlex.join([*words, *(word for one in given for word in ("--prevalence", one))]),
+            shlex.join([*arguments, *(word for one in given for word in ("--prevalence", one))]),
         )
 
 
@@ -482,13 +331,13 @@ def _selects(report: Report) -> bool:
 
 
 def _evaluate(report: Report) -> Iterator[NextStep]:
-    words = ["honestbayes", "evaluate", MODEL, new_table(report)]
-    words += [] if words[-1].endswith(".npz") else ["--target", report.data.target]
+    arguments = ["honestbayes", "evaluate", MODEL, new_table(report)]
+    arguments += [] if arguments[-1].endswith(".npz") else ["--target", report.data.target]
     groups = [] if report.data.n_groups is None else ["--groups", _option(report, "--groups")]
     yield NextStep(
         "Judge the model on cases whose class is known and that are not in this table, best from "
         "another place or time: no cross-validation tells as much.",
-        shlex.join([*words, *groups]),
+        shlex.join([*arguments, *groups]),
     )
 
 
@@ -511,12 +360,12 @@ def _again(report: Report) -> Iterator[NextStep]:
         yield NextStep(
             "If several rows are of one patient, family or plate, name the column that says which: "
             "rows of one group then stay together, so that none is predicted by its like.",
-            _changed(report, {"--groups": "COLUMN"}, place="grouped"),
+            _changed(report, {"--groups": "COLUMN"}, suffix="grouped"),
         )
 
 
 def _other_model(report: Report) -> Iterator[NextStep]:
-    settings, remaining = report.settings, report.verdict.remaining
+    settings, calibration = report.settings, report.verdict.calibration
     average = next(iter(table_specs()))
     if settings["model"] != average:
         chosen = ("--features",) if settings["n_features"] == "cv" else ()
@@ -527,24 +376,25 @@ def _other_model(report: Report) -> Iterator[NextStep]:
                 {"--model": average},
                 without=("--missing-as-level", "--path", "--no-path", "--no-recalibrate"),
                 without_values=("--order", "--threshold", *chosen),
-                place="average",
+                suffix="average",
             ),
         )
-    elif remaining in (*NO_SIGNAL, "overconfident") and settings["effort"] != "thorough":
+    elif calibration in (*NO_SIGNAL, "overconfident") and settings["effort"] != "thorough":
         yield NextStep(
             "Try models that see what only combinations of columns tell; that takes minutes.",
-            _changed(report, {"--effort": "thorough"}, without=("--quick",), place="thorough"),
+            _changed(report, {"--effort": "thorough"}, without=("--quick",), suffix="thorough"),
         )
 
 
 def _other_number(report: Report) -> Iterator[NextStep]:
-    average, path = report.average, report.paths.get(report.in_use)
-    if average is not None and report.settings["n_features"] in (None, "all"):
-        if len(average.columns) > MANY_COLUMNS and report.verdict.remaining not in NO_SIGNAL:
+    path = report.paths.get(report.in_use)
+    if _spec(report).is_average and report.settings["n_features"] in (None, "all"):
+        n_columns = report.ranking.n_kept + report.ranking.n_by_design
+        if n_columns > MANY_COLUMNS and report.verdict.has_signal:
             yield NextStep(
-                f"To measure fewer than {len(average.columns):,} columns of a new case, ask for "
+                f"To measure fewer than {n_columns:,} columns of a new case, ask for "
                 "one short set; the report then says what that costs.",
-                _changed(report, {"--features": f"{MANY_COLUMNS}"}, place="short"),
+                _changed(report, {"--features": f"{MANY_COLUMNS}"}, suffix="short"),
             )
     elif path is not None and report.settings["threshold"] is None:
         scores = dict(zip(path.n_features.tolist(), path.log_score.tolist(), strict=True))
@@ -553,14 +403,18 @@ def _other_number(report: Report) -> Iterator[NextStep]:
             yield NextStep(
                 "Keep the number of features that has the best log score here; the best of several "
                 "is favoured by chance.",
-                _changed(report, {"--features": f"{best}"}, place=f"{best}-features"),
+                _changed(report, {"--features": f"{best}"}, suffix=f"{best}-features"),
             )
 
 
 def _option(report: Report, option: str) -> str:
     """Return what was given for an option, or a word that stands for it."""
-    words = shlex.split(report.command)
-    return words[words.index(option) + 1] if option in words else option.lstrip("-").upper()
+    arguments = shlex.split(report.command)
+    return (
+        arguments[arguments.index(option) + 1]
+        if option in arguments
+        else option.lstrip("-").upper()
+    )
 
 
 def _changed(
@@ -569,7 +423,7 @@ def _changed(
     *,
     without: tuple[str, ...] = (),
     without_values: tuple[str, ...] = (),
-    place: str = "",
+    suffix: str = "",
 ) -> str:
     """Return the command of this report with changes.
 
@@ -584,14 +438,14 @@ def _changed(
     place : str
         Added to the name of the folder, so that this report is not replaced; by default it is.
     """
-    words = [word for word in shlex.split(report.command) if word not in without]
-    folder = _option(report, "--out") if "--out" in words else f"{_stem(report)}-report"
-    new = {**(values or {}), **({"--out": f"{folder}-{place}"} if place else {})}
+    arguments = [word for word in shlex.split(report.command) if word not in without]
+    folder = _option(report, "--out") if "--out" in arguments else f"{_stem(report)}-report"
+    new = {**(values or {}), **({"--out": f"{folder}-{suffix}"} if suffix else {})}
     for option in (*without_values, *new):
-        if option in words:
-            at = words.index(option)
-            del words[at : at + 2]
-    return shlex.join([*words, *(word for pair in new.items() for word in pair)])
+        if option in arguments:
+            at = arguments.index(option)
+            del arguments[at : at + 2]
+    return shlex.join([*arguments, *(word for pair in new.items() for word in pair)])
 
 
 def _stem(report: Report) -> str:
@@ -604,6 +458,9 @@ MOST_CASES = 20_000
 
 MOST_FEATURES = 200
 """Kept features in the page's table."""
+
+MOST_LEVELS = 12
+"""Levels of a feature in the page's table."""
 
 _SIGN = "\ufffd"
 """Stands for a character of a name that would act instead of being seen."""
@@ -619,7 +476,9 @@ FIRST_CASES = 25
 def _template() -> Template:
     """Return the page's template, compiled once for all reports."""
     environment = Environment(
-        loader=PackageLoader("honestbayes.report", "page"),
+        loader=ChoiceLoader(
+            [PackageLoader("honestbayes.report", "page"), FunctionLoader(_load_from_package)]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_readable,
@@ -635,10 +494,16 @@ def _template() -> Template:
         "signed": _signed,
         "plus": _plus,
         "short": _short,
-        "prevalence": prevalence_in_words,
+        "prevalence": describe_prevalence,
         "plural": _plural,
     }
     return environment.get_template("report.html.jinja")
+
+
+def _load_from_package(name: str) -> str:
+    """Return the template ``"package/file"`` of a section."""
+    package, _, file = name.partition("/")
+    return resources.files(package).joinpath(file).read_text("utf-8")
 
 
 def render(report: Report) -> str:
@@ -651,10 +516,9 @@ def render(report: Report) -> str:
         verdict=report.verdict,
         notes=[note for note in report.data.notes if note not in report.verdict.caution],
         contents=[],  # filled by the headings
-        in_short=in_short(report),
         steps=next_steps(report),
         new_table=new_table(report),
-        columns_by_kind=columns_by_kind(report.data, table_specs()[report.settings["model"]]),
+        columns_by_kind=columns_by_kind(report.data, _spec(report)),
         limits=limits(report),
         pictures=pictures(report),
         many_dots=report.data.n_cases > MOST_DOTS,
@@ -663,10 +527,13 @@ def render(report: Report) -> str:
         predicted_of=report.data.positive or "the most probable class",
         repeats=report.settings["n_repeats"],
         frequencies=FREQUENCIES,
-        kept_by_kind=_by_kind(report.features[:MOST_FEATURES]),
-        has_binary=any(ranking.kind == "binary" for ranking in report.rankings),
+        spec=_spec(report),
+        one_set=report.settings["n_features"] not in (None, "all"),
+        facts=[fact for section in report.sections for fact in section.facts],
+        feature_tables=feature_tables(report),
+        n_features_kept=len(report.feature_rows()),
         first_columns=FIRST_COLUMNS,
-        n_shown=min(MOST_FEATURES, len(report.features)),
+        most_features=MOST_FEATURES,
         rankings=report.rankings or (report.ranking,),
         kind_words=KIND_WORDS,
         read_as=READ_AS,
@@ -678,7 +545,7 @@ def render(report: Report) -> str:
             for row in rows[:FIRST_CASES]
         ],
         n_cases_left_out=report.data.n_cases - len(rows),
-        settings_in_words=settings_in_words(report),
+        settings=describe_settings(report),
         policy=_policy(css, js),
         # Our own files, written for this place: no text from data is in them.
         css=Markup(css),
@@ -737,12 +604,79 @@ def _short(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _by_kind(features: tuple[AnyFeature, ...]) -> dict[str, list[AnyFeature]]:
-    """Return the features of each kind."""
-    result: dict[str, list[AnyFeature]] = {kind: [] for kind in KIND_WORDS}
-    for feature in features:
-        result[feature.kind].append(feature)
-    return result
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """One feature in the page's table.
+
+    Attributes
+    ----------
+    row : dict
+        What is known of it.
+    lines : list of list of str
+        The cells, a list for each line: one, or one for each level that is shown.
+    n_hidden : int
+        Levels that are not shown.
+    """
+
+    row: dict[str, Any]
+    lines: list[list[str]]
+    n_hidden: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """The page's table of the kept features of one kind."""
+
+    title: str
+    features: FeatureRows
+    rows: list[PageRow]
+
+
+def feature_tables(report: Report) -> list[PageTable]:
+    """Return the page's tables of kept features, real-valued ones first."""
+    order = ("real", "categorical", "binary")
+    tables, left = [], MOST_FEATURES
+    for features in sorted(report.features, key=lambda features: order.index(features.kind)):
+        rows = [_page_row(row, features.columns) for row in features.rows[:left]]
+        left -= len(rows)
+        if rows:
+            title = KIND_WORDS[features.kind]
+            tables.append(PageTable(f"{title[0].upper()}{title[1:]}", features, rows))
+    return tables
+
+
+def _page_row(row: dict[str, Any], columns: tuple[TableColumn, ...]) -> PageRow:
+    levels = row.get("levels")
+    if levels is None:
+        return PageRow(row, [[_feature_cell(row, column) for column in columns]], 0)
+    # The levels with the most evidence, in their own order.
+    strongest = sorted(range(len(levels)), key=lambda v: -abs(row["evidence"][v]))[:MOST_LEVELS]
+    lines = [
+        [
+            _feature_cell(row, column, level) if column.by_level or line == 0 else ""
+            for column in columns
+        ]
+        for line, level in enumerate(sorted(strongest))
+    ]
+    return PageRow(row, lines, len(levels) - len(lines))
+
+
+def _feature_cell(row: dict[str, Any], column: TableColumn, level: int | None = None) -> str:
+    def value(key: str) -> Any:
+        entry = row[key] if column.index is None else row[key][column.index]
+        return entry[level] if column.by_level else entry
+
+    text = _STYLES[column.style](value(column.key))
+    return f"{text} ± {wording.number(value(column.error))}" if column.error else text
+
+
+_STYLES: dict[str, Callable[[Any], str]] = {
+    "signed": _plus,
+    "number": wording.number,
+    "percent": wording.percent,
+    "short": _short,
+    "text": str,
+}
 
 
 def _case_table(report: Report) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
@@ -784,14 +718,14 @@ def _case_table(report: Report) -> tuple[list[dict[str, Any]], list[tuple[Any, .
     for title, values, bounds in numbers:
         titles.append({"title": _readable(title), **_as_number(bounds)})
         columns.append([round(p, 6) for p in np.clip(values, *bounds).tolist()])
-    words = [[_readable(value) for value in values] for _, values in texts]
-    return titles, list(zip(*words, *columns, strict=True))
+    cells = [[_readable(value) for value in values] for _, values in texts]
+    return titles, list(zip(*cells, *columns, strict=True))
 
 
 def _as_number(bounds: FloatArray, digits: int = 3) -> dict[str, Any]:
     """Say how the probabilities of a column are written, and what is beyond their bounds."""
     low, high = (round(float(bound), 6) for bound in bounds)
-    below, above = in_words(bounds, digits)
+    below, above = format_bounds(bounds, digits)
     return {"digits": digits, "low": low, "high": high, "below": below, "above": above}
 
 
@@ -804,37 +738,7 @@ def _cell(value: Any, column: dict[str, Any]) -> str:
     return str(column["above"]) if value >= column["high"] else f"{value:.{digits}f}"
 
 
-def _chosen_in_words(factors: Factors) -> str:
-    if not factors.tried:
-        return f"{factors.n_factors}"
-    return (
-        f"{factors.n_factors}, chosen from {factors.tried[0]} to {factors.tried[-1]} on held-out "
-        "training cases"
-    )
-
-
-def _interactions_in_words(report: Report) -> list[tuple[str, str]]:
-    if report.interactions is None:
-        return []
-    chosen = ", chosen on held-out training cases" if report.settings["order"] == "cv" else ""
-    missing = "a level of their own" if report.settings["missing_as_level"] else "refused"
-    return [("order", f"{report.interactions.order}{chosen}"), ("missing cells", missing)]
-
-
-def _effort_in_words(report: Report) -> list[tuple[str, str]]:
-    if report.average is None:
-        return []
-    by_default = "quick" if report.settings["quick"] else "normal"
-    return [("effort", report.settings["effort"] or by_default)]
-
-
-def _recalibration_in_words(report: Report) -> str:
-    if report.average is not None:
-        return "a slope and lapses for each model"
-    return "slope" if report.settings["recalibrate"] else "none"
-
-
-def settings_in_words(report: Report) -> list[tuple[str, str]]:
+def describe_settings(report: Report) -> list[tuple[str, str]]:
     """Return the settings as pairs of words."""
     settings = report.settings
     number = {None: "10, or all where there are fewer", "cv": "chosen by nested cross-validation"}
@@ -847,27 +751,28 @@ def settings_in_words(report: Report) -> list[tuple[str, str]]:
     rule = number.get(settings["n_features"], settings["n_features"])
     if len(report.rankings) > 1:
         rule = f"{rule}, of each kind of column"
-    if report.interactions is not None or report.edges is not None:
+    spec = _spec(report)
+    if not spec.selects:
         rule = "all"
-    if report.average is not None:
+    if spec.is_average:
         one_set = settings["n_features"] not in (None, "all")
         rule = f"{rule}, the same for all models" if one_set else "as many as each model asks for"
     if settings["threshold"] is not None:
         rule = f"all with an absolute correlation above {settings['threshold']:g}"
     prevalence = settings["prevalence"]
     model = settings["model"]
-    factors = [] if report.factors is None else [("factors", _chosen_in_words(report.factors))]
+    recalibration = "slope" if settings["recalibrate"] else "none"
+    if spec.is_average:
+        recalibration = "a slope and an outlier rate for each model"
     return [
-        ("model", f"{model}: {table_specs()[model].page}"),
-        *factors,
-        *_interactions_in_words(report),
-        *_effort_in_words(report),
+        ("model", f"{model}: {spec.description}"),
+        *(setting for section in report.sections for setting in section.settings),
         ("features to keep", str(rule)),
         ("cross-validation", folds),
-        ("recalibration", _recalibration_in_words(report)),
+        ("recalibration", recalibration),
         (
             "prevalence of use",
-            "as in the table" if prevalence is None else prevalence_in_words(prevalence),
+            "as in the table" if prevalence is None else describe_prevalence(prevalence),
         ),
         ("kept by design", ", ".join(report.data.kept_by_design) or "none"),
         ("seed", str(settings["seed"])),
@@ -902,22 +807,21 @@ def write_folder(
     """
     others = {} if more is None else dict(more)
     check_folder(Path(folder), frozenset(others))
-    with atomic_folder(folder) as place:
-        (place / PAGE).write_text(render(report), encoding="utf-8")
+    with atomic_folder(folder) as target:
+        (target / PAGE).write_text(render(report), encoding="utf-8")
         text = json.dumps(report.to_dict(), allow_nan=False, indent=1)
-        (place / JSON).write_text(text + "\n", encoding="utf-8")
-        write_predictions(report, place / PREDICTIONS)
-        model.save(place / MODEL)
+        (target / JSON).write_text(text + "\n", encoding="utf-8")
+        write_predictions(report, target / PREDICTIONS)
+        model.save(target / MODEL)
         for name, content in others.items():
-            (place / name).write_text(content, encoding="utf-8")
+            (target / name).write_text(content, encoding="utf-8")
 
 
 def write_predictions(report: Report, path: Path) -> None:
     """Write the predictions of all cases, held out and fitted apart, as CSV.
 
-    Probabilities of the positive class; with more than two classes a column for each of them. Of
-    a mixture, also the probability that the case is of the second group. None is nearer to 0 or 1
-    than the cases can tell (``report/render.py``).
+    Probabilities of the positive class; with more than two classes a column for each of them. The
+    sections of a model may add columns. No probability is nearer to 0 or 1 than `shown_bounds`.
     """
     cases, labels = report.cases, report.data.labels
     here, in_use = bounds_of_report(report)
@@ -941,8 +845,9 @@ def write_predictions(report: Report, path: Path) -> None:
             for name, column in numbers.items()
             for c, label in enumerate(labels)
         }
-    if report.groups is not None:
-        numbers["second_group"] = as_shown(report.groups.in_second, here)
+    for section in report.sections:
+        for name, proba in section.case_columns.items():
+            numbers[name] = as_shown(proba, here)
     names = [] if cases.identifier is None else ["identifier"]
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")

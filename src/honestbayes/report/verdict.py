@@ -1,8 +1,8 @@
-"""The verdict in plain words, about the model in use: what it claimed, what happened, what remains.
+"""The verdict on the model in use: one decision, and its wording for page, terminal and JSON.
 
-First whether anything can be predicted at all, and the error rates; then what the model in use
-claimed with near certainty, and how often it was wrong; whether what remains is consistent with
-honest probabilities; what to use; and last what the correction and the slope did.
+`judge` decides once: whether the model can be used, why, how well its probabilities are calibrated,
+and what to use or to try instead. Everything that a reader sees is a wording of that record, and
+decides nothing again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtri
 
 from honestbayes.evaluation.baselines import FREQUENCIES
 from honestbayes.metrics import CalibrationFit, ConfidentPredictions, Estimate, Summary
@@ -24,37 +24,470 @@ from honestbayes.report.wording import (
     number,
     percent,
     percent_with_interval,
-    slope_in_words,
 )
 
 # --------------------------------------------------------------------------------------------------
-# What remains in a model: too sure, too careful, shifted, or honest as far as the cases tell
+# The record
 # --------------------------------------------------------------------------------------------------
 
+Status = Literal["usable", "with care", "not usable", "cannot tell"]
 
-Remaining = Literal[
-    "nothing",
+Reason = Literal[
+    "",
+    "doubtful table",
+    "no signal",
+    "too few cases for a signal",
+    "class frequencies are better",
+    "another method is better",
+    "another method may be better",
+    "may be no better than guessing",
+    "single probabilities are off",
+    "too few cases for calibration",
+]
+
+Calibration = Literal[
+    "no signal",
     "cannot tell",
-    "honest",
+    "calibrated",
     "overconfident",
     "underconfident",
     "shifted",
     "too few cases",
 ]
 
-NO_SIGNAL: tuple[Remaining, ...] = ("nothing", "cannot tell")
-"""What is said of a model whose AUC may be that of chance."""
+ConfidentErrors = Literal["none confident", "as expected", "more than expected", "fewer"]
+
+NO_SIGNAL: tuple[Calibration, ...] = ("no signal", "cannot tell")
+"""Judgements of a model whose AUC may be that of chance."""
 
 TWICE_TOO_SURE = 0.5
 """A calibration slope at which the log-odds are twice what they should be.
 
-Where the interval of the slope holds both 1 and this, the cases cannot tell honest from twice too
-sure, and the verdict says so.
+Where the interval of the slope holds both 1 and this, the cases cannot tell calibrated from twice
+too sure, and the verdict says so.
 """
 
+CHANCE = 0.5
+"""AUC of an uninformative method."""
 
-def remaining_of(fit: CalibrationFit) -> Remaining:
-    """Judge a model by its calibration."""
+A_GOOD_AUC = 0.75
+"""Where an interval of the AUC holds chance and this, there are too few cases to tell."""
+
+MATTERS = 0.02
+"""Difference in log score that matters: the cost of predicting 60% where 50% is right."""
+
+LARGE = 0.03
+"""Difference that is named though the cases cannot settle it: 85% predicted where 75% is right."""
+
+FEWER_ERRORS = 0.01
+"""Difference in error rate that matters: one case in a hundred."""
+
+MOST_CAUTIONS = 2
+"""Doubts about the table that the verdict repeats; the notes have all of them."""
+
+NOT_OFFERED = frozenset({UNCORRECTED, UNCORRECTED_SLOPE, UNCORRECTED_NAIVE})
+"""Methods that show what the correction does: no option makes a model of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Results of one method, as far as the verdict depends on them."""
+
+    summary: Summary
+    confident: ConfidentPredictions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Other:
+    """A method that was compared with the model in use.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    difference : Estimate
+        Its log score minus that of the model in use; below 0, it is better.
+    actual_error : float
+        Its error rate.
+    is_logistic : bool
+        Whether it is a logistic regression on all features.
+    option : str
+        The option that makes a report of it; empty for methods of other libraries.
+    """
+
+    name: str
+    difference: Estimate
+    actual_error: float = math.nan
+    is_logistic: bool = False
+    option: str = ""
+
+    @property
+    def title(self) -> str:
+        """Its name, with the option that selects it where there is one."""
+        return f"{self.name} ({self.option})" if self.option else self.name
+
+    @property
+    def gain(self) -> float:
+        """Improvement in log score."""
+        return -self.difference.value
+
+
+@dataclass(frozen=True, slots=True)
+class OtherNumber:
+    """Another number of features: the difference is its log score minus that in use."""
+
+    n_features: int
+    difference: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A class whose mean probability differs from its frequency; no label with two classes."""
+
+    label: str
+    predicted: float
+    observed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Better:
+    """The other method that the advice names.
+
+    Attributes
+    ----------
+    method : Other
+        The method.
+    is_clear : bool
+        Whether it is better beyond chance.
+    is_simpler : bool
+        Whether it is a logistic regression, with more cases than features.
+    has_fewer_errors : bool
+        Whether it has fewer errors by a number that matters.
+    """
+
+    method: Other
+    is_clear: bool
+    is_simpler: bool
+    has_fewer_errors: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BetterNumber:
+    """Another number of features that the advice names, and whether it is clearly better."""
+
+    number: OtherNumber
+    is_clear: bool
+    n_compared: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """Something to try.
+
+    Attributes
+    ----------
+    what : str
+        "hidden groups", "cut or groups" (the mixture is better, where the model in use sees
+        measurements uncut), "recalibration" (was switched off), "mixture" (whose slope may be 1),
+        "dependence" (a model of it), "factors".
+    gain : float or None
+        Improvement in log score, where it is not named yet.
+    summary : Summary or None
+        Scores of what is suggested.
+    """
+
+    what: Literal[
+        "hidden groups", "cut or groups", "recalibration", "mixture", "dependence", "factors"
+    ]
+    gain: float | None = None
+    summary: Summary | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The numbers that a verdict rests on.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The classes.
+    used, uncorrected, corrected, recalibrated : Judged or None
+        Results of the model in use; without the correction; with it; with it and the slope, where
+        that is in use.
+    guess_error : float or None
+        Error rate of the class frequencies alone.
+    n_repeats, n_features, n_kept, n_others : int
+        Predictions of each case; features of the table and of the model; other methods that could
+        be used.
+    compared : bool
+        Whether baselines were run on the same folds.
+    average : str or None
+        Title of the model in use, where it is an average of models.
+    dependence : str or None
+        The part of the model in use that explains dependence between features.
+    generative : bool
+        Whether the model in use describes how features are distributed in each class.
+    """
+
+    labels: tuple[str, ...]
+    used: Judged
+    uncorrected: Judged | None
+    corrected: Judged
+    recalibrated: Judged | None
+    guess_error: float | None
+    n_repeats: int
+    n_features: int
+    n_kept: int
+    n_others: int
+    compared: bool
+    average: str | None
+    dependence: str | None
+    generative: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The decision about the model in use.
+
+    Attributes
+    ----------
+    status : {"usable", "with care", "not usable", "cannot tell"}
+        Whether to use it.
+    reason : str
+        Why; empty where nothing speaks against its use.
+    calibration : str
+        "no signal" (of a useful size), "cannot tell" (too few cases to tell a signal from chance),
+        "calibrated", "overconfident", "underconfident", "shifted" (the slope is right, but
+        probabilities are too high or too low on average) or "too few cases" (a signal, but too few
+        cases to judge the slope).
+    shift : Shift or None
+        The class whose probabilities are too high or too low on average.
+    confident_errors : str
+        Errors among confident predictions: "none confident", "as expected", "more than expected"
+        or "fewer".
+    better : Better or None
+        The other method to name.
+    better_number : BetterNumber or None
+        The other number of features to name.
+    suggestions : tuple of Suggestion
+        What may help.
+    cautions : tuple of str
+        What in the table may make the results worthless, one sentence each.
+    evidence : Evidence
+        The numbers.
+    """
+
+    status: Status
+    reason: Reason
+    calibration: Calibration
+    shift: Shift | None
+    confident_errors: ConfidentErrors
+    better: Better | None
+    better_number: BetterNumber | None
+    suggestions: tuple[Suggestion, ...]
+    cautions: tuple[str, ...]
+    evidence: Evidence
+
+    @property
+    def has_signal(self) -> bool:
+        """Whether the model predicts better than chance."""
+        return self.calibration not in NO_SIGNAL
+
+    @property
+    def in_short(self) -> list[str]:
+        """The verdict in two or three sentences, for readers without statistics."""
+        return describe_in_short(self)
+
+    @property
+    def caution(self) -> str:
+        """What in the table may make the results worthless; mostly empty. It comes first."""
+        if not self.cautions:
+            return ""
+        more = len(self.cautions) - MOST_CAUTIONS
+        rest = f" The notes have {more:,} more of the kind." if more > 0 else ""
+        first = " ".join(self.cautions[:MOST_CAUTIONS])
+        return f"These results may mean nothing. {first}{rest}"
+
+    @property
+    def headline(self) -> str:
+        """The result in one or two sentences."""
+        return describe_headline(self)
+
+    @property
+    def confident_text(self) -> str:
+        """Confident predictions, and how many were wrong."""
+        evidence = self.evidence
+        return describe_confident(
+            "On held-out cases",
+            evidence.used.confident,
+            self.confident_errors,
+            evidence.n_repeats,
+        )
+
+    @property
+    def calibration_text(self) -> str:
+        """The calibration, with its slope."""
+        return describe_calibration(self)
+
+    @property
+    def advice(self) -> str:
+        """What to use, and what to do."""
+        return describe_advice(self)
+
+    @property
+    def correction_text(self) -> str:
+        """What the correction and the slope did."""
+        return describe_correction(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision and its wording as plain data; the evidence is in the methods."""
+        better, number_ = self.better, self.better_number
+        return {
+            "status": self.status,
+            "reason": self.reason,
+            "calibration": self.calibration,
+            "shift": None if self.shift is None else asdict(self.shift),
+            "confident_errors": self.confident_errors,
+            "better_method": None if better is None else better.method.name,
+            "better_n_features": None if number_ is None else number_.number.n_features,
+            "suggestions": [suggestion.what for suggestion in self.suggestions],
+            "caution": self.caution,
+            "headline": self.headline,
+            "confident_text": self.confident_text,
+            "calibration_text": self.calibration_text,
+            "advice": self.advice,
+            "correction_text": self.correction_text,
+        }
+
+    def __str__(self) -> str:
+        return "\n\n".join(part for part in (self.caution, self.figures()) if part)
+
+    def figures(self) -> str:
+        """Return the verdict in figures, without the caution."""
+        parts = (
+            *(self.headline, self.confident_text, self.calibration_text),
+            *(self.advice, self.correction_text),
+        )
+        return "\n\n".join(part for part in parts if part)
+
+
+# --------------------------------------------------------------------------------------------------
+# The decision
+#
+# A method is named where its log score on the same held-out cases is better by a size that matters
+# and the interval of the difference excludes 0; where it does not, only if the size is larger, as
+# one that may be better. The best of several is favoured by luck, and the advice says so.
+# --------------------------------------------------------------------------------------------------
+
+
+def judge(
+    labels: tuple[str, ...],
+    uncorrected: Judged | None,
+    corrected: Judged,
+    recalibrated: Judged | None,
+    *,
+    others: tuple[Other, ...] = (),
+    numbers: tuple[OtherNumber, ...] = (),
+    n_repeats: int,
+    n_features: int,
+    n_kept: int = 1,
+    recalibrate: bool = True,
+    dependence: str | None = None,
+    generative: bool = True,
+    mixture: Summary | None = None,
+    cut: bool = False,
+    measurements: bool = False,
+    compared: bool = True,
+    average: str | None = None,
+    doubts: tuple[str, ...] = (),
+) -> Verdict:
+    """Decide about the model in use.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        The classes.
+    uncorrected, corrected, recalibrated : Judged
+        Without the correction; with it; with it and the slope. The first is None for a model
+        without a correction, and the second is then that model. Beside an average of models the
+        first is naive Bayes.
+    others : tuple of Other
+        All methods that the model in use was compared with.
+    numbers : tuple of OtherNumber
+        Other numbers of features, where they were tried.
+    n_repeats, n_features, n_kept : int
+        Predictions of each case; features of the table, and of the model.
+    recalibrate : bool, default=True
+        Whether the model in use is the recalibrated one.
+    dependence : str, optional
+        The part of the model that explains dependence between features; None for naive Bayes.
+    generative : bool, default=True
+        Whether the model describes how features are distributed in each class.
+    mixture : Summary, optional
+        Of the two-component mixture, where it was compared.
+    cut : bool, default=False
+        Whether the mixture had measurements cut at their median, the model in use uncut ones.
+    measurements : bool, default=False
+        Whether all features are measurements, so that the factor model could take them too.
+    compared : bool, default=True
+        Whether baselines are among the others.
+    average : str, optional
+        Title of the model in use, where it is an average of models.
+    doubts : tuple of str
+        What in the table may make the results worthless, one sentence each.
+    """
+    has_slope = recalibrate and recalibrated is not None
+    used = recalibrated if has_slope and recalibrated is not None else corrected
+    summary = used.summary
+    offered = [other for other in others if other.name not in NOT_OFFERED]
+    guess = next((other for other in others if other.name == FREQUENCIES), None)
+    calibration = judge_calibration(summary)
+    better = _better_method(offered, summary, n_features)
+    suggestions = _better_mixture(others, better, cut)
+    if calibration not in NO_SIGNAL:
+        without_slope = None if has_slope or recalibrated is None else recalibrated.summary
+        suggestions += _remedies(calibration, without_slope, mixture, dependence, measurements)
+    status, reason = _status(calibration, better, guess, summary, bool(doubts))
+    return Verdict(
+        status=status,
+        reason=reason,
+        calibration=calibration,
+        shift=find_shift(summary, labels),
+        confident_errors=judge_confident(used.confident),
+        better=better,
+        better_number=_better_number(numbers),
+        suggestions=tuple(suggestions),
+        cautions=doubts,
+        evidence=Evidence(
+            labels=labels,
+            used=used,
+            uncorrected=uncorrected,
+            corrected=corrected,
+            recalibrated=recalibrated if has_slope else None,
+            guess_error=None if guess is None else guess.actual_error,
+            n_repeats=n_repeats,
+            n_features=n_features,
+            n_kept=n_kept,
+            n_others=len(offered),
+            compared=compared,
+            average=average,
+            dependence=dependence,
+            generative=generative,
+        ),
+    )
+
+
+def judge_calibration(summary: Summary) -> Calibration:
+    """Judge the probabilities of a model by its AUC and its calibration slope."""
+    if not summary.auc.interval[0] > CHANCE:
+        # Where all cases have the same probability, more of them would not help.
+        constant = summary.auc.value == CHANCE and summary.auc.standard_error == 0
+        return "no signal" if constant or summary.auc.interval[1] <= A_GOOD_AUC else "cannot tell"
+    return judge_slope(summary.calibration)
+
+
+def judge_slope(fit: CalibrationFit) -> Calibration:
+    """Judge the probabilities of a model that has a signal."""
     low, high = fit.slope_interval
     if not low <= high:  # a slope that the data do not determine
         return "too few cases"
@@ -64,18 +497,11 @@ def remaining_of(fit: CalibrationFit) -> Remaining:
         return "underconfident"
     if _is_shifted(fit):
         return "shifted"
-    return "honest" if low >= TWICE_TOO_SURE else "too few cases"
-
-
-def class_counts(summary: Summary) -> tuple[int, ...]:
-    """Return the cases of each class."""
-    if isinstance(summary.n_positive, tuple):
-        return summary.n_positive
-    return (summary.n_cases - summary.n_positive, summary.n_positive)
+    return "calibrated" if low >= TWICE_TOO_SURE else "too few cases"
 
 
 def _is_shifted(fit: CalibrationFit) -> bool:
-    """Whether a class is claimed more or less often than it happens, beyond chance.
+    """Whether a class is predicted more or less often than it is observed, beyond chance.
 
     With more than two classes there are several intervals, each wider than for one alone (after
     Bonferroni), so that one of them misses 0 by chance no more often.
@@ -92,106 +518,292 @@ def _is_shifted(fit: CalibrationFit) -> bool:
     )
 
 
-def shift_in_words(summary: Summary, labels: tuple[str, ...]) -> str:
-    """Say that probabilities are too high or too low on average, where they are."""
+def find_shift(summary: Summary, labels: tuple[str, ...]) -> Shift | None:
+    """Return the class whose probabilities are too high or too low on average, where one is."""
     if not _is_shifted(summary.calibration):
-        return ""
-    if isinstance(summary.mean_probability, tuple):
-        predicted = summary.mean_probability
-        observed = [count / summary.n_cases for count in class_counts(summary)]
-        # In units of what chance alone does to a share.
-        place = max(
-            range(len(predicted)),
-            key=lambda c: (
-                abs(predicted[c] - observed[c])
-                / math.sqrt(max(observed[c] * (1 - observed[c]), 1 / summary.n_cases**2))
-            ),
-        )
-        share, fact, whose = predicted[place], observed[place], f" of {labels[place]}"
-    else:
-        share, fact, whose = summary.mean_probability, summary.n_positive / summary.n_cases, ""
-    return (
-        f"probabilities{whose} are too {'high' if share > fact else 'low'} on average, "
-        f"{percent(share)} claimed where {percent(fact)} happened"
+        return None
+    if not isinstance(summary.mean_probability, tuple):
+        counts = class_counts(summary)
+        return Shift("", summary.mean_probability, counts[1] / summary.n_cases)
+    predicted = summary.mean_probability
+    observed = [size / summary.n_cases for size in class_counts(summary)]
+    # In units of what chance alone does to a share.
+    index = max(
+        range(len(predicted)),
+        key=lambda c: (
+            abs(predicted[c] - observed[c])
+            / math.sqrt(max(observed[c] * (1 - observed[c]), 1 / summary.n_cases**2))
+        ),
     )
+    return Shift(labels[index], predicted[index], observed[index])
 
 
-def remains_in_words(
-    remaining: Remaining,
-    summary: Summary,
-    labels: tuple[str, ...],
-    beyond: str | None,
-    joint: bool = True,
-) -> str:
-    """Say what remains, with the slope.
+def judge_confident(confident: ConfidentPredictions) -> ConfidentErrors:
+    """Compare the errors among confident predictions with those that they imply."""
+    if confident.n_confident == 0:
+        return "none confident"
+    if confident.broken:
+        return "more than expected"
+    return "fewer" if confident.wrong.interval[1] < confident.implied else "as expected"
 
-    Parameters
-    ----------
-    remaining : str
-        From :func:`remaining_of`.
-    summary : Summary
-        Of the model.
-    labels : tuple of str
-        The classes.
-    beyond : str or None
-        What explains dependence between features in the model, where it is no naive Bayes.
-    joint : bool, default=True
-        Whether the model says how features are distributed in each class.
+
+def class_counts(summary: Summary) -> tuple[int, ...]:
+    """Return the cases of each class."""
+    if isinstance(summary.n_positive, tuple):
+        return summary.n_positive
+    return (summary.n_cases - summary.n_positive, summary.n_positive)
+
+
+def _is_clear(difference: Estimate) -> bool:
+    """Whether a log score is better by a size that matters, beyond the interval."""
+    return -difference.value >= MATTERS and difference.interval[1] < 0
+
+
+def _is_large(difference: Estimate) -> bool:
+    """Whether a log score is better by so much that it is named though the cases cannot tell."""
+    return -difference.value >= LARGE
+
+
+def _better_method(offered: Sequence[Other], used: Summary, n_features: int) -> Better | None:
+    """Return the method to name: a clear one before one that may be better, then by size.
+
+    Where cases outnumber features, a logistic regression that is clearly better, in log score or
+    in errors, is preferred to a method that is better than it by less than matters.
     """
-    slope = f"{slope_in_words(summary.calibration)}; 1 is honest, less is too sure"
-    shift = shift_in_words(summary, labels)
-    if remaining == "shifted":
-        return f"{shift}; {slope}."
-    also = f" Also, {shift}." if shift else ""
-    if remaining == "overconfident":
-        still = "still overconfident" if joint else "overconfident"
-        return f"{still}, most likely because {_because(beyond, joint)}: {slope}.{also}"
-    if remaining == "underconfident":
-        return f"too careful rather than too sure: {slope}.{also}"
-    if remaining == "honest":
-        return f"consistent with honest probabilities: {slope}."
-    return (
-        f"too few cases to tell: {slope}, and the interval leaves room for honest probabilities "
-        "as well as for log-odds twice too large."
+    many = used.n_cases > n_features
+    clear = [other for other in offered if _is_clear(other.difference)]
+    plain = [o for o in offered if many and o.is_logistic and _is_plainly_better(o, used)]
+    named = clear or plain
+    if not named:
+        named = [o for o in offered if _is_large(o.difference) and o.name != FREQUENCIES]
+    best = max(named, key=lambda other: other.gain, default=None)
+    simple = max(plain, key=lambda other: other.gain, default=None)
+    if best is not None and simple is not None and best.gain - simple.gain < MATTERS:
+        best = simple
+    if best is None:
+        return None
+    return Better(
+        method=best,
+        is_clear=best in clear or best in plain,
+        is_simpler=many and best.is_logistic,
+        has_fewer_errors=used.actual_error.value - best.actual_error >= FEWER_ERRORS,
     )
 
 
-def _because(beyond: str | None, joint: bool) -> str:
-    if not joint:
-        return "the class depends on the columns in other ways than the model supposes"
-    how = f" beyond what {beyond} explain"
-    if beyond is None:
-        how = ", and naive Bayes counts shared evidence more than once"
-    return f"features depend on each other{how}"
+def _is_plainly_better(other: Other, used: Summary) -> bool:
+    """Whether a logistic regression has the better log score, or clearly fewer errors."""
+    fewer = used.actual_error.value - other.actual_error
+    return _is_clear(other.difference) or (
+        other.gain > 0
+        and fewer >= FEWER_ERRORS
+        and other.actual_error < used.actual_error.interval[0]
+    )
+
+
+def _better_number(numbers: Sequence[OtherNumber]) -> BetterNumber | None:
+    clear = [one for one in numbers if _is_clear(one.difference)]
+    named = clear or [one for one in numbers if _is_large(one.difference)]
+    if not named:
+        return None
+    best = min(named, key=lambda one: one.difference.value)
+    return BetterNumber(best, bool(clear), len(numbers))
+
+
+def _better_mixture(others: Sequence[Other], better: Better | None, cut: bool) -> list[Suggestion]:
+    """Suggest the mixture where hidden groups of cases explain features better than the class."""
+    return [
+        Suggestion(
+            what="cut or groups" if cut else "hidden groups",
+            gain=None if better is not None and better.method is other else other.gain,
+        )
+        for other in others
+        if other.name == MIXTURE and _is_clear(other.difference)
+    ]
+
+
+def _remedies(
+    calibration: Calibration,
+    with_slope: Summary | None,
+    mixture: Summary | None,
+    dependence: str | None,
+    measurements: bool,
+) -> list[Suggestion]:
+    """Suggest what may help against miscalibration."""
+    if with_slope is not None and calibration in ("overconfident", "underconfident"):
+        return [Suggestion(what="recalibration", summary=with_slope)]
+    if calibration != "overconfident":
+        return []
+    result = []
+    low, high = (math.inf, 0.0) if mixture is None else mixture.calibration.slope_interval
+    if low <= 1 <= high:
+        result.append(Suggestion(what="mixture", summary=mixture))
+    elif dependence is None:
+        result.append(Suggestion(what="dependence"))
+    if measurements and dependence is None:
+        result.append(Suggestion(what="factors"))
+    return result
+
+
+def _status(
+    calibration: Calibration,
+    better: Better | None,
+    guess: Other | None,
+    used: Summary,
+    doubtful: bool,
+) -> tuple[Status, Reason]:
+    """Decide whether the model can be used, by the first objection."""
+    if doubtful:
+        return "cannot tell", "doubtful table"
+    if calibration == "no signal":
+        return "not usable", "no signal"
+    if calibration == "cannot tell":
+        return "cannot tell", "too few cases for a signal"
+    if better is not None and better.method.name == FREQUENCIES:
+        return "not usable", "class frequencies are better"
+    if better is not None and better.is_clear:
+        return "not usable", "another method is better"
+    if better is not None:
+        return "with care", "another method may be better"
+    if guess is not None and (
+        guess.difference.interval[0] <= 0 and guess.actual_error <= used.actual_error.interval[1]
+    ):
+        return "with care", "may be no better than guessing"
+    if calibration in ("overconfident", "shifted"):
+        return "with care", "single probabilities are off"
+    if calibration == "too few cases":
+        return "with care", "too few cases for calibration"
+    return "usable", ""
 
 
 # --------------------------------------------------------------------------------------------------
-# What to use, whoever made it: advice by the size of a difference, not by its significance alone
-#
-# A method is named where its log score on the same held-out cases is better by a size that matters
-# and the interval of the difference excludes 0; where it does not, only if the size is larger, as
-# one that may be better. The best of several is favoured by luck, and the advice says so.
+# In short: two or three sentences for a reader without statistics
 # --------------------------------------------------------------------------------------------------
 
 
-Care = Literal["may be a guess", "single probabilities", "few cases", ""]
-"""What to beware of in a model: nothing that was compared is better, and yet."""
+def describe_in_short(verdict: Verdict) -> list[str]:
+    """Return the errors, the calibration and the advice, a sentence each."""
+    if verdict.caution:
+        return [
+            verdict.caution,
+            _short_errors(verdict.evidence),
+            "Do not use it before this is decided.",
+        ]
+    if not verdict.has_signal:
+        return [_short_errors(verdict.evidence), _short_no_signal(verdict)]
+    return [_short_errors(verdict.evidence), _short_calibration(verdict), _short_advice(verdict)]
 
-MATTERS = 0.02
-"""Difference in log score that matters: what it costs to claim 60% of what is one half."""
 
-LARGE = 0.03
-"""Difference that is named though the cases cannot settle it: 85% claimed of what is 75%."""
+def of_100(share: float) -> str:
+    """Return a share as a number of cases, of a hundred.
 
-FEWER_ERRORS = 0.01
-"""Difference in error rate that matters: one case in a hundred."""
+    >>> of_100(0.292), of_100(0.001), of_100(0.0), of_100(1.0)
+    ('about 29', 'fewer than 1', 'none', 'all')
+    """
+    if share in (0, 1):
+        return "all" if share else "none"
+    if share < 0.005:
+        return "fewer than 1"
+    return "more than 99" if share > 0.995 else f"about {100 * share:.0f}"
 
-NOT_OFFERED = frozenset({UNCORRECTED, UNCORRECTED_SLOPE, UNCORRECTED_NAIVE})
-"""Methods that show what the correction does: no option makes a model of them."""
+
+def _short_errors(evidence: Evidence) -> str:
+    summary = evidence.used.summary
+    text = (
+        "Of 100 cases that it had not seen, this model expected to name the wrong class for "
+        f"{of_100(summary.expected_error)}, and did so for {of_100(summary.actual_error.value)}"
+    )
+    if evidence.guess_error is None:
+        return f"{text}."
+    most = "more" if len(evidence.labels) == 2 else "most"
+    rate = of_100(evidence.guess_error)
+    return f"{text}; always naming the {most} frequent class would be wrong for {rate}."
+
+
+def _short_no_signal(verdict: Verdict) -> str:
+    evidence = verdict.evidence
+    n, labels = evidence.used.summary.n_cases, evidence.labels
+    which = " and ".join(labels) if len(labels) == 2 else "the classes"
+    what = "more cases, or other columns, are needed"
+    if verdict.better is not None and verdict.better.method.name != FREQUENCIES:
+        more = "found" if verdict.better.is_clear else "may have found"
+        what = f"{verdict.better.method.name} {more} more on the same cases"
+    if verdict.calibration == "cannot tell":
+        return (
+            f"{n:,} cases are too few to tell whether it separates {which}: do not use it; {what}."
+        )
+    return f"As far as {n:,} cases can tell, it cannot tell {which} apart: do not use it; {what}."
+
+
+def _short_calibration(verdict: Verdict) -> str:
+    summary = verdict.evidence.used.summary
+    n = summary.n_cases
+    match verdict.calibration:
+        case "overconfident":
+            return f"Its probabilities are too sure{_example(summary.calibration)}."
+        case "underconfident":
+            return f"Its probabilities are too careful{_example(summary.calibration)}."
+        case "shifted":
+            return f"Its {describe_shift(verdict.shift)}."
+        case "calibrated":
+            text = f"Its probabilities agree with what was observed, as far as {n:,} cases can tell"
+        case _:
+            text = f"{n:,} cases are too few to tell whether its probabilities are right"
+    if verdict.confident_errors == "more than expected":
+        return f"{text}; but where it was almost certain, it was wrong more often than expected."
+    return f"{text}."
+
+
+def _example(fit: CalibrationFit, proba: float = 0.9) -> str:
+    """Give the recalibrated value of a probability, where there is one line for it."""
+    if isinstance(fit.intercept, tuple) or not math.isfinite(fit.slope + fit.intercept):
+        return ""
+    recalibrated = float(expit(fit.intercept + fit.slope * logit(proba)))
+    return f": where it says {proba:.0%}, about {recalibrated:.0%} fits what was observed"
+
+
+def _short_advice(verdict: Verdict) -> str:
+    better = verdict.better
+    if better is not None:
+        if verdict.reason == "class frequencies are better":
+            return "Do not use it: the class frequencies alone have the better log score."
+        if better.is_clear:
+            return f"Use {better.method.title} instead, which did better on the same cases."
+        what = (
+            "prefer that one"
+            if _is_broken(verdict)
+            else "until more cases tell, either can be used"
+        )
+        return (
+            f"On the same cases {better.method.title} did better, but that may be chance: {what}."
+        )
+    match verdict.reason:
+        case "may be no better than guessing":
+            text = "Use it with care: it is not certain that it does better than guessing"
+        case "single probabilities are off":
+            text = "Use it to rank cases, but do not take a single probability as it stands"
+        case "too few cases for calibration":
+            text = "Use it with care, and judge it again when there are more cases"
+        case _:
+            text = "It can be used for new cases that come from where these came from"
+    tried = "" if verdict.evidence.compared else "; methods of other libraries were not tried"
+    return f"{text}{tried}."
+
+
+def _is_broken(verdict: Verdict) -> bool:
+    """Whether the probabilities did not hold, by any of the judgements."""
+    return verdict.confident_errors == "more than expected" or verdict.calibration in (
+        "overconfident",
+        "shifted",
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# In figures
+# --------------------------------------------------------------------------------------------------
+
 
 NOT_COMPARED = (
-    "Methods of others were not run on these folds, so it is not known whether one "
-    "of them is better."
+    "Baselines were not run on these folds, so it is not known whether one of them is better."
 )
 
 _TRY_FACTORS = (
@@ -199,602 +811,336 @@ _TRY_FACTORS = (
     "data its calibration slopes were nearer 1 before recalibration, not always after it."
 )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Other:
-    """A method that was compared with the model in use.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    difference : Estimate
-        Its log score minus that of the model in use; below 0, it is better.
-    actual_error : float
-        Its error rate.
-    is_logistic : bool
-        Whether it is a logistic regression on all features.
-    option : str
-        What makes a report of it instead; empty for methods of other libraries.
-    """
-
-    name: str
-    difference: Estimate
-    actual_error: float = math.nan
-    is_logistic: bool = False
-    option: str = ""
-
-    @property
-    def title(self) -> str:
-        """Its name, with the option that makes it where there is one."""
-        return f"{self.name} ({self.option})" if self.option else self.name
-
-    @property
-    def gain(self) -> float:
-        """By how much its log score is better."""
-        return -self.difference.value
+_WITH_CARE: dict[Reason, str] = {
+    "may be no better than guessing": ", with care: it is not certain that it does better than "
+    "guessing",
+    "single probabilities are off": " to rank cases, and do not take a single probability as it "
+    "stands",
+    "too few cases for calibration": ", with care, and judge it again when there are more cases",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class OtherNumber:
-    """Another number of features, of the path.
-
-    Attributes
-    ----------
-    n_features : int
-        The number.
-    difference : Estimate
-        The log score with it, minus that of the number in use.
-    """
-
-    n_features: int
-    difference: Estimate
-
-
-def is_clear(difference: Estimate) -> bool:
-    """Whether a log score is better by a size that matters, beyond the interval."""
-    return -difference.value >= MATTERS and difference.interval[1] < 0
-
-
-def is_large(difference: Estimate) -> bool:
-    """Whether a log score is better by so much that it is named though the cases cannot tell."""
-    return -difference.value >= LARGE
-
-
-def best_other(others: Sequence[Other], used: Summary, n_features: int) -> Other | None:
-    """Return the method to name: a clear one before one that may be better, then by size.
-
-    Where cases outnumber features, a logistic regression that is clearly better, in log score or
-    in errors, is preferred to what is better than it by less than matters. A method that nobody
-    could use after reading its name is not named.
-    """
-    others = offered(others)
-    clear = [other for other in others if is_clear(other.difference)]
-    plain = [
-        other
-        for other in others
-        if used.n_cases > n_features and other.is_logistic and _is_plainly_better(other, used)
-    ]
-    found = clear or plain
-    if not found:
-        found = [o for o in others if is_large(o.difference) and o.name != FREQUENCIES]
-    best = max(found, key=lambda other: other.gain, default=None)
-    simple = max(plain, key=lambda other: other.gain, default=None)
-    if best is not None and simple is not None and best.gain - simple.gain < MATTERS:
-        return simple
-    return best
-
-
-def offered(others: Sequence[Other]) -> list[Other]:
-    """Return the methods that can be used instead: by an option, or from another library."""
-    return [other for other in others if other.name not in NOT_OFFERED]
-
-
-def _is_plainly_better(other: Other, used: Summary) -> bool:
-    """Whether a logistic regression has the better log score, or clearly fewer errors."""
-    fewer = used.actual_error.value - other.actual_error
-    return is_clear(other.difference) or (
-        other.gain > 0
-        and fewer >= FEWER_ERRORS
-        and other.actual_error < used.actual_error.interval[0]
+def describe_headline(verdict: Verdict) -> str:
+    """Return the error rates and the AUC, or that nothing can be predicted."""
+    evidence, summary = verdict.evidence, verdict.evidence.used.summary
+    auc = f"{number(summary.auc.value)} ({interval(summary.auc.interval)})"
+    if verdict.calibration == "cannot tell":
+        rarest = min(class_counts(summary))
+        return (
+            f"It cannot be told whether this model predicts anything: there are too few cases "
+            f"({summary.n_cases:,}, {rarest:,} of the rarest class). The AUC is {auc}, and "
+            f"{number(CHANCE)} is chance; the interval includes chance and a good model."
+        )
+    if verdict.calibration == "no signal":
+        better = verdict.better
+        elsewhere = better is not None and better.is_clear and better.method.name != FREQUENCIES
+        which = (
+            "This model can predict nothing from these features"
+            if elsewhere
+            else "Nothing can be predicted from these features"
+        )
+        return (
+            f"{which}, as far as {summary.n_cases:,} cases tell: the AUC is {auc}, and "
+            f"{number(CHANCE)} is chance."
+        )
+    steps = {
+        "corrected": evidence.uncorrected is not None,
+        "recalibrated": evidence.recalibrated is not None,
+    }
+    done = " and ".join(step for step, is_done in steps.items() if is_done)
+    name = evidence.average or (f"{done} model" if done else "model")
+    pairs = " over pairs of classes" if isinstance(summary.n_positive, tuple) else ""
+    return (
+        f"The {name} expects an error rate of {percent(summary.expected_error)}; "
+        f"{percent_with_interval(summary.actual_error)} was observed. AUC{pairs} {auc}."
     )
 
 
-def is_preferred(other: Other, used: Summary, n_features: int) -> bool:
-    """Whether a method is to be used rather than the model in use, beyond what chance explains."""
-    many = used.n_cases > n_features and other.is_logistic
-    return is_clear(other.difference) or (many and _is_plainly_better(other, used))
-
-
-def method_in_words(
-    other: Other,
-    used: Summary,
-    n_features: int,
-    n_others: int,
-    broken: bool = False,
-    nothing: bool = False,
+def describe_confident(
+    where: str, confident: ConfidentPredictions, errors: ConfidentErrors, n_repeats: int
 ) -> str:
-    """Say which other method to use, or which may be better, by how much and how surely.
+    """Return how many predictions were confident, and how many of them were wrong."""
+    sure = percent(confident.at_least)
+    if errors == "none confident":
+        return (
+            f"{where}, the model predicted a class with {sure} or more for none of the "
+            f"{confident.n_cases:,} cases."
+        )
+    average = f" (average of {n_repeats} repeats)" if n_repeats > 1 else ""
+    end = {
+        "more than expected": "That is more than expected.",
+        "fewer": "That is less than expected.",
+        "as expected": "The interval includes the expected rate.",
+    }
+    return (
+        f"{where}, the model predicted a class with {sure} or more for "
+        f"{count(confident.n_confident)} of {confident.n_cases:,} cases{average}. It expected "
+        f"{count_small(confident.n_implied)} of them to be wrong ({percent(confident.implied)}); "
+        f"{count_small(confident.n_wrong)} {'was' if confident.n_wrong == 1 else 'were'}: "
+        f"{percent_with_interval(confident.wrong)}. {end[errors]}"
+    )
 
-    Where the cases cannot settle it, what the model in use claimed decides: with claims that are
-    `broken` the other one is preferred, and with `nothing` found neither.
-    """
+
+def describe_shift(shift: Shift | None) -> str:
+    """Return that probabilities are too high or too low on average, as part of a sentence."""
+    if shift is None:
+        return ""
+    whose = f" of {shift.label}" if shift.label else ""
+    return (
+        f"probabilities{whose} are too {'high' if shift.predicted > shift.observed else 'low'} on "
+        f"average, {percent(shift.predicted)} predicted where {percent(shift.observed)} was "
+        "observed"
+    )
+
+
+def describe_slope(fit: CalibrationFit) -> str:
+    """Return a calibration slope with its interval, as part of a sentence."""
+    low, high = fit.slope_interval
+    # Two decimals could show an interval beside 1 as one that ends there.
+    digits = 3 if "1.00" in (number(low), number(high)) else 2
+    return f"the calibration slope is {number(fit.slope)} ({interval((low, high), digits)})"
+
+
+def describe_calibration(verdict: Verdict) -> str:
+    """Return the judgement of the probabilities, with the slope."""
+    evidence = verdict.evidence
+    if verdict.has_signal:
+        text = _judgement_text(
+            verdict.calibration,
+            verdict.shift,
+            evidence.used.summary.calibration,
+            evidence.dependence,
+            evidence.generative,
+        )
+        return f"Calibration: {text}"
+    if evidence.n_kept == 0:
+        return "Calibration: no feature passed the selection, so the model has class frequencies."
+    summary = evidence.used.summary
+    return (
+        "Calibration: no signal was found whose probabilities could be judged. The model in use "
+        f"expects an error rate of {percent(summary.expected_error)}; "
+        f"{percent_with_interval(summary.actual_error)} was observed."
+    )
+
+
+def _judgement_text(
+    calibration: Calibration,
+    shift: Shift | None,
+    fit: CalibrationFit,
+    dependence: str | None,
+    generative: bool,
+) -> str:
+    slope = f"{describe_slope(fit)}; 1 is well calibrated, less is overconfident"
+    also = f" Also, {describe_shift(shift)}." if shift is not None else ""
+    match calibration:
+        case "shifted":
+            return f"{describe_shift(shift)}; {slope}."
+        case "overconfident":
+            still = "still overconfident" if generative else "overconfident"
+            cause = "the class depends on the columns in other ways than the model supposes"
+            if generative:
+                how = ", and naive Bayes counts shared evidence more than once"
+                if dependence is not None:
+                    how = f" beyond what is explained by {dependence}"
+                cause = f"features depend on each other{how}"
+            return f"{still}, most likely because {cause}: {slope}.{also}"
+        case "underconfident":
+            return f"underconfident: {slope}.{also}"
+        case "calibrated":
+            return f"consistent with calibrated probabilities: {slope}."
+        case _:
+            return (
+                f"too few cases to tell: {slope}, and the interval leaves room for calibrated "
+                "probabilities as well as for log-odds twice too large."
+            )
+
+
+def describe_advice(verdict: Verdict) -> str:
+    """Return what to use, and what to do."""
+    if verdict.cautions:  # no advice about models is worth following before these are settled
+        return "Advice: decide first what is doubtful in the table; until then do not use this."
+    evidence = verdict.evidence
+    what = [text for text in (_method_text(verdict), *_mixture_texts(verdict)) if text]
+    if verdict.better_number is not None:
+        what.append(_number_text(verdict.better_number))
+    not_compared = [] if evidence.compared else [NOT_COMPARED]
+    if not verdict.has_signal:
+        end = "do not act on these probabilities; more cases, or other features, are needed."
+        if what:
+            end = " ".join([*what, "Do not act on the probabilities of this model."])
+        return " ".join([f"Advice: {end}", *not_compared])
+    if not what and evidence.compared and evidence.n_others:
+        what = [_no_better_text(evidence.n_others, verdict.reason)]
+    what += _calibration_advice(verdict)
+    return " ".join([*([f"Advice: {' '.join(what)}"] if what else []), *not_compared])
+
+
+def _method_text(verdict: Verdict) -> str:
+    """Return which other method to use, or which may be better, by how much and how surely."""
+    better, evidence = verdict.better, verdict.evidence
+    if better is None:
+        return ""
+    other, used, n_others = better.method, evidence.used.summary, evidence.n_others
     low, high = other.difference.interval
     by = f"{number(other.gain, 3)} ({interval((-high, -low), 3)})"
     luck = f"it is the best of {n_others} others, which luck favours" if n_others > 1 else ""
-    many = used.n_cases > n_features and other.is_logistic
-    if not is_preferred(other, used, n_features):
-        but = f", and {luck}" if luck else ""
+    if not better.is_clear:
+        doubt = "until more cases tell, either can be used"
+        if not verdict.has_signal:
+            doubt = "use neither until more cases tell"
+        elif _is_broken(verdict):
+            doubt = "but the probabilities of this model did not hold, so prefer the other"
         return (
-            f"{other.title} may be better: its log score is better by "
-            f"{by}. These cases cannot settle that{but}; {_in_doubt(broken, nothing)}."
+            f"{other.title} may be better: its log score is better by {by}. These cases cannot "
+            f"settle that{f', and {luck}' if luck else ''}; {doubt}."
         )
     errors = ""
-    if used.actual_error.value - other.actual_error >= FEWER_ERRORS:
+    if better.has_fewer_errors:
         errors = (
             f", with {percent(other.actual_error)} errors where this model had "
             f"{percent(used.actual_error.value)}"
         )
     tail = f" {luck[0].upper()}{luck[1:]}: expect somewhat less." if luck else ""
     scores = f"log score is better by {by}{errors}.{tail}"
-    if many:
+    if better.is_simpler:
         return (
             f"use a logistic regression: there are more cases ({used.n_cases:,}) than features "
-            f"({n_features:,}), and on the same folds the {other.name}'s {scores}"
+            f"({evidence.n_features:,}), and on the same folds the {other.name}'s {scores}"
         )
     return f"use {other.title} rather than this model: on the same folds its {scores}"
 
 
-def _in_doubt(broken: bool, nothing: bool) -> str:
-    if nothing:
-        return "use neither until more cases tell"
-    if broken:
-        return "but what this model claimed did not hold, so prefer the other"
-    return "until more cases tell, either can be used"
+def _mixture_texts(verdict: Verdict) -> list[str]:
+    texts = []
+    for suggestion in verdict.suggestions:
+        by = "" if suggestion.gain is None else f"log score better by {number(suggestion.gain, 3)}"
+        by = f" ({by})" if by else ""
+        if suggestion.what == "cut or groups":
+            texts.append(
+                f"The mixture{by} uses measurements cut at their median: --model binary shows "
+                "whether the cut or hidden groups of cases are why, and --model mixture uses both."
+            )
+        elif suggestion.what == "hidden groups":
+            texts.append(
+                "Two hidden groups of cases explain these features better than the class alone "
+                f"does{by}: features of a group move together. --model mixture uses them."
+            )
+    return texts
 
 
-def number_in_words(numbers: Sequence[OtherNumber]) -> str:
-    """Say which other number of features does better, or may, with its option."""
-    clear = [one for one in numbers if is_clear(one.difference)]
-    found = clear or [one for one in numbers if is_large(one.difference)]
-    if not found:
-        return ""
-    best = min(found, key=lambda one: one.difference.value)
+def _number_text(better: BetterNumber) -> str:
+    best = better.number
     low, high = best.difference.interval
     text = (
         f"{best.n_features:,} feature{'' if best.n_features == 1 else 's'} "
-        f"{'do' if clear else 'may do'} better with this model than the number in use, by "
-        f"{number(-best.difference.value, 3)} ({interval((-high, -low), 3)}) in log score: "
+        f"{'do' if better.is_clear else 'may do'} better with this model than the number in use, "
+        f"by {number(-best.difference.value, 3)} ({interval((-high, -low), 3)}) in log score: "
         f"--features {best.n_features}."
     )
-    if len(numbers) > 1:
-        text = f"{text} That is the best of {len(numbers)} numbers on one drawing of the folds."
-    return text if clear else f"{text} These cases cannot settle it."
-
-
-def groups_in_words(other: Other, cut: bool, said: bool) -> str:
-    """Say that hidden groups of cases explain the features better than the class does."""
-    if not is_clear(other.difference):
-        return ""
-    by = "" if said else f" (log score better by {number(other.gain, 3)})"
-    if cut:
-        return (
-            f"The mixture{by} looks at measurements cut at their median: --model binary tells "
-            "whether the cut or hidden groups of cases are why, and --model mixture uses both."
-        )
-    return (
-        f"Two hidden groups of cases explain these features better than the class alone does{by}: "
-        "features of a group move together. --model mixture uses them."
-    )
-
-
-def too_sure_in_words(groups: Summary | None, beyond: str | None, measurements: bool) -> str:
-    """Say what may help where the model in use is too sure."""
-    low, high = (math.inf, 0.0) if groups is None else groups.calibration.slope_interval
-    if groups is not None and low <= 1 <= high:
+    if better.n_compared > 1:
         text = (
-            "The two-component mixture, which knows of hidden groups of cases, has a slope of "
-            f"{number(groups.calibration.slope)} ({interval((low, high))}) and a log score of "
-            f"{number(groups.log_score.value, 3)}: see --model mixture."
+            f"{text} That is the best of {better.n_compared} numbers on one drawing of the folds."
         )
-    else:
-        text = "" if beyond is not None else "A model that knows about dependence is needed."
-    if measurements and beyond is None:
-        text = f"{text} {_TRY_FACTORS}"
-    return text.strip()
+    return text if better.is_clear else f"{text} These cases cannot settle it."
 
 
-def with_recalibration(after: Summary) -> str:
-    """Say what the slope would do, where the user left it out."""
-    return (
-        f"With recalibration {slope_in_words(after.calibration)}: leave out --no-recalibrate to "
-        "use it."
-    )
-
-
-def care_of(remaining: Remaining, others: Sequence[Other], used: Summary) -> Care:
-    """Return what to beware of where the model in use is the one to use."""
-    guess = next((other for other in others if other.name == FREQUENCIES), None)
-    if guess is not None and (
-        guess.difference.interval[0] <= 0 and guess.actual_error <= used.actual_error.interval[1]
-    ):
-        return "may be a guess"
-    if remaining in ("overconfident", "shifted"):
-        return "single probabilities"
-    return "few cases" if remaining == "too few cases" else ""
-
-
-_WITH_CARE: dict[Care, str] = {
-    "may be a guess": ", with care: it is not certain that it does better than guessing",
-    "single probabilities": " to rank cases, and do not take a single probability as it stands",
-    "few cases": ", with care, and judge it again when there are more cases",
-    "": "",
-}
-
-
-def no_better(n_others: int, care: Care = "") -> str:
-    """Say that nothing that could be used is better, and what to beware of all the same."""
+def _no_better_text(n_others: int, reason: Reason) -> str:
     none = f"none of the {n_others} others that could be used" if n_others > 1 else "no other"
     return (
-        f"use this model{_WITH_CARE[care]}; {none} has a "
-        f"log score that is better by a size that matters ({MATTERS}), as far as these cases tell."
+        f"use this model{_WITH_CARE.get(reason, '')}; {none} has a log score that is better by a "
+        f"size that matters ({MATTERS}), as far as these cases tell."
     )
 
 
-CHANCE = 0.5
-"""AUC of a method that knows nothing."""
-
-A_GOOD_AUC = 0.75
-"""Where an interval of the AUC holds chance and this, there are too few cases to tell."""
-
-
-MOST_DOUBTS = 2
-"""Doubts about the table that the verdict repeats; the notes have all of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One method's results, as far as the verdict looks at them."""
-
-    summary: Summary
-    confident: ConfidentPredictions
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What the report says first.
-
-    Attributes
-    ----------
-    headline : str
-        The result in one or two sentences.
-    claims : str
-        What the model in use claimed with near certainty, and what happened.
-    remaining : str
-        What is left in the model in use: "nothing" (there is no signal of a useful size), "cannot
-        tell" (too few cases to tell a signal from chance), "honest", "overconfident",
-        "underconfident", "shifted" (the slope is right, but probabilities are too high or too low
-        on average) or "too few cases" (a signal, but too few cases to judge the slope).
-    remains : str
-        The same in words, with the slope.
-    advice : str
-        What to use, and what to do.
-    without : str
-        What the correction and the slope did.
-    caution : str
-        What in the table may make all of this worthless, with the options that decide; mostly
-        empty. It comes first.
-    """
-
-    headline: str
-    confident: str
-    remaining: Remaining
-    remains: str
-    advice: str
-    without: str
-    caution: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        parts = (
-            *(self.caution, self.headline, self.confident),
-            *(self.remains, self.advice, self.without),
-        )
-        return "\n\n".join(part for part in parts if part)
-
-
-def verdict(
-    labels: tuple[str, ...],
-    uncorrected: Judged | None,
-    corrected: Judged,
-    recalibrated: Judged | None,
-    *,
-    others: tuple[Other, ...] = (),
-    numbers: tuple[OtherNumber, ...] = (),
-    n_repeats: int,
-    n_features: int,
-    n_kept: int = 1,
-    recalibrate: bool = True,
-    beyond: str | None = None,
-    joint: bool = True,
-    groups: Summary | None = None,
-    cut: bool = False,
-    measurements: bool = False,
-    compared: bool = True,
-    average: str | None = None,
-    doubts: tuple[str, ...] = (),
-) -> Verdict:
-    """Put the results of three methods into words.
-
-    Parameters
-    ----------
-    labels : tuple of str
-        The classes.
-    uncorrected, corrected, recalibrated : Judged
-        Without the correction; with it; with it and the slope. The first is None of a model that
-        has no correction, and the second is then that model. Beside an average of models the first
-        is naive Bayes.
-    others : tuple of Other
-        All methods that the model in use was compared with.
-    numbers : tuple of OtherNumber
-        Other numbers of features, where the path was found.
-    n_repeats : int
-        Predictions of each case.
-    n_features : int
-        Features in the table.
-    n_kept : int
-        Features in the model.
-    recalibrate : bool, default=True
-        Whether the model in use is the recalibrated one.
-    beyond : str, optional
-        What explains dependence between features in the model in use, where it is no naive Bayes.
-    joint : bool, default=True
-        Whether the model in use says how features are distributed in each class.
-    groups : Summary, optional
-        Of the two-component mixture, where it was compared.
-    cut : bool, default=False
-        Whether the mixture looked at measurements cut at their median, the model in use at them as
-        they are.
-    measurements : bool, default=False
-        Whether all features are measurements and taken for these, so that the factor model could
-        take them too.
-    compared : bool, default=True
-        Whether methods of others are among the others.
-    average : str, optional
-        What the model in use is called, where it is an average of models.
-    doubts : tuple of str
-        What in the table may make the results worthless, one sentence each.
-    """
-    has_slope = recalibrate and recalibrated is not None
-    used = recalibrated if has_slope and recalibrated is not None else corrected
-    nothing = not used.summary.auc.interval[0] > CHANCE
-    remaining = _without_signal(used.summary) if nothing else remaining_of(used.summary.calibration)
-    best = best_other(others, used.summary, n_features)
-    broken = used.confident.broken or remaining in ("overconfident", "shifted")
-    what = _what_to_use(best, others, numbers, used.summary, n_features, cut, broken, nothing)
-    if nothing:
-        remains, advised = _nothing_remains(used.summary, n_kept), _nothing_advice(what)
-        headline = _nothing(used.summary, found_elsewhere=_finds_more(best))
-    else:
-        remains = (
-            f"What remains: {remains_in_words(remaining, used.summary, labels, beyond, joint)}"
-        )
-        after = None if has_slope or recalibrated is None else recalibrated.summary
-        if compared:
-            care = care_of(remaining, others, used.summary)
-            n_offered = len(offered(others))
-            what = [*what] if what else [no_better(n_offered, care)] if n_offered else []
-        what += _what_may_help(remaining, after, groups, beyond, measurements)
-        advised = f"Advice: {' '.join(what)}" if what else ""
-        headline = _headline(used.summary, uncorrected is not None, has_slope, average)
-    if not compared:
-        advised = f"{advised} {NOT_COMPARED}".lstrip()
-    if doubts:  # no advice about models is worth following before these are settled
-        advised = "Advice: decide first what is doubtful in the table; until then do not use this."
-    return Verdict(
-        headline=headline,
-        confident=_claims_in_words("On held-out cases", used.confident, n_repeats),
-        remaining=remaining,
-        remains=remains,
-        advice=advised,
-        without=_without(
-            uncorrected, corrected, recalibrated if has_slope else None, nothing, average
-        ),
-        caution=_caution(doubts),
-    )
-
-
-def _caution(doubts: tuple[str, ...]) -> str:
-    """Say first that the results may mean nothing, and why."""
-    if not doubts:
-        return ""
-    more = len(doubts) - MOST_DOUBTS
-    rest = f" The notes have {more:,} more of the kind." if more > 0 else ""
-    return f"These results may mean nothing. {' '.join(doubts[:MOST_DOUBTS])}{rest}"
-
-
-def _finds_more(best: Other | None) -> bool:
-    return best is not None and best.name != FREQUENCIES and is_clear(best.difference)
-
-
-def _what_to_use(
-    best: Other | None,
-    others: tuple[Other, ...],
-    numbers: tuple[OtherNumber, ...],
-    used: Summary,
-    n_features: int,
-    cut: bool,
-    broken: bool,
-    nothing: bool,
-) -> list[str]:
-    """Return the sentences that name another method, or another number of features."""
-    found = []
-    if best is not None:
-        n_offered = len(offered(others))
-        found.append(method_in_words(best, used, n_features, n_offered, broken, nothing))
-    found += [
-        groups_in_words(other, cut, said=other is best) for other in others if other.name == MIXTURE
-    ]
-    found.append(number_in_words(numbers))
-    return [text for text in found if text]
-
-
-def _what_may_help(
-    remaining: Remaining,
-    after: Summary | None,
-    groups: Summary | None,
-    beyond: str | None,
-    measurements: bool,
-) -> list[str]:
-    """Return the sentences about what is left in the model in use."""
-    if after is not None and remaining in ("overconfident", "underconfident"):
-        return [with_recalibration(after)]
-    if remaining == "overconfident":
-        text = too_sure_in_words(groups, beyond, measurements)
-        return [f"This model's probabilities are too sure.{' ' if text else ''}{text}"]
-    if remaining == "underconfident":
+def _calibration_advice(verdict: Verdict) -> list[str]:
+    texts = {suggestion.what: _remedy_text(suggestion) for suggestion in verdict.suggestions}
+    if "recalibration" in texts:
+        return [texts["recalibration"]]
+    if verdict.calibration == "overconfident":
+        remedies = [texts[what] for what in ("mixture", "dependence", "factors") if what in texts]
+        return ["This model's probabilities are too sure.", *remedies]
+    if verdict.calibration == "underconfident":
         return ["This model's probabilities are too careful: more is known than they say."]
     return []
 
 
-def _without(
-    uncorrected: Judged | None,
-    corrected: Judged,
-    recalibrated: Judged | None,
-    nothing: bool,
-    average: str | None = None,
-) -> str:
-    """Say in short what the correction and the slope did."""
-    if uncorrected is None:
-        return "" if nothing or recalibrated is None else _without_slope(corrected, recalibrated)
-    before = uncorrected.confident
+def _remedy_text(suggestion: Suggestion) -> str:
+    summary = suggestion.summary
+    if suggestion.what == "factors":
+        return _TRY_FACTORS
+    if summary is None:
+        return "A model that knows about dependence is needed."
+    if suggestion.what == "recalibration":
+        return (
+            f"With recalibration {describe_slope(summary.calibration)}: leave out "
+            "--no-recalibrate to use it."
+        )
+    fit = summary.calibration
+    return (
+        "The two-component mixture, which knows of hidden groups of cases, has a slope of "
+        f"{number(fit.slope)} ({interval(fit.slope_interval)}) and a log score of "
+        f"{number(summary.log_score.value, 3)}: see --model mixture."
+    )
+
+
+def describe_correction(verdict: Verdict) -> str:
+    """Return in short what the correction and the slope did."""
+    evidence = verdict.evidence
+    corrected = number(evidence.corrected.summary.calibration.slope)
+    last = None
+    if evidence.recalibrated is not None:
+        last = number(evidence.recalibrated.summary.calibration.slope)
+    if evidence.uncorrected is None:
+        if not verdict.has_signal or last is None:
+            return ""
+        return (
+            f"Before recalibration the calibration slope was {corrected}, with it, as in use, "
+            f"{last}."
+        )
+    before = evidence.uncorrected.confident
     who = "Without the correction the model"
-    if average is not None:
+    if evidence.average is not None:
         who = "Naive Bayes on the features that correlate best, not corrected for their selection,"
+    sure = percent(before.at_least)
     text = (
-        f"{who} claimed {percent(before.at_least)} or more for "
-        f"{count(before.n_confident)} cases, which implied that {count_small(before.n_implied)} of "
-        f"them would be wrong, and {count_small(before.n_wrong)} "
-        f"{'was' if before.n_wrong == 1 else 'were'}"
+        f"{who} predicted a class with {sure} or more for {count(before.n_confident)} cases, "
+        f"expected {count_small(before.n_implied)} of them to be wrong, and "
+        f"{count_small(before.n_wrong)} {'was' if before.n_wrong == 1 else 'were'}"
     )
     if before.n_confident == 0:
-        text = f"{who} claimed {percent(before.at_least)} of no case"
-    if nothing:  # a slope of no signal means nothing
+        text = f"{who} predicted a class with {sure} or more for no case"
+    if not verdict.has_signal:  # a slope of no signal means nothing
         return f"{text}."
-    slopes = [number(one.summary.calibration.slope) for one in (uncorrected, corrected)]
-    text = f"{text}; its calibration slope was {slopes[0]}"
-    if average is not None:
-        return f"{text}, that of the {average} is {slopes[1]}."
-    if recalibrated is None:
-        return f"{text}, and with it, as in use, {slopes[1]}."
-    last = number(recalibrated.summary.calibration.slope)
-    return f"{text}, with the correction alone {slopes[1]}, with the slope too, as in use, {last}."
+    slope = number(evidence.uncorrected.summary.calibration.slope)
+    text = f"{text}; its calibration slope was {slope}"
+    if evidence.average is not None:
+        return f"{text}, that of the {evidence.average} is {corrected}."
+    if last is None:
+        return f"{text}, and with it, as in use, {corrected}."
+    return f"{text}, with the correction alone {corrected}, with the slope too, as in use, {last}."
 
 
-def _without_slope(before: Judged, after: Judged) -> str:
-    first, last = (number(one.summary.calibration.slope) for one in (before, after))
-    return f"Before recalibration the calibration slope was {first}, with it, as in use, {last}."
+# --------------------------------------------------------------------------------------------------
+# A model on another table
+# --------------------------------------------------------------------------------------------------
 
 
-def external_verdict(
+def describe_external(
     summary: Summary,
     confident: ConfidentPredictions,
     labels: tuple[str, ...],
-    beyond: str | None = None,
-    joint: bool = True,
+    dependence: str | None = None,
+    generative: bool = True,
 ) -> str:
-    """Say what a model claimed of cases from elsewhere, and whether that was honest."""
-    lines = [_claims_in_words("On this table", confident, 1)]
-    if sum(count > 0 for count in class_counts(summary)) > 1:
-        remaining = remaining_of(summary.calibration)
-        text = remains_in_words(remaining, summary, labels, beyond, joint)
+    """Return how a model did on cases from elsewhere, and whether it was calibrated there."""
+    lines = [describe_confident("On this table", confident, judge_confident(confident), 1)]
+    if sum(size > 0 for size in class_counts(summary)) > 1:
+        fit, shift = summary.calibration, find_shift(summary, labels)
+        text = _judgement_text(judge_slope(fit), shift, fit, dependence, generative)
         lines.append(f"{text[0].upper()}{text[1:]}")
-        if shift_in_words(summary, labels):
+        if shift is not None:
             lines.append(
                 "Where that is because the class is more or less frequent here than in training, "
                 "--prevalence moves the probabilities."
             )
     return "\n".join(lines)
-
-
-def _headline(
-    summary: Summary, corrected: bool, recalibrate: bool, average: str | None = None
-) -> str:
-    did = [word for word, done in (("corrected", corrected), ("recalibrated", recalibrate)) if done]
-    name = average or (f"{' and '.join(did)} model" if did else "model")
-    pairs = " over pairs of classes" if isinstance(summary.n_positive, tuple) else ""
-    return (
-        f"The {name} claims an error rate of {percent(summary.expected_error)}; "
-        f"{percent_with_interval(summary.actual_error)} happened. "
-        f"AUC{pairs} {number(summary.auc.value)} ({interval(summary.auc.interval)})."
-    )
-
-
-def _without_signal(summary: Summary) -> Remaining:
-    """Return whether there is no signal, or too few cases to find one."""
-    # Where all cases have the same probability, more of them would not help.
-    constant = summary.auc.value == CHANCE and summary.auc.standard_error == 0
-    return "nothing" if constant or summary.auc.interval[1] <= A_GOOD_AUC else "cannot tell"
-
-
-def _nothing(summary: Summary, *, found_elsewhere: bool) -> str:
-    auc = (
-        f"the AUC is {number(summary.auc.value)} ({interval(summary.auc.interval)}), and "
-        f"{number(CHANCE)} is chance"
-    )
-    if _without_signal(summary) == "cannot tell":
-        rarest = min(class_counts(summary))
-        return (
-            f"It cannot be told whether this model predicts anything: there are too few cases "
-            f"({summary.n_cases:,}, {rarest:,} of the rarest class). {auc[0].upper()}{auc[1:]}; "
-            "the interval includes chance and a good model."
-        )
-    who = (
-        "This model can predict nothing from these features"
-        if found_elsewhere
-        else "Nothing can be predicted from these features"
-    )
-    return f"{who}, as far as {summary.n_cases:,} cases tell: {auc}."
-
-
-def _nothing_remains(used: Summary, n_kept: int) -> str:
-    if n_kept == 0:
-        return (
-            "What remains: no feature passed the selection, so the model knows class frequencies."
-        )
-    return (
-        "What remains: no signal was found that one could be honest about. The model in use claims "
-        f"an error rate of {percent(used.expected_error)}; "
-        f"{percent_with_interval(used.actual_error)} happened."
-    )
-
-
-def _nothing_advice(what: list[str]) -> str:
-    if what:
-        return f"Advice: {' '.join(what)} Do not act on the probabilities of this model."
-    return "Advice: do not act on these probabilities; more cases, or other features, are needed."
-
-
-def _claims_in_words(who: str, confident: ConfidentPredictions, n_repeats: int) -> str:
-    sure = percent(confident.at_least)
-    if confident.n_confident == 0:
-        return (
-            f"{who}, the model claimed {sure} or more for none of the {confident.n_cases:,} cases."
-        )
-    average = f" (average of {n_repeats} repeats)" if n_repeats > 1 else ""
-    text = (
-        f"{who}, the model claimed {sure} or more for {count(confident.n_confident)} of "
-        f"{confident.n_cases:,} cases{average}. Its claims implied that "
-        f"{count_small(confident.n_implied)} of them would be wrong "
-        f"({percent(confident.implied)}); "
-        f"{count_small(confident.n_wrong)} {'was' if confident.n_wrong == 1 else 'were'}: "
-        f"{percent_with_interval(confident.wrong)}."
-    )
-    if confident.broken:
-        return f"{text} That is more than it claimed."
-    if confident.wrong.interval[1] < confident.implied:
-        return f"{text} That is less than it claimed."
-    return f"{text} The interval includes the claim."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from honestbayes.metrics import CalibrationFit, Estimate
+from honestbayes.metrics import Estimate
 
 
 def percent(value: float) -> str:
@@ -91,11 +91,3 @@ def percent_with_interval(estimate: Estimate) -> str:
     """
     low, high = estimate.interval
     return f"{percent(estimate.value)} ({percent(low)} to {percent(high)})"
-
-
-def slope_in_words(fit: CalibrationFit) -> str:
-    """Return a calibration slope with its interval, as part of a sentence."""
-    low, high = fit.slope_interval
-    # Two decimals could show an interval beside 1 as one that ends there.
-    digits = 3 if "1.00" in (number(low), number(high)) else 2
-    return f"the calibration slope is {number(fit.slope)} ({interval((low, high), digits)})"

@@ -20,7 +20,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from scipy.special import expit, log_expit, logsumexp
@@ -28,7 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.base.alpha_posterior import AlphaPosterior
-from honestbayes.base.explanation import KeptTable, by_design
+from honestbayes.base.explanation import KeptTable, TableColumn, TableNames, by_design
 from honestbayes.base.intervals import systematic
 from honestbayes.base.parameters import (
     Correction,
@@ -44,7 +44,6 @@ from honestbayes.correction.discard import Ties, group_probabilities
 from honestbayes.correction.event import event_of
 from honestbayes.data import Binarization, Source, as_source
 from honestbayes.data.binarization import BinarizeOption
-from honestbayes.data.kinds import Kind
 from honestbayes.data.source import Remembered, RowsOf, dense_values
 from honestbayes.files.fields import (
     CLOSE,
@@ -1398,11 +1397,11 @@ class FeatureTable(KeptTable):
     by_design: BoolArray
     _cuts: Binarization = field(repr=False)
     """How values become 0/1."""
+    _additive: bool = field(default=True, repr=False)
+    """Whether the evidence of features adds up, as in naive Bayes."""
 
-    kind: ClassVar[Kind] = "binary"
-
-    def _columns(self) -> dict[str, Iterable[Any]]:
-        """Return the columns of reports; the second class is the positive one."""
+    def _rows(self, names: TableNames) -> dict[str, Iterable[Any]]:
+        """Return what is known of the features: of two classes the second is the positive one."""
         arrays = {
             "by_design": self.by_design,
             "correlation": self.correlation,
@@ -1412,10 +1411,36 @@ class FeatureTable(KeptTable):
             "sd_positive": self.sd[1],
             "evidence_if_one": self.evidence_if_one,
             "evidence_if_zero": self.evidence_if_zero,
-            "cut": self._cuts.cut,
-            "high": self._cuts.high,
         }
-        return {name: values.tolist() for name, values in arrays.items()}
+        cuts = zip(self.name, self._cuts.cut.tolist(), self._cuts.high.tolist(), strict=True)
+        return {
+            "means_one": [names.describe_one(*cut) for cut in cuts],
+            **{key: values.tolist() for key, values in arrays.items()},
+        }
+
+    def _page_columns(self) -> tuple[TableColumn, ...]:
+        negative, positive = self.classes
+        return (
+            TableColumn(title="a one", key="means_one", style="text"),
+            TableColumn(title="correlation", key="correlation", style="signed"),
+            TableColumn(title=f"P(one), {negative}", key="p_negative", error="sd_negative"),
+            TableColumn(title=f"P(one), {positive}", key="p_positive", error="sd_positive"),
+            TableColumn(title="evidence if one", key="evidence_if_one", style="signed"),
+            TableColumn(title="evidence if zero", key="evidence_if_zero", style="signed"),
+        )
+
+    def _page_note(self) -> str:
+        positive = self.classes[1]
+        if not self._additive:
+            return (
+                "Evidence is the effect of a one or a zero, taken by itself, on the log-odds of "
+                f"{positive}. It does not add up over features: features of one group of cases "
+                "share their evidence. “±” is the spread over draws."
+            )
+        return (
+            f"Evidence is what a one or a zero adds to the log-odds of {positive}, the slope "
+            "included; “±” is a standard deviation."
+        )
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""

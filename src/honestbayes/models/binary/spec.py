@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from honestbayes.base.spec import CandidateSpec, ModelSpec
+from honestbayes.base.spec import CandidateSpec, InputSpec, ModelSpec
 
 _LARGE = 2000
 """Samples beyond which columns are not cut at their medians."""
@@ -46,12 +46,11 @@ SPECS = (
             ),
         ),
         name="binary",
-        place=1,
+        order=1,
         summary="numbers are cut at the median, and each level of a text column becomes a "
         "yes-or-no feature",
-        page="every column becomes yes-or-no features",
-        coded=False,
-        only_two_classes=True,
-        uncorrected={"correction": None, "feature_prior": "uniform"},
+        description="every column becomes yes-or-no features",
+        input=InputSpec(coded=False, two_classes=True),
+        uncorrected_params={"correction": None, "feature_prior": "uniform"},
     ),
 )

@@ -12,14 +12,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes.base.alpha_posterior import AlphaPosterior
-from honestbayes.base.explanation import KeptTable, by_design
+from honestbayes.base.explanation import KeptTable, TableColumn, TableNames, by_design
 from honestbayes.base.intervals import systematic
 from honestbayes.base.parameters import (
     Correction,
@@ -43,7 +43,7 @@ from honestbayes.correction.engine import SelectionProbability, selection_probab
 from honestbayes.correction.event import HyperNodes, event_of
 from honestbayes.correction.feature_models import CategoricalFeatures
 from honestbayes.data.categories import Categories, CategoryTable, encode_columns
-from honestbayes.data.kinds import Kind, number_text
+from honestbayes.data.kinds import number_text
 from honestbayes.files.fields import (
     CLOSE,
     GIVEN,
@@ -922,17 +922,47 @@ class CategoricalFeatureTable(KeptTable):
     _slope: float = field(repr=False)
     """The factor on the evidence."""
 
-    kind: ClassVar[Kind] = "categorical"
+    _effects: str = field(default="", repr=False)
+    """What predictions rest on instead, where the evidence of features does not add up."""
 
-    def _columns(self) -> dict[str, Iterable[Any]]:
-        """Return the columns of reports; for two classes, evidence is for the second."""
+    def _rows(self, names: TableNames) -> dict[str, Iterable[Any]]:
+        """Return what is known of the features; of two classes, evidence is for the second."""
         return {
             "by_design": self.by_design.tolist(),
             "correlation": self.r.tolist(),
-            "levels": self.levels,
+            "levels": map(names.level_texts, self.name, self.levels),
             "probability": [tuple(map(tuple, p.tolist())) for p in self.probability],
             "evidence": [tuple((self._slope * _evidence(p)).tolist()) for p in self.probability],
         }
+
+    def _page_columns(self) -> tuple[TableColumn, ...]:
+        return (
+            TableColumn(title="level", key="levels", style="text", by_level=True),
+            TableColumn(title="correlation", key="correlation"),
+            *(
+                TableColumn(title=f"P(level), {label}", key="probability", index=c, by_level=True)
+                for c, label in enumerate(self.classes)
+            ),
+            TableColumn(title="evidence", key="evidence", style="signed", by_level=True),
+        )
+
+    def _page_note(self) -> str:
+        whose = (
+            self.classes[1]
+            if len(self.classes) == 2
+            else "the class that it favours most against the one that it favours least"
+        )
+        surprising = "The correlation is that of a yes-or-no feature that would be as surprising."
+        if self._effects:
+            return (
+                "How frequent each level is in each class of the training cases, and the effect of "
+                f"that alone on the log-odds of {whose}. It does not add up over columns, and is "
+                f"not what the model adds: {self._effects}. {surprising}"
+            )
+        return (
+            "How frequent each level is in each class, according to the model, and what it adds to "
+            f"the log-odds of {whose}, the slope included. {surprising}"
+        )
 
     def with_levels(self, texts: Callable[[str, tuple[str, ...]], tuple[str, ...]]) -> Self:
         """Return the table with other names of levels, given the feature's name and its levels."""

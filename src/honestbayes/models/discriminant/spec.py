@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from honestbayes.base.spec import CandidateSpec, ModelSpec
+from honestbayes.base.spec import CandidateSpec, InputSpec, ModelSpec
 
 
 def _load() -> type[Any]:
@@ -31,11 +31,11 @@ SPECS = (
         ),
         name="discriminant",
         title="discriminant",
-        place=6,
+        order=6,
         summary="numbers and flags that move together, by one covariance of all classes; quick",
-        page="numbers and flags that move together, by one covariance of all classes",
-        only_numbers=True,
-        beyond="a covariance matrix",
-        uncorrected={"feature_prior": "flat"},
+        description="numbers and flags that move together, by one covariance of all classes",
+        input=InputSpec(kinds=("binary", "real")),
+        dependence="a covariance matrix",
+        uncorrected_params={"feature_prior": "flat"},
     ),
 )

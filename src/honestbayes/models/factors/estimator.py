@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.base.explanation import Described, KeptColumns
+from honestbayes.base.explanation import Described, KeptColumns, ReportSection, TableNames
 from honestbayes.base.parameters import check_quantiles, check_response, refuse_arguments
 from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.base.persistence import SavedEstimator, check_number
@@ -332,9 +332,25 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         table: FactorFeatureTable = super().feature_table()
         return table
 
-    def _sections(self) -> dict[str, Any]:
+    def _sections(self, names: TableNames) -> tuple[ReportSection, ...]:
         """Return how many factors there are, and how that number was chosen."""
-        return {"factors": factors(self.n_factors_, self.factor_choice_)}
+        del names
+        record = factors(self.n_factors_, self.factor_choice_)
+        chosen = ""
+        if record.tried:
+            first, *_, last = record.tried
+            chosen = f", chosen from {first} to {last} on held-out training cases"
+        return (
+            ReportSection(
+                name="factors",
+                title="The factors",
+                record=record,
+                template="honestbayes.models.factors/section.jinja",
+                summary=str(record),
+                facts=(("factors", f"{record.n_factors}"),),
+                settings=(("factors", f"{record.n_factors}{chosen}"),),
+            ),
+        )
 
 
 class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, SavedEstimator):

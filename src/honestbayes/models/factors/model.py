@@ -755,6 +755,16 @@ class FactorFeatureTable(MeasurementTable):
 
     shared: FloatArray
     _share: ClassVar[str] = "shared"
+    _share_title: ClassVar[str] = "shared"
+
+    def _page_note(self) -> str:
+        others = "class" if len(self.classes) == 2 else "classes"
+        return (
+            f"Centre: where the values of a class lie, shrunk towards the other {others}. Spread: "
+            "a typical deviation within a class. “Shared” is how much of the variance within a "
+            "class the factors explain: how far the feature moves together with the others. What "
+            "features share is counted once, so the effects of single features do not add up."
+        )
 
 
 def feature_table(

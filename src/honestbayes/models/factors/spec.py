@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from honestbayes.base.spec import CandidateSpec, ModelSpec
+from honestbayes.base.spec import CandidateSpec, ChainSpec, InputSpec, ModelSpec
 
 _SHORT_CHAINS = {"n_chains": 2, "n_draws": 300, "n_doublings": 0}
 
@@ -36,18 +36,17 @@ SPECS = (
         ),
         name="factors",
         title="factor model",
-        place=3,
+        order=3,
         summary="numbers that move together, by a few latent factors; slower",
-        page="numbers that move together, by a few latent factors",
-        only_numbers=True,
-        needs_measurement=True,
-        sampled=True,
-        drawn_once=True,
-        beyond="a few factors",
-        # In folds the cases that are held out tell less than chains do; the final chains are those
-        # of the estimator's own defaults.
-        in_folds={"n_chains": 2, "n_draws": 300, "n_warmup": 300, "n_doublings": 0},
-        final={"n_chains": 4, "n_draws": 1000, "n_warmup": 300, "n_doublings": 3},
+        description="numbers that move together, by a few latent factors",
+        input=InputSpec(kinds=("binary", "real"), needs_real=True),
+        # In folds, sampling error of the held-out cases exceeds that of short chains; the final
+        # chains have the estimator's defaults.
+        chains=ChainSpec(
+            fold_params={"n_chains": 2, "n_draws": 300, "n_warmup": 300, "n_doublings": 0},
+            final_params={"n_chains": 4, "n_draws": 1000, "n_warmup": 300, "n_doublings": 3},
+        ),
+        dependence="a few factors",
     ),
     ModelSpec(
         kind="SelectiveFactorRegressor",

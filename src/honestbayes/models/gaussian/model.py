@@ -18,7 +18,13 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from honestbayes.base.explanation import KeptTable, by_design
+from honestbayes.base.explanation import (
+    KeptTable,
+    TableColumn,
+    TableNames,
+    by_design,
+    location_columns,
+)
 from honestbayes.base.intervals import systematic
 from honestbayes.base.numeric import NumericTraining, Screened, select_by_r_squared
 from honestbayes.base.parameters import (
@@ -36,7 +42,6 @@ from honestbayes.correction.f_statistic import log_prob_all_discarded
 from honestbayes.correction.feature_models import RealFeatures
 from honestbayes.data import Source, as_source
 from honestbayes.data.binarization import check_finite
-from honestbayes.data.kinds import Kind
 from honestbayes.data.normal_scores import NormalScores
 from honestbayes.data.source import RowsOf, dense_values, whole_columns
 from honestbayes.files.fields import (
@@ -880,22 +885,26 @@ class MeasurementTable(KeptTable):
     _correlation: FloatArray = field(repr=False)
     """The same as r, with its sign where there are two classes."""
 
-    kind: ClassVar[Kind] = "real"
     _share: ClassVar[str]
     """The attribute of a subclass that is a share."""
+    _share_title: ClassVar[str]
+    """What the page calls it."""
 
-    def _columns(self) -> dict[str, Iterable[Any]]:
-        """Return the columns of reports; the share that another model has is None."""
-        nothing = [None] * len(self.name)
+    def _rows(self, names: TableNames) -> dict[str, Iterable[Any]]:
+        del names
         return {
             "by_design": self.by_design.tolist(),
             "correlation": self._correlation.tolist(),
             "centre": zip(*self.centre.tolist(), strict=True),
             "spread": self.spread.tolist(),
-            "prob_null": nothing,
-            "shared": nothing,
             self._share: getattr(self, self._share).tolist(),
         }
+
+    def _page_columns(self) -> tuple[TableColumn, ...]:
+        return (
+            *location_columns(self.classes),
+            TableColumn(title=self._share_title, key=self._share, style="percent"),
+        )
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""
@@ -940,6 +949,15 @@ class GaussianFeatureTable(MeasurementTable):
 
     prob_null: FloatArray
     _share: ClassVar[str] = "prob_null"
+    _share_title: ClassVar[str] = "no signal"
+
+    def _page_note(self) -> str:
+        others = "class" if len(self.classes) == 2 else "classes"
+        return (
+            f"Centre: where the values of a class lie, shrunk towards the other {others} by as "
+            "much as all features of this kind together suggest. Spread: a typical deviation "
+            "within a class. “No signal” is the probability that the feature is uninformative."
+        )
 
 
 def correlation_with(moments: Moments) -> FloatArray:

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.base.explanation import Described
+from honestbayes.base.explanation import Described, ReportSection, TableNames
 from honestbayes.base.parameters import (
     check_level_and_draws,
     check_quantiles,
@@ -349,9 +349,33 @@ class InteractionClassifier(SampledClassifier):
         assert isinstance(part, InteractionPart)
         return interactions_of(part, names, classes, most)
 
-    def _sections(self) -> dict[str, Any]:
-        """Return the largest interactions."""
-        return {"interactions": self.interactions()}
+    def _sections(self, names: TableNames) -> tuple[ReportSection, ...]:
+        """Return the largest interactions, by the columns, levels and classes of the table."""
+        labels = {str(code): label for code, label in enumerate(names.classes)}
+        record = self.interactions().with_cells(
+            lambda name, level: (names.column(name), names.level_texts(name, (level,))[0])
+        )
+        record = record.renamed(str, labels)
+        most = "one column" if record.order == 1 else f"up to {record.order} columns"
+        chosen = ", chosen on held-out training cases" if self.order == "cv" else ""
+        missing = "a level of their own" if self.missing == "level" else "refused"
+        return (
+            ReportSection(
+                name="interactions",
+                title="The largest interactions",
+                record=record,
+                template="honestbayes.models.interactions/section.jinja",
+                summary=record.in_words(),
+                facts=(("order", f"{record.order}"), ("patterns", f"{record.n_patterns:,.0f}")),
+                settings=(("order", f"{record.order}{chosen}"), ("missing cells", missing)),
+                limits=(
+                    (
+                        f"The model looks at patterns of {most}: signal that only more columns "
+                        "together show is not seen."
+                    ),
+                ),
+            ),
+        )
 
     def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
         return ["log_sigma", "s"], ["log_likelihood"]

@@ -1115,4 +1115,5 @@ def feature_table(
         ),
         by_design=by_design(part.selection),
         _slope=slope,
+        _effects="it adds the coefficients of the patterns below",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from honestbayes.base.spec import CandidateSpec, ModelSpec
+from honestbayes.base.spec import CandidateSpec, ChainSpec, InputSpec, ModelSpec
 
 _FEW_COLUMNS = 12
 """Up to so many columns, interactions of three are modelled; beyond, of pairs."""
@@ -58,36 +58,36 @@ SPECS = (
         ),
         name="interactions",
         title="model with interactions",
-        place=4,
+        order=4,
         summary="categories and flags, and what only several of them together tell; all columns "
         "are kept; slower",
-        page="categories and flags, and what several of them together tell",
-        only_categories=True,
-        sampled=True,
-        drawn_once=True,
+        description="categories and flags, and what several of them together tell",
+        input=InputSpec(kinds=("binary", "categorical"), complete=True),
+        # In folds, sampling error of the held-out cases exceeds that of short chains; the final
+        # chains have the estimator's defaults.
+        chains=ChainSpec(
+            fold_params={"n_chains": 2, "n_draws": 150, "n_warmup": 50, "n_doublings": 0},
+            final_params={"n_chains": 4, "n_draws": 250, "n_warmup": 100, "n_doublings": 2},
+        ),
+        selects=False,
+        uncorrected_params=None,
         # A slope would need the chains of twenty more fits inside each.
-        has_slope=False,
-        beyond="interactions",
-        joint=False,
-        complete=True,
-        uncorrected=None,
-        keeps_all=True,
-        words=("order", "missing"),
-        # In folds the cases that are held out tell less than chains do; the final chains are those
-        # of the estimator's own defaults.
-        in_folds={"n_chains": 2, "n_draws": 150, "n_warmup": 50, "n_doublings": 0},
-        final={"n_chains": 4, "n_draws": 250, "n_warmup": 100, "n_doublings": 2},
+        recalibrates=False,
+        dependence="interactions",
+        generative=False,
+        report_params=("order", "missing"),
+        citation="Li (2007, PhD thesis, University of Toronto, chapter 3)",
     ),
     ModelSpec(
         kind="InteractionRegressor",
         load=_load_regressor,
         title="regression with interactions",
-        sampled=True,
+        chains=ChainSpec(),
     ),
     ModelSpec(
         kind="SequenceClassifier",
         load=_load_sequence_classifier,
         title="model of sequences",
-        sampled=True,
+        chains=ChainSpec(),
     ),
 )

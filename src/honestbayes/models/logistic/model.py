@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +19,13 @@ from scipy.linalg.lapack import dpotri, dtrtrs
 from scipy.special import log_expit, ndtri
 from sklearn.utils.extmath import randomized_svd
 
-from honestbayes.base.explanation import KeptTable, by_design
+from honestbayes.base.explanation import (
+    KeptTable,
+    TableColumn,
+    TableNames,
+    by_design,
+    location_columns,
+)
 from honestbayes.base.intervals import systematic
 from honestbayes.base.numeric import (
     Covariance,
@@ -30,7 +36,6 @@ from honestbayes.base.numeric import (
     patterns_of,
 )
 from honestbayes.base.part import Describe, FittedPart
-from honestbayes.data.kinds import Kind
 from honestbayes.data.normal_scores import NormalScores
 from honestbayes.files.fields import (
     CLOSE,
@@ -806,20 +811,40 @@ class LogisticFeatureTable(KeptTable):
     spread: FloatArray
     by_design: BoolArray
 
-    kind: ClassVar[Kind] = "real"
-
-    def _columns(self) -> dict[str, Iterable[Any]]:
-        nothing = [None] * len(self.name)
+    def _rows(self, names: TableNames) -> dict[str, Iterable[Any]]:
+        del names
         return {
             "by_design": self.by_design.tolist(),
             "correlation": self.r.tolist(),
             "centre": zip(*self.centre.tolist(), strict=True),
             "spread": self.spread.tolist(),
-            "prob_null": nothing,
-            "shared": nothing,
             "coefficient": zip(*self.coefficient.tolist(), strict=True),
             "coefficient_sd": zip(*self.sd.tolist(), strict=True),
         }
+
+    def _page_columns(self) -> tuple[TableColumn, ...]:
+        return (
+            *location_columns(self.classes),
+            *(
+                TableColumn(
+                    title=f"for {label}",
+                    key="coefficient",
+                    style="signed",
+                    index=f,
+                    error="coefficient_sd",
+                )
+                for f, label in enumerate(self._classes_of_fits())
+            ),
+        )
+
+    def _page_note(self) -> str:
+        others = "" if len(self.classes) == 2 else ", against all others,"
+        return (
+            "Centre: the mean of a class. Spread: a typical deviation within a class. “For” a "
+            "class: what one standard deviation of the feature adds to its log-odds"
+            f"{others} while the other features stay, before recalibration; “±” is a standard "
+            "deviation. Features that repeat each other share their effect."
+        )
 
     def _classes_of_fits(self) -> tuple[str, ...]:
         """Return the class whose log-odds each fit models."""

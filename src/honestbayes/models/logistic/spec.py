@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from honestbayes.base.spec import CandidateSpec, ModelSpec
+from honestbayes.base.spec import CandidateSpec, InputSpec, ModelSpec
 
 
 def _load() -> type[Any]:
@@ -31,14 +31,14 @@ SPECS = (
         ),
         name="logistic",
         title="logistic regression",
-        place=6,
+        order=6,
         summary="numbers and flags, by Bayesian logistic regression, which knows that columns "
         "repeat each other",
-        page="numbers and flags, by Bayesian logistic regression",
-        only_numbers=True,
-        beyond="coefficients that share what columns have in common",
-        joint=False,
-        # It cannot condition on what was discarded: the luck of selection is left to the layer.
-        uncorrected=None,
+        description="numbers and flags, by Bayesian logistic regression",
+        input=InputSpec(kinds=("binary", "real")),
+        dependence="coefficients that share what columns have in common",
+        generative=False,
+        # It cannot condition on what was discarded: recalibration sees to the luck of selection.
+        uncorrected_params=None,
     ),
 )

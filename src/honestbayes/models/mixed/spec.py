@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from honestbayes.base.spec import CandidateSpec, ModelSpec
+from honestbayes.base.spec import CandidateSpec, InputSpec, ModelSpec
 
 
 def _load() -> type[Any]:
@@ -34,9 +34,9 @@ SPECS = (
             ),
         ),
         name="mixed",
-        place=0,
+        order=0,
         summary="numbers stay numbers, text columns are categories",
-        page="binary, categorical and real-valued columns, each as it is",
-        by_kind=True,
+        description="binary, categorical and real-valued columns, each as it is",
+        input=InputSpec(by_kind=True),
     ),
 )

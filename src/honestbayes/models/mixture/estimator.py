@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from honestbayes.base.estimator import TwoClassNaiveBayes
+from honestbayes.base.explanation import ReportSection, TableNames
 from honestbayes.base.intervals import ProbabilityDraws
 from honestbayes.base.parameters import check_level_and_draws
 from honestbayes.base.part import FittedPart, TrainingLabels
@@ -252,9 +254,30 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         names, classes = self._names_and_classes()
         return components(self.draws_, names, classes)
 
-    def _sections(self) -> dict[str, Any]:
-        """Return the two groups of cases."""
-        return {"groups": self.components()}
+    def _sections(self, names: TableNames) -> tuple[ReportSection, ...]:
+        """Return the two groups of cases, and the group of each training case."""
+        found = self.components()
+        features = {
+            row["name"]: f"{row['column']} {row['means_one']}"
+            for kind, table in self._feature_tables().items()
+            for row in table.in_report(kind, names).rows
+        }
+        record = replace(
+            found,
+            name=tuple(features[name] for name in found.name),
+            classes=names.classes,
+        )
+        first, second = record.share
+        return (
+            ReportSection(
+                name="components",
+                title="The two groups of cases",
+                record=record,
+                template="honestbayes.models.mixture/section.jinja",
+                summary=f"two groups with {first:.0%} and {second:.0%} of the cases",
+                case_columns={"second_group": record.in_second},
+            ),
+        )
 
     def feature_table(self) -> FeatureTable:
         """Return what each kept feature says by itself: P(x=1) in each class.

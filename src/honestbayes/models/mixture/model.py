@@ -683,4 +683,5 @@ def feature_table(
         evidence_if_zero=slope * (np.log1p(-mean[1]) - np.log1p(-mean[0])),
         by_design=by_design(part.selection),
         _cuts=part.binarization,
+        _additive=False,
     )

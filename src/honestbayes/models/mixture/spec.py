@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from honestbayes.base.spec import CandidateSpec, ModelSpec
+from honestbayes.base.spec import CandidateSpec, ChainSpec, InputSpec, ModelSpec
 
 
 def _load() -> type[Any]:
@@ -28,15 +28,16 @@ SPECS = (
         ),
         name="mixture",
         title="mixture",
-        place=2,
+        order=2,
         summary="such features, explained by two hidden groups of cases",
-        page="yes-or-no features, explained by two hidden groups of cases",
-        coded=False,
-        only_two_classes=True,
-        sampled=True,
-        has_slope=False,
-        beyond="two groups of cases",
-        # One chain from each kind of start.
-        in_folds={"n_chains": 3, "n_draws": 200, "n_warmup": 100, "thin": 5},
+        description="yes-or-no features, explained by two hidden groups of cases",
+        input=InputSpec(coded=False, two_classes=True),
+        chains=ChainSpec(
+            # One chain from each kind of start.
+            fold_params={"n_chains": 3, "n_draws": 200, "n_warmup": 100, "thin": 5},
+            repeat_folds=True,
+        ),
+        recalibrates=False,
+        dependence="two groups of cases",
     ),
 )

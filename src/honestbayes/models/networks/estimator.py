@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from honestbayes.base.explanation import Graph, ReportSection, TableNames
 from honestbayes.base.parameters import check_level_and_draws
 from honestbayes.base.part import FittedPart, TrainingLabels
 from honestbayes.base.sampled import SampledClassifier, sampling_of
@@ -331,9 +332,32 @@ class AveragedNetworkClassifier(SampledClassifier):
         names, _ = self._names_and_classes()
         return blankets_of(self._part, names, most)
 
-    def _sections(self) -> dict[str, Any]:
-        """Return the most probable arcs."""
-        return {"edges": self.edges()}
+    def _sections(self, names: TableNames) -> tuple[ReportSection, ...]:
+        """Return the most probable arcs, between the columns of the table and its target."""
+        record = self.edges().renamed(names.column)
+        first = zip(record.source[:5], record.target[:5], record.probability[:5], strict=True)
+        arcs = "; ".join(f"{a} to {b} {p:.0%}" for a, b, p in first)
+        number = len(record.source)
+        return (
+            ReportSection(
+                name="network",
+                title="What depends on what",
+                record=record,
+                template="honestbayes.models.networks/section.jinja",
+                summary=f"{number:,} arc{'' if number == 1 else 's'} with a probability of 1% or "
+                "more",
+                limits=(
+                    (
+                        "The graphs hold a few parents of each column only; signal that many "
+                        "columns together show is not seen."
+                    ),
+                ),
+                graph=Graph(
+                    *record.matrix(names.target),
+                    f"Arcs between the class and columns, the most probable: {arcs or 'none'}.",
+                ),
+            ),
+        )
 
     def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
         return ["arcs", "size"], ["score"]

@@ -1117,6 +1117,7 @@ def feature_table(
         ),
         by_design=by_design(part.selection),
         _slope=slope,
+        _effects="that depends on the columns beside it, by the graphs below",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from honestbayes.base.spec import CandidateSpec, ModelSpec
+from honestbayes.base.spec import CandidateSpec, ChainSpec, InputSpec, ModelSpec
 
 _SHORT_CHAINS = {"n_chains": 2, "n_draws": 300, "n_doublings": 0}
 
@@ -36,24 +36,24 @@ SPECS = (
         ),
         name="networks",
         title="average over networks",
-        place=5,
+        order=5,
         summary="columns that depend on each other, averaged over Bayesian networks; measurements "
         "are cut into bins; of more than 30 columns those that tell most of the class; slower",
-        page="columns that depend on each other, measurements in bins, averaged over Bayesian "
-        "networks",
-        cuts=True,
-        sampled=True,
-        drawn_once=True,
+        description="columns that depend on each other, measurements in bins, averaged over "
+        "Bayesian networks",
+        input=InputSpec(bins_real=True, complete=True),
+        # In folds, sampling error of the held-out cases exceeds that of short chains; the final
+        # chains have the estimator's defaults.
+        chains=ChainSpec(
+            fold_params={"n_chains": 2, "n_draws": 300, "n_warmup": 100, "n_doublings": 0},
+            final_params={"n_chains": 4, "n_draws": 500, "n_warmup": 200, "n_doublings": 2},
+        ),
+        selects=False,
+        uncorrected_params=None,
         # A slope would need the chains of twenty more fits inside each.
-        has_slope=False,
-        beyond="arcs between features",
-        uncorrected=None,
-        keeps_all=True,
-        complete=True,
-        words=("missing",),
-        # In folds the cases that are held out tell less than chains do; the final chains are those
-        # of the estimator's own defaults.
-        in_folds={"n_chains": 2, "n_draws": 300, "n_warmup": 100, "n_doublings": 0},
-        final={"n_chains": 4, "n_draws": 500, "n_warmup": 200, "n_doublings": 2},
+        recalibrates=False,
+        dependence="arcs between features",
+        report_params=("missing",),
+        citation="Egmont-Petersen (feature selection by Markov chain Monte Carlo sampling)",
     ),
 )

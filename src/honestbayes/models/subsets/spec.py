@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from honestbayes.base.spec import ModelSpec
+from honestbayes.base.spec import ChainSpec, ModelSpec
 
 
 def _load() -> type[Any]:
@@ -18,6 +18,6 @@ SPECS = (
         kind="AveragedNB",
         load=_load,
         title="naive Bayes averaged over subsets of features",
-        sampled=True,
+        chains=ChainSpec(),
     ),
 )
