@@ -140,7 +140,7 @@ def test_criteria_without_meaning_are_refused(estimator, words, error, message):
 def test_many_levels_are_not_simulated():
     X, y = levels(n_levels=12, n=120)
     model = SelectiveCategoricalNB(n_features_to_select=3, random_state=0, **EVENT)
-    with pytest.raises(ValueError, match="would simulate features of 12 levels"):
+    with pytest.raises(ValueError, match="would simulate features of 12 categories"):
         model.fit(X, y)
     model.set_params(correction="counts").fit(X, y)
 
