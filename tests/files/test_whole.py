@@ -232,19 +232,19 @@ _WRITER = """
 import runpy, sys
 module, kind, target = sys.argv[1:]
 names = runpy.run_path(module)
-whole_file, whole_folder = names["whole_file"], names["whole_folder"]
+atomic_write, atomic_folder = names["atomic_write"], names["atomic_folder"]
 version = 0
 print("ready", flush=True)
 while True:
     version += 1
     if kind == "file":
-        with whole_file(target) as path, path.open("w") as file:
+        with atomic_write(target) as path, path.open("w") as file:
             for line in range(200):
                 file.write(f"{version}\\n")
                 if line % 50 == 0:
                     file.flush()
     else:
-        with whole_folder(target) as path:
+        with atomic_folder(target) as path:
             for number in range(6):
                 (path / f"{number}.txt").write_text(f"{version}\\n")
 """
