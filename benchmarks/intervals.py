@@ -116,7 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=40)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--ways", nargs="+", default=["slope", "layer"])
+    parser.add_argument("--ways", nargs="+", default=["slope", "bayes"])
     parser.add_argument("--truths", nargs="+", default=list(TRUTHS))
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 import honestbayes
+from honestbayes.data import pack_store
+from honestbayes.selection import screen
 
 RUNS = 3
 """Of a task, each time it is asked for; the shortest counts, which others disturbed least."""
@@ -47,7 +49,7 @@ def measurements(n: int, p: int) -> np.ndarray:
 def screen_bytes() -> Run:
     """Count an array in memory."""
     X, y = flags(2000, 5000), labels(2000)
-    return lambda: honestbayes.screen(X, y)
+    return lambda: screen(X, y)
 
 
 def screen_csc() -> Run:
@@ -55,15 +57,15 @@ def screen_csc() -> Run:
     from scipy import sparse
 
     X, y = sparse.csc_array(flags(2000, 5000)), labels(2000)
-    return lambda: honestbayes.screen(X, y)
+    return lambda: screen(X, y)
 
 
 def screen_packed() -> Run:
     """Count a packed store, whose folder is there as long as the task is."""
     y = labels(2000)
     folder = tempfile.TemporaryDirectory()
-    store = honestbayes.pack_store(flags(2000, 5000), Path(folder.name) / "store")
-    return lambda: (honestbayes.screen(store, y), folder)
+    store = pack_store(flags(2000, 5000), Path(folder.name) / "store")
+    return lambda: (screen(store, y), folder)
 
 
 def fit_bernoulli() -> Run:

@@ -44,7 +44,7 @@ def columns(n, first, last):
 
 def make(folder, n, p):
     """Write the table in all its forms."""
-    from honestbayes import pack_store
+    from honestbayes.data import pack_store
 
     folder.mkdir(exist_ok=True)
     table = np.lib.format.open_memmap(folder / "x.npy", "w+", np.int8, (n, p), fortran_order=True)
@@ -65,7 +65,7 @@ def opened(folder, kind):
     if kind == "csc":
         return sparse.load_npz(folder / "x.npz")
     if kind == "packed":
-        from honestbayes import open_store
+        from honestbayes.data import open_store
 
         return open_store(folder / "x.store")
     table = np.load(folder / "x.npy", mmap_mode="r")
@@ -175,7 +175,8 @@ def ratios(folder):
     from numba import njit
     from speed import best_times
 
-    from honestbayes import open_store, screen
+    from honestbayes.data import open_store
+    from honestbayes.selection import screen
 
     @njit(nogil=True)
     def total(words):
@@ -210,7 +211,8 @@ def parquet(folder, n):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from honestbayes import SelectiveBernoulliNB, screen
+    from honestbayes import SelectiveBernoulliNB
+    from honestbayes.selection import screen
 
     path = folder / "rows.parquet"
     names = [f"x{j}" for j in range(40)]
@@ -266,7 +268,7 @@ def workers():
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    from honestbayes import screen
+    from honestbayes.selection import screen
 
     n, width, number = 2000, 8000, 60
     X = da.map_blocks(

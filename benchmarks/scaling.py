@@ -30,8 +30,10 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from honestbayes import SelectiveBernoulliNB, pack_store, screen
+from honestbayes import SelectiveBernoulliNB
+from honestbayes.data import pack_store
 from honestbayes.data.source import as_source
+from honestbayes.selection import screen
 from honestbayes.selection.moments import screen_moments
 
 RESULTS = Path(__file__).parent / "results"

@@ -17,8 +17,9 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
 
-from honestbayes import SelectiveBernoulliNB, screen
+from honestbayes import SelectiveBernoulliNB
 from honestbayes.datasets import simulate_naive_bayes
+from honestbayes.selection import screen
 
 PAPERS = {"feature_prior": "uniform", "recalibrate": None}
 

@@ -19,9 +19,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from honestbayes import InteractionClassifier, SequenceClassifier, windows
+from honestbayes import InteractionClassifier, SequenceClassifier
 from honestbayes.datasets import load_genesis, tic_tac_toe, vowels_and_consonants
 from honestbayes.metrics import summarise
+from honestbayes.models.interactions.estimator import windows
 
 X, y = tic_tac_toe()
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1 / 3, random_state=0)

@@ -15,13 +15,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit
 
-from honestbayes import (
-    DiscreteNB,
-    ForwardProbabilitySelector,
-    decide,
-    mailing_benefits,
-    profit,
-)
+from honestbayes import DiscreteNB, ForwardProbabilitySelector
+from honestbayes.decisions import decide, mailing_benefits, profit
 from honestbayes.metrics import brier_score
 from honestbayes.plots import ProfitDisplay, ReliabilityDisplay, SelectionPathDisplay
 

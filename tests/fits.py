@@ -36,9 +36,9 @@ from honestbayes import (
     SelectiveMixture,
     SequenceClassifier,
     SubsetSampler,
-    windows,
 )
 from honestbayes.models.factors import model as factor_estimator
+from honestbayes.models.interactions.estimator import windows
 from honestbayes.tables import read_training
 from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel

@@ -18,7 +18,7 @@ from fits import FITS, fitted
 from model_files import mutated
 
 import honestbayes
-from honestbayes import ModelFileError
+from honestbayes.files import ModelFileError
 from honestbayes.tables.errors import InputError
 from honestbayes.tables.model import TableModel
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from cut_source import grid
 
-from honestbayes import pack_store
+from honestbayes.data import pack_store
 
 WIDTH = 20
 """Columns of a part."""

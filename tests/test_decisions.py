@@ -5,8 +5,14 @@ import re
 import numpy as np
 import pytest
 
-from honestbayes import decide, expected_benefit, mailing_benefits, profit, profit_curve
-from honestbayes.decisions import case_benefits
+from honestbayes.decisions import (
+    case_benefits,
+    decide,
+    expected_benefit,
+    mailing_benefits,
+    profit,
+    profit_curve,
+)
 
 
 def problem(seed, *, per_case, n_actions=None, n_classes=None, n=None):

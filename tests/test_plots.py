@@ -18,10 +18,9 @@ from honestbayes import (
     ForwardProbabilitySelector,
     SelectiveCategoricalNB,
     SelectiveGaussianNB,
-    mailing_benefits,
-    profit_curve,
 )
 from honestbayes.datasets import simulate_naive_bayes
+from honestbayes.decisions import mailing_benefits, profit_curve
 from honestbayes.metrics import reliability
 from honestbayes.plots import (
     AlphaPosteriorDisplay,

@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 import honestbayes as hb
 from honestbayes.datasets import load_leukemia
+from honestbayes.decisions import expected_benefit, mailing_benefits
 from honestbayes.evaluation import Evaluation, cross_validate
 from honestbayes.metrics import Summary, brier_score, summarise
 from honestbayes.report.record import Report
 from honestbayes.search.selector import SelectionPath
+from honestbayes.selection import Screening, screen
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +51,7 @@ def others(X: NDArray[Any], y: NDArray[Any]) -> None:
     assert_type(hb.ForwardProbabilitySelector().fit(X, y).path_, SelectionPath)
     assert_type(hb.BoostedProbabilitySelector().fit(X, y).path_, SelectionPath)
     assert_type(hb.SubsetSampler().fit(X, y).inclusion_probabilities_, Floats)
-    assert_type(hb.screen(X, y), hb.Screening)
+    assert_type(screen(X, y), Screening)
 
 
 def results(frame: Any) -> None:
@@ -59,5 +61,5 @@ def results(frame: Any) -> None:
     assert_type(summarise(data.y, found.proba), Summary)
     assert_type(brier_score(data.y, found.proba[0]), float)
     assert_type(hb.make_report(frame, target="sick"), Report)
-    assert_type(hb.expected_benefit([[0.2, 0.8]], hb.mailing_benefits([20.0], cost=1.0)), Floats)
+    assert_type(expected_benefit([[0.2, 0.8]], mailing_benefits([20.0], cost=1.0)), Floats)
     assert_type(hb.__version__, str)

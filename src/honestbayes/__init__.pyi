@@ -1,8 +1,4 @@
 from .average.estimator import HonestClassifier
-from .data.packed_store import open_store
-from .data.packing import pack_store
-from .decisions import decide, expected_benefit, mailing_benefits, profit, profit_curve
-from .files import ModelFileError
 from .loading import load
 from .models.binary.estimator import SelectiveBernoulliNB
 from .models.categorical.estimator import SelectiveCategoricalNB
@@ -14,7 +10,6 @@ from .models.interactions.estimator import (
     InteractionClassifier,
     InteractionRegressor,
     SequenceClassifier,
-    windows,
 )
 from .models.logistic.estimator import SelectiveLogistic
 from .models.mixed.estimator import SelectiveMixedNB
@@ -24,8 +19,6 @@ from .models.subsets.estimator import AveragedNB
 from .report.notebook import make_report
 from .search import BoostedProbabilitySelector, ForwardProbabilitySelector
 from .search.sampled import SubsetSampler
-from .selection import Selection
-from .selection.counts import Screening, screen
 
 __version__: str
 
@@ -38,9 +31,6 @@ __all__ = [
     "HonestClassifier",
     "InteractionClassifier",
     "InteractionRegressor",
-    "ModelFileError",
-    "Screening",
-    "Selection",
     "SelectiveBernoulliNB",
     "SelectiveCategoricalNB",
     "SelectiveDiscriminant",
@@ -53,15 +43,6 @@ __all__ = [
     "SequenceClassifier",
     "SubsetSampler",
     "__version__",
-    "decide",
-    "expected_benefit",
     "load",
-    "mailing_benefits",
     "make_report",
-    "open_store",
-    "pack_store",
-    "profit",
-    "profit_curve",
-    "screen",
-    "windows",
 ]

@@ -29,7 +29,7 @@ def expected_benefit(proba: ArrayLike, benefits: ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> from honestbayes import expected_benefit
+    >>> from honestbayes.decisions import expected_benefit
     >>> leave, treat = [0, 0], [-1, 9]  # on a case of class 0, and of class 1
     >>> expected_benefit([[0.95, 0.05], [0.5, 0.5]], [leave, treat])
     array([[ 0. , -0.5],
@@ -54,7 +54,7 @@ def decide(proba: ArrayLike, benefits: ArrayLike) -> IntArray:
     --------
     Mail a request that costs 0.68 to whom it is worth it, expecting 20 from who gives.
 
-    >>> from honestbayes import decide, mailing_benefits
+    >>> from honestbayes.decisions import decide, mailing_benefits
     >>> decide([[0.97, 0.03], [0.90, 0.10]], mailing_benefits([20.0, 20.0], cost=0.68))
     array([0, 1])
     """
@@ -87,7 +87,7 @@ def profit(
 
     Examples
     --------
-    >>> from honestbayes import decide, mailing_benefits, profit
+    >>> from honestbayes.decisions import decide, mailing_benefits, profit
     >>> benefits = mailing_benefits([20.0, 15.0, 10.0], cost=1.0)
     >>> actions = decide([[0.9, 0.1], [0.95, 0.05], [0.7, 0.3]], benefits)
     >>> profit([1, 0, 0], actions, benefits)
@@ -133,7 +133,7 @@ def mailing_benefits(gift: ArrayLike, cost: float) -> FloatArray:
 
     Examples
     --------
-    >>> from honestbayes import mailing_benefits
+    >>> from honestbayes.decisions import mailing_benefits
     >>> mailing_benefits([20.0], cost=0.5)[0]
     array([[ 0. ,  0. ],
            [-0.5, 19.5]])
@@ -219,7 +219,7 @@ def profit_curve(
 
     Examples
     --------
-    >>> from honestbayes import mailing_benefits, profit_curve
+    >>> from honestbayes.decisions import mailing_benefits, profit_curve
     >>> proba = [[0.9, 0.1], [0.99, 0.01], [0.7, 0.3]]
     >>> curve = profit_curve([0, 0, 1], proba, mailing_benefits([20.0, 20.0, 20.0], cost=1.0))
     >>> curve.chosen, curve.profit.tolist()

@@ -11,9 +11,10 @@ from cut_source import CutSource
 from sklearn.linear_model import LogisticRegression
 
 import honestbayes
-from honestbayes import HonestClassifier, SelectiveMixedNB, pack_store
+from honestbayes import HonestClassifier, SelectiveMixedNB
 from honestbayes.average.candidates import TableInfo, candidates_for, left_out_beyond_memory
 from honestbayes.base import recalibration
+from honestbayes.data import pack_store
 from honestbayes.data.kinds import kinds_and_missing_cells, kinds_of_source
 from honestbayes.data.source import Block, PackedColumns
 

@@ -16,7 +16,7 @@ X = np.random.default_rng(0).normal(size=(40, 12)) + 0.8 * Y[:, None] * (np.aran
     [
         {"recalibrate": None},
         {"recalibrate": "slope"},
-        {"recalibrate": "layer"},
+        {"recalibrate": "bayes"},
         {"recalibrate": None, "class_prior": [0.8, 0.2]},
     ],
     ids=str,

@@ -6,7 +6,7 @@ from fits import NAIVE_BAYES, fitted
 from model_files import changed
 
 import honestbayes
-from honestbayes import ModelFileError
+from honestbayes.files import ModelFileError
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_repeated_features_are_found_out():
     data = simulate_naive_bayes(120, 4000, n_features=400, alpha=20.0, random_state=3)
     X, X_test = np.repeat(data.X_train, 8, axis=1), np.repeat(data.X_test, 8, axis=1)
     errors = {}
-    for recalibrate in (None, "slope", "layer"):
+    for recalibrate in (None, "slope", "bayes"):
         model = SelectiveBernoulliNB(
             n_features_to_select=40, recalibrate=recalibrate, random_state=0
         ).fit(X, data.y_train)
@@ -51,7 +51,7 @@ def test_repeated_features_are_found_out():
     assert model.slope_ < 0.5
     assert errors[None] > 0.1
     assert abs(errors["slope"]) < 0.5 * errors[None]
-    assert abs(errors["layer"]) < 0.5 * errors[None]
+    assert abs(errors["bayes"]) < 0.5 * errors[None]
 
 
 def test_a_class_of_one_case_has_no_slope():

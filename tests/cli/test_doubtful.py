@@ -8,7 +8,7 @@ import pytest
 from cli_tables import SHORT, patients, report_json, write
 from doubtful_tables import REMARKED, STOPPED, plain, visits
 
-from honestbayes import open_store
+from honestbayes.data import open_store
 from honestbayes.report.notebook import make_report
 
 TARGET = ("--target", "status", "--model", "mixed")

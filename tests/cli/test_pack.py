@@ -13,8 +13,8 @@ import pytest
 from cli_tables import strict_json
 from scipy import sparse
 
-from honestbayes import SelectiveBernoulliNB, open_store
-from honestbayes.data import packing
+from honestbayes import SelectiveBernoulliNB
+from honestbayes.data import open_store, packing
 from honestbayes.tables import open_table
 from honestbayes.tables.packing import file_to_pack
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from honestbayes import screen
 from honestbayes.data import Binarization
+from honestbayes.selection import screen
 
 NAN = math.nan
 LABELS = [0, 1, 0, 1, 1, 0, 1]

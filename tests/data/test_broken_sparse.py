@@ -10,8 +10,8 @@ from honestbayes import (
     SelectiveBernoulliNB,
     SelectiveCategoricalNB,
     SelectiveMixture,
-    screen,
 )
+from honestbayes.selection import screen
 
 Y = np.arange(12) % 2
 

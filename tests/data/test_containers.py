@@ -12,7 +12,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import honestbayes
-from honestbayes import SubsetSampler, screen
+from honestbayes import SubsetSampler
+from honestbayes.data import pack_store
+from honestbayes.selection import screen
 
 N = 24
 Y = np.arange(N) % 2
@@ -278,7 +280,7 @@ def test_a_pyarrow_table_is_screened_packed_and_its_column_is_a_target(tmp_path)
         screen(TABLE.select(["a", "b", "c"]), pa.array(Y)).ones,
         screen(FRAME[["a", "b", "c"]], Y).ones,
     )
-    store = honestbayes.pack_store(TABLE.select(["a", "b", "c"]), tmp_path / "s")
+    store = pack_store(TABLE.select(["a", "b", "c"]), tmp_path / "s")
     assert store.feature_names == ("a", "b", "c")
 
 

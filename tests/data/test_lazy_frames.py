@@ -9,10 +9,9 @@ from honestbayes import (
     SelectiveBernoulliNB,
     SelectiveGaussianNB,
     SelectiveMixedNB,
-    screen,
 )
 from honestbayes.data import as_source, beyond_memory
-from honestbayes.selection import counts
+from honestbayes.selection import counts, screen
 
 N = 500
 

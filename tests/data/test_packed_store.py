@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB, open_store, pack_store, screen
-from honestbayes.data import packed_store, packing
+from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB
+from honestbayes.data import open_store, pack_store, packed_store, packing
 from honestbayes.data.packed_store import PackedStore, StoreError
 from honestbayes.data.source import RowsOf
+from honestbayes.selection import screen
 
 
 def flags(n=60, p=40, seed=0):
@@ -94,7 +95,7 @@ def test_little_room_takes_more_passes_and_gives_the_same_store(tmp_path, monkey
     assert contents(store.folder) == contents(whole.folder)
 
 
-@pytest.mark.parametrize("recalibrate", [None, "layer"])
+@pytest.mark.parametrize("recalibrate", [None, "bayes"])
 def test_selection_and_probabilities_are_the_same_to_the_last_bit(store, recalibrate):
     X, y = flags()
     model = SelectiveBernoulliNB(n_features_to_select=5, random_state=0, recalibrate=recalibrate)

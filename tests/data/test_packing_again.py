@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from killed_packer import WIDTH, SlowSource, pack
 
-from honestbayes import open_store, pack_store
-from honestbayes.data import packing
+from honestbayes.data import open_store, pack_store, packing
 
 PACKER = Path(killed_packer.__file__)
 

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from honestbayes import screen
 from honestbayes.data.source import Block
+from honestbayes.selection import screen
 
 NAN = math.nan
 

@@ -12,8 +12,9 @@ from golden import record
 from model_files import changed, taken_apart
 
 import honestbayes
-from honestbayes import ModelFileError, SelectiveGaussianNB
+from honestbayes import SelectiveGaussianNB
 from honestbayes.base.persistence import CriterionName
+from honestbayes.files import ModelFileError
 from honestbayes.files.fields import (
     REQUIRED,
     Entries,

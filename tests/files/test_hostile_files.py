@@ -16,7 +16,7 @@ from grids import each_once
 from model_files import changed, mutated, taken_apart
 
 import honestbayes
-from honestbayes import ModelFileError
+from honestbayes.files import ModelFileError
 from honestbayes.loading import loadable_kinds
 from honestbayes.tables.errors import InputError
 from honestbayes.tables.model import TableModel

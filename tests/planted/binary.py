@@ -17,7 +17,8 @@ from comparisons import (
 from oracles_learned import joint_probabilities
 from planted_features import distance_to_common_alpha, draw_features, learn
 
-from honestbayes import SelectiveBernoulliNB, screen
+from honestbayes import SelectiveBernoulliNB
+from honestbayes.selection import screen
 
 
 def discard_check():

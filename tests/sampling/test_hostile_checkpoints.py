@@ -10,7 +10,7 @@ import pytest
 from checkpoints import STOPPED, predictions
 from model_files import changed
 
-from honestbayes import ModelFileError
+from honestbayes.files import ModelFileError
 from honestbayes.sampling import runs
 from honestbayes.sampling.checkpoint import read_checkpoint
 

@@ -11,7 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 import honestbayes
-from honestbayes import ForwardProbabilitySelector, ModelFileError
+from honestbayes import ForwardProbabilitySelector
+from honestbayes.files import ModelFileError
 
 
 @pytest.mark.parametrize("name", [*SELECTORS, *PLAIN])

@@ -9,7 +9,7 @@ from grids import each_once
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestbayes import screen
+from honestbayes.selection import screen
 
 NAN = math.nan
 

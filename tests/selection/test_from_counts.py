@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from honestbayes import Screening, SelectiveBernoulliNB, screen
+from honestbayes import SelectiveBernoulliNB
+from honestbayes.selection import Screening, screen
 
 
 def table():

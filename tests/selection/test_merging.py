@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestbayes import screen
+from honestbayes.selection import screen
 
 NAN = math.nan
 CLASSES = ["a", "b"]

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestbayes import Selection, screen
-from honestbayes.selection import select
+from honestbayes.selection import Selection, screen, select
 
 
 def example(*, names=True, missing=True, **how):

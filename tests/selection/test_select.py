@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from honestbayes import Screening, screen
 from honestbayes.data import Binarization
-from honestbayes.selection import parse_always_keep, select
+from honestbayes.selection import Screening, parse_always_keep, screen, select
 
 
 def plain_strength(i0, i1, n0, n1):

@@ -9,7 +9,7 @@ import pytest
 TABLE = """
 import time
 import numpy as np
-from honestbayes import screen
+from honestbayes.selection import screen
 from honestbayes.correction.mixture_table import mixture_table
 from honestbayes.selection import select
 

@@ -6,7 +6,8 @@ from factor_tables import FINAL, genes
 from model_files import changed
 
 import honestbayes
-from honestbayes import ModelFileError, SelectiveFactorClassifier
+from honestbayes import SelectiveFactorClassifier
+from honestbayes.files import ModelFileError
 from honestbayes.tables import open_table, read_training
 from honestbayes.tables.model import TableModel
 

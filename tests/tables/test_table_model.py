@@ -11,7 +11,8 @@ from fits import of_clinic
 from model_files import changed
 
 import honestbayes
-from honestbayes import ModelFileError, SelectiveMixedNB
+from honestbayes import SelectiveMixedNB
+from honestbayes.files import ModelFileError
 from honestbayes.tables import open_table
 from honestbayes.tables.checks import row_digests
 from honestbayes.tables.errors import InputError

@@ -240,7 +240,7 @@ def check_quantiles(q: Any) -> FloatArray:
 
 def check_recalibrate(recalibrate: Any) -> None:
     """Refuse an unknown recalibration."""
-    if recalibrate not in (None, "slope", "layer"):
+    if recalibrate not in (None, "slope", "bayes"):
         msg = f"recalibrate={recalibrate!r} is not one of None, 'slope', 'layer'."
         raise ValueError(msg)
 

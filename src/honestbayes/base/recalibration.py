@@ -311,7 +311,7 @@ def learn_recalibration(
 
     Parameters
     ----------
-    kind : {"layer", "slope"} or None
+    kind : {"bayes", "slope"} or None
         Average over slope and outlier rate, plug one slope in, or take the evidence as it is.
     evidence : ndarray of shape (n, C)
         Log P(x | class) of held-out cases.

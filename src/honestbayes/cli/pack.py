@@ -108,7 +108,7 @@ def _input(
         if target is not None or ignore:
             msg = (
                 f"{table.name} has no names of columns; leave out --target and --ignore, and give "
-                "y to fit, or to honestbayes.pack_store as labels."
+                "y to fit, or to honestbayes.data.pack_store as labels."
             )
             raise InputError(msg)
         return array

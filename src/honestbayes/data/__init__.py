@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from honestbayes.data.binarization import Binarization
 from honestbayes.data.labels import check_as_many, encode_classes, encode_labels
+from honestbayes.data.packed_store import open_store
+from honestbayes.data.packing import pack_store
 from honestbayes.data.source import Source, as_source
 
 __all__ = [
@@ -13,4 +15,6 @@ __all__ = [
     "check_as_many",
     "encode_classes",
     "encode_labels",
+    "open_store",
+    "pack_store",
 ]

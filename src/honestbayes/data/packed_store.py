@@ -568,7 +568,8 @@ def open_store(path: str | os.PathLike[str], *, verify_reads: bool = True) -> Pa
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
-    >>> from honestbayes import open_store, pack_store, screen
+    >>> from honestbayes.data import open_store, pack_store
+    >>> from honestbayes.selection import screen
     >>> X = np.array([[0, 1], [0, 1], [1, 0], [1, 1]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = pack_store(X, Path(folder) / "flags", labels=["a", "a", "b", "b"])

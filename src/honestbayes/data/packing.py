@@ -385,7 +385,8 @@ def pack_store(
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
-    >>> from honestbayes import SelectiveBernoulliNB, pack_store
+    >>> from honestbayes import SelectiveBernoulliNB
+    >>> from honestbayes.data import pack_store
     >>> from honestbayes.datasets import simulate_naive_bayes
     >>> data = simulate_naive_bayes(100, 10, n_features=500, alpha=50.0, random_state=0)
     >>> model = SelectiveBernoulliNB(n_features_to_select=5)

@@ -16,7 +16,7 @@ class ModelFileError(ValueError):
     ...     _ = path.write_text("not a model")
     ...     try:
     ...         honestbayes.load(path)
-    ...     except honestbayes.ModelFileError as error:
+    ...     except honestbayes.files.ModelFileError as error:
     ...         print(error)
     'notes.txt' is not a model file.
     """

@@ -24,7 +24,7 @@ class ProfitDisplay(Display):
     """Profit by the number of cases acted on, the most promising first.
 
     Solid lines are actual profits, dashed ones those expected from the probabilities. A mark stands
-    where one more case has an expected loss, which is where `honestbayes.decide` stops: the legend
+    where one more case has an expected loss, which is where `honestbayes.decisions.decide` stops: the legend
     gives the profit there. A grey line is the profit of acting on all.
 
     Parameters
@@ -43,7 +43,7 @@ class ProfitDisplay(Display):
 
     Examples
     --------
-    >>> from honestbayes import mailing_benefits
+    >>> from honestbayes.decisions import mailing_benefits
     >>> from honestbayes.plots import ProfitDisplay
     >>> proba = [[0.9, 0.1], [0.99, 0.01], [0.7, 0.3]]
     >>> benefits = mailing_benefits([20.0, 20.0, 20.0], cost=1.0)
@@ -84,7 +84,7 @@ class ProfitDisplay(Display):
         actual_benefits : array-like of the same kind, optional
             Benefits as they turned out; by default the expected ones.
         classes, sample_weight : array-like, optional
-            As in `honestbayes.profit_curve`.
+            As in `honestbayes.decisions.profit_curve`.
         name : str, optional
             Name of a single curve.
         show_expected : bool, default=True

@@ -176,10 +176,10 @@ def compared_methods(
         )
     ours[plain] = spec.make_estimator(own, kinds, recalibrate=None)
     if spec.recalibrates:
-        ours[recalibrated] = spec.make_estimator(own, kinds, recalibrate="layer")
+        ours[recalibrated] = spec.make_estimator(own, kinds, recalibrate="bayes")
     if spec.recalibrates and naive and spec.uncorrected_params is not None:
         ours[UNCORRECTED_SLOPE] = spec.make_estimator(
-            own, kinds, recalibrate="layer", **spec.uncorrected_params
+            own, kinds, recalibrate="bayes", **spec.uncorrected_params
         )
     if not naive and not spec.is_average:
         ours[NAIVE_BAYES] = naive_bayes(kinds).make_estimator(params, kinds)

@@ -152,7 +152,7 @@ class Screening:
     Examples
     --------
     >>> import numpy as np
-    >>> from honestbayes import screen
+    >>> from honestbayes.selection import screen
     >>> X, y = np.array([[0, 1], [0, 1], [1, 0], [1, 1]]), [0, 1, 0, 1]
     >>> both = screen(X[:2], y[:2]).merge_rows(screen(X[2:], y[2:]))
     >>> both.n_features, both.class_counts, both.correlation().round(2).tolist()
@@ -193,7 +193,8 @@ class Screening:
 
         Examples
         --------
-        >>> from honestbayes import Screening, SelectiveBernoulliNB
+        >>> from honestbayes import SelectiveBernoulliNB
+        >>> from honestbayes.selection import Screening
         >>> counts = Screening.from_counts([[10, 55], [40, 52]], (100, 100))
         >>> counts.correlation().round(2).tolist()
         [0.35, -0.03]
@@ -249,7 +250,7 @@ class Screening:
         Examples
         --------
         >>> import numpy as np
-        >>> from honestbayes import screen
+        >>> from honestbayes.selection import screen
         >>> chunks = [(np.eye(3, dtype=int), [0, 1, 1]), (np.ones((2, 3), dtype=int), [0, 0])]
         >>> counts = screen(*chunks[0])
         >>> for X, y in chunks[1:]:
@@ -403,7 +404,7 @@ def screen(
     Examples
     --------
     >>> import numpy as np
-    >>> from honestbayes import screen
+    >>> from honestbayes.selection import screen
     >>> X = np.array([[0, 1], [0, 1], [1, 0], [1, 1]])
     >>> screen(X, ["a", "a", "b", "b"]).ones
     array([[0, 2],

@@ -176,7 +176,7 @@ def _first_bytes(path: Path, name: str) -> bytes:
             if (path / "store.json").is_file():
                 msg = (
                     f"{name} is a packed store, which is read in Python: "
-                    "SelectiveBernoulliNB().fit(honestbayes.open_store(path), y); for this "
+                    "SelectiveBernoulliNB().fit(honestbayes.data.open_store(path), y); for this "
                     "command give the file that it was packed from."
                 )
                 raise InputError(msg)

@@ -124,7 +124,7 @@ def test_the_brute_force_is_right_where_alpha_is_known():
 @every_model
 @pytest.mark.parametrize(
     "more",
-    [{}, {"recalibrate": "slope"}, {"recalibrate": "layer"}, {"always_keep": [2, 20]}],
+    [{}, {"recalibrate": "slope"}, {"recalibrate": "bayes"}, {"always_keep": [2, 20]}],
     ids=str,
 )
 def test_contributions_add_up_to_the_log_odds_less_the_prior_log_odds(how, more):

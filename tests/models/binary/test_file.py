@@ -26,8 +26,9 @@ from model_files import (
 from sklearn.base import clone
 
 import honestbayes
-from honestbayes import ModelFileError, SelectiveBernoulliNB, load, screen
-from honestbayes.selection import select
+from honestbayes import SelectiveBernoulliNB, load
+from honestbayes.files import ModelFileError
+from honestbayes.selection import screen, select
 
 REAL = np.random.default_rng(3).normal(size=X.shape) + X
 X_NEW, Y_NEW = flags(n=50, seed=7)

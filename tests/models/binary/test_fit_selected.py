@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from honestbayes import Selection, SelectiveBernoulliNB, screen
-from honestbayes.selection import select
+from honestbayes import SelectiveBernoulliNB
+from honestbayes.selection import Selection, screen, select
 
 EVENT = {"feature_prior": "uniform", "correction": "selection", "recalibrate": None}
 

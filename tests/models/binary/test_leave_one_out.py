@@ -10,8 +10,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut, cross_val_predict
 
-from honestbayes import SelectiveBernoulliNB, screen
+from honestbayes import SelectiveBernoulliNB
 from honestbayes.data import as_source
+from honestbayes.selection import screen
 from honestbayes.selection.leave_out import leave_out
 
 NAN = np.nan

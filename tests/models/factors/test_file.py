@@ -8,7 +8,7 @@ from fits import fitted
 from model_files import changed
 
 import honestbayes
-from honestbayes import ModelFileError
+from honestbayes.files import ModelFileError
 
 TWO_CLASSES = "factors, two classes"
 

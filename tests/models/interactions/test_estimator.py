@@ -6,8 +6,9 @@ import pytest
 from sklearn.base import clone
 
 import honestbayes
-from honestbayes import InteractionClassifier, InteractionRegressor, SequenceClassifier, windows
+from honestbayes import InteractionClassifier, InteractionRegressor, SequenceClassifier
 from honestbayes.models.interactions import patterns
+from honestbayes.models.interactions.estimator import windows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

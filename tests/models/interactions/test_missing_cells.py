@@ -10,13 +10,13 @@ from honestbayes import (
     HonestClassifier,
     InteractionClassifier,
     InteractionRegressor,
-    ModelFileError,
     SequenceClassifier,
-    windows,
 )
+from honestbayes.files import ModelFileError
 from honestbayes.files.fields import Entries
 from honestbayes.models.interactions import missing_cells
 from honestbayes.models.interactions import model as interaction_model
+from honestbayes.models.interactions.estimator import windows
 from honestbayes.models.interactions.model import InteractionFit
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -58,7 +58,7 @@ def test_swapping_the_classes_swaps_the_probabilities():
     assert np.allclose(plain(X, y).predict_proba(X), swapped, atol=1e-9)
 
 
-@pytest.mark.parametrize("recalibrate", [None, "layer"])
+@pytest.mark.parametrize("recalibrate", [None, "bayes"])
 def test_a_sparse_table_gives_what_a_dense_one_does(recalibrate, monkeypatch):
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
@@ -129,7 +129,7 @@ def test_a_file_holds_the_model_bit_for_bit(tmp_path, classes, number):
         assert str(again.feature_table()) == str(model.feature_table())
 
 
-@pytest.mark.parametrize("recalibrate", [None, "layer"])
+@pytest.mark.parametrize("recalibrate", [None, "bayes"])
 @pytest.mark.parametrize("number", [5, "all"])
 def test_the_mean_of_what_intervals_are_drawn_from_is_the_probability(recalibrate, number):
     X, y = table(n=50)

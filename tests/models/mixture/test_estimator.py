@@ -13,8 +13,9 @@ from scipy.special import logit
 from sklearn.exceptions import ConvergenceWarning
 
 import honestbayes
-from honestbayes import ModelFileError, SelectiveBernoulliNB, SelectiveMixture
+from honestbayes import SelectiveBernoulliNB, SelectiveMixture
 from honestbayes.datasets import simulate_mixture
+from honestbayes.files import ModelFileError
 from honestbayes.metrics import summarise
 from honestbayes.models.mixture import model as mixture_part
 from honestbayes.models.mixture.model import MixtureKernel, run_mixture

@@ -8,7 +8,8 @@ import oracles_networks as oracle
 import pandas as pd
 import pytest
 
-from honestbayes import AveragedNetworkClassifier, ModelFileError, load
+from honestbayes import AveragedNetworkClassifier, load
+from honestbayes.files import ModelFileError
 from honestbayes.models.networks import prediction
 from honestbayes.models.networks.model import arcs_of, are_valid, members, tree_graph
 from honestbayes.sampling import checkpoint
@@ -205,7 +206,7 @@ def test_wide_tables_are_screened_and_it_is_recorded():
 
 def test_recalibration_by_held_out_cases():
     X, y = small_table(120)
-    model = AveragedNetworkClassifier(recalibrate="layer", random_state=0, **SHORT)
+    model = AveragedNetworkClassifier(recalibrate="bayes", random_state=0, **SHORT)
     model.set_params(n_draws=20, thin=20).fit(X, y)
     assert 0.2 < model.slope_ < 2.0
 

@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from honestbayes import AveragedNetworkClassifier, DiscreteNB, ModelFileError, load
+from honestbayes import AveragedNetworkClassifier, DiscreteNB, load
 from honestbayes.base.part import TrainingLabels
 from honestbayes.data.categories import learn_cuts
 from honestbayes.data.kinds import as_columns
+from honestbayes.files import ModelFileError
 
 SHORT = {"n_chains": 2, "n_draws": 60, "n_warmup": 30, "n_doublings": 0, "thin": 50}
 

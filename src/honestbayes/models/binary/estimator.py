@@ -68,8 +68,8 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         Beta prior of the class frequencies.
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
-    recalibrate : {"layer", "slope"} or None, default="layer"
-        "layer": probabilities are averaged over a slope on the evidence and an outlier rate (of
+    recalibrate : {"bayes", "slope"} or None, default="bayes"
+        "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
         cases that the features say nothing about), both learned from held-out predictions inside
         `fit`. "slope": one factor on the evidence, plugged in.
     alpha_prior : tuple of float, default=(0.5, 5.0)
@@ -155,7 +155,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         always_keep: Any = None,
         class_pseudocounts: tuple[float, float] = (1.0, 1.0),
         class_prior: Any = None,
-        recalibrate: Literal["layer", "slope"] | None = "layer",
+        recalibrate: Literal["bayes", "slope"] | None = "bayes",
         alpha_prior: tuple[float, float] = (0.5, 5.0),
         theta_prior: tuple[float, float] = (0.0, 1.0),
         binarize: BinarizeOption = "auto",

@@ -53,8 +53,8 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    recalibrate : {"layer", "slope"} or None, default="layer"
-        "layer": probabilities are averaged over a slope on the evidence and an outlier rate (of
+    recalibrate : {"bayes", "slope"} or None, default="bayes"
+        "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
         cases that the features say nothing about), both learned from held-out predictions inside
         `fit`. "slope": one factor on the evidence, plugged in.
     alpha_prior : tuple of float, default=(0.5, 5.0)
@@ -134,7 +134,7 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         always_keep: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["layer", "slope"] | None = "layer",
+        recalibrate: Literal["bayes", "slope"] | None = "bayes",
         alpha_prior: tuple[float, float] = (0.5, 5.0),
         tol: float = 1e-9,
         criterion: Any = "correlation",

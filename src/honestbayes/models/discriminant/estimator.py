@@ -51,7 +51,7 @@ class SelectiveDiscriminant(SelectiveClassifier):
         Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used.
-    recalibrate : {"layer", "slope"} or None, default="layer"
+    recalibrate : {"bayes", "slope"} or None, default="bayes"
         How evidence becomes a probability; learned from held-out cases inside `fit`.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength; an int is also the seed of the folds.
@@ -117,7 +117,7 @@ class SelectiveDiscriminant(SelectiveClassifier):
         always_keep: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["layer", "slope"] | None = "layer",
+        recalibrate: Literal["bayes", "slope"] | None = "bayes",
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select

@@ -140,8 +140,8 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         Cases of each class that the Dirichlet prior of the class frequencies is worth.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    recalibrate : {"layer", "slope"} or None, default="layer"
-        "layer": probabilities are averaged over a slope on the evidence and an outlier rate (the
+    recalibrate : {"bayes", "slope"} or None, default="bayes"
+        "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (the
         share of cases whose features are uninformative), both learned from held-out predictions
         inside `fit`. "slope": one factor on the evidence, plugged in. Five folds, the same as for
         the number of factors.
@@ -242,7 +242,7 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         always_keep: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["layer", "slope"] | None = "layer",
+        recalibrate: Literal["bayes", "slope"] | None = "bayes",
         normal_scores: bool = False,
         n_chains: int = 4,
         n_draws: int = 1000,

@@ -54,8 +54,8 @@ class SelectiveGaussianNB(SelectiveClassifier):
         Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    recalibrate : {"layer", "slope"} or None, default="layer"
-        "layer": probabilities are averaged over a slope on the evidence and an outlier rate (of
+    recalibrate : {"bayes", "slope"} or None, default="bayes"
+        "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
         cases that the features say nothing about), both learned from held-out predictions inside
         `fit`. "slope": one factor on the evidence, plugged in.
     criterion : {"correlation", "f", "t"} or callable, default="correlation"
@@ -132,7 +132,7 @@ class SelectiveGaussianNB(SelectiveClassifier):
         always_keep: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["layer", "slope"] | None = "layer",
+        recalibrate: Literal["bayes", "slope"] | None = "bayes",
         criterion: Any = "correlation",
         normal_scores: bool = False,
         random_state: Any = None,

@@ -86,7 +86,7 @@ class InteractionClassifier(SampledClassifier):
         cell that is no level of its column is integrated out.
     n_features_to_select : int or "all", default="all"
         How many columns to keep. This model does not condition on a selection: with fewer than all
-        use ``recalibrate="layer"``, which repeats the selection on held-out cases.
+        use ``recalibrate="bayes"``, which repeats the selection on held-out cases.
     threshold : float, optional
         Instead, keep all columns whose absolute correlation is above this bound.
     always_keep : list of names or indices, or mask, optional
@@ -95,8 +95,8 @@ class InteractionClassifier(SampledClassifier):
         Dirichlet prior of the class frequencies, from which another prevalence is reckoned.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    recalibrate : {"layer", "slope"} or None, default=None
-        "layer": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
+    recalibrate : {"bayes", "slope"} or None, default=None
+        "bayes": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
         are learned from held-out predictions inside `fit`, for which chains run again many times.
     {chain_parameters}
     thin : int, default=4
@@ -181,7 +181,7 @@ class InteractionClassifier(SampledClassifier):
         always_keep: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["layer", "slope"] | None = None,
+        recalibrate: Literal["bayes", "slope"] | None = None,
         n_chains: int = 4,
         n_draws: int = 250,
         n_warmup: int = 100,
@@ -411,7 +411,7 @@ def windows(sequence: Any, order: int) -> tuple[AnyArray, AnyArray]:
 
     Examples
     --------
-    >>> from honestbayes import windows
+    >>> from honestbayes.models.interactions.estimator import windows
     >>> X, y = windows("banana", order=2)
     >>> ["".join(row) for row in X], "".join(y)
     (['ba', 'an', 'na', 'an'], 'nana')
@@ -459,7 +459,7 @@ class SequenceClassifier(InteractionClassifier):
         Dirichlet prior of the frequencies of next states, for another prevalence at prediction.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    recalibrate : {"layer", "slope"} or None, default=None
+    recalibrate : {"bayes", "slope"} or None, default=None
         Whether a slope and an outlier rate are learned from held-out windows.
     {chain_parameters}
     thin : int, default=4
@@ -504,7 +504,8 @@ class SequenceClassifier(InteractionClassifier):
 
     Examples
     --------
-    >>> from honestbayes import SequenceClassifier, windows
+    >>> from honestbayes import SequenceClassifier
+    >>> from honestbayes.models.interactions.estimator import windows
     >>> X, y = windows("abcabd" * 10, order=3)
     >>> model = SequenceClassifier(order=3, random_state=0).fit(X, y)
     >>> model.predict([list("cab"), list("dab")]).tolist()
@@ -529,7 +530,7 @@ class SequenceClassifier(InteractionClassifier):
         compress: bool = True,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["layer", "slope"] | None = None,
+        recalibrate: Literal["bayes", "slope"] | None = None,
         n_chains: int = 4,
         n_draws: int = 250,
         n_warmup: int = 100,

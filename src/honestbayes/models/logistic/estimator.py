@@ -64,8 +64,8 @@ class SelectiveLogistic(SelectiveClassifier):
         normal around their log-odds with standard deviation 2.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    recalibrate : {"layer", "slope"} or None, default="layer"
-        "layer": probabilities are averaged over a slope on the evidence and an outlier rate (of
+    recalibrate : {"bayes", "slope"} or None, default="bayes"
+        "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
         cases that the features say nothing about), both learned from held-out predictions inside
         `fit`. "slope": one factor on the evidence, plugged in. None: the regression's own
         probabilities.
@@ -131,7 +131,7 @@ class SelectiveLogistic(SelectiveClassifier):
         always_keep: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["layer", "slope"] | None = "layer",
+        recalibrate: Literal["bayes", "slope"] | None = "bayes",
         normal_scores: bool = False,
         random_state: Any = None,
     ) -> None:

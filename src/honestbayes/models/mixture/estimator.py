@@ -63,8 +63,8 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         Beta prior of the frequencies of the two components.
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
-    recalibrate : {"layer", "slope"} or None, default=None
-        "layer": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
+    recalibrate : {"bayes", "slope"} or None, default=None
+        "bayes": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
         are learned from held-out predictions inside `fit`, for which chains run again many times.
     alpha_prior, response_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma priors of alpha, of the features and of the class.
@@ -136,7 +136,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         always_keep: Any = None,
         class_pseudocounts: tuple[float, float] = (1.0, 1.0),
         class_prior: Any = None,
-        recalibrate: Literal["layer", "slope"] | None = None,
+        recalibrate: Literal["bayes", "slope"] | None = None,
         alpha_prior: tuple[float, float] = (0.5, 5.0),
         response_prior: tuple[float, float] = (0.5, 5.0),
         theta_prior: tuple[float, float] = (0.0, 1.0),

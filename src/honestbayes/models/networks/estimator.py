@@ -63,7 +63,7 @@ class AveragedNetworkClassifier(SampledClassifier):
         The most parents of a node, the class counted.
     max_features : int, default=30
         Of a wider table the columns with the most mutual information with the class are kept, at
-        most 62. The prior "arcs" counts the others too. With ``recalibrate="layer"`` they are
+        most 62. The prior "arcs" counts the others too. With ``recalibrate="bayes"`` they are
         chosen again in every fold that is held out.
     kinds : mapping or sequence, optional
         What columns are: a mapping from names or indices to "binary", "categorical" or "real",
@@ -86,8 +86,8 @@ class AveragedNetworkClassifier(SampledClassifier):
         Dirichlet prior of the class frequencies, from which another prevalence is reckoned.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
-    recalibrate : {"layer", "slope"} or None, default=None
-        "layer": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
+    recalibrate : {"bayes", "slope"} or None, default=None
+        "bayes": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
         are learned from held-out predictions inside `fit`, for which chains run again many times.
     {chain_parameters}
     thin : int, optional
@@ -177,7 +177,7 @@ class AveragedNetworkClassifier(SampledClassifier):
         always_keep: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
-        recalibrate: Literal["layer", "slope"] | None = None,
+        recalibrate: Literal["bayes", "slope"] | None = None,
         n_chains: int = 4,
         n_draws: int = 500,
         n_warmup: int = 200,
