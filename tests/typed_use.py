@@ -12,7 +12,7 @@ from honestbayes.evaluation import Evaluation, cross_validate
 from honestbayes.metrics import Summary, brier_score, summarise
 from honestbayes.report.record import Report
 from honestbayes.search.selector import SelectionPath
-from honestbayes.selection import Screening, screen
+from honestbayes.selection import Screening, Selection, screen
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ def classifiers(X: NDArray[Any], y: NDArray[Any]) -> None:
     average.save("model.honestbayes")
     binary = hb.SelectiveBernoulliNB(n_features_to_select=5).fit(X, y)
     assert_type(binary, hb.SelectiveBernoulliNB)
-    assert_type(binary.selection_, hb.Selection)
+    assert_type(binary.selection_, Selection)
     assert_type(binary.slope_, float)
     for model in (
         hb.AveragedNB(),

@@ -9,9 +9,10 @@ da = pytest.importorskip("dask.array")
 import dask  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
-from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB, screen  # noqa: E402
+from honestbayes import SelectiveBernoulliNB, SelectiveGaussianNB  # noqa: E402
 from honestbayes.data import as_source  # noqa: E402
 from honestbayes.data import source as module  # noqa: E402
+from honestbayes.selection import screen  # noqa: E402
 from honestbayes.selection.moments import screen_moments  # noqa: E402
 
 CHUNKS = {"columns": (60, 7), "rows": (13, 40), "both": (17, 11), "one": (60, 40)}

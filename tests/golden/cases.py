@@ -20,6 +20,9 @@ from sklearn.naive_bayes import GaussianNB
 
 import honestbayes as hb
 from honestbayes import evaluation, metrics
+from honestbayes.decisions import decide, expected_benefit, mailing_benefits, profit, profit_curve
+from honestbayes.models.interactions.estimator import windows
+from honestbayes.selection import Selection, screen
 
 SHORT = {"n_chains": 2, "n_draws": 40, "n_warmup": 40, "random_state": 0}
 """Chains that take little time and little room."""
@@ -102,7 +105,7 @@ def _selected_elsewhere() -> Any:
     whole = hb.SelectiveBernoulliNB(
         n_features_to_select=5, correction="selection", recalibrate=None, random_state=0
     ).fit(table.X, table.y)
-    selection = hb.Selection.from_dict(whole.selection_.to_dict())
+    selection = Selection.from_dict(whole.selection_.to_dict())
     columns = table.X.iloc[:, list(selection.columns)]
     return hb.SelectiveBernoulliNB(recalibrate=None).fit_selected(columns, table.y, selection)
 
@@ -111,7 +114,7 @@ def _from_screenings() -> Any:
     """Two halves of the rows, screened apart."""
     table, half = tables.flags(), 16
     parts = [
-        hb.screen(table.X.iloc[rows], table.y[rows], binarize=None, classes=["ill", "well"])
+        screen(table.X.iloc[rows], table.y[rows], binarize=None, classes=["ill", "well"])
         for rows in (slice(None, half), slice(half, None))
     ]
     model = hb.SelectiveBernoulliNB(n_features_to_select=5, recalibrate=None, random_state=0)
@@ -409,7 +412,7 @@ CHAINS = {
 
 def _states() -> tables.Table:
     """Windows of a sequence, of which the last are new."""
-    X, y = hb.windows("abcabdacb" * 6, 4)
+    X, y = windows("abcabdacb" * 6, 4)
     return tables.Table(X[:-6], y[:-6], X[-6:], y[-6:])
 
 
@@ -606,9 +609,9 @@ def _predictions(model: Any, X: Any) -> dict[str, Any]:
 
 def _screening() -> dict[str, Any]:
     table = tables.measurements()
-    whole = hb.screen(table.X, table.y)
-    left, right = (hb.screen(table.X[:, part], table.y) for part in (slice(9), slice(9, None)))
-    cut = hb.screen(tables.flags().X, tables.flags().y, binarize=0.5)
+    whole = screen(table.X, table.y)
+    left, right = (screen(table.X[:, part], table.y) for part in (slice(9), slice(9, None)))
+    cut = screen(tables.flags().X, tables.flags().y, binarize=0.5)
     return {
         "whole": whole,
         "correlation": whole.correlation(),
@@ -621,14 +624,14 @@ def _decisions() -> dict[str, Any]:
     rng = np.random.default_rng(8)
     proba = rng.dirichlet([2.0, 1.0], 20).round(6)
     y = (rng.random(20) < proba[:, 1]).astype(int)
-    benefits = hb.mailing_benefits(rng.gamma(2.0, 5.0, 20).round(3), cost=2.5)
-    actions = hb.decide(proba, benefits)
-    curve = hb.profit_curve(y, proba, benefits)
+    benefits = mailing_benefits(rng.gamma(2.0, 5.0, 20).round(3), cost=2.5)
+    actions = decide(proba, benefits)
+    curve = profit_curve(y, proba, benefits)
     return {
         "benefits": benefits,
-        "expected": hb.expected_benefit(proba, benefits),
+        "expected": expected_benefit(proba, benefits),
         "actions": actions,
-        "profit": hb.profit(y, actions, benefits),
+        "profit": profit(y, actions, benefits),
         "curve": curve,
         "best": curve.best,
         "at_5": curve.at(5),

@@ -24,8 +24,8 @@ class ProfitDisplay(Display):
     """Profit by the number of cases acted on, the most promising first.
 
     Solid lines are actual profits, dashed ones those expected from the probabilities. A mark stands
-    where one more case has an expected loss, which is where `honestbayes.decisions.decide` stops: the legend
-    gives the profit there. A grey line is the profit of acting on all.
+    where one more case has an expected loss, which is where `honestbayes.decisions.decide` stops:
+    the legend gives the profit there. A grey line is the profit of acting on all.
 
     Parameters
     ----------
