@@ -97,7 +97,7 @@ def test_the_experiment_runs_on_official_files(folder, tmp_path, monkeypatch):
     assert settings["study"] == "official"
     again = experiment.run(**settings)
     assert again["rows"] == found["rows"]
-    findings = experiment.tell([ExperimentRun(settings, again, 1.0)])
+    findings = experiment.summarize([ExperimentRun(settings, again, 1.0)])
     assert "not comparable" not in findings.conclusion
     assert [check.published for check in findings.checks][:2] == [0.10089, 0.10111]
 

@@ -87,10 +87,10 @@ ESTIMATOR = dedent(
         values: FloatArray
         labels: TrainingLabels
 
-        def _whole(self):
+        def _whole(self, memo):
             return np.arange(len(self.values))
 
-        def _without(self, folds):
+        def _without(self, folds, memo):
             for rows in folds:
                 yield rows, np.setdiff1d(np.arange(len(self.values)), rows)
 

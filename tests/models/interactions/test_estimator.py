@@ -190,7 +190,7 @@ def test_windows():
         ({"compress": "yes"}, "compress='yes' is not True or False"),
         ({"n_draws": 0}, "n_draws=0"),
         ({"width_prior": (0.0, 1.0)}, "width_prior"),
-        ({"checkpoint": "somewhere"}, "a checkpoint needs random_state"),
+        ({"checkpoint": "somewhere"}, "a checkpoint needs an integer random_state"),
     ],
 )
 def test_wrong_words_are_refused(words, message):

@@ -231,17 +231,6 @@ def test_impossible_donors_in_a_file_are_refused(fitted, name, value):
         InteractionFit.from_plain(Entries(content, arrays), known)
 
 
-def test_a_file_from_before_donors_were_kept_counts_each_different_row_once(fitted):
-    (part,) = fitted[0]._parts
-    content, arrays = part.fit.to_plain()
-    del content["mismatch"], arrays["row_counts"]
-    n_classes = fitted[0].classes_.size
-    known = {"n_levels": part.codes.n_levels, "n_predictors": 1 if n_classes == 2 else n_classes}
-    found = InteractionFit.from_plain(Entries(content, arrays), known)
-    assert set(found.row_counts) == {1}
-    assert 0 < found.mismatch <= 1
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_thorough_average_gives_an_empty_row_the_class_shares(n_classes):
     X, y = table(80, n_classes)

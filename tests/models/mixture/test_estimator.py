@@ -241,7 +241,7 @@ def test_a_checkpoint_that_cannot_serve_is_refused_before_any_work(data, tmp_pat
     for words, message in (
         ({"checkpoint": tmp_path / "nowhere" / "c"}, "in a folder that does not exist"),
         ({"checkpoint": tmp_path}, "is a folder"),
-        ({"checkpoint": tmp_path / "c", "random_state": None}, "needs random_state"),
+        ({"checkpoint": tmp_path / "c", "random_state": None}, "needs an integer random_state"),
     ):
         with pytest.raises(ValueError, match=message):
             SelectiveMixture(**{**QUICK, **words}).fit(data.X_train, data.y_train)

@@ -80,7 +80,7 @@ def test_bins_of_a_fold_are_learned_without_its_rows():
     parts = []
     for table in (values, far):
         (training,) = network(n_bins=3)._training_parts(table, labels)
-        ((held_out, given),) = training._without([rows])
+        ((held_out, given),) = training._without([rows], None)
         assert np.array_equal(held_out, rows)
         parts.append(training._fitted(given, None))
     for one, other in zip(parts[0].cuts.bounds, parts[1].cuts.bounds, strict=True):

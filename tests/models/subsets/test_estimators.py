@@ -309,7 +309,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_draws(chunk, tmp_path, monke
         ({"threshold": 0.0}, "is not a probability above 0"),
         ({"held_out": 0.2}, "give a number of folds"),
         ({"objective": lambda _: -1.0}, "is -1.0, and not a finite number from 0 on"),
-        ({"checkpoint": "c", "random_state": None}, "a checkpoint needs random_state"),
+        ({"checkpoint": "c", "random_state": None}, "a checkpoint needs an integer random_state"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(words, complaint):
