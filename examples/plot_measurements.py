@@ -42,7 +42,7 @@ for name, model in models.items():
 
 # %%
 # How much signal to expect is learned from all 2,000 measurements. Here is what the last data set
-# taught: most of them are idle.
+# taught: most of them are uninformative.
 
 posterior = models["corrected"].posterior_
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")

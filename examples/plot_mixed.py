@@ -63,7 +63,7 @@ for kind, selection in model.selections_.items():
     print("   ", ", ".join(selection.kept_names + selection.always_kept_names))
 
 # %%
-# Only findings 0 to 3, site 0, laboratory values 0 to 4 and age go with relapse: luck has let idle
+# Only findings 0 to 3, site 0, laboratory values 0 to 4 and age go with relapse: luck has let null
 # columns through. The corrected model allows for it, the uncorrected one does not. On 5,000 further
 # patients:
 

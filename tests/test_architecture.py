@@ -2,9 +2,11 @@
 
 import ast
 import importlib.util
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -357,3 +359,46 @@ def test_importing_the_package_adds_no_heavy_import() -> None:
 
 def test_a_heavy_import_is_found() -> None:
     assert heavy_imports("numba") == "['numba']"
+
+
+# The private vocabulary of earlier versions, and where its words went.
+OLD_WORDS = {
+    "race": "ranking",
+    "races": "rankings",
+    "racing": "candidates",
+    "idle": "null",
+    "lapse": "outlier rate",
+    "lapses": "outlier rates",
+    "peer": "baseline",
+    "peers": "baselines",
+    "contenders": "methods",
+}
+
+
+def old_names(text: str) -> set[str]:
+    """Return the identifiers of a source text that hold an old word, with what it is now."""
+    names = {
+        token.string
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.NAME
+    }
+    return {
+        f"{name}: {OLD_WORDS[word]}"
+        for name in names
+        for word in re.findall(r"[a-z]+", re.sub(r"([A-Z])", r"_\1", name).lower())
+        if word in OLD_WORDS
+    }
+
+
+def test_identifiers_use_the_words_of_the_field() -> None:
+    wrong = {
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path in PACKAGE.rglob("*.py")
+        for name in old_names(path.read_text(encoding="utf-8"))
+    }
+    assert wrong == set()
+
+
+@pytest.mark.parametrize("name", ["n_racing", "Race", "idle", "largest_race", "LevelPeers"])
+def test_a_planted_old_name_is_found(name: str) -> None:
+    assert len(old_names(f"{name} = trace = embrace = 1")) == 1
