@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from honestbayes.cli import options
 from honestbayes.cli import options as given
 from honestbayes.cli.output import bad_input, one_line_errors, progress, say
 from honestbayes.files.errors import ModelFileError
@@ -43,18 +42,18 @@ def fit(
             readable=False,
         ),
     ] = None,
-    missing: options.Missing = None,
-    missing_as_level: options.MissingAsLevel = False,
-    categorical: options.Categorical = None,
-    measured: options.Measured = None,
-    flags: options.Flags = None,
-    keep_duplicates: options.KeepDuplicates = False,
-    merge_labels: options.MergeLabels = False,
-    missing_label: options.MissingLabel = None,
-    keep_labels: options.KeepLabels = False,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.FileEncoding = None,
+    missing: given.Missing = None,
+    missing_as_level: given.MissingAsLevel = False,
+    categorical: given.Categorical = None,
+    measured: given.Measured = None,
+    flags: given.Flags = None,
+    keep_duplicates: given.KeepDuplicates = False,
+    merge_labels: given.MergeLabels = False,
+    missing_label: given.MissingLabel = None,
+    keep_labels: given.KeepLabels = False,
+    delimiter: given.Delimiter = None,
+    decimal: given.Decimal = None,
+    encoding: given.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
 ) -> None:
@@ -62,10 +61,10 @@ def fit(
     given.check_selection(features, threshold)
     given.check_model(model, features, threshold, order, missing_as_level, effort=effort)
     shares = given.prevalence_of(prevalence)
-    kinds = options.kinds_of(categorical, measured, flags)
+    kinds = given.kinds_of(categorical, measured, flags)
     path = Path(f"{given.stem(table)}.honestbayes") if out is None else out
     check_replaceable(path)
-    file = options.opened(table, delimiter, max_size, decimal, encoding, missing)
+    file = given.opened(table, delimiter, max_size, decimal, encoding, missing)
     from honestbayes.cli.report import describe_cases
     from honestbayes.report.methods import fit_model
     from honestbayes.tables import read_training

@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from honestbayes.base.explanation import KeptTable, ReportSection, TableNames
 from honestbayes.base.spec import ModelSpec
 from honestbayes.catalogue import spec_of
 from honestbayes.cli import options as given
 from honestbayes.cli.fit import loaded_file, of_tables
 from honestbayes.cli.output import bad_input, one_line_errors, say, word
-from honestbayes.cli.select import REDUCED, kept_names, say_what_was_chosen, selector_contents
-from honestbayes.data.packed_store import PackedStore, open_store
-from honestbayes.report.analysis import KIND_WORDS
-from honestbayes.report.record import plain_data, table_names
-from honestbayes.search.selector import TableSelector
-from honestbayes.tables.model import TableModel
+
+if TYPE_CHECKING:
+    from honestbayes.base.explanation import KeptTable, ReportSection, TableNames
+    from honestbayes.data.packed_store import PackedStore
+    from honestbayes.search.selector import TableSelector
+    from honestbayes.tables.model import TableModel
+
 
 # --------------------------------------------------------------------------------------------------
 # ``honestbayes inspect``: what a model file or a packed store holds
@@ -38,12 +38,13 @@ def inspect(
     as_json: given.AsJson = False,
 ) -> None:
     """Show what a model file holds; of a packed store, compare all checksums too."""
+    from honestbayes.search.selector import TableSelector
+
     unfinished = not model.exists() and model.with_name(f"{model.name}.partial").is_dir()
     if unfinished or (model / "store.json").is_file():
         show_store(model, as_json=as_json)
         return
     fitted = loaded_file(model)
-    from honestbayes.search.selector import TableSelector
 
     if isinstance(fitted, TableSelector):
         show_selector(fitted, model.name, as_json=as_json)
@@ -59,6 +60,9 @@ def inspect(
 
 def show_selector(selector: TableSelector, name: str, *, as_json: bool) -> None:
     """Print what a selector chose, what it is for, and what to do next."""
+    from honestbayes.cli.select import REDUCED, kept_names, say_what_was_chosen, selector_contents
+    from honestbayes.report.record import plain_data
+
     if as_json:
         header = {"selector": type(selector).__name__, "gives_probabilities": False}
         content = plain_data(header | selector_contents(selector))
@@ -84,6 +88,8 @@ def show_selector(selector: TableSelector, name: str, *, as_json: bool) -> None:
 
 def show_store(path: Path, *, as_json: bool) -> None:
     """Compare the checksums of a store, and print what it holds and what to do next."""
+    from honestbayes.data.packed_store import open_store
+
     with bad_input():
         store = open_store(path)
         store.verify()
@@ -148,6 +154,8 @@ _CORRECTIONS = {
 
 def show(fitted: TableModel, *, as_json: bool) -> None:
     """Print what a model file holds."""
+    from honestbayes.report.record import plain_data, table_names
+
     if as_json:
         typer.echo(json.dumps(plain_data(_contents(fitted)), allow_nan=False, indent=1))
         return
@@ -171,6 +179,8 @@ def show(fitted: TableModel, *, as_json: bool) -> None:
 
 def _contents(fitted: TableModel) -> dict[str, Any]:
     """Return all that is shown, and more, as plain data."""
+    from honestbayes.report.record import table_names
+
     estimator = fitted.estimator
     chosen = {kind: selection.to_dict() for kind, selection in estimator._selections().items()}
     by_kind = spec_of(estimator).input.by_kind
@@ -192,6 +202,8 @@ def _contents(fitted: TableModel) -> dict[str, Any]:
 def _summary(
     fitted: TableModel, names: TableNames, sections: tuple[ReportSection, ...]
 ) -> list[str]:
+    from honestbayes.report.analysis import KIND_WORDS
+
     estimator, labels = fitted.estimator, names.classes
     selections, spec = estimator._selections(), spec_of(estimator)
     counts = estimator.class_count_.tolist()
@@ -234,6 +246,8 @@ def _by_class(labels: tuple[str, ...], values: Iterable[float]) -> str:
 
 def _feature_table(fitted: TableModel) -> Any:
     """Return the table of the kept features, with the texts of levels."""
+    from honestbayes.report.record import table_names
+
     texts = table_names(fitted).level_texts
     return fitted.estimator.feature_table().changed(lambda table: table.with_levels(texts))
 

@@ -22,7 +22,6 @@ from honestbayes.report.options import (
     refuse_threshold,
 )
 from honestbayes.tables.errors import InputError, shown
-from honestbayes.tables.files import recognise
 
 if TYPE_CHECKING:
     from honestbayes.data.kinds import Kind
@@ -104,6 +103,8 @@ def opened(
     missing: str | None = None,
 ) -> TableFile:
     """Open a table with the limits of the user."""
+    from honestbayes.tables.files import recognise
+
     recognise(path)  # what is wrong with a file is said before what takes long to import
     from honestbayes.tables import open_table
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from honestbayes.cli import options
 from honestbayes.cli import options as given
 from honestbayes.cli.output import bad_input, one_line_errors, progress, say, word
 from honestbayes.report.options import check_parent
@@ -34,9 +33,9 @@ def pack(
         Path, typer.Argument(help="Folder to write; it must not exist.", readable=False)
     ],
     target: given.Target = None,
-    merge_labels: options.MergeLabels = False,
-    missing_label: options.MissingLabel = None,
-    keep_labels: options.KeepLabels = False,
+    merge_labels: given.MergeLabels = False,
+    missing_label: given.MissingLabel = None,
+    keep_labels: given.KeepLabels = False,
     ignore: given.Ignore = None,
     cut: Annotated[
         str | None,
@@ -47,10 +46,10 @@ def pack(
             "table must be 0/1.",
         ),
     ] = None,
-    missing: options.Missing = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.FileEncoding = None,
+    missing: given.Missing = None,
+    delimiter: given.Delimiter = None,
+    decimal: given.Decimal = None,
+    encoding: given.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
 ) -> None:
@@ -93,7 +92,7 @@ def _input(
     ignore: list[str] | None,
     missing: str | None,
     delimiter: str | None,
-    decimal: options.Mark | None,
+    decimal: given.Mark | None,
     encoding: str | None,
     max_size: float,
     labels: Mapping[str, Any],
@@ -103,7 +102,7 @@ def _input(
     if table.is_file():
         from honestbayes.tables.packing import array_to_pack
 
-        array = array_to_pack(table, options.size_limit(max_size))
+        array = array_to_pack(table, given.size_limit(max_size))
     if array is not None:
         if target is not None or ignore:
             msg = (
@@ -112,7 +111,7 @@ def _input(
             )
             raise InputError(msg)
         return array
-    file = options.opened(table, delimiter, max_size, decimal, encoding, missing)
+    file = given.opened(table, delimiter, max_size, decimal, encoding, missing)
     from honestbayes.tables.packing import file_to_pack
 
     return file_to_pack(file, target, ignore or (), **labels)

@@ -10,23 +10,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
-import numpy as np
 import typer
 
-from honestbayes.cli import options
 from honestbayes.cli import options as given
 from honestbayes.cli.fit import loaded
 from honestbayes.cli.output import bad_input, one_line_errors, print_remark, progress, say, word
-from honestbayes.files import atomic_write
-from honestbayes.metrics import Summary
-from honestbayes.metrics.cases import top_class
-from honestbayes.report.render import as_shown, safe_cell, shown_bounds
-from honestbayes.tables import TableFile
 from honestbayes.tables.errors import InputError, listed, shown
-from honestbayes.tables.model import TableModel
-from honestbayes.types import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from honestbayes.metrics import Summary
+    from honestbayes.tables import TableFile
+    from honestbayes.tables.model import TableModel
+    from honestbayes.types import BoolArray, FloatArray
+
 
 # --------------------------------------------------------------------------------------------------
 # What ``honestbayes predict`` and ``evaluate`` do with the parts of a table
@@ -70,6 +68,10 @@ def limited(
     prior: tuple[float, ...] | None,
 ) -> tuple[FloatArray, FloatArray | None]:
     """Move probabilities, and bounds of intervals, to where people may read them."""
+    import numpy as np
+
+    from honestbayes.report.render import as_shown, shown_bounds
+
     estimator = fitted.estimator
     limits = shown_bounds(estimator.class_count_, estimator.class_prior if prior is None else prior)
     if bounds is not None:
@@ -81,6 +83,8 @@ def limited(
 
 def titles_of(labels: tuple[str, ...], interval: float | None) -> list[str]:
     """Name the columns of probabilities: of the positive class, or of each of several."""
+    from honestbayes.report.render import safe_cell
+
     titles = ["probability"] if interval is None else ["probability", "low", "high"]
     classes = labels[1:] if len(labels) == 2 else labels
     return [safe_cell(f"{title}: {label}") for label in classes for title in titles]
@@ -94,6 +98,11 @@ def lines_of(
     first: int,
 ) -> Iterator[list[Any]]:
     """Yield the cells of each row, in the order of `titles_of`."""
+    import numpy as np
+
+    from honestbayes.metrics.cases import top_class
+    from honestbayes.report.render import safe_cell
+
     shown_labels = [safe_cell(label) for label in labels]
     chosen = top_class(proba).tolist()
     columns = proba[:, 1:] if len(labels) == 2 else proba
@@ -109,6 +118,8 @@ def lines_of(
 @contextmanager
 def csv_output(out: Path | None) -> Iterator[TextIO]:
     """Write to a file, whole or not at all, or to the standard output."""
+    from honestbayes.files import atomic_write
+
     if out is None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             # As in a file, whatever the terminal's own alphabet and line ends are.
@@ -169,6 +180,8 @@ def column_of(file: TableFile, name: str) -> Any:
 
 def groups_of(file: TableFile, name: str, has_class: BoolArray) -> Any:
     """Return the groups of the rows that have a class."""
+    import numpy as np
+
     file.require((name,))
     texts = file.read([name], text={name})[name].to_pylist()
     for row in np.flatnonzero(has_class).tolist():
@@ -205,9 +218,9 @@ def predict(
         ),
     ] = False,
     prevalence: given.Prevalence = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.FileEncoding = None,
+    delimiter: given.Delimiter = None,
+    decimal: given.Decimal = None,
+    encoding: given.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
 ) -> None:
@@ -217,7 +230,7 @@ def predict(
     from honestbayes.tables.target import prevalences
 
     prior = prevalences(shares, fitted.labels)
-    file = options.opened(table, delimiter, max_size, decimal, encoding)
+    file = given.opened(table, delimiter, max_size, decimal, encoding)
     fitted.check_columns(file)
     more = () if row_names is None else (row_names,)
     file.require(more)
@@ -262,19 +275,20 @@ def evaluate(
     target: given.Target = None,
     groups: given.Groups = None,
     prevalence: given.Prevalence = None,
-    merge_labels: options.MergeLabels = False,
-    missing_label: options.MissingLabel = None,
-    keep_labels: options.KeepLabels = False,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.FileEncoding = None,
+    merge_labels: given.MergeLabels = False,
+    missing_label: given.MissingLabel = None,
+    keep_labels: given.KeepLabels = False,
+    delimiter: given.Delimiter = None,
+    decimal: given.Decimal = None,
+    encoding: given.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     as_json: given.AsJson = False,
 ) -> None:
     """Judge a model on a table that it was not trained on (external validation)."""
+    import numpy as np
+
     shares = given.prevalence_of(prevalence)
     fitted = loaded(model)
-    import numpy as np
 
     from honestbayes.catalogue import spec_of
     from honestbayes.metrics import confident_predictions, summarise
@@ -285,7 +299,7 @@ def evaluate(
     from honestbayes.tables.target import known_classes, prevalences
 
     prior = prevalences(shares, fitted.labels)
-    file = options.opened(table, delimiter, max_size, decimal, encoding)
+    file = given.opened(table, delimiter, max_size, decimal, encoding)
     fitted.check_columns(file)
     file = file.with_missing(fitted.missing)
     name = fitted.target if target is None else target

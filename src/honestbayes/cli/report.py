@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
 from honestbayes.catalogue import table_specs
-from honestbayes.cli import options
 from honestbayes.cli import options as given
 from honestbayes.cli.output import bad_input, console, one_line_errors, progress, say, word
-from honestbayes.evaluation.baselines import FREQUENCIES
-from honestbayes.report.analysis import Analysis, describe_rankings
 from honestbayes.report.options import DEFAULT_FOLDS, PAGE, QUICK_ROWS, Options, check_folder
-from honestbayes.report.record import Report
-from honestbayes.report.wording import number, percent
+
+if TYPE_CHECKING:
+    from honestbayes.report.analysis import Analysis
+    from honestbayes.report.record import Report
+
 
 # --------------------------------------------------------------------------------------------------
 # What ``honestbayes report`` prints
@@ -28,6 +28,8 @@ from honestbayes.report.wording import number, percent
 
 def print_report(analysis: Analysis, folder: Path) -> None:
     """Print the verdict, the comparison and where the files are."""
+    from honestbayes.report.analysis import describe_rankings
+
     record = analysis.report
     data = record.data
     spec = table_specs()[record.settings["model"]]
@@ -73,6 +75,9 @@ def describe_cases(labels: tuple[str, ...], counts: tuple[int, ...]) -> str:
 
 def comparison(record: Report) -> Grid:
     """Return the comparison as a grid for the terminal."""
+    from honestbayes.evaluation.baselines import FREQUENCIES
+    from honestbayes.report.wording import number, percent
+
     grid = Grid(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     grid.add_column("on the same folds", no_wrap=True)
     for title in ("log score", "Brier", "expected", "actual", "AUC", "slope"):
@@ -158,18 +163,18 @@ def report(
     seed: given.Seed = 0,
     jobs: Annotated[int, typer.Option(help="Processes at work; -1 for one on each processor.")] = 1,
     out: given.OutFolder = None,
-    missing: options.Missing = None,
-    missing_as_level: options.MissingAsLevel = False,
-    categorical: options.Categorical = None,
-    measured: options.Measured = None,
-    flags: options.Flags = None,
-    keep_duplicates: options.KeepDuplicates = False,
-    merge_labels: options.MergeLabels = False,
-    missing_label: options.MissingLabel = None,
-    keep_labels: options.KeepLabels = False,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.FileEncoding = None,
+    missing: given.Missing = None,
+    missing_as_level: given.MissingAsLevel = False,
+    categorical: given.Categorical = None,
+    measured: given.Measured = None,
+    flags: given.Flags = None,
+    keep_duplicates: given.KeepDuplicates = False,
+    merge_labels: given.MergeLabels = False,
+    missing_label: given.MissingLabel = None,
+    keep_labels: given.KeepLabels = False,
+    delimiter: given.Delimiter = None,
+    decimal: given.Decimal = None,
+    encoding: given.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
@@ -179,7 +184,7 @@ def report(
     given.check_model(model, features, threshold, order, missing_as_level, path, effort)
     shares = given.prevalence_of(prevalence)
     given.check_jobs(jobs)
-    kinds = options.kinds_of(categorical, measured, flags)
+    kinds = given.kinds_of(categorical, measured, flags)
     chosen = Options(
         n_features=given.number_of_features(features),
         threshold=threshold,
@@ -200,7 +205,7 @@ def report(
     folder = Path(f"{given.stem(table)}-report") if out is None else out
     check_folder(folder)
     command = given.repeating_command(context, "jobs", "quiet", "as_json")
-    file = options.opened(table, delimiter, max_size, decimal, encoding, missing)
+    file = given.opened(table, delimiter, max_size, decimal, encoding, missing)
     from honestbayes.report.analysis import analyse
     from honestbayes.report.methods import with_room
     from honestbayes.report.render import write_folder

@@ -12,36 +12,22 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self
 
-import numpy as np
 import typer
-from matplotlib.figure import Figure
 
-from honestbayes.cli import options
 from honestbayes.cli import options as given
 from honestbayes.cli.options import check_folds
 from honestbayes.cli.output import bad_input, one_line_errors, progress, say, word
 from honestbayes.cli.report import describe_cases
-from honestbayes.files import ModelFileError, atomic_folder, read_archive
-from honestbayes.plots import InclusionDisplay, SelectionPathDisplay
 from honestbayes.report.options import check_parent, path_name
-from honestbayes.report.render import safe_cell
-from honestbayes.search import SELECTORS
-from honestbayes.search.sampled import SubsetSampler
-from honestbayes.search.selector import (
-    ProbabilitySelector,
-    SelectionPath,
-    TableSelector,
-    loss_label,
-)
-from honestbayes.tables import TableFile, TrainingTable
-from honestbayes.tables.conversion import to_numbers, to_text
 from honestbayes.tables.errors import InputError, shown
-from honestbayes.tables.files import recognise
-from honestbayes.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from honestbayes.search.boosted import BoostedProbabilitySelector
     from honestbayes.search.forward import ForwardProbabilitySelector
+    from honestbayes.search.sampled import SubsetSampler
+    from honestbayes.search.selector import ProbabilitySelector, SelectionPath, TableSelector
+    from honestbayes.tables import TableFile, TrainingTable
+    from honestbayes.types import FloatArray, IntArray
 
 
 # --------------------------------------------------------------------------------------------------
@@ -58,6 +44,8 @@ _MOST_SHOWN = 20
 
 def _order(sampler: SubsetSampler) -> IntArray:
     """Return the columns, the most probable first."""
+    import numpy as np
+
     probability = sampler.inclusion_probabilities_
     return np.lexsort((np.arange(probability.size), -probability))
 
@@ -70,6 +58,8 @@ def column_names(selector: TableSelector) -> list[Any]:
 
 def inclusion_table(sampler: SubsetSampler) -> dict[str, Any]:
     """Return inclusion probabilities as columns, the highest first."""
+    import numpy as np
+
     order = _order(sampler)
     return {
         "column": np.array(column_names(sampler), dtype=object)[order],
@@ -81,6 +71,8 @@ def inclusion_table(sampler: SubsetSampler) -> dict[str, Any]:
 
 def inclusion_contents(sampler: SubsetSampler) -> dict[str, Any]:
     """Return what is known of the draws as data."""
+    import numpy as np
+
     names = column_names(sampler)
     sizes = sampler.draws_.draws.pooled("size")
     return {
@@ -117,6 +109,8 @@ def table_of_inclusion(sampler: SubsetSampler) -> str:
 
 def words_of_inclusion(sampler: SubsetSampler) -> str:
     """Say what inclusion probabilities mean, how many columns there are, and what chains lack."""
+    import numpy as np
+
     sizes = sampler.draws_.draws.pooled("size")
     low, high = np.quantile(sizes, [0.05, 0.95]).astype(int)
     holds = f"{low:,}" if low == high else f"{low:,} to {high:,}"
@@ -179,6 +173,9 @@ def check_selection_folder(folder: Path, table: Path) -> None:
 
 def _is_selection(path: Path) -> bool:
     """Whether this is a selector, so that the folder is ours to replace."""
+    from honestbayes.files import ModelFileError, read_archive
+    from honestbayes.search import SELECTORS
+
     try:
         return read_archive(path).kind in SELECTORS
     except (OSError, ModelFileError):
@@ -201,6 +198,11 @@ def write_selection(
     folder : Path
         Where; an earlier selection in this place is replaced as a whole.
     """
+    from honestbayes.files import atomic_folder
+    from honestbayes.plots import InclusionDisplay
+    from honestbayes.search.sampled import SubsetSampler
+    from honestbayes.search.selector import ProbabilitySelector
+
     with atomic_folder(folder) as path:
         if isinstance(selector, SubsetSampler):
             write_columns(inclusion_table(selector), path / INCLUSION)
@@ -215,6 +217,8 @@ def write_selection(
 
 def files_of(selector: TableSelector) -> tuple[str, ...]:
     """Return the names of the files that a selection has."""
+    from honestbayes.search.sampled import SubsetSampler
+
     return SAMPLED_FILES if isinstance(selector, SubsetSampler) else FILES
 
 
@@ -229,6 +233,8 @@ def write_columns(table: Mapping[str, Any], path: Path) -> None:
 
 def _cell(value: Any) -> str:
     """Return a value as text: empty where there is none."""
+    from honestbayes.report.render import safe_cell
+
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -238,6 +244,8 @@ def _cell(value: Any) -> str:
 
 def draw_path(selector: ProbabilitySelector, path: Path) -> None:
     """Draw the path as a picture, wider where more features are named below it."""
+    from honestbayes.plots import SelectionPathDisplay
+
     steps = selector.path_.feature.size
     width = _WIDTH if steps > _NAMED_STEPS else max(2.4 + 0.34 * steps, 5.6)
     draw(SelectionPathDisplay, selector, path, (width, _HEIGHT))
@@ -249,6 +257,8 @@ def draw(
     """Draw a display as a picture, as large as it needs where no size is given."""
     if size is None:
         size = 6.4, 1.4 + 0.26 * min(30, selector.n_features_in_)
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=size, layout="constrained")
     with warnings.catch_warnings():
         # A letter that the font lacks is drawn as a box; the name stands in the CSV file as well.
@@ -259,6 +269,8 @@ def draw(
 
 def write_reduced(file: TableFile, columns: Sequence[str], path: Path) -> None:
     """Copy some columns of a table, all rows, cell by cell; what is missing becomes empty."""
+    from honestbayes.tables.conversion import to_text
+
     wanted = tuple(columns)
     # Cells such as 1,5 are numbers only where the comma does not separate them.
     delimiter = ";" if file.decimal == "," else ","
@@ -285,6 +297,8 @@ MOST_NAMES = 30
 
 def print_selection(selector: TableSelector, data: TrainingTable, name: str, folder: Path) -> None:
     """Print what was found, what was kept, how far that can be believed, and where files are."""
+    import numpy as np
+
     counts = tuple(np.bincount(data.y, minlength=len(data.labels)).tolist())
     candidates, kept = selector.n_features_in_, kept_names(selector)
     say(
@@ -301,6 +315,9 @@ def print_selection(selector: TableSelector, data: TrainingTable, name: str, fol
 
 def say_what_was_chosen(selector: TableSelector, kept: list[Any]) -> None:
     """Print the steps or the inclusion probabilities, what is kept, and how far to believe it."""
+    from honestbayes.search.sampled import SubsetSampler
+    from honestbayes.search.selector import ProbabilitySelector
+
     say()
     if isinstance(selector, SubsetSampler):
         say(table_of_inclusion(selector), wrap=False)
@@ -326,6 +343,8 @@ def table_of(path: SelectionPath) -> str:
 
 def kept_names(selector: TableSelector) -> list[Any]:
     """Return the columns that are kept: in the order of a path, or of the table."""
+    from honestbayes.search.selector import ProbabilitySelector
+
     if isinstance(selector, ProbabilitySelector):
         names = column_names(selector)
         return [names[column] for column in selector.path_.kept.tolist()]
@@ -343,6 +362,10 @@ def describe_kept(kept: list[Any]) -> str:
 
 def honest_words(selector: ProbabilitySelector) -> str:
     """Say what the scores are worth."""
+    import numpy as np
+
+    from honestbayes.search.selector import loss_label
+
     path = selector.path_
     if np.isnan(path.held_out_score[0]):
         return (
@@ -395,6 +418,10 @@ def not_candidates(
 
 def row_weights(file: TableFile, name: str, row_numbers: IntArray) -> FloatArray:
     """Return what each row that has a class counts; refuse what is no weight."""
+    import numpy as np
+
+    from honestbayes.tables.conversion import to_numbers
+
     column = file.read([name])[name]
     values = to_numbers(column, name, decimal=file.decimal_of(name), locations=file.locations())
     values = values[row_numbers - 1]
@@ -426,6 +453,9 @@ def contents(
 
 def selector_contents(selector: TableSelector) -> dict[str, Any]:
     """Return what a selector knows without its table as data."""
+    from honestbayes.search.sampled import SubsetSampler
+    from honestbayes.search.selector import ProbabilitySelector
+
     content = {
         "n_columns": selector.n_features_in_,
         "kept": [str(name) for name in kept_names(selector)],
@@ -549,22 +579,24 @@ def select(
     ] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 for one on each processor.")] = 1,
     out: given.OutFolder = None,
-    missing: options.Missing = None,
-    categorical: options.Categorical = None,
-    measured: options.Measured = None,
-    flags: options.Flags = None,
-    keep_duplicates: options.KeepDuplicates = False,
-    merge_labels: options.MergeLabels = False,
-    missing_label: options.MissingLabel = None,
-    keep_labels: options.KeepLabels = False,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.FileEncoding = None,
+    missing: given.Missing = None,
+    categorical: given.Categorical = None,
+    measured: given.Measured = None,
+    flags: given.Flags = None,
+    keep_duplicates: given.KeepDuplicates = False,
+    merge_labels: given.MergeLabels = False,
+    missing_label: given.MissingLabel = None,
+    keep_labels: given.KeepLabels = False,
+    delimiter: given.Delimiter = None,
+    decimal: given.Decimal = None,
+    encoding: given.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
 ) -> None:
     """Select the columns with which the probabilities of naive Bayes are best."""
+    from honestbayes.tables.files import recognise
+
     given.check_jobs(jobs, "threads")
 
     if method == Method.sampled and weights is not None:
@@ -593,7 +625,7 @@ def select(
     folder = Path(f"{given.stem(table)}-selection") if out is None else out
     check_selection_folder(folder, table)
     command = given.repeating_command(context, "jobs", "quiet", "as_json")
-    file = options.opened(table, delimiter, max_size, decimal, encoding, missing)
+    file = given.opened(table, delimiter, max_size, decimal, encoding, missing)
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
         left_out = not_candidates(
@@ -610,7 +642,7 @@ def select(
             groups=groups,
             ids=row_names,
             coded=True,
-            kinds=options.kinds_of(categorical, measured, flags),
+            kinds=given.kinds_of(categorical, measured, flags),
             keep_duplicates=keep_duplicates,
             merge_labels=merge_labels,
             missing_labels=missing_label or (),
@@ -818,6 +850,7 @@ def fitted_selector(
     chosen: Choices, data: TrainingTable, weight: FloatArray | None
 ) -> TableSelector:
     """Select, by a table whose columns are those of the file."""
+    import numpy as np
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     from honestbayes.search import BoostedProbabilitySelector, ForwardProbabilitySelector
@@ -856,6 +889,7 @@ def fitted_selector(
 
 def _fitted_sampler(chosen: Choices, data: TrainingTable) -> SubsetSampler:
     """Draw subsets of the columns; what chains lack is said with the result."""
+    import numpy as np
     from sklearn.exceptions import ConvergenceWarning
 
     from honestbayes.search.sampled import SubsetSampler
@@ -879,6 +913,7 @@ def _fitted_sampler(chosen: Choices, data: TrainingTable) -> SubsetSampler:
 
 def candidates(data: TrainingTable) -> Any:
     """Return the columns to select from, as they are in the file: numbers, or texts."""
+    import numpy as np
     import pandas as pd
 
     encoding = data.encoding

@@ -6,18 +6,18 @@ import json
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
-from honestbayes.cli import options
 from honestbayes.cli import options as given
 from honestbayes.cli.fit import check_replaceable
 from honestbayes.cli.output import bad_input, one_line_errors, progress, say, word
-from honestbayes.report.sequences import Check, SequenceReport
-from honestbayes.report.wording import interval, number, percent
 from honestbayes.tables.errors import InputError
+
+if TYPE_CHECKING:
+    from honestbayes.report.sequences import Check, SequenceReport
+
 
 # --------------------------------------------------------------------------------------------------
 # What ``honestbayes sequence`` prints
@@ -79,6 +79,8 @@ def _joined(symbols: Iterable[str]) -> str:
 
 
 def _next_table(report: SequenceReport) -> str:
+    import numpy as np
+
     order = np.argsort(-report.probability, kind="stable")
     signs = [_sign(symbol) for symbol in report.symbols]
     width = max(len(sign) for sign in signs)
@@ -115,6 +117,8 @@ def _context_table(report: SequenceReport) -> str:
 
 
 def _describe_check(check: Check | None) -> str:
+    from honestbayes.report.wording import number, percent
+
     if check is None:
         return "There is no check on symbols that the fit had not seen."
     new = ""
@@ -134,6 +138,8 @@ def _describe_check(check: Check | None) -> str:
 
 
 def _describe_gain(check: Check) -> str:
+    from honestbayes.report.wording import interval, number
+
     low, high = check.gain.interval
     other = check.methods[1].name
     by = f"{number(abs(check.gain.value), 3)} a symbol"
@@ -205,9 +211,9 @@ def sequence(
             readable=False,
         ),
     ] = None,
-    missing: options.Missing = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.FileEncoding = None,
+    missing: given.Missing = None,
+    delimiter: given.Delimiter = None,
+    encoding: given.FileEncoding = None,
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
@@ -225,10 +231,10 @@ def sequence(
         bars("Reading", 0)
         symbols: Sequence[str]
         if column is not None:
-            file = options.opened(source, delimiter, max_size, None, encoding, missing)
+            file = given.opened(source, delimiter, max_size, None, encoding, missing)
             symbols = read_column(file, column)
         else:
-            limit = options.size_limit(max_size)
+            limit = given.size_limit(max_size)
             symbols = read_characters(source, max_bytes=limit, encoding=encoding, lines=lines)
         before = _symbols_of(history, column is not None or lines)
         if collapse is not None:

@@ -92,7 +92,7 @@ _KINDS = {"categorical": "categorical", "measured": "real", "flags": "binary"}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something doubtful.
+    """A doubtful property of a table, with the options that resolve it.
 
     Attributes
     ----------
@@ -530,7 +530,7 @@ def _unit_of(text: str) -> str | None:
 
 
 def other_marks(column: ColumnValues, decimal: str, locations: RowLocations) -> Iterator[Finding]:
-    """Find a column of numbers with the mark that is none here: 1,234 in a file with points."""
+    """Find numbers with the other decimal mark, such as 1,234 in a file with points."""
     if column.values is not None:
         return
     texts = pa.array(column.texts, pa.string())

@@ -5,8 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from honestbayes.types import IntArray
+if TYPE_CHECKING:
+    from honestbayes.types import IntArray
+
 
 # --------------------------------------------------------------------------------------------------
 # Locations of rows in messages: the line of a text file, or the row number

@@ -510,7 +510,7 @@ def open_table(
 
 @dataclass(frozen=True, slots=True)
 class MemoryReader:
-    """Hands over the columns of an Arrow table."""
+    """A reader of the columns of an Arrow table in memory."""
 
     table: pa.Table
     decimal: str = "."
