@@ -136,7 +136,8 @@ def next_lines(store: PackedStore, path: str) -> list[str]:
     labels = "y" if store.header.classes is None else "store.labels"
     return [
         "In Python:",
-        "  from honestbayes import SelectiveBernoulliNB, open_store",
+        "  from honestbayes import SelectiveBernoulliNB",
+        "  from honestbayes.data import open_store",
         f"  store = open_store({path!r})",
         f"  model = SelectiveBernoulliNB().fit(store, {labels})",
     ]

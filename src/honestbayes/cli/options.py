@@ -103,7 +103,7 @@ def opened(
     missing: str | None = None,
 ) -> TableFile:
     """Open a table with the limits of the user."""
-    from honestbayes.tables.files import recognise
+    from honestbayes.tables.formats import recognise
 
     recognise(path)  # what is wrong with a file is said before what takes long to import
     from honestbayes.tables import open_table

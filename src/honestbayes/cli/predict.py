@@ -143,7 +143,7 @@ def print_unknown_levels(unknown: dict[str, set[str]]) -> None:
     """Say which levels the model did not know."""
     for column, levels in unknown.items():
         print_remark(
-            f"warning: column {shown(column)} holds levels that the model does not know, taken "
+            f"warning: column {shown(column)} holds categories that the model does not know, taken "
             f"for missing: {listed(sorted(levels))}."
         )
 

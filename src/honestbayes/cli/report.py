@@ -57,9 +57,9 @@ def print_report(analysis: Analysis, folder: Path) -> None:
 def describe_cases(labels: tuple[str, ...], counts: tuple[int, ...]) -> str:
     """Say how many cases there are, of which classes, and how to change the positive one.
 
-    >>> cases_in_words(("ALL", "AML"), (27, 11))
+    >>> describe_cases(("ALL", "AML"), (27, 11))
     '38 cases, 11 of them AML (the positive class; --positive ALL changes that)'
-    >>> cases_in_words(("a", "b", "c"), (3, 4, 5))
+    >>> describe_cases(("a", "b", "c"), (3, 4, 5))
     '12 cases (3 a, 4 b, 5 c)'
     """
     total = f"{sum(counts):,} cases"

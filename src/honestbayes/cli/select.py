@@ -595,7 +595,7 @@ def select(
     as_json: given.AsJson = False,
 ) -> None:
     """Select the columns with which the probabilities of naive Bayes are best."""
-    from honestbayes.tables.files import recognise
+    from honestbayes.tables.formats import recognise
 
     given.check_jobs(jobs, "threads")
 

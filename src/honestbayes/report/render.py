@@ -115,7 +115,7 @@ def shown_bounds(
 def format_bounds(bounds: FloatArray, digits: int) -> tuple[str, str]:
     """Say what is beyond the bounds of one class, rounded to their outer sides.
 
-    >>> in_words(np.array([0.0123, 0.9877]), 3)
+    >>> format_bounds(np.array([0.0123, 0.9877]), 3)
     ('< 0.013', '> 0.987')
     """
     low, high = (float(bound) for bound in bounds)

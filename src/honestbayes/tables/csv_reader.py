@@ -21,13 +21,13 @@ import pyarrow.csv
 
 from honestbayes.tables.conversion import MISSING
 from honestbayes.tables.errors import InputError, listed, shown
+from honestbayes.tables.formats import GZIP_MAGIC
 
 # --------------------------------------------------------------------------------------------------
 # Byte streams: unpacked, counted, and checked to be text
 # --------------------------------------------------------------------------------------------------
 
 
-GZIP_MAGIC = b"\x1f\x8b"
 _BOM = codecs.BOM_UTF8
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from honestbayes.tables.csv_reader import ByteStream
 from honestbayes.tables.errors import InputError, shown
-from honestbayes.tables.files import TableFile, recognise
+from honestbayes.tables.files import TableFile
+from honestbayes.tables.formats import recognise
 
 VOWELS = frozenset("aeiou")
 
