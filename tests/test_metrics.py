@@ -464,6 +464,7 @@ def test_nearly_equal_aucs_of_the_same_cases_have_nearly_equal_intervals():
     assert several.interval[0] == pytest.approx(found[0].interval[0], abs=0.01)
 
 
+@pytest.mark.slow_cases("0.75-counts0", "0.97-counts2")
 @pytest.mark.parametrize(("truth", "counts"), [(0.75, (40, 3)), (0.9, (90, 10)), (0.97, (50, 50))])
 def test_intervals_of_the_auc_cover_it_as_often_as_they_should(truth, counts):
     rng = np.random.default_rng(1)

@@ -239,6 +239,7 @@ def test_a_width_of_no_columns_hides_nothing(tmp_path):
     assert "Report: t-report/report.html" in usual
 
 
+@pytest.mark.slow_cases("words1")
 @pytest.mark.skipif(os.name != "posix", reason="shells of other systems close no streams")
 @pytest.mark.parametrize(
     "words",
