@@ -91,7 +91,7 @@ def test_without_signal_it_advises_against_the_model(analysis, calibration):
 @pytest.mark.parametrize(
     ("value", "interval", "status", "text"),
     [
-        (-0.1, (-0.2, -0.05), "not usable", f"Use {L2} instead"),
+        (-0.1, (-0.2, -0.05), "with care", f"Use {L2} instead"),
         (-0.1, (-0.3, 0.1), "with care", f"{L2} did better, but that may be chance"),
         (0.1, (0.05, 0.2), "usable", "It can be used for new cases"),
     ],

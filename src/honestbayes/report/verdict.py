@@ -660,10 +660,10 @@ def _status(
         return "cannot tell", "too few cases for a signal"
     if better is not None and better.method.name == FREQUENCIES:
         return "not usable", "class frequencies are better"
-    if better is not None and better.is_clear:
-        return "not usable", "another method is better"
     if better is not None:
-        return "with care", "another method may be better"
+        # The model still predicts: the advice names the method to prefer.
+        clear = better.is_clear
+        return "with care", "another method is better" if clear else "another method may be better"
     if guess is not None and (
         guess.difference.interval[0] <= 0 and guess.actual_error <= used.actual_error.interval[1]
     ):
