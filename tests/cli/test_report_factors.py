@@ -10,9 +10,10 @@ import honestbayes
 from honestbayes import SelectiveFactorClassifier
 from honestbayes.cli import app
 
-pytestmark = pytest.mark.slow
-
-pytestmark = pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning"),
+]
 
 GIVEN = ("--target", "state", "--model", "factors", "-k", "3")
 

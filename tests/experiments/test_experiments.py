@@ -32,6 +32,14 @@ from honestbayes.experiments.experiment import (
 from honestbayes.experiments.pages import page_of, write_folder
 
 
+@pytest.mark.slow_cases(
+    "real-tables",
+    "simulated-tables",
+    "compressed-cauchy",
+    "compressed-text",
+    "colon",
+    "naive-bayes",
+)
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_runs_at_toy_size(name: str, tmp_path: Path) -> None:
     one = experiment(name)

@@ -30,9 +30,10 @@ from honestbayes.tables.errors import InputError
 from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
 
-pytestmark = pytest.mark.slow
-
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 OPTIONS = Options(n_features=4, n_folds=2, compare=False, model="factors")
 THREE = ("<i>ant", "bee", "cat")

@@ -6,8 +6,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from honestbayes.models.factors.estimator import SelectiveFactorClassifier, SelectiveFactorRegressor
 
-pytestmark = pytest.mark.slow
-
 FEW = {
     "n_factors": 1,
     "n_chains": 2,
@@ -18,6 +16,7 @@ FEW = {
 }
 
 pytestmark = [
+    pytest.mark.slow,
     # So few sweeps are too few, and the estimators say so.
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),
 ]

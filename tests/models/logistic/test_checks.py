@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, all of them; with the layer, which fits twenty more times, in slow."""
+"""scikit-learn's own checks, all of them; other settings with the slow tests."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -6,17 +6,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from honestbayes import SelectiveLogistic
 
 
-@parametrize_with_checks(
-    [
-        SelectiveLogistic(recalibrate=None, random_state=0),
-        SelectiveLogistic(recalibrate=None, normal_scores=True, n_features_to_select="all"),
-    ]
-)
+@parametrize_with_checks([SelectiveLogistic(recalibrate=None, random_state=0)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks([SelectiveLogistic(random_state=0)])
-def test_scikit_learn_checks_with_the_layer(estimator, check):
+@parametrize_with_checks(
+    [
+        SelectiveLogistic(random_state=0),
+        SelectiveLogistic(recalibrate=None, normal_scores=True, n_features_to_select="all"),
+    ]
+)
+def test_scikit_learn_checks_with_other_settings(estimator, check):
     check(estimator)
