@@ -219,6 +219,6 @@ def test_the_verdict_points_to_factors_where_dependence_is_most_likely_what_rema
     assert "beyond what is explained by a few factors" in in_use.calibration_text
     assert "naive Bayes" not in f"{in_use}"
     assert "--model factors" not in in_use.advice
-    assert "This model's probabilities are too sure." in in_use.advice
+    assert "This model's probabilities are overconfident." in in_use.advice
     elsewhere = describe_external(sure.summary, sure.confident, ("a", "b"), "a few factors")
     assert "beyond what is explained by a few factors" in elsewhere

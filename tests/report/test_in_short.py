@@ -65,8 +65,8 @@ def test_errors_are_told_as_cases_of_a_hundred(analysis):
     ("calibration", "text"),
     [
         ("calibrated", "agree with what was observed"),
-        ("overconfident", "too sure: where it says 90%, about "),
-        ("underconfident", "too careful"),
+        ("overconfident", "overconfident: where it says 90%, about "),
+        ("underconfident", "underconfident"),
         ("shifted", " on average, "),
         ("too few cases", "60 cases are too few to tell whether its probabilities are right"),
     ],

@@ -99,7 +99,9 @@ def test_log_odds_three_times_too_large_are_called_overconfident_with_the_slope(
 
 def test_recalibration_that_did_not_help_is_said_to_have_not():
     y, z = drawn(800, 2.0)
-    assert "This model's probabilities are too sure" in say(y, 3 * z, recalibrated=2.5 * z).advice
+    assert (
+        "This model's probabilities are overconfident" in say(y, 3 * z, recalibrated=2.5 * z).advice
+    )
 
 
 def test_log_odds_too_small_are_called_too_careful():
@@ -258,7 +260,7 @@ def test_no_kept_feature_is_said():
 
 def test_recalibration_that_stays_too_careful_is_said_to():
     y, z = drawn(800, 3.0)
-    assert "more is known than they say" in say(y, z / 3, recalibrated=z / 2).advice
+    assert "they could be nearer to 0 and 1" in say(y, z / 3, recalibrated=z / 2).advice
 
 
 def test_another_prevalence_is_called_a_shift_and_not_honest():

@@ -154,7 +154,7 @@ def compared_methods(
     mixture : bool, default=False
         Whether the two-component mixture is compared with a naive Bayes.
     compare : bool, default=True
-        Whether methods of others are there too; class frequencies alone always are.
+        Whether baselines are there too; class frequencies alone always are.
     more : mapping, optional
         Parameters that only the model in use has.
     """

@@ -739,9 +739,9 @@ def _short_calibration(verdict: Verdict) -> str:
     n = summary.n_cases
     match verdict.calibration:
         case "overconfident":
-            return f"Its probabilities are too sure{_example(summary.calibration)}."
+            return f"Its probabilities are overconfident{_example(summary.calibration)}."
         case "underconfident":
-            return f"Its probabilities are too careful{_example(summary.calibration)}."
+            return f"Its probabilities are underconfident{_example(summary.calibration)}."
         case "shifted":
             return f"Its {describe_shift(verdict.shift)}."
         case "calibrated":
@@ -1058,9 +1058,9 @@ def _calibration_advice(verdict: Verdict) -> list[str]:
         return [texts["recalibration"]]
     if verdict.calibration == "overconfident":
         remedies = [texts[what] for what in ("mixture", "dependence", "factors") if what in texts]
-        return ["This model's probabilities are too sure.", *remedies]
+        return ["This model's probabilities are overconfident.", *remedies]
     if verdict.calibration == "underconfident":
-        return ["This model's probabilities are too careful: more is known than they say."]
+        return ["This model's probabilities are underconfident: they could be nearer to 0 and 1."]
     return []
 
 
