@@ -13,7 +13,7 @@ export PYTHON
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
-demo: runtime ## compare claims with what happened, and write a report
+demo: runtime ## compare expected and observed error rates, and write a report
 	@$(RUN) -m honestbayes demo
 
 test: dev ## lint, types and the ordinary tests, side by side
