@@ -35,7 +35,7 @@ ESTIMATOR = dedent(
 
     from honestbayes.files.fields import Floats
     from honestbayes.files.fields import GIVEN
-    from honestbayes.models.gaussian.model import GaussianFeatureTable
+    from honestbayes.models.gaussian.estimator import GaussianFeatureTable
     from honestbayes.base.estimator import SelectiveClassifier
     from honestbayes.base.explanation import ReportSection, by_design
     from honestbayes.base.part import TrainingLabels, TrainingPart

@@ -7,7 +7,7 @@ import numpy as np
 from oracles_logistic import log_evidence_by_quadrature
 
 from honestbayes.models.logistic import propagation
-from honestbayes.models.logistic.model import DenseRegressors, Directions
+from honestbayes.models.logistic.estimator import DenseRegressors, Directions
 
 MOST = {"evidence": 0.04, "probability": 0.02}
 """How far expectation propagation itself is off at a scale of 2 and six cases, at most."""

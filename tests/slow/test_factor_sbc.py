@@ -17,7 +17,7 @@ from honestbayes.base.numeric import select_by_r_squared
 from honestbayes.correction.factor_event import class_contrasts
 from honestbayes.likelihood.normal import VariancePrior, heavy_tailed, ratio_grid
 from honestbayes.models.factors.model import FactorSettings, class_kernel, run_chains
-from honestbayes.models.gaussian.model import RatioPosterior, Standard, assemble, real_source
+from honestbayes.models.gaussian.estimator import RatioPosterior, Standard, assemble, real_source
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 from honestbayes.selection.moments import screen_moments

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, softmax
 
 from honestbayes import HonestClassifier
-from honestbayes.models.logistic.model import SCALES
+from honestbayes.models.logistic.estimator import SCALES
 
 STRENGTHS = (0.7, 1.0, 1.5, 2.0)
 """Standard deviations of the five shifts between classes, one data set after the other."""

@@ -6,7 +6,7 @@ from oracles_logistic import chain_probabilities
 from scipy.special import expit
 
 from honestbayes import SelectiveLogistic
-from honestbayes.models.logistic.model import SCALES
+from honestbayes.models.logistic.estimator import SCALES
 
 REPLICATES = 400
 

@@ -30,7 +30,7 @@ from honestbayes.metrics import (
 )
 from honestbayes.metrics.cases import top_class
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-from honestbayes.models.gaussian.model import correlation_with
+from honestbayes.models.gaussian.estimator import correlation_with
 from honestbayes.report.methods import (
     CORRECTED,
     CORRECTED_NAIVE,

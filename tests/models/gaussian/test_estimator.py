@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from honestbayes import SelectiveGaussianNB
 from honestbayes.likelihood.normal import LARGEST_RATIO, ratio_grid
 from honestbayes.metrics import summarise
-from honestbayes.models.gaussian.model import SMALLEST_SCALE
+from honestbayes.models.gaussian.estimator import SMALLEST_SCALE
 
 PLAIN = {"recalibrate": None}
 

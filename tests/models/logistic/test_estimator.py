@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from honestbayes import SelectiveLogistic, load
 from honestbayes.base.intervals import draw_probabilities
-from honestbayes.models.logistic import model
+from honestbayes.models.logistic import estimator
 
 
 def table(n=60, p=40, classes=2, seed=0):
@@ -67,7 +67,7 @@ def test_a_sparse_table_gives_what_a_dense_one_does(recalibrate, monkeypatch):
     model = SelectiveLogistic(n_features_to_select=50, recalibrate=recalibrate)
     dense = model.fit(X, y).predict_proba(X)
     monkeypatch.setattr(
-        "honestbayes.models.logistic.model._LARGE", 0
+        "honestbayes.models.logistic.estimator._LARGE", 0
     )  # products of sparse matrices
     found = model.fit(sparse.csr_array(X), y).predict_proba(sparse.csc_array(X))
     assert np.allclose(found, dense, atol=1e-6)
@@ -170,9 +170,9 @@ def test_the_table_has_coefficients_in_the_users_units():
 def test_coefficients_and_their_errors_are_the_same_by_columns_and_by_cases(number, monkeypatch):
     X, y = table(n=40, p=100)
     one = plain(X, y, n_features_to_select=number).feature_table()
-    learn = model.Directions.learn
+    learn = estimator.Directions.learn
     monkeypatch.setattr(
-        model.Directions, "learn", lambda values, k: learn(values, k, turned=number == 5)
+        estimator.Directions, "learn", lambda values, k: learn(values, k, turned=number == 5)
     )
     other = plain(X, y, n_features_to_select=number).feature_table()
     assert np.allclose(one.coefficient, other.coefficient, atol=1e-8)
@@ -194,8 +194,8 @@ def test_many_columns_in_many_cases_are_confined_to_leading_directions(monkeypat
     X = hidden @ rng.normal(size=(5, 120)) + 0.1 * rng.normal(size=(300, 120))
     y = (rng.random(300) < expit(2 * hidden[:, 0])).astype(int)
     whole = plain(X, y, n_features_to_select="all").predict_proba(X)
-    monkeypatch.setattr(model, "MANY", 100)
-    monkeypatch.setattr(model, "MOST_DIRECTIONS", 20)
+    monkeypatch.setattr(estimator, "MANY", 100)
+    monkeypatch.setattr(estimator, "MOST_DIRECTIONS", 20)
     few = plain(X, y, n_features_to_select="all")
     assert few.posterior_.mean.shape[2] == 21
     assert np.abs(few.predict_proba(X) - whole).max() < 0.1

@@ -6,8 +6,8 @@ from oracles_logistic import chain_probabilities, log_evidence_by_quadrature
 from scipy import integrate
 from scipy.special import expit
 
-from honestbayes.models.logistic import model
-from honestbayes.models.logistic.model import (
+from honestbayes.models.logistic import estimator
+from honestbayes.models.logistic.estimator import (
     SCALES,
     DenseRegressors,
     Directions,
@@ -74,8 +74,8 @@ def test_evidence_and_probabilities_of_six_cases_are_those_of_quadrature(
     rng = np.random.default_rng(seed)
     X, new = rng.normal(size=(6, n_columns)), rng.normal(size=(5, n_columns))
     y = np.array([[0, 1, 1, 0, 1, 1], [0, 0, 0, 1, 1, 1], [1, 0, 0, 0, 0, 1]][seed])
-    monkeypatch.setattr(model, "SCALES", np.array([scale]))
-    monkeypatch.setattr(model, "_FIRST", 0)
+    monkeypatch.setattr(estimator, "SCALES", np.array([scale]))
+    monkeypatch.setattr(estimator, "_FIRST", 0)
     posterior, proba = fitted(X, y, new)
     log_evidence, expected = log_evidence_by_quadrature(X, y, scale, 0.5, new)
     assert posterior.log_evidence[0] == pytest.approx(log_evidence, abs=0.04)

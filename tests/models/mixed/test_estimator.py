@@ -14,7 +14,7 @@ from honestbayes import (
     load,
 )
 from honestbayes.likelihood.normal import LARGEST_RATIO, ratio_grid
-from honestbayes.models.gaussian.model import SMALLEST_SCALE
+from honestbayes.models.gaussian.estimator import SMALLEST_SCALE
 
 N = 60
 

@@ -50,7 +50,7 @@ from honestbayes.models.factors.model import (
     feature_table,
     regressor_settings,
 )
-from honestbayes.models.gaussian.model import RatioPosterior, real_source, real_values
+from honestbayes.models.gaussian.estimator import RatioPosterior, real_source, real_values
 from honestbayes.sampling.draws import Diagnostics, Draws
 from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import Selection, parse_always_keep

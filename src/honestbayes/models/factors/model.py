@@ -47,7 +47,7 @@ from honestbayes.files.fields import (
     record_to_plain,
 )
 from honestbayes.likelihood.normal import VariancePrior
-from honestbayes.models.gaussian.model import (
+from honestbayes.models.gaussian.estimator import (
     SCORES,
     GaussianFit,
     GaussianSettings,

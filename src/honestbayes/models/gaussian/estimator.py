@@ -1,26 +1,1017 @@
-"""Naive Bayes for continuous features with calibrated probabilities after selection."""
+"""Naive Bayes for continuous features with calibrated probabilities after selection.
+
+Feature j is normal within class c, with mean mu_cj and variance s2_j, where mu_cj ~ N(nu_j, w_j
+s2_j): the signal ratio w is the variance between classes over that within, 0 for an uninformative
+feature.
+nu is flat, s2 inverse gamma in units of the column's own variance, and w has a distribution over
+features: learned from all ranked features, or heavy-tailed with an unknown scale. The likelihood of
+a feature depends on its class means and its sum of squares within classes only (docs, "The
+mathematics", real-valued features), so that everything is computed from moments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
 
 from honestbayes.base.estimator import SelectiveClassifier
-from honestbayes.base.part import FittedPart, TrainingLabels
+from honestbayes.base.explanation import (
+    KeptTable,
+    TableColumn,
+    TableNames,
+    by_design,
+    location_columns,
+)
+from honestbayes.base.intervals import systematic
+from honestbayes.base.numeric import NumericTraining, Screened, select_by_r_squared
+from honestbayes.base.parameters import (
+    Correction,
+    SelectionSettings,
+    criterion_of,
+    prior_and_correction,
+    selection_rule,
+    true_or_false,
+)
+from honestbayes.base.part import Describe, FittedPart, TrainingLabels, tie_breaker
+from honestbayes.correction.engine import log_prob_selection
+from honestbayes.correction.event import HyperNodes, event_of
+from honestbayes.correction.f_statistic import log_prob_all_discarded
+from honestbayes.correction.feature_models import RealFeatures
+from honestbayes.data import Source, as_source
+from honestbayes.data.binarization import check_finite
 from honestbayes.data.kinds import Kind
-from honestbayes.files.fields import Choice, Field
-from honestbayes.likelihood.normal import VariancePrior
-from honestbayes.models.gaussian.model import (
-    GaussianFeatureTable,
-    GaussianPart,
-    GaussianTraining,
-    RatioPosterior,
-    feature_table,
-    gaussian_settings,
-    real_source,
+from honestbayes.data.normal_scores import NormalScores
+from honestbayes.data.source import RowsOf, dense_values, whole_columns
+from honestbayes.files.fields import (
+    INLINE,
+    Check,
+    Choice,
+    Entries,
+    Field,
+    Floats,
+    Known,
+    Logs,
+    MaybeSection,
+    Plain,
+    Section,
+    Weights,
+    joined,
+    record_to_plain,
+)
+from honestbayes.likelihood.normal import (
+    OWN_VARIANCE,
+    VariancePrior,
+    heavy_tailed,
+    learn_ratios,
+    log_marginal,
+    ratio_grid,
+    shrinkage,
 )
 from honestbayes.selection import Selection, parse_always_keep
-from honestbayes.types import BoolArray
+from honestbayes.selection.correlation import rank_by_criterion
+from honestbayes.selection.criteria import Criterion
+from honestbayes.selection.moments import Moments
+from honestbayes.threads import one_blas_thread
+from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
+
+# --------------------------------------------------------------------------------------------------
+# Settings
+# --------------------------------------------------------------------------------------------------
+
+
+RatioPriorName = Literal["learned", "heavy-tailed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianSettings(SelectionSettings):
+    """Validated parameters; without a criterion features are ranked by r squared."""
+
+    feature_prior: RatioPriorName
+    correction: Correction
+    criterion: Criterion | None = None
+    normal_scores: bool = False
+
+
+def gaussian_settings(
+    params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
+) -> GaussianSettings:
+    """Turn the constructor's parameters into settings; raise an error where they are wrong."""
+    n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    prior, correction = prior_and_correction(params, "heavy-tailed")
+    return GaussianSettings(
+        n_features=n_features,
+        threshold=threshold,
+        always_keep=always_keep,
+        feature_prior=prior,
+        correction=correction,
+        criterion=criterion_of(params, "real", ("correlation", "f", "t"), classes),
+        normal_scores=true_or_false(params, "normal_scores"),
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Blocks of features, and their predictive distributions
+# --------------------------------------------------------------------------------------------------
+
+
+_FARTHEST = 1e100
+"""Bound of standardised values; squares of larger ones would overflow."""
+
+_NEGLIGIBLE = 1e-12
+"""Posterior weight below which a ratio is left out of predictions, if no feature has more."""
+
+_CHUNK_CELLS = 1 << 18
+"""Rows are predicted in chunks of so many cells."""
+
+_LARGEST = 1e300
+"""Largest moment in a file."""
+
+_ROUNDING = 1e-6
+"""How far r squared in a file may be below the bound of the selection."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatioPosterior:
+    """The distribution of the signal ratio w over features.
+
+    Attributes
+    ----------
+    ratio : ndarray of shape (A,)
+        The grid; 0 is an uninformative feature.
+    scale_weights : ndarray of shape (T,)
+        Posterior weights of the nodes of the scale; one node where the distribution is learned.
+    weights : ndarray of shape (T, A)
+        Distribution of ratios over features at each node.
+    log_prob_selection : ndarray of shape (T,)
+        log P(the other features were discarded) at each node; 0 where not conditioned on.
+    """
+
+    ratio: Annotated[FloatArray, Floats("ratios", low=0.0, high=1e6)]
+    scale_weights: Annotated[FloatArray, Weights("scales")]
+    weights: Annotated[FloatArray, Weights("scales", "ratios")]
+    log_prob_selection: Annotated[FloatArray, Logs("scales")]
+
+    def check(self, check: Check) -> None:
+        """Refuse a grid that does not increase from 0."""
+        ratio = self.ratio
+        good = ratio.size >= 2 and ratio[0] == 0 and np.all(np.diff(ratio) > 0)
+        check(good, "ratio", "does not increase from 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianBlock:
+    """Features whose ratios have one distribution, each in units of its own.
+
+    Attributes
+    ----------
+    posterior : RatioPosterior
+        Distribution of the ratios.
+    variance_prior : VariancePrior
+        Prior of the features' variances.
+    moments : Moments
+        Moments of the features.
+    ratio : ndarray of shape (A,)
+        The ratios with weight for any feature.
+    log_scale_weight : ndarray of shape (T,)
+        Log posterior weights of the nodes.
+    log_mixing : ndarray of shape (T, A, k)
+        Log posterior weights of each feature's ratio at each node.
+    location, log_spread : ndarray of shape (A, C, k)
+        Predictive centre, and log of the spread, of each ratio and class.
+    degrees : ndarray of shape (k,)
+        Degrees of freedom of the predictive Student t.
+    """
+
+    posterior: RatioPosterior
+    variance_prior: VariancePrior
+    moments: Moments
+    ratio: FloatArray
+    log_scale_weight: FloatArray
+    log_mixing: FloatArray
+    location: FloatArray
+    log_spread: FloatArray
+    degrees: FloatArray
+
+    @classmethod
+    def of(cls, posterior: RatioPosterior, prior: VariancePrior, moments: Moments) -> GaussianBlock:
+        """Prepare predictions from a distribution of ratios and the moments of the features."""
+        table = log_marginal(posterior.ratio, moments.observed, moments.mean, moments.within, prior)
+        with np.errstate(divide="ignore"):
+            log_mixing = np.log(posterior.weights)[:, :, None] + table
+            log_scale_weight = np.log(posterior.scale_weights)
+        log_mixing -= logsumexp(log_mixing, axis=1, keepdims=True)
+        used = np.exp(log_mixing).max(axis=(0, 2), initial=0.0) > _NEGLIGIBLE
+        used[0] |= not used.any()
+        location, log_spread, degrees = _predictive(posterior.ratio[used], moments, prior)
+        return cls(
+            posterior=posterior,
+            variance_prior=prior,
+            moments=moments,
+            ratio=posterior.ratio[used],
+            log_scale_weight=log_scale_weight,
+            log_mixing=log_mixing[:, used],
+            location=location,
+            log_spread=log_spread,
+            degrees=degrees,
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.moments.n_features
+
+    def ratio_weights(self) -> FloatArray:
+        """Return the posterior weights of each feature's ratio, over all scales, shape (A, k)."""
+        result: FloatArray = np.einsum(
+            "t,tak->ak", np.exp(self.log_scale_weight), np.exp(self.log_mixing)
+        )
+        return result
+
+    def centre(self) -> FloatArray:
+        """Return the posterior mean of each feature in each class, shape (C, k)."""
+        return np.asarray(np.einsum("ak,ack->ck", self.ratio_weights(), self.location))
+
+    def prob_null(self) -> FloatArray:
+        """Return the posterior probability that a feature is uninformative, shape (k,)."""
+        return np.asarray(self.ratio_weights()[self.ratio == 0].sum(axis=0))
+
+    def log_density(self, x: FloatArray, j: int, label: int) -> FloatArray:
+        """Return the log predictive density of feature j in a class at each ratio, shape (n, A)."""
+        degrees = self.degrees[j]
+        z = (x[:, None] - self.location[:, label, j]) * np.exp(-self.log_spread[:, label, j])
+        z = np.clip(z, -_FARTHEST, _FARTHEST)
+        constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - 0.5 * np.log(np.pi * degrees)
+        tail = (degrees + 1) / 2 * np.log1p(z * z / degrees)
+        return np.asarray(constant - self.log_spread[:, label, j] - tail)
+
+    def log_likelihood(self, values: AnyArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C), of columns of shape (n, k); NaN is missing.
+
+        Features are independent given the scale of their ratios. At each node of the scale each
+        feature's own ratio is averaged over, then features are multiplied, then nodes averaged.
+        """
+        n, k = values.shape
+        n_nodes, n_ratios = self.log_mixing.shape[:2]
+        n_classes = self.location.shape[1]
+        result = np.empty((n, n_classes))
+        step = max(1, _CHUNK_CELLS // max(1, n_ratios * k))
+        constant = (
+            gammaln((self.degrees + 1) / 2)
+            - gammaln(self.degrees / 2)
+            - 0.5 * np.log(np.pi * self.degrees)
+        )
+        mixing = np.exp(self.log_mixing)
+        for start in range(0, n, step):
+            x = np.asarray(values[start : start + step], dtype=float)
+            missing = np.isnan(x)
+            x = np.where(missing, 0.0, x)
+            terms = np.empty((n_nodes, x.shape[0], n_classes))
+            for label in range(n_classes):
+                z = (x[:, None, :] - self.location[:, label]) * np.exp(-self.log_spread[:, label])
+                z = np.clip(z, -_FARTHEST, _FARTHEST)
+                log_t = constant - self.log_spread[:, label]
+                log_t = log_t - (self.degrees + 1) / 2 * np.log1p(z * z / self.degrees)
+                # Relative to the largest density over ratios: far out in the tails all underflow.
+                top = log_t.max(axis=1, keepdims=True, initial=-np.inf)
+                density = np.exp(log_t - top)
+                for node in range(n_nodes):
+                    mixed = np.log(np.einsum("nak,ak->nk", density, mixing[node])) + top[:, 0]
+                    terms[node, :, label] = np.where(missing, 0.0, mixed).sum(axis=1)
+            terms += self.log_scale_weight[:, None, None]
+            result[start : start + step] = logsumexp(terms, axis=0)
+        return result
+
+
+_BY_DESIGN = MaybeSection(kind=RatioPosterior)
+"""How the posterior of the features kept by design stands in files."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standard:
+    """Units of the columns: standardised values are (x - centre) / unit.
+
+    Attributes
+    ----------
+    centre, unit : ndarray of shape (k,)
+        Mean and standard deviation of the observed cells.
+    """
+
+    centre: Annotated[FloatArray, Floats("n_columns")]
+    unit: Annotated[FloatArray, Floats("n_columns", low=0.0)]
+
+    def check(self, check: Check) -> None:
+        """Refuse units that are not positive."""
+        check(np.all(self.unit > 0), "unit", "is not positive")
+
+    def apply(self, values: AnyArray) -> FloatArray:
+        """Return standardised values; NaN stays."""
+        with np.errstate(over="ignore"):
+            x = (np.asarray(values, dtype=float) - self.centre) / self.unit
+        return np.ascontiguousarray(np.clip(x, -_FARTHEST, _FARTHEST))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianFit:
+    """A fitted model: a block of selected features, and one of features kept by design.
+
+    Attributes
+    ----------
+    selection : Selection
+        What was kept and discarded.
+    variance_prior : VariancePrior
+        Prior of the features' variances, in units of their own.
+    standard : Standard
+        Centre and unit of the kept features.
+    ranked : GaussianBlock
+        The selected features.
+    by_design : GaussianBlock or None
+        Features kept by design, whose ratios have a distribution of their own.
+    """
+
+    selection: Selection
+    variance_prior: VariancePrior
+    standard: Standard
+    ranked: GaussianBlock
+    by_design: GaussianBlock | None
+
+    @property
+    def posterior(self) -> RatioPosterior:
+        """Distribution of the ratios over the ranked features."""
+        return self.ranked.posterior
+
+    @property
+    def blocks(self) -> list[GaussianBlock]:
+        """The blocks, in the order of ``selection.columns``."""
+        return [self.ranked] if self.by_design is None else [self.ranked, self.by_design]
+
+    @property
+    def moments(self) -> Moments:
+        """Moments of all kept features, in units of their own."""
+        first, *others = (block.moments for block in self.blocks)
+        return first.merge_columns(*others) if others else first
+
+    def in_own_units(self, values: AnyArray) -> list[FloatArray]:
+        """Return the kept columns of each block, standardised; NaN is missing."""
+        x = self.standard.apply(values)
+        ends = np.cumsum([block.n_features for block in self.blocks])[:-1]
+        return list(np.split(x, ends, axis=1))
+
+    def log_likelihood(self, values: AnyArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C), up to a term that all classes share.
+
+        Blocks have ratios of their own, so their likelihoods multiply.
+        """
+        parts = zip(self.blocks, self.in_own_units(values), strict=True)
+        return np.asarray(sum(block.log_likelihood(x) for block, x in parts))
+
+    def to_plain(self) -> Plain:
+        """Return posteriors and moments as plain data; predictions follow from these."""
+        arrays = {name: getattr(self.moments, name) for name in ("observed", "mean", "within")}
+        own = None if self.by_design is None else self.by_design.posterior
+        return joined(
+            ({}, arrays),
+            _BY_DESIGN.write("by_design", own),
+            variance_prior=record_to_plain(self.variance_prior),
+            posterior=record_to_plain(self.posterior),
+            standard=record_to_plain(self.standard),
+        )
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> GaussianFit:
+        """Return the fit that `to_plain` described; refuse moments that cannot be."""
+        posterior = Section(kind=RatioPosterior).read(entries, "posterior", {})
+        prior = Section(kind=VariancePrior).read(entries, "variance_prior", {})
+        selection, n_classes = known["selection"], known["n_classes"]
+        k = len(selection.columns)
+        cases = np.array(selection.class_counts, dtype=np.int64)[:, None]
+        observed = entries.counts("observed", (n_classes, None), cases)
+        entries.check(observed.shape[1] in (1, k), "observed", "has another number of columns")
+        moments = Moments(
+            classes=known["classes"],
+            class_counts=selection.class_counts,
+            observed=observed,
+            mean=entries.finite("mean", (n_classes, k), -_LARGEST, _LARGEST),
+            within=entries.finite("within", (k,), 0.0, _LARGEST),
+        )
+        weakest = moments.r_squared()[: len(selection.kept)].min(initial=1.0)
+        strong = weakest >= float(selection.gamma_squared) - _ROUNDING
+        entries.check(strong, "mean", "is of a feature too weak for the bound of the selection")
+        standard = Section(kind=Standard).read(entries, "standard", {"n_columns": k})
+        own = _BY_DESIGN.read(entries, "by_design", {})
+        fits = (own is None) == (not selection.always_kept)
+        entries.check(fits, "by_design", "does not fit the selection")
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            fit = assemble(selection, prior, moments, standard, posterior, own)
+        numbers = (getattr(b, n) for b in fit.blocks for n in ("location", "log_spread", "degrees"))
+        finite = all(np.isfinite(values).all() for values in numbers)
+        entries.check(finite, "mean", "is out of range")
+        return fit
+
+
+def assemble(
+    selection: Selection,
+    prior: VariancePrior,
+    moments: Moments,
+    standard: Standard,
+    posterior: RatioPosterior,
+    by_design: RatioPosterior | None,
+) -> GaussianFit:
+    """Build the fit from posteriors and the moments of the kept features.
+
+    Parameters
+    ----------
+    selection : Selection
+        What was kept and discarded.
+    prior : VariancePrior
+        Prior of the features' variances.
+    moments : Moments
+        Moments of the kept features, in units of their own.
+    standard : Standard
+        These units.
+    posterior : RatioPosterior
+        Distribution of the ratios of the ranked features, or of all where there is no other.
+    by_design : RatioPosterior or None
+        Distribution of the ratios of the features kept by design.
+    """
+    n_ranked = moments.n_features if by_design is None else len(selection.kept)
+    columns = np.arange(moments.n_features)
+    own = None
+    if by_design is not None:
+        own = GaussianBlock.of(by_design, prior, moments.take(columns[n_ranked:]))
+    return GaussianFit(
+        selection=selection,
+        variance_prior=prior,
+        standard=standard,
+        ranked=GaussianBlock.of(posterior, prior, moments.take(columns[:n_ranked])),
+        by_design=own,
+    )
+
+
+def _predictive(
+    ratio: FloatArray, kept: Moments, prior: VariancePrior
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return centre and log spread, shape (A, C, k), and degrees of freedom, shape (k,).
+
+    Given w, a new case of class c is Student t: mu_c has mean m + own (mean_c - m), where m is the
+    precision-weighted mean over classes and own = w n_c / (1 + w n_c). Integrating s2 out turns
+    the normal into a t with 2 a + n - 1 degrees of freedom (nu, being flat, costs one).
+    """
+    n_classes, k = kept.mean.shape
+    observed = np.broadcast_to(kept.observed, (n_classes, k))
+    degrees = 2 * prior.shape + np.maximum(observed.sum(axis=0) - 1, 0)
+    location = np.empty((ratio.size, n_classes, k))
+    log_spread = np.empty_like(location)
+    for a, w in enumerate(ratio):
+        shrunk = shrinkage(float(w), observed, kept.mean)
+        own = w * observed / (1 + w * observed)
+        location[a] = shrunk.centre + own * (kept.mean - shrunk.centre)
+        # Variance of mu_c in units of s2: given nu, w / (1 + w n_c); and that of nu, whose
+        # posterior precision is `shrunk.precision`, as far as mu_c follows it (1 - own).
+        variance = w / (1 + w * observed) + (1 - own) ** 2 / np.maximum(shrunk.precision, 1e-12)
+        typical = (prior.scale + (kept.within + shrunk.between) / 2) / (degrees / 2)
+        log_spread[a] = 0.5 * (np.log(typical) + np.log1p(variance))
+    return location, log_spread, degrees
+
+
+# --------------------------------------------------------------------------------------------------
+# The fit, from the moments of a screening
+# --------------------------------------------------------------------------------------------------
+
+
+N_SCALES = 24
+"""Number of nodes of the heavy-tailed prior's scale, which is log-uniform a priori."""
+
+SMALLEST_SCALE = 9.0
+"""Log distance of the smallest scale below the smallest ratio: at that scale all features are
+uninformative."""
+
+
+def fit_moments(
+    moments: Moments,
+    settings: GaussianSettings,
+    strength: FloatArray | None = None,
+    random_state: np.random.RandomState | None = None,
+    posterior: RatioPosterior | None = None,
+) -> GaussianFit:
+    """Select, correct and fit from moments.
+
+    Parameters
+    ----------
+    moments : Moments
+        Moments of all features.
+    settings : GaussianSettings
+        Settings.
+    strength : ndarray of shape (p,), optional
+        Strengths of all features by the user's criterion.
+    random_state : RandomState, optional
+        Breaks ties.
+    posterior : RatioPosterior, optional
+        Distribution of the ratios over the ranked features, where it is known already.
+    """
+    if settings.criterion is None or strength is None:
+        selection = select_by_r_squared(moments, settings, random_state)
+    else:
+        selection = rank_by_criterion(
+            strength,
+            settings.criterion.name,
+            n_features=settings.n_features,
+            always_keep=settings.always_keep,
+            varies=moments.varies(),
+            random_state=random_state,
+        ).selection(moments.class_counts, moments.observed, moments.feature_names, n_levels=0)
+    return fit_kept(moments, selection, settings, posterior)
+
+
+@one_blas_thread()
+def fit_kept(
+    moments: Moments,
+    selection: Selection,
+    settings: GaussianSettings,
+    posterior: RatioPosterior | None = None,
+) -> GaussianFit:
+    """Correct and fit the selected features; parameters are those of `fit_moments`."""
+    own, centre, unit = moments.standardised()
+    columns = np.array(selection.columns, dtype=np.int64)
+    kept = own.take(columns)
+    n_ranked = len(selection.kept)
+    posterior = posterior or learned_from_all(moments, settings)
+    if posterior is None:
+        ranked = _ranked_features(moments, settings)
+        posterior = _ratio_posterior(ranked, selection, settings, kept.take(np.arange(n_ranked)))
+    by_design = None
+    if selection.always_kept:
+        always = kept.take(np.arange(n_ranked, columns.size))
+        by_design = _heavy_tailed(always, posterior.ratio)
+    standard = Standard(centre[columns], unit[columns])
+    return assemble(selection, OWN_VARIANCE, kept, standard, posterior, by_design)
+
+
+def _log_marginal(ratio: FloatArray, moments: Moments) -> FloatArray:
+    return log_marginal(ratio, moments.observed, moments.mean, moments.within, OWN_VARIANCE)
+
+
+@one_blas_thread()
+def learned_from_all(moments: Moments, settings: GaussianSettings) -> RatioPosterior | None:
+    """Learn the distribution of ratios from all ranked features, however many are kept.
+
+    This is the correction for selection: the moments of discarded features count as well. None
+    where the distribution depends on which features are kept.
+    """
+    if settings.feature_prior != "learned" or settings.correction != "counts":
+        return None
+    ranked = _ranked_features(moments, settings)
+    ratio = ratio_grid(int(ranked.observed.sum(axis=0).max(initial=2)))
+    ratio, weights = learn_ratios(lambda w: _log_marginal(w, ranked), ratio)
+    return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))
+
+
+def _ranked_features(moments: Moments, settings: GaussianSettings) -> Moments:
+    """Return the standardised moments of all features that are ranked: those that vary."""
+    ranked = moments
+    if settings.always_keep.any():
+        ranked = moments.take(np.flatnonzero(~settings.always_keep))
+    return ranked.varying().standardised()[0]
+
+
+def _ratio_posterior(
+    moments: Moments, selection: Selection, settings: GaussianSettings, kept: Moments
+) -> RatioPosterior:
+    """Learn the distribution of ratios, or weight the scales of the heavy-tailed one.
+
+    Parameters
+    ----------
+    moments : Moments
+        Moments of all ranked features.
+    selection, settings
+        As in `fit_kept`.
+    kept : Moments
+        Moments of the kept features.
+    """
+    ratio = ratio_grid(int(moments.observed.sum(axis=0).max(initial=2)))
+    used = moments if settings.correction == "counts" else kept
+    if settings.feature_prior == "learned":
+        ratio, weights = learn_ratios(lambda w: _log_marginal(w, used), ratio)
+        return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))
+    if settings.correction == "selection":
+        return _heavy_tailed(used, ratio, selection, settings)
+    return _heavy_tailed(used, ratio)
+
+
+def _heavy_tailed(
+    used: Moments,
+    ratio: FloatArray,
+    selection: Selection | None = None,
+    settings: GaussianSettings | None = None,
+) -> RatioPosterior:
+    """Weight the scales of heavy-tailed ratios by features, and by the event of their selection.
+
+    Parameters
+    ----------
+    used : Moments
+        Moments of the features from which the scale is learned.
+    ratio : ndarray of shape (A,)
+        The grid.
+    selection, settings : optional
+        Given where the event that others were discarded is conditioned on.
+    """
+    scales = np.exp(np.linspace(np.log(ratio[1]) - SMALLEST_SCALE, 0.0, N_SCALES))
+    weights = np.stack([heavy_tailed(ratio, float(scale)) for scale in scales])
+    table = _log_marginal(ratio, used)
+    # Log likelihood of each scale: a sum over features of the log of a mean over ratios. What is
+    # subtracted to avoid underflow is the same for all scales. Scales are equally spaced in the
+    # logarithm, so that their prior weights are equal.
+    log_weight = np.log(weights @ np.exp(table - table.max(axis=0))).sum(axis=1)
+    log_selection = np.zeros(N_SCALES)
+    if selection is not None and settings is not None and settings.criterion is not None:
+        assert selection.strength_bound is not None
+        log_selection = log_prob_selection(
+            RealFeatures(),
+            settings.criterion,
+            event_of(selection, selection.strength_bound),
+            HyperNodes(ratio, weights, log_weight),
+        ).log_prob
+    elif selection is not None:
+        gamma_squared = float(selection.gamma_squared)
+        log_selection = log_prob_all_discarded(
+            selection.groups, lambda _: gamma_squared, ratio, weights
+        )
+    log_weight = log_weight + log_selection
+    scale_weights = np.exp(log_weight - log_weight.max())
+    return RatioPosterior(ratio, scale_weights / scale_weights.sum(), weights, log_selection)
+
+
+# --------------------------------------------------------------------------------------------------
+# Draws of the evidence, for intervals
+# --------------------------------------------------------------------------------------------------
+
+
+def draw_gaussian_evidence(
+    fit: GaussianFit, values: AnyArray, n_draws: int, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Draw log P(x | class, parameters) given the training data, x, and each y*.
+
+    With x as one more case of class y*, each feature has a posterior in closed form: its ratio on
+    the grid, its variance inverse gamma, its centre and class means normal.
+
+    Returns
+    -------
+    evidence : ndarray of shape (C, n, S, C - 1)
+    log_weight : ndarray of shape (C, n, S)
+    """
+    n_classes = len(fit.ranked.moments.classes)
+    evidence = np.zeros((n_classes, len(values), n_draws, n_classes - 1))
+    log_weight = np.zeros((n_classes, len(values), n_draws))
+    for block, columns in zip(fit.blocks, fit.in_own_units(values), strict=True):
+        node = systematic(generator, np.exp(block.log_scale_weight), n_draws)
+        for label in range(n_classes):
+            for j, x in enumerate(columns.T):
+                known = np.flatnonzero(~np.isnan(x))
+                ratio, by_node = _draw_ratio(block, x[known], j, label, node, generator)
+                log_density = _draw_log_density(block, x[known], j, label, ratio, generator)
+                log_weight[label, known] += by_node[:, node]
+                evidence[label, known] += log_density[..., 1:] - log_density[..., :1]
+    return evidence, log_weight
+
+
+def _draw_ratio(
+    fit: GaussianBlock,
+    x: FloatArray,
+    j: int,
+    label: int,
+    node: IntArray,
+    generator: np.random.Generator,
+) -> tuple[IntArray, FloatArray]:
+    """Draw the index of the feature's ratio, shape (n, S); also log P(x | y*, node), (n, T)."""
+    log_t = fit.log_density(x, j, label)
+    positions = np.empty((x.size, node.size), dtype=np.int64)
+    by_node = np.empty((x.size, fit.log_scale_weight.size))
+    for t in range(fit.log_scale_weight.size):
+        log_joint = log_t + fit.log_mixing[t, :, j]
+        top = log_joint.max(axis=1, keepdims=True)
+        below = np.cumsum(np.exp(log_joint - top), axis=1)
+        by_node[:, t] = np.log(below[:, -1]) + top[:, 0]
+        draws = generator.permutation(np.flatnonzero(node == t))
+        # Systematic sampling, with the same points for every row.
+        points = (np.arange(draws.size) + generator.random()) / max(draws.size, 1)
+        for row in range(x.size):
+            positions[row, draws] = np.searchsorted(below[row], points * below[row, -1])
+    return np.minimum(positions, fit.ratio.size - 1), by_node
+
+
+def _draw_log_density(
+    fit: GaussianBlock,
+    x: FloatArray,
+    j: int,
+    label: int,
+    position: IntArray,
+    generator: np.random.Generator,
+) -> FloatArray:
+    """Draw the feature's variance and means given x in class y*.
+
+    Returns the log normal density of x in each class, shape (n, S, C), up to a term that all
+    classes share.
+    """
+    moments = fit.moments
+    n_classes = moments.mean.shape[0]
+    observed = np.broadcast_to(moments.observed, moments.mean.shape)[:, j].astype(float)
+    mean = np.repeat(moments.mean[:, j][None], x.size, axis=0)
+    # In units of the feature and around its centre, so that squares stay in range.
+    unit = np.sqrt(fit.variance_prior.scale + moments.within[j] + 1e-300)
+    centre = float(observed @ moments.mean[:, j] / max(observed.sum(), 1.0))
+    mean, new = (mean - centre) / unit, np.clip((x - centre) / unit, -_FARTHEST, _FARTHEST)
+    scale, within = fit.variance_prior.scale / unit**2, moments.within[j] / unit**2
+    # x as one more case of class y*: the updates of a mean and of a sum of squares.
+    size = observed[label]
+    within = within + size / (size + 1) * (new - mean[:, label]) ** 2
+    mean[:, label] = (size * mean[:, label] + new) / (size + 1)
+    observed[label] += 1
+    w = fit.ratio[position]
+    weight = observed / (1 + w[..., None] * observed)
+    precision = weight.sum(axis=2)
+    middle = np.einsum("nsc,nc->ns", weight, mean) / precision
+    between = np.einsum("nsc,nsc->ns", weight, (mean[:, None, :] - middle[..., None]) ** 2)
+    shape = fit.variance_prior.shape + (observed.sum() - 1) / 2
+    n_draws = w.shape[1]
+    variance = (scale + (within[:, None] + between) / 2) / generator.gamma(shape, size=n_draws)
+    nu = middle + np.sqrt(variance / precision) * generator.normal(size=n_draws)
+    result = np.empty((*w.shape, n_classes))
+    for c in range(n_classes):
+        own = w * observed[c] / (1 + w * observed[c])
+        spread = np.sqrt(variance * w / (1 + w * observed[c]))
+        mu = nu + own * (mean[:, None, c] - nu) + spread * generator.normal(size=n_draws)
+        result[..., c] = -((new[:, None] - mu) ** 2) / (2 * variance)
+    return result
+
+
+# --------------------------------------------------------------------------------------------------
+# Continuous features as a part of an estimator
+# --------------------------------------------------------------------------------------------------
+
+
+_Statistic = tuple[Screened, FloatArray | None, RatioPosterior | None]
+"""Rows and their moments; strengths by the user's criterion, if any; the distribution of ratios,
+where it does not depend on the number of features that are kept."""
+
+
+def _width(known: Known) -> Known:
+    return {"n_columns": len(known["selection"].columns)}
+
+
+SCORES = MaybeSection(kind=NormalScores, sizes=_width)
+"""How the normal scores of the kept columns stand in files."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianPart:
+    """Fitted continuous features; ``scores`` transforms values to normal scores, if not None."""
+
+    fit: Annotated[GaussianFit, INLINE]
+    scores: Annotated[NormalScores | None, SCORES] = None
+
+    @property
+    def selection(self) -> Selection:
+        """What was kept and discarded."""
+        return self.fit.selection
+
+    def read(self, X: Any, describe: Describe) -> AnyArray:
+        """Return the kept columns as numbers or scores; NaN is missing."""
+        values = real_values(X, describe)
+        return values if self.scores is None else self.scores.apply(values)
+
+    def log_likelihood(self, values: AnyArray) -> FloatArray:
+        """Return log P(x | class), shape (n, C)."""
+        return self.fit.log_likelihood(values)
+
+    def rows(self, values: AnyArray, rows: slice) -> AnyArray:
+        """Return some rows of values that were read."""
+        part: AnyArray = values[rows]
+        return part
+
+    def draw_evidence(
+        self, values: AnyArray, n_draws: int, generator: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw the evidence of each row, for intervals."""
+        return draw_gaussian_evidence(self.fit, values, n_draws, generator)
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianTraining(NumericTraining):
+    """Continuous features of a training table."""
+
+    settings: GaussianSettings
+
+    def _fitted(
+        self,
+        statistic: _Statistic,
+        whole: FittedPart | None,  # noqa: ARG002 - all is learned again, which is quick
+    ) -> GaussianPart:
+        screened, strength, posterior = statistic
+        ties = tie_breaker(self.random_state)
+        fit = fit_moments(screened.moments, self.settings, strength, ties, posterior)
+        scores = screened.kept(fit.selection)[1] if self.settings.normal_scores else None
+        return GaussianPart(fit, scores)
+
+    def _values(self, part: GaussianPart, rows: IntArray) -> AnyArray:
+        columns = np.array(part.selection.columns, dtype=np.int64)
+        values = RowsOf(self.source, rows).take(columns)
+        return values if part.scores is None else part.scores.apply(values)
+
+    def _statistic(self, screened: Screened) -> _Statistic:
+        learned = learned_from_all(screened.moments, self.settings)
+        return screened, self._strength(screened.source, screened.codes), learned
+
+    def _strength(self, source: Source, codes: IntArray) -> FloatArray | None:
+        """Return the strengths of all features by the user's criterion, where there is one."""
+        criterion = self.settings.criterion
+        if criterion is None:
+            return None
+        result = np.empty(source.shape[1])
+        for block in whole_columns(source):
+            columns = np.asarray(block.dense(), dtype=float).T
+            result[block.columns] = criterion.strengths(columns, codes)
+        return result
+
+
+def real_source(X: Any, estimator: str) -> Source:
+    """Wrap a dense table; refuse a sparse one."""
+    refuse_sparse(X, estimator)
+    return as_source(X)
+
+
+def real_values(X: Any, describe: Describe) -> AnyArray:
+    """Return a table of kept columns as numbers; NaN is missing, infinity refused."""
+    values = dense_values(real_source(X, "this model"))
+    if values.dtype.kind == "f":
+        check_finite(values, describe)
+    return values
+
+
+def refuse_sparse(X: Any, estimator: str) -> None:
+    """Refuse a sparse table, which does not hold continuous features."""
+    if hasattr(X, "indptr") or hasattr(X, "tocsr"):
+        msg = (
+            f"Sparse input is not supported by {estimator}, which is for continuous features: pass "
+            "a dense table, or use SelectiveBernoulliNB for words and other binary features."
+        )
+        raise TypeError(msg)
+
+
+# --------------------------------------------------------------------------------------------------
+# Explanation: the table of kept features
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurementTable(KeptTable):
+    """Base of tables of kept continuous features.
+
+    Attributes
+    ----------
+    r : ndarray of shape (k,)
+        Root of the share of the sum of squares between classes; for two classes the absolute
+        correlation.
+    centre : ndarray of shape (C, k)
+        Posterior mean of the feature in each class, in the units of the data.
+    spread : ndarray of shape (k,)
+        Typical deviation within a class, in the same units.
+    by_design : ndarray of bool of shape (k,)
+        Whether the feature was kept by design.
+    """
+
+    r: FloatArray
+    centre: FloatArray
+    spread: FloatArray
+    by_design: BoolArray
+    _correlation: FloatArray = field(repr=False)
+    """The same as r, with its sign where there are two classes."""
+
+    _share: ClassVar[str]
+    """The attribute of a subclass that is a share."""
+    _share_title: ClassVar[str]
+    """What the page calls it."""
+
+    def _rows(self, names: TableNames) -> dict[str, Iterable[Any]]:
+        del names
+        return {
+            "by_design": self.by_design.tolist(),
+            "correlation": self._correlation.tolist(),
+            "centre": zip(*self.centre.tolist(), strict=True),
+            "spread": self.spread.tolist(),
+            self._share: getattr(self, self._share).tolist(),
+        }
+
+    def _page_columns(self) -> tuple[TableColumn, ...]:
+        return (
+            *location_columns(self.classes),
+            TableColumn(title=self._share_title, key=self._share, style="percent"),
+        )
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns, for a frame or JSON."""
+        centres = {
+            f"centre_{label}": self.centre[c].tolist() for c, label in enumerate(self.classes)
+        }
+        return {
+            "name": list(self.name),
+            "r": self.r.tolist(),
+            **centres,
+            "spread": self.spread.tolist(),
+            self._share: getattr(self, self._share).tolist(),
+            "by_design": self.by_design.tolist(),
+        }
+
+    def __str__(self) -> str:
+        """Return an aligned table."""
+        rows = [["feature", "r", *self.classes, "spread", self._share]]
+        shares = getattr(self, self._share)
+        for j, name in enumerate(self.name):
+            centres = (f"{centre:.4g}" for centre in self.centre[:, j])
+            ends = (f"{self.spread[j]:.4g}", f"{shares[j]:.1%}")
+            rows.append([name, f"{self.r[j]:.3f}", *centres, *ends])
+        first, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines = []
+        for (name, *cells), designed in zip(rows, (False, *self.by_design), strict=True):
+            padded = (f"{cell:>{max(9, size)}}" for cell, size in zip(cells, sizes, strict=True))
+            remark = "  by design" if designed else ""
+            lines.append("  ".join((f"{name:<{first}}", *padded)) + remark)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianFeatureTable(MeasurementTable):
+    """The kept features, strongest first, then those kept by design; centres are shrunk.
+
+    Attributes
+    ----------
+    prob_null : ndarray of shape (k,)
+        Posterior probability that the feature is uninformative (ratio 0).
+    """
+
+    prob_null: FloatArray
+    _share: ClassVar[str] = "prob_null"
+    _share_title: ClassVar[str] = "no signal"
+
+    def _page_note(self) -> str:
+        others = "class" if len(self.classes) == 2 else "classes"
+        return (
+            f"Centre: where the values of a class lie, shrunk towards the other {others} by as "
+            "much as all features of this kind together suggest. Spread: a typical deviation "
+            "within a class. “No signal” is the probability that the feature is uninformative."
+        )
+
+
+def correlation_with(moments: Moments) -> FloatArray:
+    """Return the correlation of features with the class, with its sign for two classes, (k,)."""
+    size = np.sqrt(moments.r_squared())
+    if moments.mean.shape[0] > 2:
+        return np.asarray(size)
+    return np.asarray(np.sign(moments.mean[1] - moments.mean[0]) * size)
+
+
+def in_users_units(
+    centre: FloatArray, spread: FloatArray, scores: NormalScores | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return centres, shape (C, k), and spreads, shape (k,), in the units of the table.
+
+    For normal scores: the values with these scores, and half of the distance between the values
+    one spread below and above the middle.
+    """
+    if scores is None:
+        return centre, spread
+    middle = centre.mean(axis=0)
+    low, high = scores.invert(middle - spread), scores.invert(middle + spread)
+    return scores.invert(centre), (high - low) / 2
+
+
+def feature_table(
+    part: GaussianPart, names: tuple[str, ...], classes: tuple[str, ...], _slope: float
+) -> GaussianFeatureTable:
+    """Return the table of the kept features."""
+    fit = part.fit
+    moments = fit.moments
+    observed = np.broadcast_to(moments.observed, moments.mean.shape).sum(axis=0)
+    degrees = 2 * fit.variance_prior.shape + np.maximum(observed - len(classes), 0)
+    variance = (2 * fit.variance_prior.scale + moments.within) / degrees
+    centre = np.concatenate([block.centre() for block in fit.blocks], axis=1)
+    centre, spread = in_users_units(
+        fit.standard.centre + fit.standard.unit * centre,
+        fit.standard.unit * np.sqrt(variance),
+        part.scores,
+    )
+    return GaussianFeatureTable(
+        name=names,
+        classes=classes,
+        r=np.sqrt(moments.r_squared()),
+        centre=centre,
+        spread=spread,
+        by_design=by_design(fit.selection),
+        _correlation=correlation_with(moments),
+        prob_null=np.concatenate([block.prob_null() for block in fit.blocks]),
+    )
 
 
 class SelectiveGaussianNB(SelectiveClassifier):

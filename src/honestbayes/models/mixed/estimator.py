@@ -41,13 +41,13 @@ from honestbayes.models.categorical.model import (
     categorical_settings,
 )
 from honestbayes.models.categorical.model import feature_table as categorical_table
-from honestbayes.models.gaussian.model import (
+from honestbayes.models.gaussian.estimator import (
     GaussianPart,
     GaussianTraining,
     gaussian_settings,
     refuse_sparse,
 )
-from honestbayes.models.gaussian.model import feature_table as real_table
+from honestbayes.models.gaussian.estimator import feature_table as real_table
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.types import BoolArray, IntArray
 
