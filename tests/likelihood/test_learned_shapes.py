@@ -119,6 +119,22 @@ def test_merging_shapes_moves_probabilities_by_a_thousandth_at_most(monkeypatch,
         assert np.abs(probability(few) - probability(all_of_them)).max() < 0.001
 
 
+def test_rounding_does_not_decide_the_order_of_shapes(monkeypatch):
+    # Draws for intervals are made shape by shape: in another order they would be other draws.
+    plain = learned_model("plain")[0].learned_prior_
+    merge = learned_alpha._with_fewer_shapes
+    for seed in range(5):
+        noise = np.random.default_rng(seed).uniform(-1e-15, 1e-15, plain.shapes.shape[1])
+
+        def shaken(shape, table, *rest, noise=noise):
+            return merge(shape, table * (1 + noise), *rest)
+
+        monkeypatch.setattr(learned_alpha, "_with_fewer_shapes", shaken)
+        other = learned_model("plain")[0].learned_prior_
+        np.testing.assert_allclose(other.shape_weights, plain.shape_weights, rtol=1e-9)
+        np.testing.assert_allclose(other.shapes, plain.shapes, atol=1e-9)
+
+
 def test_one_shape_makes_features_independent():
     _, ones, _, _ = draw_features(
         0, 500, (10, 10), lambda r, p: r.normal(3, 1, p), lambda r, p: r.random(p)

@@ -286,11 +286,10 @@ def _with_fewer_shapes(
 
     def cost_of(i: int) -> FloatArray:
         """Cost of merging shape i with each other one."""
-        cost = (
-            np.square(means - means[i]).sum(axis=1)
-            * weights
-            * (weights[i] / (weights + weights[i]))
-        )
+        # Products in this order are symmetric in i and j to the last bit. Otherwise rounding, which
+        # differs between processors, would decide which of the two keeps its place.
+        cost = np.square(means - means[i]).sum(axis=1)
+        cost *= (weights * weights[i]) / (weights + weights[i])
         cost[i] = np.inf
         cost[gone] = np.inf
         return np.asarray(cost)
