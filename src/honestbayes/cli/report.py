@@ -142,7 +142,7 @@ def report(
     compare: Annotated[
         bool,
         typer.Option(
-            help="Run methods of others on the same folds; without, a report takes half the time."
+            help="Run baselines on the same folds; without, a report takes half the time."
         ),
     ] = True,
     quick: Annotated[
@@ -150,7 +150,7 @@ def report(
         typer.Option(
             "--quick",
             help="A first answer in seconds: folds drawn once, few numbers of features tried, no "
-            "methods of others.",
+            "baselines.",
         ),
     ] = False,
     rows: Annotated[

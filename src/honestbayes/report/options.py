@@ -180,7 +180,7 @@ class Options:
     path : bool or None
         Whether the performance by number of features is found; None: unless the table is large.
     compare : bool
-        Whether methods of others, and the mixture, are run on the same folds: without them a
+        Whether baselines, and the mixture, are run on the same folds: without them a
         report is made in half the time, and cannot say whether something else is better.
     seed : int
         Draws folds and breaks ties.
@@ -203,7 +203,7 @@ class Options:
     effort : {"quick", "normal", "thorough"} or None
         How much the average of models tries; None: the estimator's default.
     quick : bool
-        A first answer: folds are drawn once, methods of others are left out, and so are other
+        A first answer: folds are drawn once, baselines are left out, and so are other
         numbers of features; the average of models tries one or two of each, unless ``effort``
         says otherwise. The report says so.
     """
@@ -286,7 +286,7 @@ class Options:
 
     @property
     def compares(self) -> bool:
-        """Whether methods of others are run on the same folds."""
+        """Whether baselines are run on the same folds."""
         return self.compare and not self.quick
 
     def left_out(self) -> tuple[str, ...]:
@@ -295,7 +295,7 @@ class Options:
             return ()
         what = [] if self.n_repeats is not None else ["folds were drawn once"]
         what += ["the average tried few numbers of features"] if self._tries_little else []
-        what += ["methods of others were not run"] if self.compare else []
+        what += ["baselines were not run"] if self.compare else []
         return (f"This is a first answer: {', '.join(what)}. Without --quick all is there.",)
 
     @property
