@@ -32,7 +32,7 @@ def test_the_report_is_about_the_average_of_models(place):
     assert "\nnaive Bayes, uncorrected " in printed
     assert "--quick" in found["command"]
     assert found["settings"]["n_repeats"] == 1
-    left_out = "folds were drawn once, the average tried few numbers of features, methods of others"
+    left_out = "folds were drawn once, the average tried few numbers of features, baselines"
     assert left_out in " ".join(printed.split())
     assert any(left_out in note for note in found["data"]["notes"])
     assert "--model" not in found["command"]

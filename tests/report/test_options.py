@@ -38,7 +38,7 @@ def test_a_first_answer_leaves_out_what_takes_long_and_says_what():
     assert mixed.repeats(38, 38 * 3000) == 3
     assert not mixed.wants_path(38, 38 * 3000)
     assert mixed.own_params == {}
-    assert mixed.left_out()[0].startswith("This is a first answer: methods of others")
+    assert mixed.left_out()[0].startswith("This is a first answer: baselines")
     assert Options().left_out() == ()
     assert Options(quick=True, effort="normal").own_params == {"effort": "normal"}
 
