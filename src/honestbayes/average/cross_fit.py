@@ -20,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.average.candidates import Candidate
 from honestbayes.average.pool import family_shares, fit_pool, pooled
+from honestbayes.base.covariates import PriorDraws
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.intervals import ProbabilityDraws, draw_probabilities
 from honestbayes.base.part import (
@@ -34,6 +35,7 @@ from honestbayes.base.recalibration import (
     Recalibration,
     fit_recalibration,
     held_out_folds,
+    of_class,
     repeats_of_folds,
 )
 from honestbayes.data.kinds import columns_of
@@ -117,6 +119,9 @@ def warnings_once() -> Iterator[None]:
 
 FREQUENCIES = "class frequencies"
 """Name of the last row of the table: the class frequencies without any model."""
+
+COVARIATES = "covariates"
+"""The same where there are covariates: P(class | covariates) without any model."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -389,7 +394,12 @@ class AverageMember:
         return model_evidence(self.model, columns_of(table, self.columns), log_prior, n_cases)
 
     def draws(
-        self, table: Any, class_weights: FloatArray, n_cases: int, n_draws: int
+        self,
+        table: Any,
+        class_weights: FloatArray,
+        n_cases: int,
+        n_draws: int,
+        prior: PriorDraws | None = None,
     ) -> ProbabilityDraws:
         """Draw P(class | x) from the posterior of the model, its slope and its outlier rate.
 
@@ -404,7 +414,7 @@ class AverageMember:
             log_prior = np.log(class_weights / class_weights.sum())
             parts = [(_FixedEvidence(), model_evidence(self.model, columns, log_prior, n_cases))]
         return draw_probabilities(
-            parts, table.shape[0], class_weights, None, self.recalibration, n_draws
+            parts, table.shape[0], class_weights, None, self.recalibration, n_draws, prior
         )
 
 
@@ -425,10 +435,11 @@ class _FixedEvidence:
 
 @dataclass(frozen=True, slots=True)
 class TableViews:
-    """A table as it is, and as numbers."""
+    """A table as it is, and as numbers; and its covariates, if there are any."""
 
     plain: Any
     numbers: Any
+    design: Any = None
 
     def of(self, as_numbers: bool) -> Any:
         """Return one of the two."""
@@ -476,7 +487,6 @@ def try_candidates(
     folds = held_out_folds(labels.codes, labels.groups, repeats, labels.seed)
     single = [(c, k) for c in candidates for k in (c.numbers or (None,))]
     shares = family_shares([candidate.name for candidate, _ in single])
-    log_prior = labels.log_prior()
     if not folds:
         return _equal_weights(single, shares)
     first = len(folds) // repeats if labels.groups is None else len(folds)
@@ -494,6 +504,8 @@ def try_candidates(
     held_out, n_done = held_out_by_all(prepared, runs, first, n_jobs, progress if verbose else None)
     rows = np.concatenate(folds[:n_done])
     codes = labels.codes[rows]
+    # With covariates, each case's own held-out prior, which no slope multiplies.
+    log_prior = labels.held_out_log_prior(folds[:n_done])
     # What a held-out prediction is worth: repeats predict the same cases, so that all repeats
     # together are worth one; after an interruption fewer predictions share the same worth.
     worth = EFFECTIVE_SHARE / repeats * (len(folds) / n_done)
@@ -517,7 +529,7 @@ def try_candidates(
         single,
         recalibrations,
         weights,
-        _table(single, weights, recalibrations, losses),
+        _table(single, weights, recalibrations, losses, covariates=labels.design is not None),
         float(np.nanmean(pool)),
         interrupted=n_done < len(folds),
     )
@@ -543,12 +555,19 @@ def _equal_weights(
 def class_frequencies_only(labels: TrainingLabels) -> tuple[ModelTable, float]:
     """Return the table and the log score of an average without models: no column varies."""
     warnings.warn(
-        "every column of X is constant: all rows are predicted by the class frequencies.",
+        "every column of X is constant: all rows are predicted by the class frequencies."
+        if labels.design is None
+        else "no feature of X varies: all rows are predicted by their covariates.",
         UserWarning,
         stacklevel=5,
     )
-    loss = -labels.log_prior()[labels.codes]
-    return _table([], np.zeros(0), [], [loss]), float(loss.mean())
+    covariates, codes, rows = labels.design is not None, labels.codes, np.arange(labels.codes.size)
+    folds = held_out_folds(codes, labels.groups, 1, labels.seed) if covariates else []
+    if folds:
+        rows = np.concatenate(folds)
+    log_prior = labels.held_out_log_prior(folds) if folds else labels.log_prior()
+    loss = -of_class(log_prior, codes[rows])
+    return _table([], np.zeros(0), [], [loss], covariates=bool(folds)), float(loss.mean())
 
 
 def _loss_by_case(log_proba: FloatArray, rows: IntArray, codes: IntArray, n: int) -> FloatArray:
@@ -564,11 +583,16 @@ def _table(
     weights: FloatArray,
     recalibrations: list[Recalibration],
     losses: list[FloatArray],
+    *,
+    covariates: bool = False,
 ) -> ModelTable:
     seen = [loss[~np.isnan(loss)] for loss in losses]
     spread = [loss.std(ddof=1) / np.sqrt(loss.size) if loss.size > 1 else np.nan for loss in seen]
     return ModelTable(
-        name=(*(candidate.name for candidate, _ in single), FREQUENCIES),
+        name=(
+            *(candidate.name for candidate, _ in single),
+            COVARIATES if covariates else FREQUENCIES,
+        ),
         n_features=np.array([np.nan if k is None else k for _, k in single] + [0.0]),
         weight=np.append(weights, max(0.0, 1 - weights.sum())),
         slope=np.array([recalibration.mean_slope() for recalibration in recalibrations] + [1.0]),

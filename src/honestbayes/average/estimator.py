@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.average.candidates import (
     Candidate,
-    ColumnCoding,
     Effort,
     are_ours,
     candidate_specs,
@@ -38,9 +37,15 @@ from honestbayes.average.cross_fit import (
 )
 from honestbayes.average.pool import pooled
 from honestbayes.average.sections import average_sections
+from honestbayes.base.covariates import (
+    CovariateCoding,
+    CovariateModel,
+    log_prior_of,
+    warn_of_dependence,
+)
 from honestbayes.base.estimator import FromLogProbabilities, SelectiveClassifier
 from honestbayes.base.explanation import KeptColumns, ReportSection, TableNames, contributions
-from honestbayes.base.intervals import draws_per_class, intervals_of_mixture
+from honestbayes.base.intervals import SEED, draws_per_class, intervals_of_mixture
 from honestbayes.base.parameters import (
     check_level_and_draws,
     check_prevalences,
@@ -53,6 +58,7 @@ from honestbayes.base.persistence import Parameter, SavedEstimator
 from honestbayes.base.recalibration import Recalibration, seed_of_folds
 from honestbayes.base.spec import TableInfo
 from honestbayes.data import check_as_many, encode_labels
+from honestbayes.data.column_coding import ColumnCoding
 from honestbayes.data.kinds import KINDS, Kind, as_table, columns_of, kinds_and_missing
 from honestbayes.data.source import (
     ReadAhead,
@@ -66,12 +72,14 @@ from honestbayes.files.fields import (
     Entries,
     Field,
     Known,
+    MaybeSection,
     Plain,
     Section,
     Texts,
     check_column_names,
     joined,
     record_to_plain,
+    values_from_plain,
 )
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.tabular import Tabular
@@ -165,6 +173,12 @@ _HEAD: dict[str, Field] = {
 }
 """Fields of files, beside the models."""
 
+_COVARIATES = MaybeSection(kind=CovariateModel, absent=None)
+"""Field of the covariates; files of averages without any may not have it."""
+
+_MOST_TESTED = 200
+"""Number of columns, those of most weight, whose dependence on covariates is tested."""
+
 
 class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, SavedEstimator):
     """The average of all models that suit a table, calibrated on held-out cases.
@@ -197,6 +211,10 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         is above the smaller, with a warning.
     always_keep : list of names or indices, or mask, optional
         Columns kept by design, which are not ranked.
+    covariates : list of names or indices, or mask, optional
+        Columns such as age, sex or batch that are conditioned on and not modelled: they set the
+        prior log-odds of each case, and the candidates see the other columns. Features must not
+        depend on them within the classes; `fit` warns where kept ones do.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
         Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
@@ -224,7 +242,8 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
     columns_needed_ : ndarray
         Names (or numbers) of the columns that predictions need.
     kinds_ : tuple of str
-        The kind of each column; "constant" for one with a single value.
+        The kind of each column; "constant" for one with a single value, "covariate" for
+        covariates.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_ : ndarray of shape (n_classes,)
@@ -268,6 +287,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
     _modelled: BoolArray
     """Which classes are modelled: those of two cases or more."""
     _members: tuple[AverageMember, ...]
+    _covariate_model: CovariateModel | None = None
     _coding: ColumnCoding
     _left_out: tuple[str, ...]
 
@@ -279,6 +299,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         n_features_to_select: int | None = None,
         kinds: Any = None,
         always_keep: Any = None,
+        covariates: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
         n_jobs: int | None = None,
@@ -290,6 +311,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         self.n_features_to_select = n_features_to_select
         self.kinds = kinds
         self.always_keep = always_keep
+        self.covariates = covariates
         self.class_pseudocounts = class_pseudocounts
         self.class_prior = class_prior
         self.n_jobs = n_jobs
@@ -364,15 +386,16 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
     def _fit_average(self, X: Any, labels: TrainingLabels) -> None:
         self.kinds_, missing = kinds_and_missing(X, self.kinds)
         names = getattr(self, "feature_names_in_", None)
-        always = parse_always_keep(
-            self.always_keep, None if names is None else tuple(map(str, names)), X.shape[1]
-        )
+        names = None if names is None else tuple(map(str, names))
+        always = parse_always_keep(self.always_keep, names, X.shape[1])
+        labels = self._with_covariates(X, labels, always)
         beyond_memory = is_beyond_memory(X)
         if beyond_memory:
             refuse_levels_beyond_memory(self.kinds_)
         self._coding = ColumnCoding.learn(X, self.kinds_)
         self.restriction_cost_: float | None = None
         varying, kinds = self._coding.varying(), self._coding.varying_kinds()
+        whole = X
         if not varying.size:
             self._left_out = ()
             self._hold([], *class_frequencies_only(labels))
@@ -406,8 +429,40 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
             self.restriction_cost_ = results.log_score - free.log_score
         members = fit_members(results, views, labels, self.n_jobs)
         self._hold(members, results.table, results.log_score)
+        if labels.design is not None:
+            used = np.setdiff1d(self.kept_columns(), np.flatnonzero(self._covariate_mask()))
+            used = used[np.argsort(-self._use()[used], kind="stable")][:_MOST_TESTED]
+            warn_of_dependence(whole, used, labels.design, labels.codes, names, stacklevel=3)
         if results.interrupted:
             raise KeyboardInterrupt
+
+    def _covariate_mask(self) -> BoolArray:
+        """Return which columns of the table are covariates, shape (p,)."""
+        return np.array([kind == "covariate" for kind in self.kinds_], dtype=bool)
+
+    def _with_covariates(self, X: Any, labels: TrainingLabels, always: BoolArray) -> TrainingLabels:
+        """Set apart the covariates, and return labels that know them."""
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else tuple(map(str, names))
+        mask = parse_always_keep(self.covariates, names, X.shape[1], "covariates")
+        self._covariate_model = None
+        if not mask.any():
+            return labels
+        both = np.flatnonzero(mask & always)
+        if both.size:
+            msg = (
+                f"{self._describe(int(both[0]))} is in covariates and in always_keep; it can be in "
+                "one of them."
+            )
+            raise ValueError(msg)
+        self.kinds_ = tuple(
+            "covariate" if apart else kind
+            for kind, apart in zip(self.kinds_, mask.tolist(), strict=True)
+        )
+        coding = CovariateCoding.learn(X, np.flatnonzero(mask), self.kinds)
+        labels = replace(labels, covariates=coding, design=coding.design(X))
+        self._covariate_model = labels.covariate_model()
+        return labels
 
     def _try_candidates(
         self,
@@ -463,9 +518,11 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         return TableViews(plain, self._coding.as_numbers(plain, self._describe))
 
     def _kept_columns(self) -> list[IntArray]:
-        """Return the columns that any model of the average uses, those of most weight first."""
+        """Return the columns that any model uses, those of most weight first, and covariates."""
         use = self._use()
-        return [np.argsort(-use, kind="stable")[: int(np.sum(use > 0))]]
+        kept = [np.argsort(-use, kind="stable")[: int(np.sum(use > 0))]]
+        model = self._covariate_model
+        return kept if model is None else [*kept, model.coding.columns]
 
     def _use(self) -> FloatArray:
         """Return the total weight of the models that use each column, shape (p,)."""
@@ -509,13 +566,16 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
 
     def _modelled_log_proba(self, views: TableViews) -> FloatArray:
         """Return log P(class | x) of the classes of two cases or more."""
-        log_prior, n_cases = self._log_prior(), int(self.class_count_.sum())
+        log_share, n_cases = self._log_prior(), int(self.class_count_.sum())
+        log_prior, model = log_share, self._covariate_model
+        if model is not None:
+            log_prior = log_prior_of(model.regression, views.design, model.log_share)
         if not self._members:
-            return np.repeat(log_prior[None], views.plain.shape[0], axis=0)
+            return np.array(np.broadcast_to(log_prior, (views.plain.shape[0], log_share.size)))
         with warnings_once():
             log_proba = [
                 member.recalibration.log_proba(
-                    member.evidence(views.of(member.as_numbers), log_prior, n_cases), log_prior
+                    member.evidence(views.of(member.as_numbers), log_share, n_cases), log_prior
                 )
                 for member in self._members
             ]
@@ -597,19 +657,16 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         per_class = draws_per_class(n_draws, weights.size)
 
         def draws(rows: slice) -> list[tuple[float, Any]]:
-            shares = [member.weight / total for member in self._members]
-            return [
-                (
-                    share,
-                    member.draws(
-                        rows_of(views.of(member.as_numbers), rows),
-                        weights,
-                        n_cases,
-                        max(_LEAST_DRAWS // weights.size, int(per_class * share), 1),
-                    ),
-                )
-                for member, share in zip(self._members, shares, strict=True)
-            ]
+            result = []
+            for member in self._members:
+                share = member.weight / total
+                number = max(_LEAST_DRAWS // weights.size, int(per_class * share), 1)
+                table, prior = rows_of(views.of(member.as_numbers), rows), None
+                if self._covariate_model is not None:
+                    generator = np.random.default_rng(SEED)
+                    prior = self._covariate_model.draws(views.design[rows], number, generator)
+                result.append((share, member.draws(table, weights, n_cases, number, prior)))
+            return result
 
         if self._members:
             whole = target[:, modelled].sum(axis=1, keepdims=True)
@@ -634,8 +691,12 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         plain = self._coding.plain(X, self._describe)
         if hasattr(plain, "blocks"):  # a source: columns that any model uses are read once
             plain = ReadAhead(plain)
-            plain.read_ahead(np.searchsorted(self._coding.varying(), self.kept_columns()))
-        return self._views(plain)
+            used = np.flatnonzero(self._use() > 0)
+            plain.read_ahead(np.searchsorted(self._coding.varying(), used))
+        views = self._views(plain)
+        if self._covariate_model is None:
+            return views
+        return replace(views, design=self._covariate_model.coding.design(X))
 
     # --------------------------------------------------------------- explanation
 
@@ -653,13 +714,14 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
     def feature_table(self) -> HonestFeatureTable:
         """Return how much of the average uses each column."""
         check_is_fitted(self)
-        columns, use = self.kept_columns(), self._use()
+        use = self._use()
+        columns = np.argsort(-use, kind="stable")[: int(np.sum(use > 0))]
         models = np.zeros(use.size, dtype=np.int64)
         for member in self._members:
             models[self._columns_of(member)] += 1
         total = max(sum(member.weight for member in self._members), 1e-300)
         return HonestFeatureTable(
-            name=tuple(map(str, self.get_feature_names_out())),
+            name=tuple(map(str, self.get_feature_names_out()[: columns.size])),
             kind=tuple(self.kinds_[column] for column in columns),
             use=use[columns] / total,
             models=models[columns],
@@ -690,7 +752,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
             Rows.
         columns : list of int, optional
             Columns of the table; by default the first 20 of `get_feature_names_out`, which most of
-            the average uses.
+            the average uses, and the covariates.
 
         Returns
         -------
@@ -698,12 +760,17 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
             Log-odds of ``classes_[1]``; for more classes log probabilities of each.
         """
         check_is_fitted(self)
-        chosen = self.kept_columns()[:SHOWN] if columns is None else np.atleast_1d(columns)
+        chosen = self._shown_columns() if columns is None else np.atleast_1d(columns)
         wrong = [c for c in chosen.tolist() if c not in range(self.n_features_in_)]
         if wrong:
             msg = f"column {wrong[0]!r} is not a number from 0 to {self.n_features_in_ - 1}."
             raise ValueError(msg)
         return contributions(self, X, chosen)
+
+    def _shown_columns(self) -> IntArray:
+        """Return the columns whose contributions are shown by default."""
+        used, *covariates = self._kept_columns()
+        return np.concatenate([used[:SHOWN], *covariates])
 
     # ---------------------------------------------------- copies and files
 
@@ -728,6 +795,12 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
             columns = (in_numbers if member.as_numbers else in_table)[member.columns]
             members.append(replace(member, columns=columns))
         result: Self = clone(self).set_params(kinds=None, always_keep=None)
+        model = self._covariate_model
+        if model is not None:
+            last = np.arange(kept.size - model.coding.columns.size, kept.size)
+            model = replace(model, coding=replace(model.coding, columns=last))
+            result.set_params(covariates=last.tolist())
+        result._covariate_model = model
         result.n_features_in_ = int(kept.size)
         result._name_columns(None if names is None else tuple(map(str, names[kept])))
         for name in ("classes_", "class_count_", "_class_weights", "_modelled", "_left_out"):
@@ -759,6 +832,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
                 "feature_names", None if names is None else tuple(map(str, names))
             ),
             _HEAD["left_out"].write("left_out", self._left_out),
+            _COVARIATES.write("covariates", self._covariate_model),
         )
         content = {
             "n_features_in": int(self.n_features_in_),
@@ -808,6 +882,12 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         score = entries.optional_number("log_score")
         known["log_score"] = np.nan if score is None else score
         known["coding"] = Section(kind=ColumnCoding).read(entries, "coding", known)
+        modelled = {"n_classes": int(np.sum(count > 1))}
+        known |= values_from_plain({"covariates": _COVARIATES}, entries, {**known, **modelled})
+        model, kinds = known["covariates"], np.array(known["coding"].kinds)
+        expected = np.zeros(0) if model is None else np.sort(model.coding.columns)
+        same = np.array_equal(np.flatnonzero(kinds == "covariate"), expected)
+        entries.check(same, "covariates", "are not those of the columns")
         known["table"] = Section(kind=ModelTable).read(entries, "model_table", {})
         kinds = entries.value("members")
         good = isinstance(kinds, list) and len(kinds) <= _MOST_MEMBERS
@@ -862,6 +942,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         self.restriction_cost_ = fitted["restriction_cost"]
         self._left_out = fitted["left_out"] or ()
         self._coding = fitted["coding"]
+        self._covariate_model = fitted["covariates"]
         self.kinds_ = self._coding.kinds
         self._hold(fitted["members"], fitted["table"], fitted["log_score"])
         return self

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
+from honestbayes.base.recalibration import of_class
 from honestbayes.types import FloatArray, IntArray
 
 _SPREAD = 8**-0.5
@@ -49,8 +50,8 @@ def fit_pool(
         Log probabilities of held-out cases.
     codes : ndarray of int of shape (N,)
         Their classes.
-    log_prior : ndarray of shape (C,)
-        Log class frequencies.
+    log_prior : ndarray of shape (C,), or (N, C) where cases have covariates
+        Log class probabilities before features are seen.
     shares : ndarray of shape (M,)
         Prior means of the weights.
     worth : float
@@ -62,7 +63,7 @@ def fit_pool(
     # Everything relative to the observed class, whose own terms are then 0: the loss of a case is
     # the log of the sum of exp(total) over classes. No normalisation of `evidence` is needed.
     more = evidence - evidence[:, cases, codes][:, :, None]
-    before = log_prior - log_prior[codes][:, None]
+    before = log_prior - of_class(log_prior, codes)[:, None]
 
     def loss(weights: FloatArray) -> tuple[float, FloatArray]:
         """Return minus the log posterior, and its gradient.
@@ -104,8 +105,8 @@ def pooled(
         Log probabilities of each model.
     weights : ndarray of shape (M,)
         Weights.
-    log_prior : ndarray of shape (C,)
-        Log class frequencies.
+    log_prior : ndarray of shape (C,), or (n, C) where cases have covariates
+        Log class probabilities before features are seen.
     observed : ndarray of shape (n,), optional
         Share of the cells of each row that is observed; by default all are.
     """

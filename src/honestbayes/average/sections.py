@@ -177,6 +177,9 @@ def average_sections(
     k = len(columns)
     which = "1 model that needs" if n_models == 1 else f"{n_models:,} models that need"
     summary = f"average of {which} {k:,} column{'' if k == 1 else 's'}"
+    covariates = [str(name) for name in model.get_feature_names_out()[k:]]
+    if covariates:
+        summary += f" and {len(covariates)} covariate{'' if len(covariates) == 1 else 's'}"
     if cost is not None:
         summary += f"; keeping to these costs {max(cost, 0.0):.3f} in held-out log score"
     return (
@@ -194,7 +197,15 @@ def average_sections(
             ),
             template="honestbayes.average/models.jinja",
             summary=summary,
-            facts=(("models in the average", f"{n_models}"), ("columns needed", f"{k:,}")),
+            facts=(
+                ("models in the average", f"{n_models}"),
+                ("columns needed", f"{k + len(covariates):,}"),
+                *(
+                    (("covariates", ", ".join(map(names.column, covariates))),)
+                    if covariates
+                    else ()
+                ),
+            ),
             settings=(("effort", model.effort),),
             limits=(
                 (

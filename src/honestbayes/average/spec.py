@@ -30,6 +30,6 @@ SPECS = (
         generative=False,
         uncorrected_params=None,
         is_average=True,
-        report_params=("effort",),
+        report_params=("effort", "covariates"),
     ),
 )

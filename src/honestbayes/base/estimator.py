@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from honestbayes.base.covariates import (
+    CovariateCoding,
+    CovariateModel,
+    PriorDraws,
+    warn_of_dependence,
+)
 from honestbayes.base.explanation import Described, Explained, contributions
-from honestbayes.base.intervals import probability_intervals
+from honestbayes.base.intervals import (
+    SEED,
+    draws_per_class,
+    probability_intervals,
+)
 from honestbayes.base.parameters import (
     check_level_and_draws,
     check_prevalences,
@@ -33,7 +45,7 @@ from honestbayes.base.recalibration import NumberChoice, Recalibration, seed_of_
 from honestbayes.data import check_as_many, encode_classes, encode_labels
 from honestbayes.data.kinds import KINDS, as_table, columns_of
 from honestbayes.data.labels import VERY_MANY
-from honestbayes.data.source import row_batches
+from honestbayes.data.source import ColumnsOf, is_beyond_memory, row_batches
 from honestbayes.files.errors import ModelFileError
 from honestbayes.files.fields import (
     CLOSE,
@@ -56,7 +68,7 @@ from honestbayes.files.fields import (
     values_from_plain,
     values_to_plain,
 )
-from honestbayes.selection import Selection
+from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
@@ -97,6 +109,9 @@ _HEAD: dict[str, Field] = {
 }
 """Fields of the files of all these estimators, beside their parts."""
 
+_COVARIATES = MaybeSection(kind=CovariateModel, absent=None)
+"""Field of the covariates; files of models without any may not have it."""
+
 
 class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, SavedEstimator):
     """Base of the classifiers whose features come in parts of one kind each.
@@ -109,6 +124,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
     n_features_to_select: Any
     threshold: Any
     always_keep: Any
+    covariates: Any = None
     random_state: Any
     class_pseudocounts: Any
     recalibrate: Any
@@ -119,6 +135,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
     _parts: tuple[FittedPart, ...]
     _class_log_prior: FloatArray
     _recalibration: Recalibration
+    _covariate_model: CovariateModel | None = None
     _kept_columns_only: bool
 
     _part_classes: ClassVar[Mapping[str, type]]
@@ -147,8 +164,40 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         raise NotImplementedError
 
     def _part_columns(self) -> Sequence[IntArray]:
-        """Return the table's columns of each part; by default one part has them all."""
-        return [np.arange(self.n_features_in_)]
+        """Return the table's columns of each part; by default one has all but the covariates."""
+        return [np.flatnonzero(~self._covariate_mask())]
+
+    def _features_of(self, X: Any) -> Any:
+        """Return the columns of a training table that the parts are made from."""
+        mask = self._covariate_mask()
+        if not mask.any():
+            return X
+        some = ColumnsOf if is_beyond_memory(X) else columns_of
+        return some(X, np.flatnonzero(~mask))
+
+    def _covariate_mask(self) -> BoolArray:
+        """Return which columns of the training table are covariates, shape (p,)."""
+        return parse_always_keep(
+            self.covariates, self._names_of_columns(), self.n_features_in_, "covariates"
+        )
+
+    def _always_kept(self, names: tuple[str, ...] | None, n_columns: int) -> BoolArray:
+        """Return which features are kept by design: a mask of the columns that are no covariates.
+
+        ``names`` and ``n_columns`` are those of these columns; indices and masks that the user
+        gives are of the whole table.
+        """
+        if self.covariates is None:
+            return parse_always_keep(self.always_keep, names, n_columns)
+        covariate = self._covariate_mask()
+        mask = parse_always_keep(self.always_keep, self._names_of_columns(), self.n_features_in_)
+        both = np.flatnonzero(mask & covariate)
+        if both.size:
+            all_names = self._names_of_columns()
+            name = int(both[0]) if all_names is None else repr(all_names[both[0]])
+            msg = f"column {name} is in covariates and in always_keep; it can be in one of them."
+            raise ValueError(msg)
+        return np.asarray(mask[~covariate])
 
     def _coded(self, X: Any) -> Any:
         """Return a table in the coding that the parts read; by default as it is."""
@@ -201,9 +250,19 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         training, choice, recalibration = self._choose(training, labels)
         parts = [part.fit() for part in training]
         # Set before the recalibration is learned, so that an interruption leaves a fitted model.
-        self._hold(parts, labels.classes, labels.log_prior(), recalibration, choice)
+        self._hold(
+            parts,
+            labels.classes,
+            labels.log_prior(),
+            recalibration,
+            choice,
+            covariates=labels.covariate_model(),
+        )
         if recalibration is None:
             self._recalibrated(*learn_recalibrations(self.recalibrate, training, parts, labels))
+        if labels.design is not None:
+            names, kept = self._names_of_columns(), np.concatenate(self._kept_columns()[:-1])
+            warn_of_dependence(X, kept, labels.design, labels.codes, names, stacklevel=2)
         return self
 
     def _fit_numbers(
@@ -232,7 +291,9 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         result = []
         for number, recalibration, *parts in zip(numbers, recalibrations, *by_part, strict=True):
             one = copy(first).set_params(n_features_to_select=number)
-            result.append(one._hold(parts, labels.classes, labels.log_prior(), recalibration))
+            prior, covariates = labels.log_prior(), labels.covariate_model()
+            one._hold(parts, labels.classes, prior, recalibration, covariates=covariates)
+            result.append(one)
         return result
 
     def _prepared(
@@ -250,7 +311,14 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         validate_data(self, X, skip_check_array=True)
         if hasattr(X, "blocks"):  # a source, whose names scikit-learn does not find
             self._name_columns(X.feature_names)
-        return self._training_parts(X, labels), labels
+        columns = np.flatnonzero(self._covariate_mask())
+        if columns.size == self.n_features_in_:
+            msg = "covariates names all columns of X; features are left with none."
+            raise ValueError(msg)
+        if columns.size:
+            coding = CovariateCoding.learn(X, columns, getattr(self, "kinds", None))
+            labels = replace(labels, covariates=coding, design=coding.design(X))
+        return self._training_parts(self._features_of(X), labels), labels
 
     @property
     def _number_is_to_be_chosen(self) -> bool:
@@ -265,9 +333,11 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         choice: NumberChoice | None = None,
         *,
         kept_columns_only: bool = False,
+        covariates: CovariateModel | None = None,
     ) -> Self:
         """Set what was fitted, and the attributes that show it."""
         self._parts = tuple(parts)
+        self._covariate_model = covariates
         self._class_log_prior = log_prior
         self._kept_columns_only = kept_columns_only
         self.classes_ = classes
@@ -308,10 +378,27 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         check_is_fitted(self)
         given = self._given_log_prior(class_prior)
         result = [
-            self._recalibration.log_proba(self._log_likelihood(some), self._log_prior, given)
+            self._recalibration.log_proba(
+                self._log_likelihood(some), *self._priors_of_rows(some, given)
+            )
             for some in row_batches(X)
         ]
         return result[0] if len(result) == 1 else np.concatenate(result)
+
+    def _priors_of_rows(
+        self, X: Any, given: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Return the log prior, and that where the model is used, if its prevalences are given.
+
+        Of shape (C,); of shape (n, C) where rows have covariates.
+        """
+        if self._covariate_model is None:
+            return self._log_prior, given
+        log_prior = self._covariate_model.log_prior(as_table(X))
+        if given is None:
+            return log_prior, None
+        # Other prevalences change the odds of the classes by one factor for all rows.
+        return log_prior, np.asarray(log_softmax(log_prior + given - self._log_prior, axis=1))
 
     def _log_likelihood(self, X: Any) -> FloatArray:
         """Return log P(x | class), shape (n, C), up to a constant of each row.
@@ -333,7 +420,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         """
         check_is_fitted(self)
         if not self._recalibration.is_plugged_in or self.class_prior is not None:
-            return np.asarray(self.predict_log_proba(X) - self._log_prior)
+            return np.asarray(self.predict_log_proba(X) - self._priors_of_rows(X, None)[0])
         batches = [self.slope_ * self._log_likelihood(some) for some in row_batches(X)]
         return batches[0] if len(batches) == 1 else np.concatenate(batches)
 
@@ -370,9 +457,29 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         n_classes = self.classes_.size
         weights = self._frequency_weights()
         result = probability_intervals(
-            values, n_rows, weights, given, self._recalibration, n_draws, level
+            values,
+            n_rows,
+            weights,
+            given,
+            self._recalibration,
+            n_draws,
+            level,
+            self._prior_draws(X, draws_per_class(n_draws, n_classes)),
         )
         return result if n_classes > 2 else result[:, 0]
+
+    def _prior_draws(self, X: Any, n_draws: int) -> Callable[[slice], PriorDraws] | None:
+        """Return a function that draws the priors of some rows; None without covariates."""
+        model = self._covariate_model
+        if model is None:
+            return None
+        design = model.coding.design(as_table(X))
+
+        def draw(rows: slice) -> PriorDraws:
+            # The seed is fixed, so that the draws of a row do not depend on the batch.
+            return model.draws(design[rows], n_draws, np.random.default_rng(SEED))
+
+        return draw
 
     def contributions(self, X: Any) -> FloatArray:
         """Return what each kept cell adds to the log-odds of its row: with it, less without it.
@@ -408,7 +515,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             names = self.get_feature_names_out()
             first, kept = 0, self._columns_in(X)
             X = self._coded(X)
-            for part, columns in zip(self._parts, kept, strict=True):
+            for part, columns in zip(self._parts, kept[: len(self._parts)], strict=True):
                 if columns.size:
                     describe = Described(names[first : first + columns.size])
                     values.append((part, part.read(columns_of(X, columns), describe)))
@@ -416,14 +523,17 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         return X.shape[0], values
 
     def _kept_columns(self) -> list[IntArray]:
-        """Return the table's columns that each part kept."""
+        """Return the table's columns that each part kept, and then the covariates, if any."""
+        model = self._covariate_model
+        covariates = [] if model is None else [model.coding.columns]
         if self._kept_columns_only:
             ends = np.cumsum([0, *(len(part.selection.columns) for part in self._parts)])
-            return [np.arange(*pair) for pair in pairwise(ends.tolist())]
-        return [
+            return [*(np.arange(*pair) for pair in pairwise(ends.tolist())), *covariates]
+        kept = [
             columns[np.array(part.selection.columns, dtype=np.int64)]
             for part, columns in zip(self._parts, self._part_columns(), strict=True)
         ]
+        return kept + covariates
 
     # ------------------------------------------------------------------ copies
 
@@ -445,7 +555,12 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             params = self._parameters_on_kept_columns()
             choices |= self._choices_on_kept_columns()
         result: Self = clone(self).set_params(**params)
-        result.n_features_in_ = sum(len(part.selection.columns) for part in self._parts)
+        model = self._covariate_model
+        k = sum(len(part.selection.columns) for part in self._parts)
+        result.n_features_in_ = k + (0 if model is None else model.coding.columns.size)
+        if model is not None:
+            last = np.arange(k, result.n_features_in_)
+            model = replace(model, coding=replace(model.coding, columns=last))
         result._name_columns(names)
         for name, value in choices.items():
             setattr(result, name, value)
@@ -456,6 +571,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             self._recalibration,
             self.number_choice_,
             kept_columns_only=True,
+            covariates=model,
         )
 
     def _choices_on_kept_columns(self) -> dict[str, Any]:
@@ -469,10 +585,13 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             k, width = len(part.selection.kept), len(part.selection.columns)
             by_design += list(range(first + k, first + width))
             first += width
-        given = self.get_params(deep=False)["always_keep"]
-        if given is None or np.asarray(given).dtype.kind not in "biuf":
-            return {}
-        return {"always_keep": by_design}
+        new = {"always_keep": by_design}
+        if self._covariate_model is not None:
+            n_covariates = self._covariate_model.coding.columns.size
+            new["covariates"] = list(range(first, first + n_covariates))
+        given = self.get_params(deep=False)
+        by_number = {name for name in new if np.asarray(given[name]).dtype.kind in "biuf"}
+        return {name: value for name, value in new.items() if name in by_number}
 
     # ------------------------------------------------------------------- files
 
@@ -497,6 +616,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         return joined(
             values_to_plain(_HEAD, head.__getitem__),
             values_to_plain(self._fitted_choices, lambda name: getattr(self, name)),
+            _COVARIATES.write("covariates", self._covariate_model),
             (
                 {"parts": [kinds[type(part)] for part in self._parts]},
                 {"log_prior": self._class_log_prior},
@@ -512,6 +632,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         if known["kept_columns_only"]:
             # Constant columns, which belong to no part, are not among the kept ones.
             known["n_features_in"] = sum(len(selection.columns) for selection in selections)
+            known["n_features_in"] += cls._n_covariates(known)
         for name in ("number_choice", "feature_names", "recalibration"):
             known[name] = _HEAD[name].read(entries, name, {})
         check_column_names(entries, known["feature_names"], known["n_features_in"])
@@ -532,6 +653,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         good = abs(np.exp(log_prior).sum() - 1) <= CLOSE
         entries.check(good, "log_prior", "does not sum to 1")
         known |= {"n_classes": log_prior.size, "log_prior": log_prior, "part_names": kinds}
+        known |= values_from_plain({"covariates": _COVARIATES}, entries, known)
         known["classes"] = _HEAD["classes"].read(entries, "classes", known)
         known["parts"] = tuple(
             cls._part_from_plain(kind, entries.section(f"part{index}"), known)
@@ -563,9 +685,14 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         return part
 
     @classmethod
-    def _n_outside_parts(cls, known: Known) -> int:  # noqa: ARG003 - for subclasses
-        """Return how many columns of the table belong to no part; by default none does."""
-        return 0
+    def _n_outside_parts(cls, known: Known) -> int:
+        """Return how many columns of the table belong to no part; by default the covariates."""
+        return cls._n_covariates(known)
+
+    @staticmethod
+    def _n_covariates(known: Known) -> int:
+        model: CovariateModel | None = known["covariates"]
+        return 0 if model is None else model.coding.columns.size
 
     @classmethod
     def _check_fitted(cls, entries: Entries, known: Known) -> None:
@@ -601,6 +728,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             fitted["recalibration"],
             fitted["number_choice"],
             kept_columns_only=fitted["kept_columns_only"],
+            covariates=fitted["covariates"],
         )
 
     @classmethod
@@ -612,7 +740,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         """
         model = super()._from_plain(content, arrays)
         names = model._names_of_columns()
-        for part, columns in zip(model._parts, model._kept_columns(), strict=True):
+        for part, columns in zip(model._parts, model._kept_columns(), strict=False):
             selection = part.selection
             if names is not None and selection.kept_names is not None:
                 own = selection.kept_names + (selection.always_kept_names or ())

@@ -65,7 +65,10 @@ class KeptColumns(BaseEstimator):
         return np.flatnonzero(mask) if indices else mask
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
-        """Return the names of the kept features, strongest first, then those kept by design."""
+        """Return the names of the kept features.
+
+        The strongest first, then those kept by design, then covariates.
+        """
         columns = self.kept_columns()
         names = getattr(self, "feature_names_in_", input_features)
         if names is None:
@@ -426,7 +429,10 @@ class Explained(KeptColumns):
         return self._explain_part(part, names, classes, self.slope_)
 
     def _names_and_classes(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        names = tuple(str(name) for name in self.get_feature_names_out())
+        """Return the names of the kept features, without covariates, and of the classes."""
+        kept = self.get_feature_names_out()
+        k = sum(len(part.selection.columns) for part in self._parts)
+        names = tuple(str(name) for name in kept[:k])
         return names, tuple(str(label) for label in self.classes_)
 
 

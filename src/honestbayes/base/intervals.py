@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, log_softmax, logit, softmax
 
+from honestbayes.base.covariates import PriorDraws
 from honestbayes.base.part import DrawnPart
 from honestbayes.base.recalibration import Recalibration
 from honestbayes.threads import one_blas_thread
@@ -116,10 +117,11 @@ def probability_intervals(
     recalibration: Recalibration,
     n_draws: int,
     level: float,
+    prior: Callable[[slice], PriorDraws] | None = None,
 ) -> FloatArray:
     """Return lower and upper bounds, shape (n, K, 2), a batch of rows at a time.
 
-    Other parameters are those of `draw_probabilities`.
+    Other parameters are those of `draw_probabilities`; ``prior`` is called with some rows.
     """
     n_classes = class_weights.size
     n_draws = draws_per_class(n_draws, n_classes)
@@ -129,7 +131,8 @@ def probability_intervals(
         rows = slice(first, min(first + step, n_rows))
         batch = [(part, part.rows(values, rows)) for part, values in parts]
         size = rows.stop - rows.start
-        draws = draw_probabilities(batch, size, class_weights, given, recalibration, n_draws)
+        own = None if prior is None else prior(rows)
+        draws = draw_probabilities(batch, size, class_weights, given, recalibration, n_draws, own)
         result.append(draws.interval(level))
     return np.concatenate(result)
 
@@ -141,6 +144,7 @@ def draw_probabilities(
     given: FloatArray | None,
     recalibration: Recalibration,
     n_draws: int,
+    prior_draws: PriorDraws | None = None,
 ) -> ProbabilityDraws:
     """Draw the probabilities of each row.
 
@@ -158,6 +162,8 @@ def draw_probabilities(
         How evidence becomes a probability.
     n_draws : int
         Draws for each y*.
+    prior_draws : PriorDraws, optional
+        Where cases have covariates: the prior of each row, instead of class frequencies.
     """
     generator = np.random.default_rng(SEED)
     n_classes = class_weights.size
@@ -169,6 +175,10 @@ def draw_probabilities(
         evidence += more
         log_weight += weight
         total += part.log_likelihood(values)
+    if prior_draws is not None:
+        return _around_prior(
+            evidence, log_weight, total, class_weights, given, recalibration, prior_draws, generator
+        )
     if recalibration.is_plugged_in:
         before = np.log(class_weights) if given is None else given
         target = softmax(before + total, axis=1)
@@ -184,17 +194,53 @@ def draw_probabilities(
     target = np.exp(recalibration.log_proba(total, np.log(prior), given))
     odds = _draw_log_odds(class_weights, n_draws, generator)
     slope, outlier_rate = recalibration.draw(n_draws, generator)
-    # Features that repeat each other repeat their errors too. The draws take the k errors as
-    # independent, so their sum has variance k v. If a slope s < 1 says that k features are worth
-    # s k independent ones, each of these stands for 1 / s features with one common error: the
-    # variance is s k (v / s^2) = k v / s. Without the factor, intervals would be too narrow.
-    inflation = 1 / np.sqrt(np.minimum(slope, 1.0))[:, None]
-    share = softmax(log_weight, axis=2)
-    centre = np.einsum("lns,lnsc->lnc", share, evidence)[:, :, None]
-    evidence = centre + inflation * (evidence - centre)
+    evidence = _inflated(evidence, log_weight, slope)
     log_odds = [o + slope[:, None] * e for o, e in zip(odds, evidence, strict=True)]
     factor = np.ones(n_classes) if given is None else np.exp(given) / prior
     return _around(target, log_odds, outlier_rate, prior, factor, _weights(target, log_weight))
+
+
+def _inflated(evidence: FloatArray, log_weight: FloatArray, slope: FloatArray) -> FloatArray:
+    """Widen drawn evidence around its mean where features repeat each other.
+
+    Such features repeat their errors too. The draws take the k errors as independent, so their sum
+    has variance k v. If a slope s < 1 says that k features are worth s k independent ones, each of
+    these stands for 1 / s features with one common error: the variance is s k (v / s^2) = k v / s.
+    Without the factor, intervals would be too narrow.
+    """
+    inflation = 1 / np.sqrt(np.minimum(slope, 1.0))[:, None]
+    share = softmax(log_weight, axis=2)
+    centre = np.einsum("lns,lnsc->lnc", share, evidence)[:, :, None]
+    return np.asarray(centre + inflation * (evidence - centre))
+
+
+def _around_prior(
+    evidence: FloatArray,
+    log_weight: FloatArray,
+    total: FloatArray,
+    class_weights: FloatArray,
+    given: FloatArray | None,
+    recalibration: Recalibration,
+    prior: PriorDraws,
+    generator: np.random.Generator,
+) -> ProbabilityDraws:
+    """Return draws of cases whose prior comes from covariates.
+
+    The coefficients of the covariates are drawn given the training data alone. One more case hardly
+    moves them, and the shift to the predicted probability takes care of the mean.
+    """
+    n_classes, _, n_draws, _ = evidence.shape
+    share = np.log(class_weights / class_weights.sum())
+    log_factor = np.zeros(n_classes) if given is None else given - share
+    elsewhere = None if given is None else log_softmax(prior.log_prior + log_factor, axis=1)
+    target = np.exp(recalibration.log_proba(total, prior.log_prior, elsewhere))
+    slope, outlier_rate = recalibration.draw(n_draws, generator)
+    if not recalibration.is_plugged_in:
+        evidence = _inflated(evidence, log_weight, slope)
+    log_odds = [prior.log_odds + slope[:, None] * each for each in evidence]
+    weight = _weights(target, log_weight)
+    own, factor = np.exp(prior.log_prior), np.exp(log_factor)
+    return _around(target, log_odds, outlier_rate, own, factor, weight)
 
 
 def intervals_of_mixture(
@@ -277,16 +323,17 @@ def _around(
         Drawn for each y*, against the first class.
     outlier_rate : ndarray of shape (S,)
         Drawn outlier rates.
-    prior, factor : ndarray of shape (C,)
-        Class frequencies of the training data, and by how much those where the model is used
-        differ.
+    prior : ndarray of shape (C,), or (n, C) where cases have covariates
+        Class probabilities of outliers: the frequencies of the training data, or each row's own.
+    factor : ndarray of shape (C,)
+        By how much the class frequencies where the model is used differ.
     weight : ndarray of shape (n, C S)
         Weights of the draws.
     """
-    outlier_rates = np.tile(outlier_rate, prior.size)
+    outlier_rates = np.tile(outlier_rate, factor.size)
     drawn = np.concatenate(log_odds, axis=1)
     value = _shifted(target, drawn, outlier_rates, prior, factor, weight)
-    return ProbabilityDraws(value[:, 1:] if prior.size == 2 else value, weight)
+    return ProbabilityDraws(value[:, 1:] if factor.size == 2 else value, weight)
 
 
 @one_blas_thread()
@@ -305,7 +352,7 @@ def _shifted(
     gradient of a convex function of the shift. Near the end it is slow, so Newton's step is taken
     instead wherever the last step brought the mean closer.
     """
-    n_classes = prior.size
+    n_classes = factor.size
     # Classes come before draws, so that sums over few classes are vectorised over draws.
     log_scores = np.zeros((len(target), n_classes, log_odds.shape[1]))
     # Beyond the bound all but one class have probability 0; infinite log-odds would give NaN.
@@ -317,7 +364,8 @@ def _shifted(
     diagonal = np.arange(n_classes)
     for _ in range(_MOST_STEPS):
         softened = _softmax(log_scores[rows] + shift[rows, :, None])
-        mixed = (1 - outlier_rate) * softened + np.outer(prior, outlier_rate)
+        own_prior = prior if prior.ndim == 1 else prior[rows]
+        mixed = (1 - outlier_rate) * softened + own_prior[..., None] * outlier_rate
         value = mixed * factor[:, None]
         value /= value.sum(axis=1, keepdims=True)
         result[rows] = value

@@ -15,6 +15,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from honestbayes.base.covariates import (
+    CovariateCoding,
+    CovariateModel,
+    CovariateRegression,
+    log_prior_of,
+)
 from honestbayes.base.recalibration import (
     EFFECTIVE_SHARE,
     NumberChoice,
@@ -56,6 +62,10 @@ class TrainingLabels:
         Dirichlet prior of the class frequencies.
     seed : int
         Seed of the folds in which rows are held out.
+    covariates : CovariateCoding, or None
+        Covariates, which set the prior of each case.
+    design : ndarray of shape (n, d), or None
+        Their values in the rows.
     """
 
     classes: Any
@@ -63,6 +73,8 @@ class TrainingLabels:
     groups: IntArray | None
     pseudocounts: FloatArray
     seed: int = 0
+    covariates: CovariateCoding | None = None
+    design: FloatArray | None = None
 
     def without(self, folds: Sequence[IntArray]) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield the rows of each fold, and all other rows."""
@@ -78,6 +90,34 @@ class TrainingLabels:
         codes = self.codes if rows is None else self.codes[rows]
         counts = np.bincount(codes, minlength=self.classes.size) + self.pseudocounts
         return np.asarray(np.log(counts) - np.log(counts.sum()))
+
+    def regression(self, rows: IntArray | None = None) -> CovariateRegression:
+        """Return P(class | covariates), from all rows or some of them."""
+        assert self.design is not None
+        some: Any = slice(None) if rows is None else rows
+        return CovariateRegression.fit(self.design[some], self.codes[some], self.log_prior(rows))
+
+    def covariate_model(self) -> CovariateModel | None:
+        """Return the prior of new cases, where cases have covariates."""
+        if self.covariates is None:
+            return None
+        return CovariateModel(self.covariates, self.regression(), self.log_prior())
+
+    def held_out_log_prior(self, folds: Sequence[IntArray]) -> FloatArray:
+        """Return the log prior of the cases of some folds, fold after fold.
+
+        Without covariates the class frequencies of all rows, shape (C,). With covariates log
+        P(class | covariates), shape (N, C), from the rows outside each fold: fitted to the cases
+        themselves it would leave too little for the features to explain.
+        """
+        if self.design is None:
+            return self.log_prior()
+        return np.concatenate(
+            [
+                log_prior_of(self.regression(others), self.design[rows], self.log_prior(others))
+                for rows, others in self.without(folds)
+            ]
+        )
 
 
 def tie_breaker(random_state: Any) -> np.random.RandomState | None:
@@ -339,7 +379,9 @@ def learn_recalibrations(
     # Repeats hold the same cases out again: all of them together are worth one pass.
     some, share = enough_cases(n_cases, labels.classes.size, EFFECTIVE_SHARE / repeats)
     shown = folds if some is None else _rows_at(folds, some)
-    codes, log_prior = labels.codes[np.concatenate(shown)], labels.log_prior()
+    codes, log_prior = labels.codes[np.concatenate(shown)], labels.held_out_log_prior(folds)
+    if some is not None and log_prior.ndim == 2:
+        log_prior = log_prior[some]
     return [
         learn_recalibration(recalibrate, evidence, codes, log_prior, share)
         for evidence in held_out_evidence(parts, folds, fitted, numbers, shown)
@@ -371,7 +413,7 @@ def choose_number(
         chosen = min(10, int(grid[-1]))
         return NumberChoice(np.array([chosen]), np.array([np.nan]), chosen)
     rows = np.concatenate(folds)
-    codes, log_prior = labels.codes[rows], labels.log_prior()
+    codes, log_prior = labels.codes[rows], labels.held_out_log_prior(folds)
     loss = []
     for evidence in held_out_evidence(parts, folds, None, grid.tolist()):
         recalibration = learn_recalibration(

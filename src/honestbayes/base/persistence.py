@@ -218,6 +218,7 @@ _FIELDS: dict[str, Field] = {
     "always_keep": AlwaysKeep(),
     "binarize": Cut(),
     "checkpoint": TransientParameter(),
+    "covariates": AlwaysKeep(absent=None),
     "criterion": CriterionName(),
     "kinds": Kinds(),
     "n_features_to_select": Pairs(),

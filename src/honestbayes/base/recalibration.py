@@ -259,9 +259,9 @@ class Recalibration:
         ----------
         evidence : ndarray of shape (n, C)
             Log P(x | class).
-        log_prior : ndarray of shape (C,)
+        log_prior : ndarray of shape (C,), or (n, C) where cases have covariates
             Log class probabilities before features are seen, of the training data.
-        given : ndarray of shape (C,), optional
+        given : ndarray of the shape of ``log_prior``, optional
             Logs of the prevalences where the model is used. By Bayes' rule they change the odds of
             the classes by one factor for every x. They act on the averaged probabilities: inside
             the average, the weights of slopes and outliers would no longer be those that fit the
@@ -270,7 +270,7 @@ class Recalibration:
         if self.is_plugged_in:
             before = log_prior if given is None else given
             return np.asarray(log_softmax(before + self.slope[0] * evidence, axis=1))
-        log_prior = log_softmax(log_prior)
+        log_prior = log_softmax(log_prior, axis=-1)
         # The outlier rate enters linearly, so that its mean and, for each slope, the mean of one
         # less the rate are all that is needed of it: one softmax for each slope, not each pair.
         with np.errstate(divide="ignore"):
@@ -317,7 +317,7 @@ def learn_recalibration(
         Log P(x | class) of held-out cases.
     codes : ndarray of int of shape (n,)
         Their classes.
-    log_prior : ndarray of shape (C,)
+    log_prior : ndarray of shape (C,), or (n, C) where cases have covariates
         Log class probabilities before features are seen.
     share : float
         Number of independent cases that each of these is worth.
@@ -374,13 +374,14 @@ def recalibration_and_evidence(
     (2 exp(-2 pi^2 / h^2) with h = 0.5). So the nodes move to where the posterior is, until they
     cover it with at most 30% to spare. Parameters are those of `learn_recalibration`.
     """
-    some, share = enough_cases(codes.size, log_prior.size, share)
+    some, share = enough_cases(codes.size, log_prior.shape[-1], share)
     if some is not None:
         evidence, codes = evidence[some], codes[some]
+        log_prior = log_prior if log_prior.ndim == 1 else log_prior[some]
     # P(observed class) = 1 / sum over classes of exp(before + slope x more): the log likelihoods
     # of different slopes differ only through `more`, which is 0 for the observed class.
     more, before = _margins(evidence, codes, log_prior)
-    outlier_rates = OUTLIER_RATES[1:, None] * softmax(log_prior)[codes]
+    outlier_rates = OUTLIER_RATES[1:, None] * of_class(softmax(log_prior, axis=-1), codes)
     log_rate = np.log(np.append(_NO_OUTLIERS, np.full(outlier_rates.shape[0], 1 - _NO_OUTLIERS)))
     log_rate[1:] -= np.log(outlier_rates.shape[0])
 
@@ -429,7 +430,12 @@ def _margins(
 ) -> tuple[FloatArray, FloatArray]:
     """Return evidence and log prior of each class, less those of the observed class, (n, C)."""
     more = evidence - evidence[np.arange(codes.size), codes][:, None]
-    return more, log_prior - log_prior[codes][:, None]
+    return more, log_prior - of_class(log_prior, codes)[:, None]
+
+
+def of_class(values: FloatArray, codes: IntArray) -> FloatArray:
+    """Return the value of each case's class, shape (n,), of values of shape (C,) or (n, C)."""
+    return values[codes] if values.ndim == 1 else values[np.arange(codes.size), codes]
 
 
 def _log_softmax(values: FloatArray) -> FloatArray:

@@ -31,7 +31,7 @@ HEADINGS = {
         *("train", "chains", "draws"),
     ),
     "Selection": (
-        *("features", "threshold", "keep", "method", "expected", "patience"),
+        *("features", "threshold", "keep", "covariates", "method", "expected", "patience"),
         *("held_out", "score_on", "loss"),
     ),
     "Probabilities": ("prevalence", "recalibrate", "interval", "exact", "history"),

@@ -28,6 +28,7 @@ def fit(
     order: given.Order = None,
     positive: given.Positive = None,
     keep: given.Keep = None,
+    covariates: given.Covariates = None,
     ignore: given.Ignore = None,
     groups: given.Groups = None,
     prevalence: given.Prevalence = None,
@@ -59,7 +60,7 @@ def fit(
 ) -> None:
     """Fit a model on all rows of a table and save it, without an evaluation."""
     given.check_selection(features, threshold)
-    given.check_model(model, features, threshold, order, missing_as_level, effort=effort)
+    given.check_model(model, features, threshold, order, missing_as_level, None, effort, covariates)
     shares = given.prevalence_of(prevalence)
     kinds = given.kinds_of(categorical, measured, flags)
     path = Path(f"{given.stem(table)}.honestbayes") if out is None else out
@@ -89,6 +90,7 @@ def fit(
             positive=positive,
             ignore=ignore or (),
             keep=keep or (),
+            covariates=covariates or (),
             groups=groups,
             coded=chosen.coded,
             kinds=kinds,

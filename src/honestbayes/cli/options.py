@@ -238,6 +238,14 @@ Keep = Annotated[
     list[str] | None,
     typer.Option(help="Column kept by design, outside the ranking, as it is; repeatable."),
 ]
+Covariates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--covariates",
+        help="Column such as age or batch that sets the prior probability of each case and is not "
+        "modelled; repeatable.",
+    ),
+]
 Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out; repeatable.")]
 Groups = Annotated[
     str | None, typer.Option(help="Column of groups (patients) that stay together in folds.")
@@ -355,6 +363,7 @@ def check_model(
     missing_as_level: bool = False,
     path: bool | None = None,
     effort: EffortWord | None = None,
+    covariates: list[str] | None = None,
 ) -> None:
     """Refuse what the model cannot do."""
     spec, number = table_specs()[model.value], number_of_features(features)
@@ -374,6 +383,7 @@ def check_model(
     own = {"--order": ("order", order is not None)}
     own["--missing-as-level"] = ("missing", missing_as_level)
     own["--effort"] = ("effort", effort is not None)
+    own["--covariates"] = ("covariates", bool(covariates))
     for option, (word, asked) in own.items():
         if asked and word not in spec.report_params:
             able = " or ".join(

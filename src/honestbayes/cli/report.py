@@ -116,6 +116,7 @@ def report(
     order: given.Order = None,
     positive: given.Positive = None,
     keep: given.Keep = None,
+    covariates: given.Covariates = None,
     ignore: given.Ignore = None,
     groups: given.Groups = None,
     row_names: given.RowNames = None,
@@ -181,7 +182,7 @@ def report(
 ) -> None:
     """Evaluate honestly, fit, and write a folder with the report, predictions and the model."""
     given.check_selection(features, threshold)
-    given.check_model(model, features, threshold, order, missing_as_level, path, effort)
+    given.check_model(model, features, threshold, order, missing_as_level, path, effort, covariates)
     shares = given.prevalence_of(prevalence)
     given.check_jobs(jobs)
     kinds = given.kinds_of(categorical, measured, flags)
@@ -226,6 +227,7 @@ def report(
             positive=positive,
             ignore=ignore or (),
             keep=keep or (),
+            covariates=covariates or (),
             groups=groups,
             ids=row_names,
             coded=chosen.coded,

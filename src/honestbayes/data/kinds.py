@@ -35,7 +35,7 @@ from honestbayes.data.source import (
 from honestbayes.files.fields import Array, Check
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
-Kind = Literal["binary", "categorical", "real", "constant"]
+Kind = Literal["binary", "categorical", "real", "constant", "covariate"]
 KINDS: tuple[Kind, ...] = get_args(Kind)[:3]
 """Kinds that a user may name, and that models know."""
 

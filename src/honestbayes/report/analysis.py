@@ -282,6 +282,7 @@ def _looked_at(model: Estimator) -> RankingResult:
     """Say which columns a model looks at that has no ranking of its own."""
     kept, total = model.kept_columns().size, int(model.n_features_in_)
     by_design = 0 if model.always_keep is None else len(model.always_keep)
+    by_design += 0 if model.covariates is None else len(model.covariates)
     one_set = model.get_params(deep=False)["n_features_to_select"] is not None
     rule = f"{kept:,} of {total:,} columns are looked at"
     if kept == total:

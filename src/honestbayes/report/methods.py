@@ -126,6 +126,7 @@ def compared_methods(
     always_keep: list[str] | None,
     n_candidates: int,
     seed: int,
+    covariates: list[str] | None = None,
     kinds: KindsInOrder | None = None,
     mixture: bool = False,
     compare: bool = True,
@@ -148,6 +149,8 @@ def compared_methods(
         Candidates of the largest ranking, for the numbers that "cv" tries.
     seed : int
         Breaks ties, and draws the inner folds.
+    covariates : list of str, optional
+        Columns that are conditioned on; baselines and the mixture take them as features.
     kinds : sequence of {"binary", "categorical", "real"}, optional
         The kind of each column, where columns are features as they are; without it all are turned
         into 0/1.
@@ -164,12 +167,13 @@ def compared_methods(
         "always_keep": always_keep,
         "random_state": seed,
     }
-    own = params | dict(more or {})
+    apart = {} if covariates is None else {"covariates": covariates}
+    own = params | apart | dict(more or {})
     plain, recalibrated = own_names(spec)
     naive = spec.dependence is None
     ours: dict[str, Any] = {}
     if spec.is_average:
-        ours |= _naive_beside_average(params, kinds)
+        ours |= _naive_beside_average(params | apart, kinds)
     if spec.uncorrected_params is not None:
         ours[UNCORRECTED] = spec.make_estimator(
             own, kinds, recalibrate=None, **spec.uncorrected_params
@@ -184,7 +188,8 @@ def compared_methods(
     if not naive and not spec.is_average:
         ours[NAIVE_BAYES] = naive_bayes(kinds).make_estimator(params, kinds)
     elif naive and mixture:
-        ours[MIXTURE] = mixture_of(params, kinds)
+        by_design = [*(always_keep or ()), *(covariates or ())] or None
+        ours[MIXTURE] = mixture_of(params | {"always_keep": by_design}, kinds)
     task = Task(
         n_features=n_features,
         threshold=threshold,
@@ -265,6 +270,7 @@ def estimators_of(
         n_features=n_features,
         threshold=options.threshold if threshold is None else threshold,
         always_keep=list(table.keep) or None,
+        covariates=list(table.covariates) or None,
         n_candidates=max_candidates(table, options),
         seed=options.seed,
         kinds=np.array(table.kinds) if options.coded else None,
@@ -313,6 +319,9 @@ def _check_classes_and_columns(table: TrainingTable, options: Options) -> None:
             f"the {options.model} model is for two classes, and column {shown(table.target)} has "
             f"{len(table.labels)}; use the mixed one."
         )
+        raise InputError(msg)
+    if table.covariates and "covariates" not in spec.report_params:
+        msg = f"the {options.model} model does not know covariates; use the honest or mixed one."
         raise InputError(msg)
     if not spec.input.coded and "categorical" in table.kinds:
         msg = (
@@ -400,8 +409,8 @@ def has_only_measurements(table: TrainingTable) -> bool:
 def max_candidates(table: TrainingTable, options: Options) -> int:
     """Return the number of candidates, or of those of the most frequent kind."""
     if not options.spec.input.by_kind:
-        return table.X.shape[1] - len(table.keep)
-    kept = set(table.keep)
+        return table.X.shape[1] - len(table.keep) - len(table.covariates)
+    kept = {*table.keep, *table.covariates}
     candidates = [
         kind for kind, name in zip(table.kinds, table.X.columns, strict=True) if name not in kept
     ]

@@ -43,6 +43,7 @@ def make_report(
     name: str = "table",
     positive: str | None = None,
     keep: Collection[str] = (),
+    covariates: Collection[str] = (),
     ignore: Collection[str] = (),
     groups: str | None = None,
     kinds: Mapping[str, Kind] | None = None,
@@ -71,6 +72,9 @@ def make_report(
         tumour, dead), else the rarer one.
     keep, ignore : collection of str
         Columns kept by design, and columns to leave out.
+    covariates : collection of str
+        Columns such as age or batch that set the prior probability of each case and are not
+        modelled.
     groups : str, optional
         Column of groups that stay together in folds.
     kinds : mapping of str to {"binary", "categorical", "real"}, optional
@@ -122,6 +126,7 @@ def make_report(
         target=target,
         positive=positive,
         keep=keep,
+        covariates=covariates,
         ignore=ignore,
         groups=groups,
         coded=chosen.coded,

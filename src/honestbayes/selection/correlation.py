@@ -321,8 +321,10 @@ class _Ranking:
         raise AssertionError(msg)
 
 
-def parse_always_keep(always_keep: Any, names: tuple[str, ...] | None, p: int) -> BoolArray:
-    """Turn names, indices or a mask into a mask of shape (p,)."""
+def parse_always_keep(
+    always_keep: Any, names: tuple[str, ...] | None, p: int, what: str = "always_keep"
+) -> BoolArray:
+    """Turn names, indices or a mask into a mask of shape (p,); ``what`` is named in messages."""
     mask = np.zeros(p, dtype=bool)
     if always_keep is None:
         return mask
@@ -330,24 +332,24 @@ def parse_always_keep(always_keep: Any, names: tuple[str, ...] | None, p: int) -
     if given.size == 0:
         return mask
     if given.ndim != 1:
-        msg = "always_keep must be a list of names or indices, or a mask of all features."
+        msg = f"{what} must be a list of names or indices, or a mask of all features."
         raise ValueError(msg)
     if given.dtype.kind == "b":
         if given.size != p:
-            msg = f"always_keep is a mask of {given.size} features, but X has {p}."
+            msg = f"{what} is a mask of {given.size} features, but X has {p}."
             raise ValueError(msg)
         return given.copy()
     if given.dtype.kind in "iu":
         outside = given[(given < -p) | (given >= p)]
         if outside.size:
-            msg = f"always_keep names column {outside[0]}, but X has {p} columns."
+            msg = f"{what} names column {outside[0]}, but X has {p} columns."
             raise ValueError(msg)
         mask[given] = True
         return mask
     position = {name: index for index, name in enumerate(names or ())}
     for name in given.tolist():
         if name not in position:
-            msg = f"always_keep names {name!r}, which is not a column of X."
+            msg = f"{what} names {name!r}, which is not a column of X."
             raise ValueError(msg)
         mask[position[name]] = True
     return mask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -69,6 +69,8 @@ class TrainingTable:
         How the columns became features.
     keep : tuple of str
         Features that come from columns kept by design.
+    covariates : tuple of str
+        Features that are conditioned on and not modelled.
     ignored : tuple of str
         Columns that the user left out.
     notes : tuple of str
@@ -97,6 +99,7 @@ class TrainingTable:
     findings: tuple[Finding, ...] = ()
     missing: tuple[str, ...] = ()
     decided: tuple[str, ...] = ()
+    covariates: tuple[str, ...] = ()
 
     def class_counts(self) -> list[int]:
         """Return how many cases each class has."""
@@ -126,6 +129,7 @@ def read_training(
     positive: str | None = None,
     ignore: Collection[str] = (),
     keep: Collection[str] = (),
+    covariates: Collection[str] = (),
     groups: str | None = None,
     ids: str | None = None,
     coded: bool = False,
@@ -150,6 +154,8 @@ def read_training(
         Columns to leave out.
     keep : collection of str
         Columns that stay in the model by design, even those that look like identifiers.
+    covariates : collection of str
+        Columns that are conditioned on and not modelled.
     groups : str, optional
         Column that says which cases belong together.
     ids : str, optional
@@ -176,7 +182,8 @@ def read_training(
     import pandas as pd
 
     target = target_name(file, target)
-    _check_roles(file, target, ignore, keep, groups, ids)
+    _check_roles(file, target, ignore, keep, covariates, groups, ids)
+    apart, keep = tuple(dict.fromkeys(covariates)), (*keep, *covariates)
     given = dict(kinds or {})
     roles = {target, groups, ids, *ignore}
     check_kinds(given, file.columns, {name for name in roles if name is not None})
@@ -248,7 +255,7 @@ def read_training(
         row_numbers=row_numbers,
         columns=columns,
         encoding=encoding,
-        keep=tuple(f.name for f in encoding.features if f.column in keep),
+        keep=tuple(f.name for f in encoding.features if f.column in keep and f.column not in apart),
         ignored=tuple(name for name in file.columns if name in ignore),
         notes=(
             *(finding.note() for finding in doubts),
@@ -257,11 +264,20 @@ def read_training(
             *_row_notes(lost, target),
             *_mark_notes(file, columns),
             *_column_notes(columns),
+            *_covariate_notes(apart),
         ),
         findings=doubts,
         missing=file.missing,
         decided=tuple(given),
+        covariates=tuple(f.name for f in encoding.features if f.column in apart),
     )
+
+
+def _covariate_notes(names: Sequence[str]) -> Iterator[str]:
+    """Yield a note on columns that are conditioned on."""
+    if names:
+        is_one = "is a covariate: it sets" if len(names) == 1 else "are covariates: they set"
+        yield f"{listed(names)} {is_one} the prior probability of each case, outside the ranking."
 
 
 def _columns(
@@ -323,6 +339,7 @@ def _check_roles(
     target: str,
     ignore: Collection[str],
     keep: Collection[str],
+    covariates: Collection[str],
     groups: str | None,
     ids: str | None,
 ) -> None:
@@ -331,6 +348,7 @@ def _check_roles(
         ("the target", (target,)),
         ("a column to ignore", ignore),
         ("a column to keep", keep),
+        ("a covariate", covariates),
         ("the groups", () if groups is None else (groups,)),
         ("the identifiers", () if ids is None else (ids,)),
     ]

@@ -34,7 +34,7 @@ from honestbayes.models.binary.model import (
     fit_selection,
     leave_out_fits,
 )
-from honestbayes.selection import Selection, parse_always_keep, squared_correlation
+from honestbayes.selection import Selection, squared_correlation
 from honestbayes.selection.counts import Screening, screen
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -64,6 +64,10 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         uncorrected model. "auto": counts in `fit`, selection in `fit_selected`.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, which are not ranked and have an alpha of their own.
+    covariates : list of names or indices, or mask, optional
+        Columns such as age, sex or batch that are conditioned on and not modelled: they set the
+        prior log-odds of each case. Features must not depend on them within the classes; `fit`
+        warns where kept ones do. Numbers or categories.
     class_pseudocounts : tuple of float, default=(1.0, 1.0)
         Beta prior of the class frequencies.
     class_prior : array-like of shape (2,), optional
@@ -153,6 +157,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         feature_prior: Literal["auto", "learned", "uniform"] = "auto",
         correction: Literal["auto", "counts", "selection"] | None = "auto",
         always_keep: Any = None,
+        covariates: Any = None,
         class_pseudocounts: tuple[float, float] = (1.0, 1.0),
         class_prior: Any = None,
         recalibrate: Literal["bayes", "slope"] | None = "bayes",
@@ -168,6 +173,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         self.feature_prior = feature_prior
         self.correction = correction
         self.always_keep = always_keep
+        self.covariates = covariates
         self.class_pseudocounts = class_pseudocounts
         self.class_prior = class_prior
         self.recalibrate = recalibrate
@@ -283,13 +289,19 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         if self._number_is_to_be_chosen:
             msg = f"{method} cannot choose the number of features; give n_features_to_select."
             raise ValueError(msg)
+        self._refuse_covariates(method)
+
+    def _refuse_covariates(self, method: str) -> None:
+        if self.covariates is not None:
+            msg = f"{method} knows no covariates; set covariates=None, or use fit."
+            raise ValueError(msg)
 
     def _settings(
         self, names: tuple[str, ...] | None, p: int, *, only_event: bool = False
     ) -> BernoulliSettings:
         check_prevalences(self.class_prior, 2)
         check_recalibrate(self.recalibrate)
-        mask = parse_always_keep(None if only_event else self.always_keep, names, p)
+        mask = np.zeros(p, dtype=bool) if only_event else self._always_kept(names, p)
         return bernoulli_settings(self.get_params(deep=False), mask, only_event=only_event)
 
     @classmethod
@@ -338,7 +350,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         return np.flatnonzero(mask) if indices else mask
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
-        """Return the names of the kept features, strongest first, then those kept by design.
+        """Return the names of the kept features: strongest first, those kept by design, covariates.
 
         Without names, the numbers of their columns in the table that was screened.
         """
@@ -346,7 +358,8 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         selection = self.selection_
         if selection.kept_names is not None:
             known = selection.kept_names + (selection.always_kept_names or ())
-            return np.array(known, dtype=object)
+            covariates = super().get_feature_names_out(input_features)[len(known) :]
+            return np.array([*known, *covariates], dtype=object)
         named = hasattr(self, "feature_names_in_") or input_features is not None
         if self._kept_columns_only and not named:
             return np.array([f"x{column}" for column in selection.columns], dtype=object)
@@ -370,6 +383,8 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         the feature after the stronger ones. After recalibration, the log-odds of a row are shared
         out in proportion to the features' evidence.
         """
+        if self._covariate_model is not None:
+            return super().contributions(X)
         ones, missing = self._zero_one(X)
         evidence = model.contributions(self._fit, ones, missing)
         return self._recalibration.share_out(evidence, self._log_prior)
@@ -381,6 +396,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         every number of features, so one pass serves all. Otherwise the path is that of the model
         fitted to all kept features. Probabilities are not recalibrated.
         """
+        self._refuse_covariates("feature_path")
         ones, missing = self._zero_one(X)
         _, is_class_1 = encode_classes(y, self.classes_)
         log_prior = self._given_log_prior(None)

@@ -18,7 +18,7 @@ from honestbayes.models.categorical.model import (
     categorical_settings,
     feature_table,
 )
-from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.selection import Selection
 from honestbayes.types import BoolArray
 
 
@@ -49,6 +49,10 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         categories and two classes and simulated otherwise. None: neither. "auto": counts.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, which are not ranked and have an alpha of their own.
+    covariates : list of names or indices, or mask, optional
+        Columns such as age, sex or batch that are conditioned on and not modelled: they set the
+        prior log-odds of each case. Features must not depend on them within the classes; `fit`
+        warns where kept ones do. Numbers or categories.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
         Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
@@ -132,6 +136,7 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         feature_prior: Literal["auto", "learned", "uniform"] = "auto",
         correction: Literal["auto", "counts", "selection"] | None = "auto",
         always_keep: Any = None,
+        covariates: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
         recalibrate: Literal["bayes", "slope"] | None = "bayes",
@@ -145,6 +150,7 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         self.feature_prior = feature_prior
         self.correction = correction
         self.always_keep = always_keep
+        self.covariates = covariates
         self.class_pseudocounts = class_pseudocounts
         self.class_prior = class_prior
         self.recalibrate = recalibrate
@@ -165,7 +171,7 @@ class SelectiveCategoricalNB(SelectiveClassifier):
 
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[CategoricalTraining]:
         table = category_table(X)
-        always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
+        always = self._always_kept(table.feature_names, table.codes.shape[1])
         settings = categorical_settings(self.get_params(deep=False), always, labels.classes)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         return [CategoricalTraining(settings, table, labels, self.random_state)]
@@ -182,10 +188,8 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         self.posterior_: AlphaPosterior = part.fit.ranked.posterior
         by_design = part.fit.by_design
         self.always_posterior_ = None if by_design is None else by_design.posterior
-        names = self.get_feature_names_out()
-        self.levels_ = {
-            str(name): values for name, values in zip(names, part.levels.seen(), strict=True)
-        }
+        names, _ = self._names_and_classes()
+        self.levels_ = dict(zip(names, part.levels.seen(), strict=True))
 
     def feature_table(self) -> CategoricalFeatureTable:
         """Return the probability of each category of each kept feature in each class."""

@@ -136,6 +136,10 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         None: nothing; ratios are learned from the kept features only. "auto": selection.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, without ranking.
+    covariates : list of names or indices, or mask, optional
+        Columns such as age, sex or batch that are conditioned on and not modelled: they set the
+        prior log-odds of each case. Features must not depend on them within the classes; `fit`
+        warns where kept ones do. Numbers or categories.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
         Cases of each class that the Dirichlet prior of the class frequencies is worth.
     class_prior : array-like of shape (n_classes,), optional
@@ -240,6 +244,7 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         factor_shifts: bool = True,
         correction: Literal["auto", "counts", "selection"] | None = "auto",
         always_keep: Any = None,
+        covariates: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
         recalibrate: Literal["bayes", "slope"] | None = "bayes",
@@ -260,6 +265,7 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         self.factor_shifts = factor_shifts
         self.correction = correction
         self.always_keep = always_keep
+        self.covariates = covariates
         self.class_pseudocounts = class_pseudocounts
         self.class_prior = class_prior
         self.recalibrate = recalibrate
@@ -278,7 +284,7 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[FactorTraining]:
         sampling = self._sampling()
         source = real_source(X, type(self).__name__)
-        always = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
+        always = self._always_kept(source.feature_names, source.shape[1])
         settings = classifier_settings(self.get_params(deep=False), always)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         n_factors = 1 if self.n_factors == "auto" else int(self.n_factors)

@@ -718,7 +718,8 @@ def choose_factors(
     times over look as good as a model that knows that they move together.
     """
     rows = np.concatenate(folds)
-    codes, log_prior = training.labels.codes[rows], training.labels.log_prior()
+    codes = training.labels.codes[rows]
+    log_prior = training.labels.held_out_log_prior(folds)
     loss, held_out = [], []
     for number in numbers:
         by_fold = replace(training, n_factors=number).held_out(folds)

@@ -71,7 +71,7 @@ from honestbayes.likelihood.normal import (
     ratio_grid,
     shrinkage,
 )
-from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.selection import Selection
 from honestbayes.selection.correlation import rank_by_criterion
 from honestbayes.selection.criteria import Criterion
 from honestbayes.selection.moments import Moments
@@ -1041,6 +1041,10 @@ class SelectiveGaussianNB(SelectiveClassifier):
         "auto": counts.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, which are not ranked.
+    covariates : list of names or indices, or mask, optional
+        Columns such as age, sex or batch that are conditioned on and not modelled: they set the
+        prior log-odds of each case. Features must not depend on them within the classes; `fit`
+        warns where kept ones do. Numbers or categories.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
         Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
@@ -1121,6 +1125,7 @@ class SelectiveGaussianNB(SelectiveClassifier):
         feature_prior: Literal["auto", "learned", "heavy-tailed"] = "auto",
         correction: Literal["auto", "counts", "selection"] | None = "auto",
         always_keep: Any = None,
+        covariates: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
         recalibrate: Literal["bayes", "slope"] | None = "bayes",
@@ -1133,6 +1138,7 @@ class SelectiveGaussianNB(SelectiveClassifier):
         self.feature_prior = feature_prior
         self.correction = correction
         self.always_keep = always_keep
+        self.covariates = covariates
         self.class_pseudocounts = class_pseudocounts
         self.class_prior = class_prior
         self.recalibrate = recalibrate
@@ -1148,7 +1154,7 @@ class SelectiveGaussianNB(SelectiveClassifier):
 
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[GaussianTraining]:
         source = real_source(X, type(self).__name__)
-        always = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
+        always = self._always_kept(source.feature_names, source.shape[1])
         settings = gaussian_settings(self.get_params(deep=False), always, labels.classes)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         return [GaussianTraining(settings, source, labels, self.random_state)]

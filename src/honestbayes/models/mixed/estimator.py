@@ -48,7 +48,7 @@ from honestbayes.models.gaussian.estimator import (
     refuse_sparse,
 )
 from honestbayes.models.gaussian.estimator import feature_table as real_table
-from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.selection import Selection
 from honestbayes.types import BoolArray, IntArray
 
 _TABLES: dict[type, Callable[..., KeptTable]] = {
@@ -139,7 +139,7 @@ class KindsOfParts(Field):
             entries.check(part == ("categorical" if coded else kind), name, "are not of the parts")
             fits = known["kinds_"].count(kind) == width
             entries.check(fits, "kinds", "differ from those of the parts")
-        others = set(known["kinds_"]) - set(kinds) - {"constant"}
+        others = set(known["kinds_"]) - set(kinds) - {"constant", "covariate"}
         entries.check(not others, "kinds", "differ from those of the parts")
         return tuple(kinds)
 
@@ -171,6 +171,10 @@ class SelectiveMixedNB(SelectiveClassifier):
         What the model is conditioned on, as in the estimators of one kind.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, which are not ranked.
+    covariates : list of names or indices, or mask, optional
+        Columns such as age, sex or batch that are conditioned on and not modelled: they set the
+        prior log-odds of each case. Features must not depend on them within the classes; `fit`
+        warns where kept ones do. Numbers or categories.
     class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
         Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
     class_prior : array-like of shape (n_classes,), optional
@@ -185,7 +189,8 @@ class SelectiveMixedNB(SelectiveClassifier):
     Attributes
     ----------
     kinds_ : tuple of str
-        The kind of each column; "constant" for one with a single value.
+        The kind of each column; "constant" for one with a single value, "covariate" for
+        covariates.
     part_kinds_ : tuple of str
         The kinds that occur.
     selections_ : dict of str to Selection
@@ -241,6 +246,7 @@ class SelectiveMixedNB(SelectiveClassifier):
         threshold: float | None = None,
         correction: Literal["auto", "counts", "selection"] | None = "auto",
         always_keep: Any = None,
+        covariates: Any = None,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
         recalibrate: Literal["bayes", "slope"] | None = "bayes",
@@ -251,6 +257,7 @@ class SelectiveMixedNB(SelectiveClassifier):
         self.threshold = threshold
         self.correction = correction
         self.always_keep = always_keep
+        self.covariates = covariates
         self.class_pseudocounts = class_pseudocounts
         self.class_prior = class_prior
         self.recalibrate = recalibrate
@@ -267,18 +274,25 @@ class SelectiveMixedNB(SelectiveClassifier):
         refuse_sparse(X, type(self).__name__)
         beyond = is_beyond_memory(X)
         kinds = kinds_of_source(X, self.kinds) if beyond else find_kinds(X, self.kinds)
-        # Where no column varies, none is kept, and the class frequencies are predicted.
-        self._nothing_varies = set(kinds) == {"constant"}
+        covariate = np.zeros(len(kinds), dtype=bool)
+        if self.covariates is not None:
+            covariate = self._covariate_mask()
+        # Where no feature varies, none is kept, and the class frequencies are predicted.
+        self._nothing_varies = set(np.array(kinds)[~covariate].tolist()) == {"constant"}
         if self._nothing_varies and beyond:
             kinds = ("real",) * X.shape[1]
         elif self._nothing_varies:
             kinds = kinds_of_columns(as_columns(X), constant=False)
-        self.kinds_: tuple[Kind, ...] = kinds
-        self._two_values = TwoValues.learn(X, kinds)
+        self.kinds_: tuple[Kind, ...] = tuple(
+            "covariate" if apart else kind
+            for kind, apart in zip(kinds, covariate.tolist(), strict=True)
+        )
+        self._two_values = TwoValues.learn(X, self.kinds_)
         X = self._coded(X)
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else tuple(map(str, names))
-        always = parse_always_keep(self.always_keep, names, len(self.kinds_))
+        always = np.zeros(len(self.kinds_), dtype=bool)
+        always[~covariate] = self._always_kept(names, always.size)
         self._check_number(always)
         self.part_kinds_: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind in self.kinds_)
         some = ColumnsOf if beyond else columns_of
@@ -361,14 +375,18 @@ class SelectiveMixedNB(SelectiveClassifier):
     @classmethod
     def _n_outside_parts(cls, known: Known) -> int:
         kinds: tuple[Kind, ...] = known["kinds_"]
-        return kinds.count("constant")
+        return kinds.count("constant") + kinds.count("covariate")
 
     def _parameters_on_kept_columns(self) -> dict[str, Any]:
-        kinds = None
+        kinds: Any = None
         if self.kinds is not None:
-            columns = np.concatenate(self._kept_columns())
-            kinds = [self.kinds_[column] for column in columns.tolist()]
+            kept = [self.kinds_[column] for column in self.kept_columns().tolist()]
+            named = {j: kind for j, kind in enumerate(kept) if kind != "covariate"}
+            kinds = kept if len(named) == len(kept) else named
         return {**super()._parameters_on_kept_columns(), "kinds": kinds}
+
+    def _features_of(self, X: Any) -> Any:
+        return X  # covariates are a kind of column here
 
     def _part_columns(self) -> list[IntArray]:
         kinds = np.array(self.kinds_)

@@ -17,6 +17,7 @@ SPECS = (
     ModelSpec(
         kind="SelectiveMixedNB",
         load=_load,
+        report_params=("covariates",),
         candidates=(
             CandidateSpec(
                 name="mixed",
