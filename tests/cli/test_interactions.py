@@ -141,11 +141,9 @@ def test_options_that_the_model_does_not_have_are_refused(words, complaint):
     assert complaint in refused("report", "weather.csv", *GIVEN, *words)
 
 
-def test_measurements_are_refused_in_one_line(here):
+def test_measurements_are_cut_into_bins(here, run):
     write(weather(30).assign(height=np.arange(30) / 7), here / "measured.csv")
-    for command in ("report", "fit"):
-        assert refused(command, "measured.csv", *GIVEN) == (
-            "honestbayes: the model with interactions is for categories and flags, and the table "
-            "has a column of measurements: 'height'; leave it out with --ignore, name codes with "
-            "--categorical, or use the mixed model."
-        )
+    run("fit", "measured.csv", *GIVEN, "--out", "bins", cwd=here)
+    shown = run("inspect", "bins", cwd=here).done()
+    assert "height" in shown
+    assert "up to " in shown

@@ -186,21 +186,19 @@ def test_missing_cells_and_settings_are_said(analysis, of_three):
     assert next(f for f in of_three.report.feature_rows() if f["column"] == "old")["by_design"]
 
 
-def test_measurements_missing_cells_and_odd_flags_are_refused_with_their_columns():
-    frame = weather(30).assign(height=np.arange(30) / 7, weight=np.arange(30) / 3)
-    with pytest.raises(InputError, match="2 columns of measurements: 'height', 'weight'; leave"):
-        fit_model(read(frame), OPTIONS)
-    with pytest.raises(InputError, match="a column of measurements: 'height'; leave it out"):
-        fit_model(read(frame, ignore=["weight"]), OPTIONS)
+def test_missing_cells_are_refused_with_their_columns():
     frame = weather(30)
     frame.loc[[1, 2], ["sex", "old"]] = None
     with pytest.raises(InputError, match="in columns 'sex', 'old'; make missing a level"):
         fit_model(read(frame), OPTIONS)
-    frame = weather(30).assign(sign=15 * [-1, 1])
-    with pytest.raises(InputError, match="column 'sign' holds others; name it with --categorical"):
-        fit_model(read(frame), OPTIONS)
-    fitted = fit_model(read(frame, kinds={"sign": "categorical"}), OPTIONS)
-    assert fitted.n_features_in_ == 5
+
+
+def test_measurements_and_odd_flags_are_cut_into_bins():
+    frame = weather(30).assign(height=np.arange(30) / 7, sign=15 * [-1, 1])
+    for given in ({}, {"sign": "categorical"}):
+        fitted = fit_model(read(frame, kinds=given), OPTIONS)
+        assert fitted.n_features_in_ == 6
+        assert "height" in fitted.feature_table().name
 
 
 def test_options_that_mean_nothing_are_refused():

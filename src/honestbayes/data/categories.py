@@ -726,6 +726,67 @@ def learn_cuts(columns: TableColumns, measured: IntArray, rows: IntArray, n_bins
     return Cuts(tuple(bounds))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CutTable:
+    """A training table as codes, its measurements in bins.
+
+    Attributes
+    ----------
+    table : CategoryTable
+        Codes of all cells, with bins that were learned from all rows.
+    cuts : Cuts
+        These bins.
+    columns : TableColumns or None
+        The table as it was given, where it has measurements.
+    measured : ndarray of int
+        Which of its columns are measurements.
+    n_bins : int
+        The most bins of a column.
+    """
+
+    table: CategoryTable
+    cuts: Cuts
+    columns: TableColumns | None
+    measured: IntArray
+    n_bins: int
+
+    @classmethod
+    def of(cls, X: Any, kinds: Any, n_bins: int) -> CutTable:
+        """Cut the measurements of a table, and code all its cells."""
+        if sparse.issparse(X):
+            return cls.uncut(X)
+        columns = as_columns(X)
+        measured = measured_columns(columns, kinds)
+        if not measured.size:
+            return cls.uncut(X)
+        cuts = learn_cuts(columns, measured, np.arange(columns.n_rows), n_bins)
+        return cls(category_table(cuts.of(X)), cuts, columns, measured, n_bins)
+
+    @classmethod
+    def uncut(cls, X: Any) -> CutTable:
+        """Code the cells of a table without measurements."""
+        table = category_table(X)
+        cuts = Cuts((None,) * table.codes.shape[1])
+        return cls(table, cuts, None, np.zeros(0, dtype=np.int64), 0)
+
+    def given(self, rows: IntArray) -> CutTable:
+        """Return the codes of all cells with bins that were learned from some rows."""
+        if self.columns is None:
+            return self
+        cuts = learn_cuts(self.columns, self.measured, rows, self.n_bins)
+        return replace(self, table=category_table(cuts.of(self.columns)), cuts=cuts)
+
+    def codes(self, rows: IntArray, columns: IntArray, cuts: Cuts) -> IntArray:
+        """Return codes of some rows and columns, with the bins of another training set."""
+        codes = np.array(self.table.codes[np.ix_(rows, columns)])
+        for index, bounds in enumerate(cuts.bounds):
+            if bounds is not None:
+                assert self.columns is not None
+                values = numeric_cells(self.columns, int(columns[index]), "real")[rows]
+                codes[:, index] = bin_codes(values, bounds)
+        return codes
+
+
 def _holds_no_levels(columns: TableColumns, index: int) -> bool:
     """Whether a column holds numbers that cannot be categories, and no frame declares it one."""
     values = columns.get(index)

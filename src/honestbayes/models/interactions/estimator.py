@@ -20,11 +20,17 @@ from honestbayes.base.parameters import (
     whole_number,
 )
 from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
-from honestbayes.base.persistence import SavedEstimator
+from honestbayes.base.persistence import Kinds, Parameter, SavedEstimator
 from honestbayes.base.recalibration import NumberChoice, Recalibration, held_out_folds
 from honestbayes.base.sampled import SampledClassifier, SampledEstimator, sampling_of
 from honestbayes.data import check_as_many
-from honestbayes.data.categories import TAKEN_FOR_MISSING, Codes, category_table, check_missing
+from honestbayes.data.categories import (
+    TAKEN_FOR_MISSING,
+    Codes,
+    CutTable,
+    category_table,
+    check_missing,
+)
 from honestbayes.data.kinds import Kind, as_table
 from honestbayes.files.fields import (
     MOST_FEATURES,
@@ -51,6 +57,7 @@ from honestbayes.models.interactions.model import (
     feature_table,
     interaction_settings,
     interactions_of,
+    level_names,
     run_chains,
 )
 from honestbayes.sampling.draws import Diagnostics
@@ -84,6 +91,12 @@ class InteractionClassifier(SampledClassifier):
     missing : {"refuse", "level"}, default="refuse"
         Whether a missing training cell is an error, or a level of its own. At prediction a missing
         cell that is no level of its column is integrated out.
+    kinds : mapping or sequence, optional
+        The kind of columns, "categorical" or "real": for some by name or index, or for all in
+        order. By default numbers that are negative or not whole are measurements.
+    n_bins : int, default=4
+        The most bins that a measurement is cut into, with about as many training cases each; few,
+        because patterns of several columns have many cells. In folds bins are learned again.
     n_features_to_select : int or "all", default="all"
         How many columns to keep. This model does not condition on a selection: with fewer than all
         use ``recalibrate="bayes"``, which repeats the selection on held-out cases.
@@ -136,8 +149,11 @@ class InteractionClassifier(SampledClassifier):
 
     Notes
     -----
-    A cell is a text or a whole number from 0 on, or any number in a column that a frame calls a
-    category.
+    A cell is a text or a whole number from 0 on, any number in a column that a frame calls a
+    category, or a measurement, which is cut into bins.
+
+    The model has no distribution of features, so it cannot condition on columns that were
+    discarded: with ``n_features_to_select`` recalibration takes the place of the correction.
 
     The model says how the class depends on the features, not how features are distributed. So the
     values of missing cells at prediction come from training rows: P(class | x) is averaged over
@@ -166,6 +182,11 @@ class InteractionClassifier(SampledClassifier):
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"interactions": InteractionPart}
     _fitted_choices: ClassVar[Mapping[str, Field]] = {"order_": Whole(0, MOST_ORDER)}
+    _parameter_fields: ClassVar[Mapping[str, Field]] = {
+        "kinds": Kinds(absent=None),
+        "n_bins": Parameter(absent=4),
+    }
+    """Parameters that older files do not have."""
     _suffixes: ClassVar[bool] = False
 
     def __init__(
@@ -176,6 +197,8 @@ class InteractionClassifier(SampledClassifier):
         width_prior: tuple[float, float] = (0.25, 0.1),
         compress: bool = True,
         missing: Literal["refuse", "level"] = "refuse",
+        kinds: Any = None,
+        n_bins: int = 4,
         n_features_to_select: int | Literal["all"] | None = "all",
         threshold: float | None = None,
         always_keep: Any = None,
@@ -197,6 +220,8 @@ class InteractionClassifier(SampledClassifier):
         self.width_prior = width_prior
         self.compress = compress
         self.missing = missing
+        self.kinds = kinds
+        self.n_bins = n_bins
         self.n_features_to_select = n_features_to_select
         self.threshold = threshold
         self.always_keep = always_keep
@@ -227,16 +252,21 @@ class InteractionClassifier(SampledClassifier):
 
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[InteractionTraining]:
         settings = self._settings(np.zeros(X.shape[1], dtype=bool))
-        table = category_table(X)
+        cut = self._cut(X)
+        table = cut.table
         always = parse_always_keep(self.always_keep, table.feature_names, table.codes.shape[1])
         settings = self._settings(always)
         check_missing(table, WHY_COMPLETE, missing_is_level=settings.missing == "level")
         sampling = sampling_of(self.get_params(deep=False))
         return [
             InteractionTraining(
-                settings, table, labels, self.random_state, self._suffixes, sampling=sampling
+                settings, cut, labels, self.random_state, self._suffixes, sampling=sampling
             )
         ]
+
+    def _cut(self, X: Any) -> CutTable:
+        """Return the codes of a training table, its measurements in bins."""
+        return CutTable.of(X, self.kinds, whole_number({"n_bins": self.n_bins}, "n_bins", 2))
 
     def _settings(self, always_keep: BoolArray) -> InteractionSettings:
         return interaction_settings(self.get_params(deep=False), always_keep)
@@ -248,7 +278,7 @@ class InteractionClassifier(SampledClassifier):
         self.order_losses_: dict[int, float] | None = None
         (part,) = training
         assert isinstance(part, InteractionTraining)
-        width = part.table.codes.shape[1]
+        width = part.cut.table.codes.shape[1]
         if not isinstance(self.order, str):
             self.order_ = min(part.settings.model.order, width)
             return [_of_order(part, self.order_)], None, None
@@ -275,7 +305,14 @@ class InteractionClassifier(SampledClassifier):
         super()._check_parameters(given, fitted)
 
     def _parameters_on_kept_columns(self) -> dict[str, Any]:
-        return {} if self._suffixes else super()._parameters_on_kept_columns()
+        if self._suffixes:
+            return {}
+        kinds = None
+        if self.kinds is not None:
+            (part,) = self._parts
+            assert isinstance(part, InteractionPart)
+            kinds = ["categorical" if cut is None else "real" for cut in part.cuts.bounds]
+        return {**super()._parameters_on_kept_columns(), "kinds": kinds}
 
     @property
     def _log_prior(self) -> FloatArray:
@@ -558,6 +595,9 @@ class SequenceClassifier(InteractionClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _cut(self, X: Any) -> CutTable:
+        return CutTable.uncut(X)
+
     def _settings(self, always_keep: BoolArray) -> InteractionSettings:
         """Keep every state, in its place."""
         settings = super()._settings(np.ones(always_keep.size, dtype=bool))
@@ -805,7 +845,13 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
         model = self._model
         columns = tuple(range(self.n_features_in_))
         return coefficients(
-            model.fit, model.codes, names, columns, ("response",), most, unit=model.scale
+            model.fit,
+            level_names(model.codes),
+            names,
+            columns,
+            ("response",),
+            most,
+            unit=model.scale,
         )
 
     def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:

@@ -27,7 +27,7 @@ from honestbayes.base.part import (
     tie_breaker,
 )
 from honestbayes.base.sampled import SampledTraining, check_chain_parameters
-from honestbayes.data.categories import TAKEN_FOR_MISSING, CategoryTable, Codes
+from honestbayes.data.categories import TAKEN_FOR_MISSING, Codes, Cuts, CutTable
 from honestbayes.files.fields import (
     MOST_CASES,
     Counts,
@@ -745,7 +745,7 @@ def run_chains(
 # --------------------------------------------------------------------------------------------------
 
 
-_Statistic = tuple[IntArray, CategoryCounts]
+_Statistic = tuple[IntArray, CategoryCounts, CutTable]
 """Rows, and their counts."""
 
 
@@ -765,6 +765,8 @@ class InteractionPart:
         Training cases by class, of the levels of all kept columns one after the other.
     log_prior : ndarray of shape (C,)
         Log class probabilities before features are seen.
+    cuts : Cuts
+        How measurements are cut into bins.
     """
 
     selection: Selection
@@ -772,6 +774,7 @@ class InteractionPart:
     fit: InteractionFit
     counts: FloatArray
     log_prior: FloatArray
+    cuts: Cuts
 
     @property
     def interrupted(self) -> bool:
@@ -781,7 +784,12 @@ class InteractionPart:
     def to_plain(self) -> Plain:
         """Return codes, model and counts as plain data."""
         arrays = {"counts": self.counts, "prior": self.log_prior}
-        return joined(({}, arrays), codes=self.codes.to_plain(), fit=self.fit.to_plain())
+        return joined(
+            ({}, arrays),
+            codes=self.codes.to_plain(),
+            fit=self.fit.to_plain(),
+            cuts=self.cuts.to_plain(),
+        )
 
     @classmethod
     def from_plain(cls, entries: Entries, known: Known) -> InteractionPart:
@@ -792,11 +800,20 @@ class InteractionPart:
         fit = Section(kind=InteractionFit).read(entries, "fit", of_fit)
         counts = Floats(n_classes, int(n_levels.sum()), low=0.0).read(entries, "counts", known)
         prior = Floats(n_classes, low=-1e6, high=1e-9).read(entries, "prior", known)
-        return cls(known["selection"], codes, fit, counts, prior)
+        cuts = Cuts((None,) * n_levels.size)
+        if entries.has("cuts"):  # older files have no bins
+            cuts = Section(kind=Cuts).read(entries, "cuts", known)
+        return cls(known["selection"], codes, fit, counts, prior, cuts)
+
+    def level_names(self, index: int) -> list[str]:
+        """Return what the levels or bins of a column are called; the last stands for missing."""
+        levels = level_names(self.codes)[index]
+        bins = self.cuts.labels(index) or ()
+        return [*bins, *levels[len(bins) :]]
 
     def read(self, X: Any, describe: Describe) -> IntArray:
         """Return codes of the kept columns; unknown levels are missing, with a warning."""
-        return self.codes.read(X, describe, TAKEN_FOR_MISSING)
+        return self.codes.read(self.cuts.of(X), describe, TAKEN_FOR_MISSING)
 
     def cells(self, values: IntArray) -> AnyArray:
         """Return the codes that the model takes, of values that were read; -1 is missing."""
@@ -836,8 +853,9 @@ class InteractionTraining(SampledTraining):
     ----------
     settings : InteractionSettings
         Selection and model.
-    table : CategoryTable
-        Codes of the cells; missing ones are levels of their own, where that is asked for.
+    cut : CutTable
+        Codes of the cells, measurements in bins; missing ones are levels of their own, where that
+        is asked for.
     labels : TrainingLabels
         Classes of the rows.
     random_state : object
@@ -847,30 +865,31 @@ class InteractionTraining(SampledTraining):
     """
 
     settings: InteractionSettings
-    table: CategoryTable
+    cut: CutTable
     labels: TrainingLabels
     random_state: Any
     suffixes: bool
 
     def _whole(self, _memo: FoldMemo | None) -> _Statistic:
-        counts = count_categories(self.table, self.labels.codes, self.labels.classes)
-        return np.arange(self.labels.codes.size), counts
+        counts = count_categories(self.cut.table, self.labels.codes, self.labels.classes)
+        return np.arange(self.labels.codes.size), counts, self.cut
 
     def _without(
         self, folds: Sequence[IntArray], _memo: FoldMemo | None
     ) -> Iterator[tuple[IntArray, _Statistic]]:
         for rows, others in self.labels.without(folds):
-            counts = count_categories(self.table, self.labels.codes, self.labels.classes, others)
-            yield rows, (others, counts)
+            cut, labels = self.cut.given(others), self.labels
+            counts = count_categories(cut.table, labels.codes, labels.classes, others)
+            yield rows, (others, counts, cut)
 
     def _values(self, part: InteractionPart, rows: IntArray) -> IntArray:
         columns = np.array(part.selection.columns, dtype=np.int64)
-        return part.codes.of_training(self.table.codes[np.ix_(rows, columns)])
+        return part.codes.of_training(self.cut.codes(rows, columns, part.cuts))
 
     def _run(self, statistic: _Statistic, sampling: Sampling) -> InteractionPart:
         """Select, and run chains, given some rows."""
         settings, labels = self.settings, self.labels
-        rows, counts = statistic
+        rows, counts, cut = statistic
         outcome = rank_features(
             *strength_of(counts),
             n_features=settings.n_features,
@@ -882,8 +901,8 @@ class InteractionTraining(SampledTraining):
             counts.class_counts, counts.observed(), counts.feature_names, counts.n_levels()
         )
         columns = np.array(selection.columns, dtype=np.int64)
-        kept = Codes(self.table.levels.take(columns), settings.missing == "level")
-        cells = kept.of_training(self.table.codes[np.ix_(rows, columns)])
+        kept = Codes(cut.table.levels.take(columns), settings.missing == "level")
+        cells = kept.of_training(cut.table.codes[np.ix_(rows, columns)])
         codes, n_classes = labels.codes[rows], labels.classes.size
         order = settings.model.order
         used = cells[:, cells.shape[1] - order :] if self.suffixes else cells
@@ -891,7 +910,8 @@ class InteractionTraining(SampledTraining):
         by_level = np.zeros((n_classes, int(kept.n_levels.sum())))
         first = np.cumsum(kept.n_levels) - kept.n_levels
         np.add.at(by_level, (codes[:, None], cells + first), 1.0)
-        return InteractionPart(selection, kept, fit, by_level, labels.log_prior(rows))
+        cuts = cut.cuts.take(columns)
+        return InteractionPart(selection, kept, fit, by_level, labels.log_prior(rows), cuts)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -992,17 +1012,26 @@ class Interactions(Tabular):
         return "\n".join(lines)
 
 
+def level_names(codes: Codes) -> list[list[str]]:
+    """Return what the levels of each column are called; the last stands for missing."""
+    return [
+        [*(level_word(value) for value in values.tolist()), _MISSING]
+        for values in codes.levels.values
+    ]
+
+
 def interactions_of(
     part: InteractionPart, names: tuple[str, ...], classes: tuple[str, ...], most: int
 ) -> Interactions:
     """Find the largest coefficients of a fitted part; of two classes, those of the second."""
     towards = classes[1:] if len(classes) == 2 else classes
-    return coefficients(part.fit, part.codes, names, part.selection.columns, towards, most)
+    levels = [part.level_names(index) for index in range(len(names))]
+    return coefficients(part.fit, levels, names, part.selection.columns, towards, most)
 
 
 def coefficients(
     fit: InteractionFit,
-    codes: Codes,
+    levels: Sequence[list[str]],
     names: tuple[str, ...],
     columns: tuple[int, ...],
     towards: tuple[str, ...],
@@ -1016,8 +1045,8 @@ def coefficients(
     ----------
     fit : InteractionFit
         The model.
-    codes : Codes
-        Of its columns.
+    levels : sequence of list of str
+        What the levels of each column are called.
     names, columns : tuple
         What each column is called, and where it stands in the table.
     towards : tuple of str
@@ -1037,7 +1066,8 @@ def coefficients(
     there = size[of, group] >= 0
     of, group = of[there], group[there]
     low, high = np.quantile(s[:, of, group], [0.05, 0.95], axis=0)
-    labels = _labels_of(fit, codes, names, columns)
+    first = len(names) - fit.order if fit.suffixes else 0
+    labels = list(zip(names, levels, columns, strict=True))[first:]
     cells = [_cells(next(groups.patterns(int(g))), labels) for g in group]
     text = _states if fit.suffixes else _joined
     return Interactions(
@@ -1059,17 +1089,6 @@ _Labels = list[tuple[str, list[str], int]]
 """The name of each column of patterns, the texts of its levels, and its place in the table."""
 
 _Cells = tuple[tuple[str, str], ...]
-
-
-def _labels_of(
-    fit: InteractionFit, codes: Codes, names: tuple[str, ...], columns: tuple[int, ...]
-) -> _Labels:
-    """Return the names of columns and levels, and where columns stand."""
-    first = len(names) - fit.order if fit.suffixes else 0
-    return [
-        (name, [*(level_word(value) for value in values.tolist()), _MISSING], column)
-        for name, values, column in zip(names, codes.levels.values, columns, strict=True)
-    ][first:]
 
 
 def _cells(pattern: Any, labels: _Labels) -> _Cells:
@@ -1099,8 +1118,7 @@ def feature_table(
     if part.codes.missing_is_level:  # it is shown where it occurs
         tables = [table if table[:, -1].any() else table[:, :-1] for table in tables]
     levels = [
-        (*(level_word(value) for value in values.tolist()), _MISSING)[: table.shape[1]]
-        for values, table in zip(part.codes.levels.values, tables, strict=True)
+        tuple(part.level_names(index)[: table.shape[1]]) for index, table in enumerate(tables)
     ]
     return CategoricalFeatureTable(
         name=names,

@@ -59,10 +59,10 @@ SPECS = (
         name="interactions",
         title="model with interactions",
         order=4,
-        summary="categories and flags, and what only several of them together tell; all columns "
-        "are kept; slower",
-        description="categories and flags, and what several of them together tell",
-        input=InputSpec(kinds=("binary", "categorical"), complete=True),
+        summary="what only several columns together tell; measurements are cut into bins; all "
+        "columns are kept; slower",
+        description="what several columns together tell, measurements in bins",
+        input=InputSpec(bins_real=True, complete=True),
         # In folds, sampling error of the held-out cases exceeds that of short chains; the final
         # chains have the estimator's defaults.
         chains=ChainSpec(
