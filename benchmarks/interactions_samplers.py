@@ -69,7 +69,7 @@ def problems():
     for name, (cells, classes, order, suffixes) in found.items():
         rows, groups, which = find_groups(cells, order, suffixes=suffixes)
         ones = np.bincount(which, classes, minlength=len(rows))
-        settings = ModelSettings(order=order, prior="cauchy")
+        settings = ModelSettings(order=order, coefficient_prior="cauchy")
         yield name, make_problem(groups, ones[None], np.bincount(which), settings)
 
 
@@ -277,7 +277,7 @@ def problem_of(cells, y, n_classes, order, suffixes, prior, way):
     """Return a problem that is sampled in one of the ways; by default as the package does."""
     rows, groups, which = find_groups(cells, order, suffixes=suffixes)
     size = np.bincount(which).astype(float)
-    settings = ModelSettings(order=order, prior=prior)
+    settings = ModelSettings(order=order, coefficient_prior=prior)
     if n_classes:
         target = np.zeros((n_classes, len(rows)))
         np.add.at(target, (y, which), 1.0)

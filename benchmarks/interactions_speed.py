@@ -134,7 +134,7 @@ def sweeps():
         "500 cases, order 4": (X - 1, y, 4, False),
     }
     for name, (cells, classes, order, suffixes) in found.items():
-        settings = ModelSettings(order=order, prior="cauchy")
+        settings = ModelSettings(order=order, coefficient_prior="cauchy")
         rows, groups, which = find_groups(cells[:500], order, suffixes=suffixes)
         ones = np.bincount(which, classes[:500], minlength=len(rows))
         problem = make_problem(groups, ones[None], np.bincount(which), settings)

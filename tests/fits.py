@@ -317,7 +317,7 @@ CHAINS = {
         mutations=60,
     ),
     "interactions, apart": _sampled(
-        InteractionClassifier(order=1, prior="gaussian", compress=False, **ONCE),
+        InteractionClassifier(order=1, coefficient_prior="gaussian", compress=False, **ONCE),
         MIXED[["flag0", "flag3"]].astype(int),
         TWO_CLASSES,
     ),

@@ -25,17 +25,30 @@ def nodes(width, number=1200):
     return width * np.tan(angle), np.pi * width / np.cos(angle) ** 2 / number
 
 
-def exact_moments(prior, intercept_width):
-    """Return posterior means of log(sigma_1), and of the probabilities of the two rows."""
+def exact_moments(prior, intercept_width, width_prior=WIDTH_PRIOR):
+    """Return posterior means of log(sigma_1), the probabilities of the two rows, and log(sigma_0).
+
+    Where ``intercept_width`` is a pair it is shape and mode of the inverse gamma prior of sigma_0.
+    """
     density = stats.cauchy.pdf if prior == "cauchy" else stats.norm.pdf
-    shape, mode = WIDTH_PRIOR
-    log_sigma = np.linspace(-4.0, 6.0, 81)
-    hyper = stats.invgamma.pdf(np.exp(log_sigma), shape, scale=(shape + 1) * mode) * np.exp(
-        log_sigma
-    )
-    s0, w0 = nodes(intercept_width, 301)
-    w0 = w0 * density(s0 / intercept_width) / intercept_width
-    totals = np.zeros(4)
+    shape, mode = width_prior
+
+    def grid_of(shape, mode):
+        log_sigma = np.linspace(-4.0, 6.0, 81)
+        sigma = np.exp(log_sigma)
+        return log_sigma, stats.invgamma.pdf(sigma, shape, scale=(shape + 1) * mode) * sigma
+
+    log_sigma, hyper = grid_of(shape, mode)
+    if isinstance(intercept_width, tuple):
+        log_sigma_0, hyper_0 = grid_of(*intercept_width)
+        hyper_0 = hyper_0 / hyper_0.sum()
+        s0, step = nodes(intercept_width[1], 1001)
+    else:
+        log_sigma_0, hyper_0 = np.log([intercept_width]), np.ones(1)
+        s0, step = nodes(intercept_width, 301)
+    by_sigma_0 = hyper_0 * density(s0[:, None] / np.exp(log_sigma_0)) / np.exp(log_sigma_0)
+    w0, w0_log_sigma_0 = step * by_sigma_0.sum(axis=1), step * (by_sigma_0 @ log_sigma_0)
+    totals = np.zeros(5)
     for theta, weight in zip(log_sigma, hyper, strict=True):
         sigma = np.exp(theta)
         s, w = nodes(sigma)
@@ -47,7 +60,9 @@ def exact_moments(prior, intercept_width):
             rows.append((likelihood.sum(axis=1), (likelihood * p).sum(axis=1)))
         (one, p_one), (two, p_two) = rows
         both = one * two @ w0
-        totals += weight * np.array([both, theta * both, p_one * two @ w0, one * p_two @ w0])
+        totals += weight * np.array(
+            [both, theta * both, p_one * two @ w0, one * p_two @ w0, one * two @ w0_log_sigma_0]
+        )
     return totals[1:] / totals[0]
 
 
@@ -58,10 +73,12 @@ SHAPE, MODE = 3.0, 0.4
 
 
 def draw_from_prior(rng, groups, settings, k):
-    """Draw a state from the prior; the intercept has width 1."""
+    """Draw a state from the prior; the intercept has width 1, unless its width is drawn too."""
     order = groups.order
     rate = (SHAPE + 1) * MODE / np.arange(1, order + 1)
     log_sigma = np.concatenate([[0.0], np.log(rate / rng.gamma(SHAPE, size=order))])
+    for o, shape, mode in settings.own_widths:
+        log_sigma[o] = np.log((shape + 1) * mode / rng.gamma(shape) if shape else mode)
     width = widths_of(groups.counts, log_sigma, settings.is_cauchy)
     unit = rng.standard_cauchy if settings.is_cauchy else rng.standard_normal
     shape, scale = settings.noise_prior if settings.noise_prior[0] else (1.0, 1.0)
@@ -95,10 +112,16 @@ def uniforms_of(states, groups, settings):
             for state in states
         ]
     )
-    rate = (SHAPE + 1) * MODE
+    own = {1: (SHAPE, MODE), 2: (SHAPE, MODE / 2)}
+    own |= {o: (shape, mode) for o, shape, mode in settings.own_widths}
     uniforms = {
-        "sigma_1": stats.invgamma.cdf(np.exp(log_sigma[:, 1]), SHAPE, scale=rate),
-        "sigma_2": stats.invgamma.cdf(np.exp(log_sigma[:, 2]), SHAPE, scale=rate / 2),
+        **{
+            f"sigma_{o}": stats.invgamma.cdf(
+                np.exp(log_sigma[:, o]), shape, scale=(shape + 1) * mode
+            )
+            for o, (shape, mode) in own.items()
+            if shape
+        },
         **{f"s_{j}": of.cdf(ratio[:, j]) for j in range(3)},
     }
     if settings.noise_prior[0]:
@@ -108,9 +131,15 @@ def uniforms_of(states, groups, settings):
     return uniforms
 
 
-def model(prior, n_classes, table=TABLE):
+def model(prior, n_classes, table=TABLE, own_widths=()):
     """Return settings, groups of patterns, and the number of linear predictors."""
-    settings = ModelSettings(order=2, prior=prior, width_prior=(SHAPE, MODE), n_width_updates=1)
+    settings = ModelSettings(
+        order=2,
+        coefficient_prior=prior,
+        width_prior=(SHAPE, MODE),
+        own_widths=own_widths,
+        n_width_updates=1,
+    )
     settings = settings if n_classes else settings.of_response(0.0)
     _, groups, _ = find_groups(table, 2, suffixes=False)
     return settings, groups, {2: 1, 3: 3, 0: 1}[n_classes]

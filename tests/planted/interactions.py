@@ -47,9 +47,15 @@ def plain_python(changes=()):
     return module
 
 
-def invariance(prior, n_classes, way=SLICES, n_draws=1200, n_sweeps=2, *, suffixes=False):
+OWN_WIDTHS = (0, 3.0, 0.8), (1, 0.0, 0.7), (2, 2.0, 0.5)
+"""The width of the intercept is learned, that of order 1 fixed, and order 2 has its own prior."""
+
+
+def invariance(
+    prior, n_classes, way=SLICES, n_draws=1200, n_sweeps=2, *, suffixes=False, own_widths=()
+):
     """Least P value of parameters after sweeps from exact draws of parameters and data."""
-    settings, groups, k = model(prior, n_classes, TABLE)
+    settings, groups, k = model(prior, n_classes, TABLE, own_widths)
     if suffixes:
         _, groups, _ = find_groups(TABLE, 2, suffixes=True)
     rng = np.random.default_rng([5, n_classes])
@@ -67,6 +73,8 @@ def invariance(prior, n_classes, way=SLICES, n_draws=1200, n_sweeps=2, *, suffix
         stats.kstest(values, "uniform").pvalue
         for values in uniforms_of(states, groups, settings).values()
     ]
+    if own_widths and any(at["log_sigma"][1] != np.log(0.7) for at in states):
+        return 0.0  # a fixed width has moved
     if not settings.is_cauchy:  # all coefficients in units of their widths
         squares = [
             np.sum((at["s"] / widths_of(groups.counts, at["log_sigma"], False)) ** 2)
@@ -194,6 +202,8 @@ CHECKS = {
     "together, response": lambda: invariance("gaussian", 0, GROUPS),
     "together, response, rows": lambda: invariance("gaussian", 0, ROWS),
     "together, Cauchy response": lambda: invariance("cauchy", 0, ROWS),
+    "own widths": lambda: invariance("cauchy", 2, own_widths=OWN_WIDTHS),
+    "own widths, together": lambda: invariance("gaussian", 2, ROWS, own_widths=OWN_WIDTHS),
     "densities": densities,
     "density of widths": density_of_widths,
     "joint draws": joint_draws,

@@ -34,6 +34,28 @@ BUGS = {
         "cauchy, more sweeps",
         [("        if o != order:\n", "        if o == order:\n")],
     ),
+    "the width of the intercept has the prior of another order": (
+        "own widths",
+        [
+            (
+                "shape, rate = problem.priors[o]\n            if shape == 0.0:\n",
+                "shape, rate = problem.priors[max(o, 2)]\n            if shape == 0.0:\n",
+            )
+        ],
+    ),
+    "rescaling moves fixed widths": (
+        "own widths",
+        [("problem.priors[other, 0] > 0.0 and (o == 0 or other == o)", "o == 0 or other == o")],
+    ),
+    "the prior of the intercept's width is forgotten": (
+        "own widths, together",
+        [
+            (
+                "        if shape > 0.0:\n            total",
+                "        if o > 0 < shape:\n            total",
+            )
+        ],
+    ),
     "widths of normal sums are not squared": (
         "gaussian",
         [("        unit = sigma if is_cauchy else sigma * sigma\n", "        unit = sigma\n")],

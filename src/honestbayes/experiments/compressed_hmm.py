@@ -66,7 +66,7 @@ def fit(
 ) -> dict[str, Any]:
     """Fit one model to the first sequences and measure it on the others."""
     model = SequenceClassifier(
-        order=order, prior=prior, compress=compress, **ours.chain(sweeps, seed)
+        order=order, coefficient_prior=prior, compress=compress, **ours.chain(sweeps, seed)
     )
     watched = [o for o in WATCHED if o <= order] or [order]
     return ours.measure(model, (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:]), watched)

@@ -79,7 +79,7 @@ def fit(
     """Fit one model to the first windows and measure it on the others."""
     X, y = data(20)
     model = SequenceClassifier(
-        order=order, prior=prior, compress=compress, **ours.chain(sweeps, seed)
+        order=order, coefficient_prior=prior, compress=compress, **ours.chain(sweeps, seed)
     )
     watched = [o for o in WATCHED if o <= order] or [order]
     results = ours.measure(model, (X[:N_TRAIN], y[:N_TRAIN]), (X[N_TRAIN:], y[N_TRAIN:]), watched)

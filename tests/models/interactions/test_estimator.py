@@ -185,7 +185,7 @@ def test_windows():
     ("words", "message"),
     [
         ({"order": -1}, "order=-1 is not a whole number"),
-        ({"prior": "laplace"}, "prior='laplace' is not one of"),
+        ({"coefficient_prior": "laplace"}, "coefficient_prior='laplace' is not one of"),
         ({"missing": "drop"}, "missing='drop' is not one of"),
         ({"compress": "yes"}, "compress='yes' is not True or False"),
         ({"n_draws": 0}, "n_draws=0"),

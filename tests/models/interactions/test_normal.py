@@ -59,7 +59,7 @@ def few_rows(way, *, suffixes, compress=True, n=14, prior="gaussian"):
     cells = rng.integers(0, 2, (n, 4 - suffixes))
     rows, groups, which = find_groups(cells, 3, suffixes=suffixes, compress=compress)
     size = np.bincount(which).astype(float)
-    settings = ModelSettings(order=3, prior=prior)
+    settings = ModelSettings(order=3, coefficient_prior=prior)
     problem = make_problem(groups, np.zeros((1, size.size)), size, settings, way)
     of = suffixes_of if suffixes else patterns_of
     return rows, problem, agreement_kernel(rows, rows, np.exp(2 * LOG_SIGMA), of)
@@ -123,7 +123,9 @@ def test_overlapping_groups_are_no_tree():
 
 
 def test_the_way_goes_by_prior_kind_and_number_of_equations():
-    gaussian, cauchy = (ModelSettings(order=2, prior=prior) for prior in ("gaussian", "cauchy"))
+    gaussian, cauchy = (
+        ModelSettings(order=2, coefficient_prior=prior) for prior in ("gaussian", "cauchy")
+    )
     rng = np.random.default_rng(9)
 
     def way_of(settings, cells, order=2, *, suffixes=False):
@@ -161,7 +163,7 @@ def test_polya_gamma_draws_have_their_moments(f):
 @pytest.mark.slow_cases("2", "3")
 @pytest.mark.parametrize("way", [TREE, GROUPS, ROWS])
 def test_the_posterior_of_two_classes_is_exact(way):
-    settings = ModelSettings(order=1, prior="gaussian", width_prior=WIDTH_PRIOR)
+    settings = ModelSettings(order=1, coefficient_prior="gaussian", width_prior=WIDTH_PRIOR)
     _, groups, _ = find_groups(np.array([[0], [1]]), 1, suffixes=False)
     problem = make_problem(groups, ONES[None], SIZE, settings, way)
     f, log_sigma, _ = run(problem, 8000, seed=1)
@@ -204,7 +206,9 @@ def test_the_posterior_of_a_response_is_exact(way):
     which = np.repeat(np.arange(6), size.astype(int))
     means = np.bincount(which, y) / size
     spread = float(((y - means[which]) ** 2).sum())
-    settings = ModelSettings(order=1, prior="gaussian", width_prior=(2.0, 0.5)).of_response(spread)
+    settings = ModelSettings(
+        order=1, coefficient_prior="gaussian", width_prior=(2.0, 0.5)
+    ).of_response(spread)
     problem = make_problem(groups, (size * means)[None], size, settings, way)
     f, log_sigma, noise = run(problem, 4000, seed=7)
 

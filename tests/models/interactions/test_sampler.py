@@ -63,12 +63,35 @@ def check_means(draws, exact):
     ("prior", "n_draws"), [("gaussian", 3000), slow("gaussian", 8000), slow("cauchy", 8000)]
 )
 def test_the_posterior_is_exact(prior, n_draws):
-    settings = ModelSettings(order=1, prior=prior, width_prior=WIDTH_PRIOR)
+    settings = ModelSettings(order=1, coefficient_prior=prior, width_prior=WIDTH_PRIOR)
     _, groups, _ = find_groups(np.array([[0], [1]]), 1, suffixes=False)
     problem = make_problem(groups, ONES[None], SIZE, settings, SLICES)
     f, log_sigma = run(problem, n_draws, seed=1)
-    exact = exact_moments(prior, INTERCEPT_WIDTHS[prior])
+    exact = exact_moments(prior, INTERCEPT_WIDTHS[prior])[:3]
     draws = {"log_sigma": log_sigma[:, 1], "p_0": expit(f[:, 0, 0]), "p_1": expit(f[:, 0, 1])}
+    check_means(draws, dict(zip(draws, exact, strict=True)))
+
+
+OWN_WIDTHS = {0: (3.0, 0.8), 1: (2.0, 1.5)}
+"""The width of the intercept is learned, and that of order 1 has a prior of its own."""
+
+
+@pytest.mark.parametrize(
+    ("prior", "n_draws"), [("gaussian", 6000), slow("gaussian", 20_000), slow("cauchy", 20_000)]
+)
+def test_the_posterior_with_own_priors_of_widths_is_exact(prior, n_draws):
+    own = tuple((o, *pair) for o, pair in OWN_WIDTHS.items())
+    settings = ModelSettings(order=1, coefficient_prior=prior, own_widths=own)
+    _, groups, _ = find_groups(np.array([[0], [1]]), 1, suffixes=False)
+    problem = make_problem(groups, ONES[None], SIZE, settings, SLICES)
+    f, log_sigma = run(problem, n_draws, seed=1)
+    exact = exact_moments(prior, OWN_WIDTHS[0], OWN_WIDTHS[1])
+    draws = {
+        "log_sigma_1": log_sigma[:, 1],
+        "p_0": expit(f[:, 0, 0]),
+        "p_1": expit(f[:, 0, 1]),
+        "log_sigma_0": log_sigma[:, 0],
+    }
     check_means(draws, dict(zip(draws, exact, strict=True)))
 
 
@@ -92,12 +115,23 @@ def test_parameters_and_data_drawn_in_turn_follow_the_prior(prior, n_classes):
     check_means(uniforms | squares, dict.fromkeys(uniforms, 0.5) | dict.fromkeys(squares, 1 / 12))
 
 
-@pytest.mark.slow_cases("0-cauchy", "0-gaussian", "2-cauchy", "3-cauchy", "3-gaussian")
+@pytest.mark.slow_cases(
+    *(
+        f"{own}-{n}-{prior}"
+        for own in ("default", "own")
+        for n in (0, 2, 3)
+        for prior in ("cauchy", "gaussian")
+        if (own, n, prior) != ("own", 2, "gaussian")
+    )
+)
 @pytest.mark.parametrize("prior", ["cauchy", "gaussian"])
 @pytest.mark.parametrize("n_classes", [2, 3, 0])
-def test_exact_draws_stay_exact(prior, n_classes):
+@pytest.mark.parametrize(
+    "own_widths", [(), ((0, 3.0, 0.8), (1, 0.0, 0.7), (2, 2.0, 0.5))], ids=["default", "own"]
+)
+def test_exact_draws_stay_exact(prior, n_classes, own_widths):
     """From exact draws of parameters and data, a few sweeps lead to exact draws again."""
-    settings, groups, k = model(prior, n_classes)
+    settings, groups, k = model(prior, n_classes, own_widths=own_widths)
     n = len(TABLE)
     rng = np.random.default_rng([11, n_classes])
     states, change = [], []
@@ -134,7 +168,7 @@ def test_compression_does_not_change_the_posterior(name):
     rng = np.random.default_rng(8)
     cells = rng.integers(0, n_levels, (n, p))
     codes = rng.integers(0, 2, n)
-    settings = ModelSettings(order=order, prior=prior, width_prior=(2.0, 0.3))
+    settings = ModelSettings(order=order, coefficient_prior=prior, width_prior=(2.0, 0.3))
     found = []
     for compress in (True, False):
         rows, groups, which = find_groups(cells, order, suffixes=False, compress=compress)
@@ -158,7 +192,7 @@ def test_normal_coefficients_are_a_gaussian_process():
     """With a response, fixed widths and known noise the posterior has a closed form."""
     rng = np.random.default_rng(4)
     sigma, noise = np.array([10.0, 0.7, 0.4]), 0.3
-    settings = ModelSettings(order=2, prior="gaussian").of_response(0.0)
+    settings = ModelSettings(order=2, coefficient_prior="gaussian").of_response(0.0)
     rows, groups, _ = find_groups(TABLE, 2, suffixes=False)
     y = rng.standard_normal(len(rows))
     problem = make_problem(groups, y[None], np.ones(len(rows)), settings, SLICES)

@@ -47,25 +47,29 @@ from honestbayes.files.fields import (
 )
 from honestbayes.models.interactions.model import (
     MOST_ORDER,
+    ORDERS,
     WHY_COMPLETE,
     InteractionFit,
     InteractionPart,
     Interactions,
     InteractionSettings,
     InteractionTraining,
+    SplitInteraction,
+    WidthPriorField,
     coefficients,
+    described,
     feature_table,
     interaction_settings,
-    interactions_of,
     level_names,
     run_chains,
+    split_coefficients,
 )
 from honestbayes.sampling.draws import Diagnostics
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
-ORDERS = (1, 2, 3)
-"""Orders that are tried where held-out cases shall choose."""
+WidthPrior = tuple[float, float] | Mapping[int, float | tuple[float, float]]
+"""Shape and mode for all orders, or a prior or a fixed width for some of them."""
 
 
 class InteractionClassifier(SampledClassifier):
@@ -81,10 +85,13 @@ class InteractionClassifier(SampledClassifier):
     order : int or "cv", default=2
         The most cells that a pattern fixes: 1 is a model without interactions. "cv": 1, 2 or 3, by
         the log score of held-out cases inside `fit`.
-    prior : {"cauchy", "gaussian"}, default="cauchy"
+    coefficient_prior : {"cauchy", "gaussian"}, default="cauchy"
         Of coefficients. Cauchy priors let a few of them be large among many that are nearly 0.
-    width_prior : tuple of float, default=(0.25, 0.1)
-        Shape of the inverse gamma prior of the width of order o, and its mode times o.
+    width_prior : tuple of float, or mapping, default=(0.25, 0.1)
+        Inverse gamma prior of the width of order o: its shape, and its mode times o. A mapping
+        names orders: (shape, mode) of that order, or a number, which fixes its width; other
+        orders keep the default. Order 0 is the intercept, whose width is otherwise fixed at 5
+        (Cauchy) or 10 (normal).
     compress : bool, default=True
         Whether patterns that the same cases have share a parameter. False is slower and gives the
         same probabilities.
@@ -185,16 +192,16 @@ class InteractionClassifier(SampledClassifier):
     _parameter_fields: ClassVar[Mapping[str, Field]] = {
         "kinds": Kinds(absent=None),
         "n_bins": Parameter(absent=4),
+        "width_prior": WidthPriorField(),
     }
-    """Parameters that older files do not have."""
     _suffixes: ClassVar[bool] = False
 
     def __init__(
         self,
         *,
         order: int | Literal["cv"] = 2,
-        prior: Literal["cauchy", "gaussian"] = "cauchy",
-        width_prior: tuple[float, float] = (0.25, 0.1),
+        coefficient_prior: Literal["cauchy", "gaussian"] = "cauchy",
+        width_prior: WidthPrior = (0.25, 0.1),
         compress: bool = True,
         missing: Literal["refuse", "level"] = "refuse",
         kinds: Any = None,
@@ -216,7 +223,7 @@ class InteractionClassifier(SampledClassifier):
         random_state: Any = None,
     ) -> None:
         self.order = order
-        self.prior = prior
+        self.coefficient_prior = coefficient_prior
         self.width_prior = width_prior
         self.compress = compress
         self.missing = missing
@@ -381,10 +388,24 @@ class InteractionClassifier(SampledClassifier):
             How many.
         """
         check_is_fitted(self)
-        names, classes = self._names_and_classes()
         (part,) = self._parts
         assert isinstance(part, InteractionPart)
-        return interactions_of(part, names, classes, most)
+        return coefficients(part.fit, *described(part, *self._names_and_classes()), most)
+
+    def split_interaction(self, rank: int = 0) -> SplitInteraction:
+        """Return the coefficients of all patterns that the same training cases have.
+
+        Training cases determine only their sum, which `interactions` shows. The prior divides it.
+
+        Parameters
+        ----------
+        rank : int, default=0
+            A row of `interactions`, counted from 0 on.
+        """
+        check_is_fitted(self)
+        (part,) = self._parts
+        assert isinstance(part, InteractionPart)
+        return split_coefficients(part.fit, *described(part, *self._names_and_classes()), rank)
 
     def _sections(self, names: TableNames) -> tuple[ReportSection, ...]:
         """Return the largest interactions, by the columns, levels and classes of the table."""
@@ -486,10 +507,13 @@ class SequenceClassifier(InteractionClassifier):
     order : int, default=10
         How many states back the model looks, at most. Windows may be longer: their last states
         count.
-    prior : {"cauchy", "gaussian"}, default="cauchy"
+    coefficient_prior : {"cauchy", "gaussian"}, default="cauchy"
         Of coefficients.
-    width_prior : tuple of float, default=(0.25, 0.1)
-        Shape of the inverse gamma prior of the width of order o, and its mode times o.
+    width_prior : tuple of float, or mapping, default=(0.25, 0.1)
+        Inverse gamma prior of the width of order o: its shape, and its mode times o. A mapping
+        names orders: (shape, mode) of that order, or a number, which fixes its width; other
+        orders keep the default. Order 0 is the intercept, whose width is otherwise fixed at 5
+        (Cauchy) or 10 (normal).
     compress : bool, default=True
         Whether suffixes that the same windows have share a parameter.
     class_pseudocounts : float or array-like, default=1.0
@@ -562,8 +586,8 @@ class SequenceClassifier(InteractionClassifier):
         self,
         *,
         order: int = 10,
-        prior: Literal["cauchy", "gaussian"] = "cauchy",
-        width_prior: tuple[float, float] = (0.25, 0.1),
+        coefficient_prior: Literal["cauchy", "gaussian"] = "cauchy",
+        width_prior: WidthPrior = (0.25, 0.1),
         compress: bool = True,
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
@@ -579,7 +603,7 @@ class SequenceClassifier(InteractionClassifier):
         random_state: Any = None,
     ) -> None:
         self.order = order
-        self.prior = prior
+        self.coefficient_prior = coefficient_prior
         self.width_prior = width_prior
         self.compress = compress
         self.class_pseudocounts = class_pseudocounts
@@ -650,11 +674,10 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
     ----------
     order : int, default=2
         The most cells that a pattern fixes.
-    prior : {"cauchy", "gaussian"}, default="cauchy"
+    coefficient_prior : {"cauchy", "gaussian"}, default="cauchy"
         Of coefficients.
-    width_prior : tuple of float, default=(0.25, 0.1)
-        Shape of the inverse gamma prior of the width of order o, and its mode times o, in units of
-        the response's standard deviation.
+    width_prior : tuple of float, or mapping, default=(0.25, 0.1)
+        As in `InteractionClassifier`, in units of the response's standard deviation.
     compress : bool, default=True
         Whether patterns that the same cases have share a parameter.
     missing : {"refuse", "level"}, default="refuse"
@@ -690,13 +713,14 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
     """
 
     _kind: ClassVar[str] = "InteractionRegressor"
+    _parameter_fields: ClassVar[Mapping[str, Field]] = {"width_prior": WidthPriorField()}
 
     def __init__(
         self,
         *,
         order: int = 2,
-        prior: Literal["cauchy", "gaussian"] = "cauchy",
-        width_prior: tuple[float, float] = (0.25, 0.1),
+        coefficient_prior: Literal["cauchy", "gaussian"] = "cauchy",
+        width_prior: WidthPrior = (0.25, 0.1),
         compress: bool = True,
         missing: Literal["refuse", "level"] = "refuse",
         n_chains: int = 4,
@@ -710,7 +734,7 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
         random_state: Any = None,
     ) -> None:
         self.order = order
-        self.prior = prior
+        self.coefficient_prior = coefficient_prior
         self.width_prior = width_prior
         self.compress = compress
         self.missing = missing
@@ -841,18 +865,26 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
             How many.
         """
         check_is_fitted(self)
+        return coefficients(self._model.fit, *self._described(), most, unit=self._model.scale)
+
+    def split_interaction(self, rank: int = 0) -> SplitInteraction:
+        """Return the coefficients of all patterns that the same training cases have.
+
+        Parameters
+        ----------
+        rank : int, default=0
+            A row of `interactions`, counted from 0 on.
+        """
+        check_is_fitted(self)
+        return split_coefficients(self._model.fit, *self._described(), rank, unit=self._model.scale)
+
+    def _described(
+        self,
+    ) -> tuple[list[list[str]], tuple[str, ...], tuple[int, ...], tuple[str, ...]]:
+        """Return levels, names and indices of the columns, and what the predictor is of."""
         names = tuple(map(str, self._names()))
-        model = self._model
         columns = tuple(range(self.n_features_in_))
-        return coefficients(
-            model.fit,
-            level_names(model.codes),
-            names,
-            columns,
-            ("response",),
-            most,
-            unit=model.scale,
-        )
+        return level_names(self._model.codes), names, columns, ("response",)
 
     def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
         return ["log_sigma", "noise", "s"], ["log_likelihood"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from honestbayes.base.part import (
     TrainingLabels,
     tie_breaker,
 )
+from honestbayes.base.persistence import Parameter
 from honestbayes.base.sampled import SampledTraining, check_chain_parameters
 from honestbayes.data.categories import TAKEN_FOR_MISSING, Codes, Cuts, CutTable
 from honestbayes.files.fields import (
@@ -41,6 +43,7 @@ from honestbayes.files.fields import (
     Section,
     Whole,
     joined,
+    plain_scalar,
 )
 from honestbayes.models.categorical.model import CategoricalFeatureTable, level_word
 from honestbayes.models.interactions.missing_cells import completions, learn_mismatch
@@ -71,6 +74,12 @@ from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 INTERCEPT_WIDTHS = {"cauchy": 5.0, "gaussian": 10.0}
 """Widths of the prior of the intercept, which are fixed (thesis, section 3.4.4)."""
 
+WIDTH_PRIOR = (0.25, 0.1)
+"""Shape of the prior of widths, and mode of that of order 1, by default."""
+
+ORDERS = (1, 2, 3)
+"""Orders that are tried where held-out cases choose."""
+
 WHY_COMPLETE = "This model conditions on the features, so training rows must be complete"
 
 NOISE_PRIOR = (1.0, 0.25)
@@ -87,10 +96,12 @@ class ModelSettings:
     ----------
     order : int
         The most cells that a pattern fixes.
-    prior : {"cauchy", "gaussian"}
+    coefficient_prior : {"cauchy", "gaussian"}
         Of coefficients.
     width_prior : tuple of float
         Shape alpha and mode w of the prior of sigma_1; the mode of sigma_o is w / o (3.38).
+    own_widths : tuple of (int, float, float)
+        Orders whose width has a prior of its own: shape and mode, or 0 and a fixed width.
     compress : bool
         Whether patterns that the same cases have share a parameter.
     thin : int
@@ -104,8 +115,9 @@ class ModelSettings:
     """
 
     order: int
-    prior: str
-    width_prior: tuple[float, float] = (0.25, 0.1)
+    coefficient_prior: str
+    width_prior: tuple[float, float] = WIDTH_PRIOR
+    own_widths: tuple[tuple[int, float, float], ...] = ()
     compress: bool = True
     thin: int = 1
     n_width_updates: int = 5
@@ -115,13 +127,18 @@ class ModelSettings:
     @property
     def is_cauchy(self) -> bool:
         """Whether coefficients are Cauchy, else normal."""
-        return self.prior == "cauchy"
+        return self.coefficient_prior == "cauchy"
 
     def width_priors(self, order: int) -> FloatArray:
-        """Return shape and rate of each sigma; of the intercept's, which is fixed, 0 and itself."""
+        """Return shape and rate of each sigma's prior; of a fixed one 0 and its value."""
         shape, mode = self.width_prior
+        # An inverse gamma density has its mode at rate / (shape + 1).
         rows = [(shape, (shape + 1) * mode / o) for o in range(1, order + 1)]
-        return np.array([(0.0, INTERCEPT_WIDTHS[self.prior]), *rows])
+        result = np.array([(0.0, INTERCEPT_WIDTHS[self.coefficient_prior]), *rows])
+        for o, own_shape, value in self.own_widths:
+            if o <= order:
+                result[o] = own_shape, (own_shape + 1) * value
+        return result
 
     def of_response(self, spread: float) -> ModelSettings:
         """Return the settings of a response with noise."""
@@ -140,8 +157,9 @@ def interaction_settings(params: Mapping[str, Any], always_keep: BoolArray) -> I
     """Turn the constructor's parameters into settings, or say what is wrong with them."""
     given = {"n_features_to_select": "all", "threshold": None, **params}
     n_features, threshold = selection_rule(given, int(np.sum(~always_keep)))
-    if params["prior"] not in INTERCEPT_WIDTHS:
-        msg = f"prior={params['prior']!r} is not one of 'cauchy', 'gaussian'."
+    if params["coefficient_prior"] not in INTERCEPT_WIDTHS:
+        given_prior = params["coefficient_prior"]
+        msg = f"coefficient_prior={given_prior!r} is not one of 'cauchy', 'gaussian'."
         raise ValueError(msg)
     missing = params.get("missing", "refuse")
     if missing not in ("refuse", "level"):
@@ -152,10 +170,18 @@ def interaction_settings(params: Mapping[str, Any], always_keep: BoolArray) -> I
         raise ValueError(msg)
     check_chain_parameters(params)
     order = params["order"]
+    most = 1 if order == "cv" else whole_number(params, "order", 0)
+    width_prior = WIDTH_PRIOR
+    own_widths: tuple[tuple[int, float, float], ...] = ()
+    if isinstance(params["width_prior"], Mapping):
+        own_widths = _own_widths(params["width_prior"], max(ORDERS) if order == "cv" else most)
+    else:
+        width_prior = positive_pair(params, "width_prior")
     model = ModelSettings(
-        order=1 if order == "cv" else whole_number(params, "order", 0),
-        prior=params["prior"],
-        width_prior=positive_pair(params, "width_prior"),
+        order=most,
+        coefficient_prior=params["coefficient_prior"],
+        width_prior=width_prior,
+        own_widths=own_widths,
         compress=bool(params["compress"]),
         thin=whole_number(params, "thin", 1),
     )
@@ -166,6 +192,55 @@ def interaction_settings(params: Mapping[str, Any], always_keep: BoolArray) -> I
         model=model,
         missing=missing,
     )
+
+
+def _own_widths(given: Mapping[Any, Any], order: int) -> tuple[tuple[int, float, float], ...]:
+    """Return order, shape and mode (or 0 and the fixed width) for each order of a mapping."""
+    result = []
+    for key, value in given.items():
+        if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key <= order:
+            msg = f"width_prior has the key {key!r}, which is no order from 0 to {order}."
+            raise ValueError(msg)
+        is_fixed = isinstance(value, Real) and not isinstance(value, bool)
+        one = {"width_prior": (1.0, value) if is_fixed else value}
+        try:
+            shape, mode = positive_pair(one, "width_prior")
+        except (TypeError, ValueError):
+            msg = (
+                f"width_prior has {value!r} for order {key}; give a shape and a mode, or one "
+                "number, which fixes the width; all are above 0."
+            )
+            raise ValueError(msg) from None
+        result.append((int(key), 0.0 if is_fixed else shape, mode))
+    return tuple(sorted(result))
+
+
+@dataclass(frozen=True, slots=True)
+class WidthPriorField(Parameter):
+    """Priors of widths in files: a pair, or a list of orders, each with a number or a pair."""
+
+    def write(self, name: str, value: Any) -> Plain:
+        """Return the pair, or the list."""
+
+        def plain(prior: Any) -> Any:
+            return [plain_scalar(x) for x in prior] if np.ndim(prior) else plain_scalar(prior)
+
+        if not isinstance(value, Mapping):
+            return {name: plain(value)}, {}
+        return {name: [[plain_scalar(o), plain(prior)] for o, prior in value.items()]}, {}
+
+    def read(self, entries: Entries, name: str, known: Known) -> Any:
+        """Return the pair or the mapping; the estimator checks its values."""
+        del known
+        value = entries.value(name)
+        entries.check(isinstance(value, list), name, "is no list")
+        if value and not isinstance(value[0], list):
+            return tuple(value)
+        good = all(
+            isinstance(entry, list) and len(entry) == 2 and type(entry[0]) is int for entry in value
+        )
+        entries.check(good, name, "has an entry that is no order with its prior")
+        return {o: tuple(prior) if isinstance(prior, list) else prior for o, prior in value}
 
 
 _CELLS = 1 << 21
@@ -185,6 +260,9 @@ MOST_ORDER = 10_000
 
 SHOWN = ("log_sigma_1", "log_sigma_2", "log_sigma_3")
 """Widths that chains are judged by."""
+
+INTERCEPT_WIDTH = "log_sigma_0"
+"""The same, where the width of the intercept is learned."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -251,6 +329,7 @@ class InteractionFit:
             "is_cauchy": self.is_cauchy,
             "seed": self.seed,
             "mismatch": self.mismatch,
+            "learns_intercept_width": INTERCEPT_WIDTH in self.draws.values,
         }
         arrays = {
             "rows": self.rows.astype(np.int64),
@@ -287,10 +366,12 @@ class InteractionFit:
         counts = entries.counts("row_counts", (rows.shape[0],), MOST_CASES)
         entries.check(np.all(counts >= 1), "row_counts", "holds a row that no case has")
         mismatch = Number(1e-6, 1.0).read(entries, "mismatch", known)
+        learns = "learns_intercept_width"  # older files lack it
         fields = draw_fields(
             known["n_predictors"] or 1,
             *groups.counts.shape,
             has_noise=known["n_predictors"] == 0,
+            learns_intercept_width=entries.has(learns) and Flag().read(entries, learns, known),
         )
         draws = draws_from_plain(fields, entries, {})
         return cls(
@@ -470,6 +551,7 @@ def draw_fields(
     n_orders: int,
     *,
     has_noise: bool,
+    learns_intercept_width: bool,
 ) -> dict[str, Field]:
     """Return how draws stand in files."""
     shape = ("n_chains", "n_draws")
@@ -481,6 +563,8 @@ def draw_fields(
             for name in ("log_likelihood", *SHOWN[: n_orders - 1])
         },
     }
+    if learns_intercept_width:
+        fields[INTERCEPT_WIDTH] = fields["log_likelihood"]
     if has_noise:
         fields["noise"] = Floats(*shape, low=1e-300, high=1e300)
     return fields
@@ -612,6 +696,8 @@ class InteractionKernel:
             "log_likelihood": log_likelihood(f, problem, noise),
             **{name: log_sigma[o] for o, name in enumerate(SHOWN[: log_sigma.size - 1], 1)},
         }
+        if self.learns_intercept_width:
+            info[INTERCEPT_WIDTH] = log_sigma[0]
         if self.has_noise:
             info["noise"] = noise
         return {"s": s, "log_sigma": log_sigma, "noise": np.array(noise)}, info
@@ -620,6 +706,11 @@ class InteractionKernel:
     def has_noise(self) -> bool:
         """Whether there is a response with noise."""
         return bool(self.problem.noise[0] > 0)
+
+    @property
+    def learns_intercept_width(self) -> bool:
+        """Whether the width of the intercept is sampled."""
+        return bool(self.problem.priors[0, 0] > 0)
 
     def form(self) -> Form:
         """Return what states and draws can be."""
@@ -641,6 +732,7 @@ class InteractionKernel:
                 n_groups,
                 n_orders,
                 has_noise=self.has_noise,
+                learns_intercept_width=self.learns_intercept_width,
             ),
             sizes={},
         )
@@ -1020,13 +1112,16 @@ def level_names(codes: Codes) -> list[list[str]]:
     ]
 
 
-def interactions_of(
-    part: InteractionPart, names: tuple[str, ...], classes: tuple[str, ...], most: int
-) -> Interactions:
-    """Find the largest coefficients of a fitted part; of two classes, those of the second."""
-    towards = classes[1:] if len(classes) == 2 else classes
+def described(
+    part: InteractionPart, names: tuple[str, ...], classes: tuple[str, ...]
+) -> tuple[list[list[str]], tuple[str, ...], tuple[int, ...], tuple[str, ...]]:
+    """Return levels, names and indices of a part's columns, and what its predictors are of.
+
+    Of two classes, coefficients are those of the second.
+    """
     levels = [part.level_names(index) for index in range(len(names))]
-    return coefficients(part.fit, levels, names, part.selection.columns, towards, most)
+    towards = classes[1:] if len(classes) == 2 else classes
+    return levels, names, part.selection.columns, towards
 
 
 def coefficients(
@@ -1056,27 +1151,19 @@ def coefficients(
     unit : float, default=1.0
         Of coefficients.
     """
-    groups = fit.groups
-    s = unit * fit.draws.spread(2000).pooled("s")
-    median = np.median(s, axis=0)
-    # The group of all cases is the intercept, with all that every case has.
-    size = np.where(groups.counts[:, 0] > 0, -1.0, np.abs(median))
-    best = np.argsort(-size, axis=None, kind="stable")[:most]
-    of, group = np.unravel_index(best, median.shape)
-    there = size[of, group] >= 0
-    of, group = of[there], group[there]
-    low, high = np.quantile(s[:, of, group], [0.05, 0.95], axis=0)
-    first = len(names) - fit.order if fit.suffixes else 0
-    labels = list(zip(names, levels, columns, strict=True))[first:]
-    cells = [_cells(next(groups.patterns(int(g))), labels) for g in group]
+    of, group, median = _largest(fit, most)
+    s = fit.draws.spread(_SPREAD).pooled("s")
+    low, high = unit * np.quantile(s[:, of, group], [0.05, 0.95], axis=0)
+    labels = _labels(fit, levels, names, columns)
+    cells = [_cells(next(fit.groups.patterns(int(g))), labels) for g in group]
     text = _states if fit.suffixes else _joined
     return Interactions(
         pattern=tuple(map(text, cells)),
         cells=tuple(cells),
-        n_alike=groups.counts[group].sum(axis=1),
-        n_cases=np.diff(groups.start)[group].astype(float),
+        n_alike=fit.groups.counts[group].sum(axis=1),
+        n_cases=np.diff(fit.groups.start)[group].astype(float),
         towards=tuple(towards[int(k)] for k in of),
-        median=median[of, group],
+        median=unit * median,
         low=low,
         high=high,
         n_groups=fit.n_groups,
@@ -1085,10 +1172,158 @@ def coefficients(
     )
 
 
+_SPREAD = 2000
+"""Draws by which coefficients are judged, at most."""
+
+
+def _largest(fit: InteractionFit, most: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return class, group and posterior median of the largest coefficients."""
+    groups = fit.groups
+    median = np.median(fit.draws.spread(_SPREAD).pooled("s"), axis=0)
+    # The group of all cases is the intercept, with all that every case has.
+    size = np.where(groups.counts[:, 0] > 0, -1.0, np.abs(median))
+    best = np.argsort(-size, axis=None, kind="stable")[:most]
+    of, group = np.unravel_index(best, median.shape)
+    there = size[of, group] >= 0
+    of, group = of[there], group[there]
+    return of, group, median[of, group]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitInteraction(Tabular):
+    """The coefficients of all patterns that the same training cases have.
+
+    Attributes
+    ----------
+    pattern : tuple of str
+        The patterns, the shortest first.
+    cells : tuple of tuple of (str, str)
+        The same in parts: the name of each column, and its level.
+    order : ndarray of int of shape (m,)
+        Cells that each fixes.
+    median, low, high : ndarray of shape (m,)
+        Of each coefficient: the posterior median, and the interval that holds 90%. Patterns of one
+        order have the same ones, because the training cases cannot tell them apart.
+    towards : str
+        The class whose log odds they raise.
+    total : tuple of float
+        Median and interval of the sum of all coefficients.
+    """
+
+    pattern: tuple[str, ...]
+    cells: tuple[tuple[tuple[str, str], ...], ...]
+    order: IntArray
+    median: FloatArray
+    low: FloatArray
+    high: FloatArray
+    towards: str
+    total: tuple[float, float, float]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns, for a frame or JSON; one entry of each is a pattern."""
+        numbers = ("order", "median", "low", "high")
+        return {
+            "pattern": list(self.pattern),
+            **{name: getattr(self, name).tolist() for name in numbers},
+        }
+
+    def __str__(self) -> str:
+        """Return an aligned table."""
+        width = max(map(len, (*self.pattern, "sum")))
+        rows = [
+            *zip(self.pattern, self.median, self.low, self.high, strict=True),
+            ("sum", *self.total),
+        ]
+        return "\n".join(
+            [
+                f"{'pattern':<{width}}  median          90%  (towards {self.towards})",
+                *(
+                    f"{text:<{width}}  {m:6.2f}  {low:5.1f} {high:5.1f}"
+                    for text, m, low, high in rows
+                ),
+            ]
+        )
+
+
+MOST_SPLIT = 10_000
+"""Patterns that a sum is split into, at most."""
+
+
+def split_coefficients(
+    fit: InteractionFit,
+    levels: Sequence[list[str]],
+    names: tuple[str, ...],
+    columns: tuple[int, ...],
+    towards: tuple[str, ...],
+    rank: int,
+    *,
+    unit: float = 1.0,
+) -> SplitInteraction:
+    """Split the sum of a group into the coefficients of its patterns (thesis, end of 3.3.4).
+
+    Parameters are those of `coefficients`; ``rank`` is a row of its table, from 0 on.
+
+    Notes
+    -----
+    Given the sum and the widths, the coefficient of one pattern does not depend on the data. Each
+    draw of the chains is split once for each order: into one pattern of the order and all others
+    (equations 3.25 to 3.27). Patterns of one order are exchangeable, so they share the result.
+    """
+    from honestbayes.models.interactions.prediction import split_sums
+
+    of, group, median = _largest(fit, rank + 1)
+    if not 0 <= rank < group.size:
+        msg = f"rank={rank} is not a row of interactions(), which are counted from 0 on."
+        raise ValueError(msg)
+    k, g = int(of[rank]), int(group[rank])
+    counts = fit.groups.counts[g]
+    if counts.sum() > MOST_SPLIT:
+        msg = (
+            f"the same training cases have {counts.sum():,.0f} patterns; at most {MOST_SPLIT:,} "
+            "coefficients are listed. A lower order gives fewer."
+        )
+        raise TooManyPatternsError(msg)
+    some = fit.draws.spread(_SPREAD)
+    total = some.pooled("s")[:, k, g].astype(float)
+    # Widths add up for Cauchy coefficients, their squares for normal ones.
+    units = np.exp((1.0 if fit.is_cauchy else 2.0) * some.pooled("log_sigma"))
+    quantiles = np.full((counts.size, 3), np.nan)
+    for o in np.flatnonzero(counts):
+        others = units @ (counts - (np.arange(counts.size) == o))
+        drawn = split_sums(total, units[:, o], others, fit.is_cauchy, np.uint64(fit.seed + o))
+        quantiles[o] = np.quantile(drawn, [0.5, 0.05, 0.95])
+    labels = _labels(fit, levels, names, columns)
+    cells = [_cells(pattern, labels) for pattern in fit.groups.patterns(g)]
+    order = np.array([len(pattern) for pattern in cells])
+    median, low, high = unit * quantiles[order].T
+    low_of_all, high_of_all = np.quantile(total, [0.05, 0.95])
+    return SplitInteraction(
+        pattern=tuple(map(_states if fit.suffixes else _joined, cells)),
+        cells=tuple(cells),
+        order=order,
+        median=median,
+        low=low,
+        high=high,
+        towards=towards[k],
+        total=(unit * float(np.median(total)), unit * low_of_all, unit * high_of_all),
+    )
+
+
 _Labels = list[tuple[str, list[str], int]]
 """The name of each column of patterns, the texts of its levels, and its place in the table."""
 
 _Cells = tuple[tuple[str, str], ...]
+
+
+def _labels(
+    fit: InteractionFit,
+    levels: Sequence[list[str]],
+    names: tuple[str, ...],
+    columns: tuple[int, ...],
+) -> _Labels:
+    """Return the labels of the columns that patterns are of: the last ones of sequences."""
+    first = len(names) - fit.order if fit.suffixes else 0
+    return list(zip(names, levels, columns, strict=True))[first:]
 
 
 def _cells(pattern: Any, labels: _Labels) -> _Cells:

@@ -67,6 +67,35 @@ def normal(key):  # type: ignore[no-untyped-def]
 
 
 @kernel()
+def split_sums(totals, own, other, is_cauchy, seed):  # type: ignore[no-untyped-def]
+    """Draw one of two coefficients given their sum, for each draw of the chains.
+
+    Parameters
+    ----------
+    totals : ndarray of shape (D,)
+        The sums.
+    own, other : ndarray of shape (D,)
+        Widths of the coefficient and of the other one, squared for normal coefficients.
+    is_cauchy : bool
+        Whether coefficients are Cauchy, else normal.
+    seed : uint64
+        Of what is drawn here.
+    """
+    result = totals.copy()
+    of_split = mixed(np.uint64(seed))
+    for d in range(totals.size):
+        if other[d] == 0.0:
+            continue
+        key = mixed(of_split ^ np.uint64(d))
+        if is_cauchy:
+            result[d] = split_cauchy(totals[d], own[d], other[d], key)
+        else:
+            share = own[d] / (own[d] + other[d])
+            result[d] = share * totals[d] + math.sqrt(other[d] * share) * normal(key)
+    return result
+
+
+@kernel()
 def linear_predictors(  # type: ignore[no-untyped-def]
     s, log_sigma, group_counts, start, group, counts, unseen, is_cauchy, seed, first_draw, result
 ):

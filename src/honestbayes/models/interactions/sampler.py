@@ -272,7 +272,8 @@ def rescale(rng, s, f, log_sigma, noise, problem):  # type: ignore[no-untyped-de
     n_orders = log_sigma.size
     moves = np.empty(n_orders, np.bool_)
     for turn in range(min(n_orders, 1 + TURNS)):
-        # The place of sigma_0, which is fixed, stands for all others.
+        # Index 0 stands for all together: sigma_0 alone has only one coefficient per class, and
+        # `update_widths` moves it.
         o = 0 if turn == 0 else 1 + int((n_orders - 1) * rng.random())
         for other in range(n_orders):
             moves[other] = problem.priors[other, 0] > 0.0 and (o == 0 or other == o)
