@@ -70,6 +70,7 @@ def run(seed, k, correction, n_jobs):
         n_chains=6,
         n_draws=400,
         n_warmup=150,
+        n_doublings=0,
         random_state=seed,
         n_jobs=n_jobs,
     )

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes import SelectiveFactorClassifier, SelectiveFactorRegressor, SelectiveMixture
 
-FEW = {"n_chains": 2, "n_warmup": 4, "random_state": 0}
+FEW = {"n_chains": 2, "n_warmup": 4, "n_doublings": 0, "random_state": 0}
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,19 @@ STOPPED = {
     ),
     "factors": Stopped(
         SelectiveFactorClassifier,
-        {"n_factors": 2, "n_features_to_select": 4, "recalibrate": None, "n_doublings": 0},
+        {"n_factors": 2, "n_features_to_select": 4, "recalibrate": None},
         MEASURED,
         MEASURED_LABELS,
     ),
     "factors, none": Stopped(
         SelectiveFactorClassifier,
-        {"n_factors": 0, "n_features_to_select": 4, "recalibrate": None, "n_doublings": 0},
+        {"n_factors": 0, "n_features_to_select": 4, "recalibrate": None},
         MEASURED,
         CODES == 0,
     ),
     "response": Stopped(
         SelectiveFactorRegressor,
-        {"n_factors": 1, "n_features_to_select": 3, "n_doublings": 0},
+        {"n_factors": 1, "n_features_to_select": 3},
         MEASURED,
         RESPONSE,
     ),

@@ -305,7 +305,7 @@ CHAINS = {
         SelectiveFactorRegressor(n_factors=1, n_features_to_select=0, **FEW), MEASURED, RESPONSE
     ),
     "mixture": _sampled(
-        SelectiveMixture(n_features_to_select=4, always_keep=["gene 7"], **FEW),
+        SelectiveMixture(n_features_to_select=4, always_keep=["gene 7"], **ONCE),
         pd.DataFrame(FLAGS, columns=FLAG_NAMES),
         FLAGS_Y,
         mutations=60,

@@ -13,7 +13,7 @@ PSEUDOCOUNTS = (10.0, 10.0)
 """Weak signals, components of about the same size that have to do with the class; the models are
 given the same priors."""
 
-CHAINS = {"n_chains": 2, "n_draws": 150, "n_warmup": 30, "thin": 5}
+CHAINS = {"n_chains": 2, "n_draws": 150, "n_warmup": 30, "n_doublings": 0, "thin": 5}
 
 
 def draw_all(seed, fewest=1):

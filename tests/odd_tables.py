@@ -137,7 +137,7 @@ ESTIMATORS = {
     "DiscreteNB": {},
     "ForwardProbabilitySelector": {"n_features_to_select": 1},
     "BoostedProbabilitySelector": {"n_rounds": 1},
-    "SelectiveMixture": {**FEW, "thin": 1},
+    "SelectiveMixture": {**FEW, "n_doublings": 0, "thin": 1},
     "SelectiveFactorClassifier": {**FEW, "n_factors": 1},
     "InteractionClassifier": {**FEW, "order": 1, "n_doublings": 0},
     "AveragedNetworkClassifier": {**FEW, "n_doublings": 0},

@@ -139,7 +139,7 @@ ESTIMATORS = {
     "DiscreteNB": {},
     "ForwardProbabilitySelector": {"n_features_to_select": 1},
     "BoostedProbabilitySelector": {"n_rounds": 1},
-    "SelectiveMixture": {**FEW, "thin": 1, "recalibrate": None},
+    "SelectiveMixture": {**ONCE, "thin": 1, "recalibrate": None},
     "SelectiveFactorClassifier": {**ONCE, "n_factors": 1, "recalibrate": None},
     "SelectiveFactorRegressor": {**ONCE, "n_factors": 1},
     "InteractionClassifier": {**CODED, "order": 1},

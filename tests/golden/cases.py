@@ -336,7 +336,7 @@ MIXED = {
 CHAINS = {
     "mixture": of(
         tables.flags(),
-        hb.SelectiveMixture(n_features_to_select=4, thin=2, **SHORT),
+        hb.SelectiveMixture(n_features_to_select=4, thin=2, n_doublings=0, **SHORT),
         sampled=True,
     ),
     "mixture_quantiles": of(
@@ -347,6 +347,7 @@ CHAINS = {
             always_keep=["flag 20"],
             n_alpha=12,
             class_prior=(0.6, 0.4),
+            n_doublings=0,
             **SHORT | {"n_draws": 12},
         ),
         sampled=True,
@@ -428,15 +429,20 @@ INTERACTIONS = {
         # So many cases that no class can be told from the others without doubt: where one can,
         # a few draws far out decide on a probability, and short chains do not agree.
         tables.levels(n=300, p=3, n_classes=3),
-        hb.InteractionClassifier(missing="level", n_doublings=0, **SHORT | {"n_draws": 100}),
+        hb.InteractionClassifier(
+            missing="level", n_doublings=0, thin=4, **SHORT | {"n_draws": 100}
+        ),
         sampled=True,
     ),
     "sequence": of(
-        _states(), hb.SequenceClassifier(order=3, n_doublings=0, **SHORT), sampled=True, quick=False
+        _states(),
+        hb.SequenceClassifier(order=3, n_doublings=0, thin=4, **SHORT),
+        sampled=True,
+        quick=False,
     ),
     "response_interactions": of(
         _response_of_levels(),
-        hb.InteractionRegressor(missing="level", n_doublings=0, **SHORT),
+        hb.InteractionRegressor(missing="level", n_doublings=0, thin=4, **SHORT),
         sampled=True,
         quick=False,
     ),

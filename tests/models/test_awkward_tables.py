@@ -33,7 +33,7 @@ ESTIMATORS = {
     "DiscreteNB": {},
     "ForwardProbabilitySelector": {},
     "BoostedProbabilitySelector": {"n_rounds": 2},
-    "SelectiveMixture": {**FEW, "thin": 1},
+    "SelectiveMixture": {**ONCE, "thin": 1},
     "SelectiveFactorClassifier": {**ONCE, "n_factors": 1, "recalibrate": None},
     "SelectiveFactorRegressor": {**ONCE, "n_factors": 1},
     "InteractionClassifier": {**CODED, "order": 1},

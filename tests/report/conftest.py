@@ -26,7 +26,9 @@ FLAGS = (
 )
 
 # Chains of the mixture in folds, as short as tests of reports need them.
-table_specs()["mixture"].chains.fold_params.update(n_chains=2, n_draws=40, n_warmup=20, thin=2)
+table_specs()["mixture"].chains.fold_params.update(
+    n_chains=2, n_draws=40, n_warmup=20, n_doublings=0, thin=2
+)
 
 COMMAND = "honestbayes report 'a<b>.csv' --target '<svg'"
 

@@ -30,6 +30,7 @@ def ranks():
             n_chains=1,
             n_draws=N_RANKS - 1,
             n_warmup=10,
+            n_doublings=0,
             thin=40,
             random_state=seed,
         )

@@ -121,6 +121,12 @@ class InputSpec:
     complete: bool = False
 
 
+CHAIN_DEFAULTS = {"n_chains": 4, "n_draws": 500, "n_warmup": 200, "n_doublings": 3}
+"""Chain parameters of every sampled estimator, unless the user gives others: chains go on, to eight
+times this length at most, until all R-hat are below 1.01. What differs between models is how many
+sweeps a draw has (``thin``)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainSpec:
     """How reports run the Markov chains of a model.
@@ -135,7 +141,7 @@ class ChainSpec:
     """
 
     fold_params: dict[str, Any] = field(default_factory=dict)
-    final_params: dict[str, Any] = field(default_factory=dict)
+    final_params: dict[str, Any] = field(default_factory=CHAIN_DEFAULTS.copy)
     repeat_folds: bool = False
 
 

@@ -250,6 +250,7 @@ def sequence(
                 "n_draws": draws,
                 "n_warmup": max(1, draws // 4),
                 "n_doublings": 0,
+                "thin": 4,
                 "n_jobs": jobs,
                 "random_state": seed,
             },

@@ -110,6 +110,7 @@ def fit(
         "n_chains": n_chains,
         "n_warmup": n_warmup,
         "n_draws": n_draws,
+        "n_doublings": 0,
         "thin": 5,
     }
     fitted = _mixture if not way.stuck else _naive_bayes if way.n_alpha is None else _stuck

@@ -109,6 +109,24 @@ def test_a_level_that_one_fold_lacks_matches_nothing_there():
     assert np.all(np.isfinite(model.predict_proba(X)))
 
 
+def test_recalibration_repeats_the_selection_of_columns_in_its_folds():
+    """Of 2,000 null columns ten are kept: only held-out cases show that they predict nothing."""
+    rng = np.random.default_rng(5)
+    X, new = (rng.integers(0, 2, (n, 2000)) for n in (60, 400))
+    y = rng.permutation(np.repeat([0, 1], 30))
+    short = {"n_chains": 1, "n_draws": 40, "n_warmup": 20, "n_doublings": 0}
+    expected = {}
+    for recalibrate in (None, "bayes"):
+        model = InteractionClassifier(
+            order=1, n_features_to_select=10, recalibrate=recalibrate, random_state=0, **short
+        ).fit(X, y)
+        assert model.selection_.n_discarded == 1990
+        expected[recalibrate] = np.min(model.predict_proba(new), axis=1).mean()
+    # Half of the new cases are wrong. The prior of the slope keeps recalibration from going so far.
+    assert expected[None] < 0.25
+    assert expected["bayes"] > 0.35
+
+
 def test_an_order_is_chosen_on_held_out_cases():
     X, y = same_or_not(120)
     short = {**SHORT, "n_chains": 1, "n_draws": 40}

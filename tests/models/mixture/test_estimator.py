@@ -21,8 +21,22 @@ from honestbayes.models.mixture import model as mixture_part
 from honestbayes.models.mixture.model import MixtureKernel, run_mixture
 from honestbayes.sampling import chains
 
-QUICK = {"n_chains": 2, "n_draws": 60, "n_warmup": 20, "thin": 3, "random_state": 0}
-LONGER = {"n_chains": 3, "n_draws": 300, "n_warmup": 100, "thin": 10, "random_state": 0}
+QUICK = {
+    "n_chains": 2,
+    "n_draws": 60,
+    "n_warmup": 20,
+    "n_doublings": 0,
+    "thin": 3,
+    "random_state": 0,
+}
+LONGER = {
+    "n_chains": 3,
+    "n_draws": 300,
+    "n_warmup": 100,
+    "n_doublings": 0,
+    "thin": 10,
+    "random_state": 0,
+}
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -157,7 +171,14 @@ def test_no_features_give_the_frequency_of_the_class(data):
 
 
 def test_a_number_of_features_can_be_chosen_and_a_slope_learnt(data):
-    short = {"n_chains": 1, "n_draws": 20, "n_warmup": 5, "thin": 1, "random_state": 0}
+    short = {
+        "n_chains": 1,
+        "n_draws": 20,
+        "n_warmup": 5,
+        "n_doublings": 0,
+        "thin": 1,
+        "random_state": 0,
+    }
     model = SelectiveMixture(n_features_to_select="cv", recalibrate="slope", **short)
     model.fit(data.X_train[:24, :6], data.y_train[:24])
     assert model.number_choice_.chosen == len(model.selection_.kept)
@@ -166,9 +187,9 @@ def test_a_number_of_features_can_be_chosen_and_a_slope_learnt(data):
 
 def test_chains_that_disagree_are_warned_of(data):
     with pytest.warns(ConvergenceWarning, match="raise n_warmup or n_draws"):
-        SelectiveMixture(n_chains=3, n_draws=4, n_warmup=0, thin=1, random_state=0).fit(
-            data.X_train, data.y_train
-        )
+        SelectiveMixture(
+            n_chains=3, n_draws=4, n_warmup=0, n_doublings=0, thin=1, random_state=0
+        ).fit(data.X_train, data.y_train)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +214,13 @@ def test_an_interrupted_fit_can_predict_and_goes_on_from_its_checkpoint(
 ):
     monkeypatch.setattr(chains, "SECONDS", 0.05)
     # Chains look up after 1, 2, 4, ... steps at most, so both stop long before the end.
-    words = {"n_features_to_select": 5, "n_chains": 2, "n_draws": 200, "n_warmup": 10}
+    words = {
+        "n_features_to_select": 5,
+        "n_chains": 2,
+        "n_draws": 200,
+        "n_warmup": 10,
+        "n_doublings": 0,
+    }
     words |= {"thin": 5, "random_state": 0}
     whole = SelectiveMixture(**words).fit(data.X_train, data.y_train)
     model = SelectiveMixture(**words, checkpoint=tmp_path / "chains")
@@ -265,7 +292,8 @@ import honestbayes.sampling.chains as chains
 chains.SECONDS, chains.SAVE_EVERY = 0.05, 0.0
 data = simulate_mixture(60, 0, 400, alpha=20.0, random_state=1)
 SelectiveMixture(n_features_to_select=5, n_chains=2, n_draws=200_000, n_warmup=10, thin=5,
-                 random_state=0, checkpoint=sys.argv[1]).fit(data.X_train, data.y_train)
+                 n_doublings=0, random_state=0,
+                 checkpoint=sys.argv[1]).fit(data.X_train, data.y_train)
 """
 
 
@@ -279,7 +307,7 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(data, tmp_path):
     time.sleep(0.1)
     process.kill()
     process.wait()
-    words = {"n_features_to_select": 5, "n_chains": 2, "n_warmup": 10, "thin": 5}
+    words = {"n_features_to_select": 5, "n_chains": 2, "n_warmup": 10, "n_doublings": 0, "thin": 5}
     words |= {"random_state": 0}
     n_draws = 400
     resumed = SelectiveMixture(**words, n_draws=n_draws, checkpoint=place)

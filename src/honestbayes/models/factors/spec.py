@@ -44,7 +44,6 @@ SPECS = (
         # chains have the estimator's defaults.
         chains=ChainSpec(
             fold_params={"n_chains": 2, "n_draws": 300, "n_warmup": 300, "n_doublings": 0},
-            final_params={"n_chains": 4, "n_draws": 1000, "n_warmup": 300, "n_doublings": 3},
         ),
         dependence="a few factors",
     ),

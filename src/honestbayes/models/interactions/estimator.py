@@ -119,7 +119,7 @@ class InteractionClassifier(SampledClassifier):
         "bayes": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
         are learned from held-out predictions inside `fit`, for which chains run again many times.
     {chain_parameters}
-    thin : int, default=4
+    thin : int, default=2
         Sweeps for each draw.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and what prediction draws.
@@ -213,10 +213,10 @@ class InteractionClassifier(SampledClassifier):
         class_prior: Any = None,
         recalibrate: Literal["bayes", "slope"] | None = None,
         n_chains: int = 4,
-        n_draws: int = 250,
-        n_warmup: int = 100,
-        n_doublings: int = 2,
-        thin: int = 4,
+        n_draws: int = 500,
+        n_warmup: int = 200,
+        n_doublings: int = 3,
+        thin: int = 2,
         n_jobs: int | None = None,
         checkpoint: Any = None,
         verbose: bool = False,
@@ -523,7 +523,7 @@ class SequenceClassifier(InteractionClassifier):
     recalibrate : {"bayes", "slope"} or None, default=None
         Whether a slope and an outlier rate are learned from held-out windows.
     {chain_parameters}
-    thin : int, default=4
+    thin : int, default=2
         Sweeps for each draw.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and what prediction draws.
@@ -593,10 +593,10 @@ class SequenceClassifier(InteractionClassifier):
         class_prior: Any = None,
         recalibrate: Literal["bayes", "slope"] | None = None,
         n_chains: int = 4,
-        n_draws: int = 250,
-        n_warmup: int = 100,
-        n_doublings: int = 2,
-        thin: int = 4,
+        n_draws: int = 500,
+        n_warmup: int = 200,
+        n_doublings: int = 3,
+        thin: int = 2,
         n_jobs: int | None = None,
         checkpoint: Any = None,
         verbose: bool = False,
@@ -684,7 +684,7 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
         Whether a missing training cell is an error, or a level of its own. At prediction a missing
         cell that is no level is averaged over training rows, as in `InteractionClassifier`.
     {chain_parameters}
-    thin : int, default=4
+    thin : int, default=2
         Sweeps for each draw.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and what prediction draws.
@@ -724,10 +724,10 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
         compress: bool = True,
         missing: Literal["refuse", "level"] = "refuse",
         n_chains: int = 4,
-        n_draws: int = 250,
-        n_warmup: int = 100,
-        n_doublings: int = 2,
-        thin: int = 4,
+        n_draws: int = 500,
+        n_warmup: int = 200,
+        n_doublings: int = 3,
+        thin: int = 2,
         n_jobs: int | None = None,
         checkpoint: Any = None,
         verbose: bool = False,

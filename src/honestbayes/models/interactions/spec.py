@@ -66,8 +66,7 @@ SPECS = (
         # In folds, sampling error of the held-out cases exceeds that of short chains; the final
         # chains have the estimator's defaults.
         chains=ChainSpec(
-            fold_params={"n_chains": 2, "n_draws": 150, "n_warmup": 50, "n_doublings": 0},
-            final_params={"n_chains": 4, "n_draws": 250, "n_warmup": 100, "n_doublings": 2},
+            fold_params={"n_chains": 2, "n_draws": 300, "n_warmup": 100, "n_doublings": 0},
         ),
         selects=False,
         uncorrected_params=None,

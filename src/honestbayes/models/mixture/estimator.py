@@ -144,7 +144,8 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         binarize: BinarizeOption = "auto",
         n_chains: int = 4,
         n_draws: int = 500,
-        n_warmup: int = 100,
+        n_warmup: int = 200,
+        n_doublings: int = 3,
         thin: int = 10,
         n_jobs: int | None = None,
         checkpoint: Any = None,
@@ -166,6 +167,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         self.n_chains = n_chains
         self.n_draws = n_draws
         self.n_warmup = n_warmup
+        self.n_doublings = n_doublings
         self.thin = thin
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint

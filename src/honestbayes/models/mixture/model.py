@@ -579,6 +579,7 @@ def run_mixture(
         settings,
         thin,
         labels_are_fixed,
+        agree=lambda draws: draws.diagnostics().agree(),
     )
     table.warn_if_visited(np.exp(draws.pooled("log_alpha")))
     return draws, interrupted

@@ -13,6 +13,10 @@ def _load() -> type[Any]:
     return SelectiveMixture
 
 
+_SHORT_CHAINS = {"n_chains": 3, "n_draws": 200, "n_warmup": 100, "n_doublings": 0, "thin": 5}
+"""One chain from each kind of start."""
+
+
 SPECS = (
     ModelSpec(
         kind="SelectiveMixture",
@@ -22,7 +26,7 @@ SPECS = (
                 name="mixture",
                 title="two hidden groups of cases",
                 suits=lambda info: info.only("binary") and info.n_classes == 2,
-                params=lambda _: {"n_chains": 3, "n_draws": 200, "n_warmup": 100, "thin": 5},
+                params=lambda _: _SHORT_CHAINS,
                 sampled=True,
             ),
         ),
@@ -33,8 +37,7 @@ SPECS = (
         description="yes-or-no features, explained by two hidden groups of cases",
         input=InputSpec(coded=False, two_classes=True),
         chains=ChainSpec(
-            # One chain from each kind of start.
-            fold_params={"n_chains": 3, "n_draws": 200, "n_warmup": 100, "thin": 5},
+            fold_params={**_SHORT_CHAINS},
             repeat_folds=True,
         ),
         recalibrates=False,
