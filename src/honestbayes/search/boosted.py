@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -61,10 +61,6 @@ class Round:
     entropy: float
 
 
-Confidence = Callable[[LevelCounts, float], FloatArray]
-"""Confidence in each class at each slot, from -1 to 1: of counts and smoothing, shape (L, C)."""
-
-
 def boost(
     cases: CodedCases,
     smoothing: float,
@@ -72,14 +68,14 @@ def boost(
     n_jobs: int | None = None,
     *,
     distinct: bool = False,
-    confidence: Confidence | None = None,
+    by_votes: bool = False,
 ) -> list[Round]:
     """Run the rounds; the weights start as those of the cases.
 
     Smoothing is of counts, so it is as if weights always summed to what they do at the start. Where
-    features are to be distinct, those of earlier rounds are no candidates.
+    features are to be distinct, those of earlier rounds are no candidates. Votes are the 0-1 loss.
     """
-    confidence = naive_bayes_confidence if confidence is None else confidence
+    confidence = naive_bayes_vote if by_votes else naive_bayes_confidence
     n, total = np.count_nonzero(cases.weight), cases.weight.sum()
     weight = cases.weight / total
     current = cases.with_weight(weight)
@@ -106,9 +102,13 @@ def naive_bayes_proba(counts: LevelCounts, smoothing: float) -> FloatArray:
 
 
 def naive_bayes_confidence(counts: LevelCounts, smoothing: float) -> FloatArray:
-    """Return (C P - 1) / (C - 1), with two classes the paper's 2 P - 1 (section 3.2)."""
+    """Return the confidence in each class at each slot, shape (L, C), from -1 to 1.
+
+    It is (C P - 1) / (C - 1), with two classes the paper's 2 P - 1 (section 3.2).
+    """
     n_classes = counts.classes.size
-    return (n_classes * naive_bayes_proba(counts, smoothing) - 1.0) / (n_classes - 1.0)
+    proba = naive_bayes_proba(counts, smoothing)
+    return np.asarray((n_classes * proba - 1.0) / (n_classes - 1.0))
 
 
 def naive_bayes_vote(counts: LevelCounts, smoothing: float) -> FloatArray:
@@ -121,7 +121,7 @@ def naive_bayes_vote(counts: LevelCounts, smoothing: float) -> FloatArray:
     # Classes that differ by rounding only are tied, and the first is predicted.
     predicted = naive_bayes_proba(counts, smoothing).round(12).argmax(axis=1)
     is_predicted = np.arange(n_classes) == predicted[:, None]
-    return (n_classes * is_predicted - 1.0) / (n_classes - 1.0)
+    return np.asarray((n_classes * is_predicted - 1.0) / (n_classes - 1.0))
 
 
 class BoostedProbabilitySelector(ProbabilitySelector):
@@ -193,7 +193,7 @@ class BoostedProbabilitySelector(ProbabilitySelector):
         "n_rounds": WholeParameter(),
         "n_features_to_select": NumberOfFeatures(absent=None),
     }
-    _confidence: ClassVar[Confidence] = staticmethod(naive_bayes_confidence)
+    _by_votes: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -271,7 +271,7 @@ class BoostedProbabilitySelector(ProbabilitySelector):
             n_rounds,
             self.n_jobs,
             distinct=self.n_features_to_select is not None,
-            confidence=type(self)._confidence,
+            by_votes=self._by_votes,
         )
         factory = NaiveBayesScorers(cases, smoothing, "squared_error", self.n_jobs)
         scorers = [factory.on_training(training)]
