@@ -14,6 +14,7 @@ from .models.interactions.estimator import (
 from .models.logistic.estimator import SelectiveLogistic
 from .models.mixed.estimator import SelectiveMixedNB
 from .models.mixture.estimator import SelectiveMixture
+from .models.mixture.naive_bayes import sample_naive_bayes
 from .models.networks.estimator import AveragedNetworkClassifier
 from .models.subsets.estimator import AveragedNB
 from .report.notebook import make_report
@@ -45,4 +46,5 @@ __all__ = [
     "__version__",
     "load",
     "make_report",
+    "sample_naive_bayes",
 ]

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import norm
 
+from honestbayes import sample_naive_bayes
 from honestbayes.datasets import simulate_mixture
 from honestbayes.datasets.simulation import MixtureData
 from honestbayes.experiments.experiment import (
@@ -38,7 +39,6 @@ from honestbayes.experiments.experiment import (
 from honestbayes.likelihood.quadrature import AlphaPrior, paper_alpha_nodes
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
 from honestbayes.models.mixture.estimator import SelectiveMixture
-from honestbayes.models.mixture.naive_bayes import sample_naive_bayes
 from honestbayes.plots.drawing import GREY, look, subplots, tidy
 from honestbayes.sampling.draws import Draws
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
+from honestbayes import sample_naive_bayes
 from honestbayes.datasets import SimulatedData, simulate_naive_bayes
 from honestbayes.experiments.experiment import (
     Decimals,
@@ -31,7 +32,6 @@ from honestbayes.experiments.experiment import (
     of,
 )
 from honestbayes.models.binary.estimator import SelectiveBernoulliNB
-from honestbayes.models.mixture.naive_bayes import sample_naive_bayes
 from honestbayes.plots.drawing import GREY, look, subplots, tidy, unit_square
 from honestbayes.sampling.draws import Draws
 from honestbayes.types import FloatArray
