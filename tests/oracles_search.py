@@ -75,7 +75,7 @@ def forward(train, judged, n_levels, n_classes, smoothing, n_steps, name="square
     return chosen, scores
 
 
-def boosted(rows, y, w, n_levels, smoothing, n_rounds, n_classes=2):
+def boosted(rows, y, w, n_levels, smoothing, n_rounds, n_classes=2, distinct=False):
     """Table 2: features, r, alpha, and the weights after each round.
 
     With two classes y h(x) of the table is 2 P(actual class) - 1, which is how it is written here.
@@ -85,7 +85,8 @@ def boosted(rows, y, w, n_levels, smoothing, n_rounds, n_classes=2):
     found = []
     for _ in range(n_rounds):
         best = None
-        for j, size in enumerate(n_levels):
+        left = set(range(len(n_levels))) - ({one[0] for one in found} if distinct else set())
+        for j, size in [(j, n_levels[j]) for j in sorted(left)]:
             cells = [[row[j]] for row in rows]
             model = fit(cells, y, [n * one for one in w], [size], n_classes, smoothing)
             own = [proba(model, cell, [0])[yi] for cell, yi in zip(cells, y, strict=True)]
@@ -98,4 +99,32 @@ def boosted(rows, y, w, n_levels, smoothing, n_rounds, n_classes=2):
         w = [wi * math.exp(-alpha * hi) for wi, hi in zip(w, h, strict=True)]
         w = [one / sum(w) for one in w]
         found.append((j, r, alpha, w))
+    return found
+
+
+def viola_jones(rows, y, w, n_levels, smoothing, n_rounds, distinct=False):
+    """Table 1 of Viola and Jones with naive Bayes on one column: features, errors and weights.
+
+    beta = e / (1 - e); weights of rows that are classified correctly are multiplied by it.
+    """
+    n = sum(w)
+    w = [one / n for one in w]
+    found = []
+    for _ in range(n_rounds):
+        best = None
+        for j, size in enumerate(n_levels):
+            if distinct and j in [one[0] for one in found]:
+                continue
+            cells = [[row[j]] for row in rows]
+            model = fit(cells, y, [n * one for one in w], [size], 2, smoothing)
+            p = [proba(model, cell, [0])[1] for cell in cells]
+            wrong = [(one > 0.5 + 1e-9) != bool(yi) for one, yi in zip(p, y, strict=True)]
+            error = sum(wi for wi, bad in zip(w, wrong, strict=True) if bad)
+            if best is None or error < best[0] - 1e-12:
+                best = (error, j, wrong)
+        error, j, wrong = best
+        beta = error / (1 - error)
+        w = [wi * (1 if bad else beta) for wi, bad in zip(w, wrong, strict=True)]
+        w = [one / sum(w) for one in w]
+        found.append((j, error, w))
     return found

@@ -106,6 +106,23 @@ def test_boosting_writes_its_rounds_and_replaces_an_earlier_selection(frame, pla
     assert after == before
 
 
+def test_boosting_takes_distinct_columns_where_it_is_asked_to(frame, place, run):
+    ignore = [word for name in NAMED[1:] for word in ("--ignore", name)]
+    words = ("select", "clinic.csv", *TARGET, *ignore, "--out", "distinct", "--json")
+    more = ("--method", "boosted", "--distinct", "--held-out", "none")
+    X, y = frame.drop(columns=NAMED), frame["state"]
+    for option, number in (((), 10), (("-k", 4), 4), (("-k", "all"), X.shape[1])):
+        found = strict_json(run(*words, *more, *option, cwd=place).done())
+        selector = BoostedProbabilitySelector(n_features_to_select=number).fit(X, y)
+        assert found["kept"] == list(selector.path_.name)
+        assert len(set(found["kept"])) == number
+    loaded = honestbayes.load(place / "distinct" / "selector.honestbayes")
+    assert loaded.n_features_to_select == "all"
+    refusal = run(*words, *more, "-k", 90, cwd=place).refused()
+    assert "--features 90 is more than the 17 columns" in refusal
+    assert "or 'all'" in refusal
+
+
 def test_several_classes_log_loss_and_a_share_held_out(tmp_path, run):
     table = species()
     write(table.rename(columns={"colour": "=colour()"}), tmp_path / "t.csv")
@@ -232,6 +249,8 @@ def test_what_does_not_fit_the_table_is_refused_in_one_sentence(frame, place, ru
         ("--method", "boosted", "--patience", "3"),
         ("--method", "boosted", "--score-on", "held-out"),
         ("--method", "boosted", "--loss", "log-loss"),
+        ("--method", "forward", "--distinct"),
+        ("--method", "boosted", "--distinct", "--features", "few"),
         ("--held-out", "1"),
         ("--held-out", "5.5"),
         ("--held-out", "nan"),

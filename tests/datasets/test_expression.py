@@ -54,6 +54,15 @@ def test_colon_takes_logarithms_and_standardises_each_row(colon_folder):
     assert data.groups.tolist() == [1, 1, 2, 3]
 
 
+def test_colon_intensities_are_given_as_they_are_where_that_is_asked_for(colon_folder):
+    stored = np.load(colon_folder / "colon_alon.npz", allow_pickle=False)["X"]
+    data = load_colon(colon_folder, standardize=False)
+    np.testing.assert_array_equal(data.X, stored)
+    assert data.X.dtype == np.float64
+    assert "Raw intensities" in data.description
+    assert "standardised" in load_colon(colon_folder).description
+
+
 def test_colon_is_found_through_the_environment(colon_folder, monkeypatch):
     monkeypatch.setenv("HONESTBAYES_DATA", str(colon_folder))
     assert load_colon().X.shape == (4, 3)
@@ -115,3 +124,18 @@ def test_colon_has_40_tumours_and_22_patients_who_gave_a_pair():
     assert len(set(data.feature_names.tolist())) == 2000
     assert np.allclose(data.X.mean(axis=1), 0)
     assert np.allclose(data.X.std(axis=1), 1)
+
+
+@needs_data
+def test_bright_arrays_are_above_medians_of_raw_intensities_and_logarithms_do_not_help():
+    # What the page of the experiment says of the literal reading of the paper.
+    raw = load_colon(standardize=False).X
+    above = raw > np.median(raw, axis=0)
+    logs = np.log10(raw)
+    np.testing.assert_array_equal(above, logs > np.median(logs, axis=0))
+    share = above.mean(axis=1)
+    assert share.min() < 0.15
+    assert share.max() > 0.85
+    standardised = load_colon().X
+    share = (standardised > np.median(standardised, axis=0)).mean(axis=1)
+    assert 0.3 < share.min() < share.max() < 0.7

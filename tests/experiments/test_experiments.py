@@ -21,6 +21,7 @@ from honestbayes.experiments.experiment import (
     PublishedFigure,
     Settings,
     Size,
+    agreement,
     experiment,
     experiments,
     missing_files,
@@ -162,6 +163,48 @@ def test_a_check_agrees_where_one_more_repetition_could_be_the_published_one() -
     assert abs(np.mean(inside) - 0.95) < 0.012
     assert PublishedFigure(what="", published=0.25, ours=[0.2548], digits=2).holds
     assert not PublishedFigure(what="", published=0.25, ours=[0.2552], digits=2).holds
+
+
+@pytest.mark.parametrize(
+    ("published", "ours", "verdict"),
+    [
+        (0.5, [0.45, 0.5, 0.55], "yes"),
+        (0.9, [0.45, 0.5, 0.55], "no"),
+        # Such ranges hold 0 and twice the published figure.
+        (63.0, [10.0, 130.0, 250.0, 96.0], "too wide to tell"),
+        (0.12, [0.05, 0.25, 0.12, 0.14], "too wide to tell"),
+        # As wide, but what was published is not in it: that can be told.
+        (1000.0, [10.0, 130.0, 250.0, 96.0], "no"),
+        (-1.77, [-2.5, -0.4, -5.0, -2.0], "too wide to tell"),
+        (5.0, [5.0], "yes"),
+    ],
+)
+def test_an_interval_that_excludes_next_to_nothing_is_no_agreement(
+    published: float, ours: list[float], verdict: str
+) -> None:
+    check = PublishedFigure(what="a", published=published, ours=ours, digits=2)
+    assert check.verdict == verdict
+    low, high = check.interval
+    if verdict == "too wide to tell":
+        half = (high - low) / 2
+        assert min(0.0, 2 * published) >= published - half
+        assert max(0.0, 2 * published) <= published + half
+    page = page_of(SQUARES, Findings(conclusion="So.", checks=(check,)), [], "md")
+    assert f"| {verdict} |" in page
+    assert agreement([check]) == f"{int(verdict == 'yes')} of 1" + (
+        ", 1 too wide to tell" if verdict == "too wide to tell" else ""
+    )
+
+
+def test_the_two_signs_that_were_put_back_are_named_and_are_those_of_direct_sums() -> None:
+    one = experiment("correlations")
+    runs = [ExperimentRun(settings, one.run(**settings), 0.0) for settings in one.runs("full")]
+    assert "-0.04 (10 ones in class 1" in one.summarize(runs).conclusion
+    assert "-0.11 (9 ones in class 1" in one.summarize(runs).conclusion
+    y = np.repeat([0, 1], [8, 14])
+    for ones, printed in ((10, -0.04), (9, -0.11), (11, 0.04), (8, -0.18)):
+        x = np.concatenate([np.arange(8) < 6, np.arange(14) < ones])
+        assert np.corrcoef(x, y)[0, 1] == pytest.approx(printed, abs=0.005)
 
 
 def test_numbers_are_kept_with_a_few_digits() -> None:

@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.special import betaln
+from scipy.stats import invgamma
 
-from honestbayes.experiments import colon, mixture, slides, slides_colon
+from honestbayes.datasets import simulate_naive_bayes
+from honestbayes.experiments import colon, mixture, naive_bayes, slides, slides_colon
 from honestbayes.experiments.experiment import decimal_rows, errors_of, judged, of
 
 
@@ -59,3 +63,41 @@ def test_groups_and_tests_of_the_colon_data_are_counted() -> None:
     assert colon.optimistic([one], "uncorrected").tolist() == [2]
     assert colon.average([one], "corrected", "log_score")[0] == pytest.approx(17 / 30)
     assert 0.5 < colon.p_values([one], "log_score")[0] < 1
+
+
+def test_the_dots_of_figure_6_are_what_its_caption_says() -> None:
+    # "The probabilities of x at each of these values for alpha were computed, rescaled to sum to K,
+    # and finally multiplied by the Jacobian, alpha P(alpha)."
+    data = simulate_naive_bayes(40, 20, 30, alpha=50, random_state=2)
+    found = naive_bayes.fit(data, 1, "uncorrected", "paper", shown=True)
+    alpha = invgamma.ppf((np.arange(30) + 0.5) / 30, 0.5, scale=5.0)
+    np.testing.assert_allclose(found["log_alpha"], np.log(alpha), atol=6e-5)
+    scores = [abs(np.corrcoef(x, data.y_train)[0, 1]) for x in data.X_train.T]
+    x = data.X_train[:, int(np.argmax(scores))]
+    counts = [(int(x[data.y_train == c].sum()), int(np.sum(data.y_train == c))) for c in (0, 1)]
+
+    def likelihood(a: float) -> float:
+        def given_theta(theta: float) -> float:
+            logs = [
+                betaln(a * theta + ones, a * (1 - theta) + n - ones)
+                - betaln(a * theta, a * (1 - theta))
+                for ones, n in counts
+            ]
+            return float(np.exp(sum(logs)))
+
+        return float(quad(given_theta, 0, 1, limit=200)[0])
+
+    likelihoods = np.array([likelihood(a) for a in alpha])
+    expected = likelihoods / likelihoods.sum() * 30 * alpha * invgamma.pdf(alpha, 0.5, scale=5.0)
+    # Theta has 21 points in the paper's rule, which shows in the third digit.
+    np.testing.assert_allclose(found["density"], expected, atol=0.01 * expected.max())
+    figure = naive_bayes.draw_alpha(
+        [
+            naive_bayes.fit(data, k, method, rule, shown=True)
+            for k, method in ((1, "corrected"), (1, "uncorrected"), (30, "uncorrected"))
+            for rule in naive_bayes.RULES
+        ],
+        30,
+    )
+    dots = [line for line in figure.axes[0].lines if line.get_marker() == "."]
+    assert [line.get_xdata().size for line in dots] == [30, 30, 30]

@@ -1,13 +1,15 @@
 """Experiments on subsets, networks and compressed parameters: what their figures rest on."""
 
 from math import comb
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from honestbayes.datasets.simulation import simulate_hidden_markov
 from honestbayes.experiments import compressed, compressed_sizes, compressed_text, networks, subsets
-from honestbayes.experiments.experiment import ExperimentRun
+from honestbayes.experiments.experiment import ExperimentRun, experiment, stored
 
 
 def test_enumerated_sizes_are_those_of_formulas():
@@ -52,7 +54,29 @@ def test_sizes_level_off_at_two_for_each_sequence():
     found = compressed.sizes(X, (1, 5, 40, 60, 80), suffixes=True)
     assert found["groups"][-1] == found["groups"][-2] <= 99
     assert found["patterns"][-1] - found["patterns"][-2] == 50 * 20
-    assert compressed.level_from(found) <= 60
+    assert compressed.level_from(found["orders"], found["groups"]) <= 60
+
+
+def test_numbers_that_a_plot_cannot_tell_apart_are_level():
+    orders = [1, 2, 3, 4, 5]
+    assert compressed.level_from(orders, [29, 365, 2269, 3030, 3034]) == 4
+    assert compressed.level_from(orders, [29, 365, 2269, 2990, 3034]) == 5
+    assert compressed.level_from(orders, [7, 7, 7, 7, 7]) == 1
+    # A number that comes near by accident, before others that do not, is not level yet.
+    assert compressed.level_from(orders, [10, 3034, 2000, 3033, 3034]) == 4
+
+
+@pytest.mark.parametrize("name", ["compressed-hmm", "compressed-text", "compressed-cauchy"])
+def test_numbers_that_are_level_differ_by_less_than_the_line_of_the_figure_is_wide(name):
+    one = experiment(name)
+    runs = stored(Path(__file__).parents[2] / "docs" / "results" / f"{name}.json", one)
+    (picture,) = [p for p in one.summarize(runs).figures if p.name == "sizes"]
+    figure = picture.draw()
+    figure.canvas.draw()
+    axis = figure.axes[0]
+    (_, low), (_, high) = axis.transData.transform([(1, 1000), (1, 1010)])
+    assert (high - low) * 72 / figure.dpi < axis.lines[0].get_linewidth()
+    plt.close(figure)
 
 
 def test_listed_patterns_are_those_of_the_search():

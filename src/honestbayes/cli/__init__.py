@@ -31,8 +31,8 @@ HEADINGS = {
         *("train", "chains", "draws"),
     ),
     "Selection": (
-        *("features", "threshold", "keep", "covariates", "method", "expected", "patience"),
-        *("held_out", "score_on", "loss"),
+        *("features", "threshold", "keep", "covariates", "method", "distinct", "expected"),
+        *("patience", "held_out", "score_on", "loss"),
     ),
     "Probabilities": ("prevalence", "recalibrate", "interval", "exact", "history"),
     "Checking": ("folds", "repeats", "leave_one_out", "path", "compare", "quick", "check"),

@@ -93,7 +93,7 @@ def _reproduce(
     one: Experiment, full: bool, folder: Path, jobs: int, again: bool, bars: Progress
 ) -> None:
     """Run one experiment, write its folder and say where it is."""
-    from honestbayes.experiments.experiment import perform
+    from honestbayes.experiments.experiment import agreement, perform
     from honestbayes.experiments.pages import write_folder
 
     size: Size = "full" if full else "quick"
@@ -104,6 +104,5 @@ def _reproduce(
     page = write_folder(one, findings, runs, folder)
     agree = ""
     if findings.checks:
-        held = sum(check.holds for check in findings.checks)
-        agree = f"; {held} of {len(findings.checks)} published figures agree"
+        agree = f"; published figures that agree: {agreement(findings.checks)}"
     say(f"{one.name}: {page}{agree} ({time.perf_counter() - began:.0f} s)", wrap=False)

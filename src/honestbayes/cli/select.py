@@ -526,6 +526,14 @@ def select(
             "many as --patience lets; sampled: those with a probability of one half or more.",
         ),
     ] = None,
+    distinct: Annotated[
+        bool,
+        typer.Option(
+            "--distinct",
+            help="--method boosted: another column in each round, so that --features counts "
+            "columns; by default a round may take a column again.",
+        ),
+    ] = False,
     expected: Annotated[
         float | None,
         typer.Option(
@@ -607,6 +615,7 @@ def select(
     chosen = Choices.of(
         method=method.value,
         features=features,
+        distinct=distinct,
         expected=expected,
         patience=patience,
         held_out=held_out,
@@ -680,6 +689,8 @@ class Choices:
         Which selector.
     features : int, "all" or None
         Columns, or rounds of boosting.
+    distinct : bool
+        Of boosting, whether each round takes another column.
     expected : float or None
         Of the sampled method, the mean of a Poisson prior of the number of columns.
     patience : int or None
@@ -702,6 +713,7 @@ class Choices:
 
     method: str
     features: int | Literal["all"] | None
+    distinct: bool
     expected: float | None
     patience: int | None
     held_out: int | float | None
@@ -718,6 +730,7 @@ class Choices:
         *,
         method: str,
         features: str | None,
+        distinct: bool,
         expected: float | None,
         patience: int | None,
         held_out: str | None,
@@ -732,9 +745,11 @@ class Choices:
         elif expected is not None:
             _refuse("only the sampled method has a prior of the number.", "--expected")
         rows = None if method == "sampled" else _held_out(held_out or str(DEFAULT_FOLDS))
-        number = _features(features, method)
+        number = _features(features, method, distinct)
         if method == "boosted":
             _refuse_for_boosting(patience, score_on, loss)
+        elif distinct:
+            _refuse("only boosting may take a column again.", "--distinct")
         if not (0 < more["smoothing"] < math.inf):
             _refuse(f"{more['smoothing']:g} is not a number above 0.", "--smoothing")
         if rows is None and patience is not None:
@@ -748,6 +763,7 @@ class Choices:
         return cls(
             method=method,
             features=number,
+            distinct=distinct,
             expected=expected,
             patience=patience,
             held_out=rows,
@@ -759,11 +775,11 @@ class Choices:
     def check_table(self, data: TrainingTable) -> None:
         """Refuse what this table is too small for, in the words of the options."""
         columns = len(data.encoding.columns)
-        counts_columns = self.method != "boosted"
+        counts_columns = self.method != "boosted" or self.distinct
         if counts_columns and isinstance(self.features, int) and self.features > columns:
             most = f"{columns:,} or fewer" if columns > 1 else "1"
             noun = "column" if columns == 1 else "columns"
-            other = ", or 'all'" if self.method == "forward" else ""
+            other = ", or 'all'" if self.method != "sampled" else ""
             msg = (
                 f"--features {self.features:,} is more than the {columns:,} {noun} to select "
                 f"from; give {most}{other}."
@@ -835,13 +851,14 @@ def _held_out(word: str) -> int | float | None:
     )
 
 
-def _features(word: str | None, method: str) -> int | Literal["all"] | None:
+def _features(word: str | None, method: str, distinct: bool) -> int | Literal["all"] | None:
     if word is None:
         return None
-    if word == "all" and method == "forward":
+    if word == "all" and (method == "forward" or distinct):
         return "all"
     if not word.isdecimal() or int(word) < 1:
         other = {"forward": ", or 'all'", "boosted": " of rounds"}.get(method, "")
+        other = ", or 'all'" if distinct else other
         _refuse(f"{word!r} is not a number from 1 on{other}.", "--features")
     return int(word)
 
@@ -870,8 +887,10 @@ def fitted_selector(
     }
     selector: ForwardProbabilitySelector | BoostedProbabilitySelector
     if chosen.method == "boosted":
-        rounds: Any = chosen.features or DEFAULT_ROUNDS
-        selector = BoostedProbabilitySelector(n_rounds=rounds, **params)
+        most = len(data.encoding.columns) if chosen.distinct else DEFAULT_ROUNDS
+        number: Any = chosen.features or min(DEFAULT_ROUNDS, most)
+        counted = "n_features_to_select" if chosen.distinct else "n_rounds"
+        selector = BoostedProbabilitySelector(**{counted: number}, **params)
     else:
         selector = ForwardProbabilitySelector(
             n_features_to_select=chosen.features,

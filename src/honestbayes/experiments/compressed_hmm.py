@@ -90,12 +90,12 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
 
 
 def _on_sizes(sizes: Sequence[dict[str, Any]]) -> str:
-    level = [ours.level_from(results) for results in sizes]
+    level = [ours.level_from(results["orders"], results["groups"]) for results in sizes]
     ends = [results["groups"][-1] for results in sizes]
     sentences = f"In the first of {len(sizes)} data sets {ours.of_growth(sizes[0])}"
     if max(level) < LONGEST:
         sentences += (
-            f" Over all data sets the number stays the same from order {min(level)} on at the "
+            f" Over all data sets the number is level from order {min(level)} on at the "
             f"earliest and {max(level)} at the latest, at {min(ends):,} to {max(ends):,}."
         )
     return sentences

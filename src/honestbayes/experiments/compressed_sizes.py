@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from honestbayes.experiments.compressed import LEVEL_WITHIN, level_from
 from honestbayes.experiments.experiment import (
     Experiment,
     ExperimentRun,
@@ -32,7 +33,7 @@ LEVELS = (3, 4, 5)
 which the text does not have; so do the features and the orders of the other panels."""
 
 PUBLISHED_LEVEL = 4
-"""Order from which on the number of compressed parameters stays the same, of seven (3.5.2)."""
+"""Order from which on the number of compressed parameters is level, of seven (3.5.2)."""
 
 Point = list[int]
 """Cases, features, levels of each, and order."""
@@ -93,7 +94,7 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
         conclusion=_conclusion(studies),
         checks=tuple(
             PublishedFigure(
-                what=f"order from which on they stay the same, {k} levels",
+                what=f"order from which on the number is level, {k} levels",
                 published=PUBLISHED_LEVEL,
                 ours=level_orders(studies[f"order, {k} levels"]),
                 digits=1,
@@ -119,9 +120,9 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
 
 
 def level_orders(done: Sequence[ExperimentRun]) -> list[int]:
-    """Return the order from which on the number of groups stays the same, for each data set."""
+    """Return the order from which on the number of groups is level, for each data set."""
     return [
-        run.settings["points"][run.results["groups"].index(run.results["groups"][-1])][3]
+        level_from([point[3] for point in run.settings["points"]], run.results["groups"])
         for run in done
     ]
 
@@ -155,8 +156,9 @@ def _conclusion(studies: dict[str, list[ExperimentRun]]) -> str:
         groups, patterns = (_averages(studies[study], name) for name in ("groups", "patterns"))
         orders = sorted(set(level_orders(studies[study])))
         parts.append(
-            f"{study.capitalize()}: the number of compressed parameters stays at {groups[-1]:,.0f} "
-            f"from order {' or '.join(map(str, orders))} on; at order 4 it is {groups[3]:,.0f}. "
+            f"{study.capitalize()}: the number of compressed parameters is level at "
+            f"{groups[-1]:,.0f} from order {' or '.join(map(str, orders))} on; at order 4 it is "
+            f"{groups[3]:,.0f}. "
             f"Original ones go on from {patterns[3]:,.0f} to {patterns[-1]:,.0f}."
         )
     ordered = [run for name, done in studies.items() if name.startswith("order") for run in done]
@@ -165,7 +167,9 @@ def _conclusion(studies: dict[str, list[ExperimentRun]]) -> str:
         f"{' '.join(parts)}\n\n"
         "The thesis says in words: with more levels fewer compressed parameters but no fewer "
         "original ones; with more features more of both, and a smaller ratio; by order, compressed "
-        f"ones stay the same from {PUBLISHED_LEVEL} on and original ones grow. In "
+        f"ones stay the same from {PUBLISHED_LEVEL} on and original ones grow. That is read off a "
+        f"figure, so numbers that differ by less than {LEVEL_WITHIN:.0%}, which is less than the "
+        "width of a line there, are level here. In "
         f"{equal} of {len(ordered)} data sets our number at the highest order is that of all "
         "patterns listed one by one, with the cases that have them compared."
     )

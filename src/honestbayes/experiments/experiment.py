@@ -102,6 +102,18 @@ class PublishedFigure:
         low, high = self.interval
         return low <= self.published <= high
 
+    @property
+    def verdict(self) -> Literal["yes", "no", "too wide to tell"]:
+        """Whether the published figure agrees with ours.
+
+        An interval is too wide to tell where half of it is as much as the published figure itself:
+        with the figure in its middle it would hold both 0 and twice the figure.
+        """
+        low, high = self.interval
+        if not self.holds:
+            return "no"
+        return "too wide to tell" if high - low >= 2 * abs(self.published) else "yes"
+
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
@@ -202,6 +214,19 @@ class Experiment:
     summarize: Callable[[Sequence[ExperimentRun]], Findings]
     needs: tuple[str, ...] = ()
     version: int = 1
+
+
+def agreement(checks: Sequence[PublishedFigure]) -> str:
+    """Return how many published figures agree with ours.
+
+    >>> one = PublishedFigure(what="a", published=0.5, ours=[0.4, 0.6], digits=2)
+    >>> agreement([one])
+    '0 of 1, 1 too wide to tell'
+    """
+    verdicts = [check.verdict for check in checks]
+    wide = verdicts.count("too wide to tell")
+    more = f", {wide} too wide to tell" if wide else ""
+    return f"{verdicts.count('yes')} of {len(verdicts)}{more}"
 
 
 # --------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from honestbayes.base.alpha_posterior import AlphaPosterior
 from honestbayes.datasets import SimulatedData, simulate_naive_bayes
 from honestbayes.experiments.experiment import (
     NOBODY,
@@ -159,8 +160,17 @@ def fit(data: SimulatedData, k: int, method: str, rule: Rule, *, shown: bool) ->
         "count": table.n,
         "predicted": np.nan_to_num(table.predicted),
         "actual": np.nan_to_num(table.actual),
-        "density": np.round(model.posterior_.density(GRID), 4),
+        **_posterior(model.posterior_, rule),
     }
+
+
+def _posterior(posterior: AlphaPosterior, rule: Rule) -> dict[str, AnyArray]:
+    """Return the density of log(alpha): a curve, or where the paper's rule computes it."""
+    if rule == "adaptive":
+        return {"density": np.round(posterior.density(GRID), 4)}
+    # 30 quantiles of the prior: likelihoods that sum to 30, times the prior density of log(alpha).
+    log_alpha, density = np.log(posterior.alpha), np.exp(posterior.log_density)
+    return {"log_alpha": np.round(log_alpha, 4), "density": np.round(density, 4)}
 
 
 def correlations(data: SimulatedData) -> dict[str, FloatArray]:
@@ -185,7 +195,7 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
     """Compare the repetitions with the paper, and draw its figures."""
     fits = [one for run in done for one in run.results["fits"]]
     p = done[0].settings["n_features"]
-    shown = [one for one in done[0].results["fits"] if one["rule"] == "adaptive"]
+    shown = done[0].results["fits"]
     return Findings(
         conclusion=conclusion(fits, p),
         checks=tuple(_checks(fits)) if p == 10_000 else (),
@@ -207,8 +217,9 @@ def summarize(done: Sequence[ExperimentRun]) -> Findings:
             ),
             ResultFigure(
                 "alpha",
-                "Figure 6: posterior densities of log(alpha), first data set. Vertical line: the "
-                "truth.",
+                "Figure 6: posterior densities of log(alpha), first data set. Lines: computed by "
+                "the adaptive rule. Dots: the paper's approximation at the 0.5/30, 1.5/30, ..., "
+                "29.5/30 quantiles of the prior, those between 1 and 8. Vertical line: the truth.",
                 lambda: draw_alpha(shown, p),
             ),
         ),
@@ -355,16 +366,19 @@ def draw_alpha(fits: Sequence[dict[str, Any]], p: int) -> Figure:
     """Draw figure 6."""
     numbers = [k for k in dict.fromkeys(f["k"] for f in fits) if k < p]
     figure, axes = subplots(1, len(numbers), figsize=(11, 3), sharey=True, squeeze=False)
-    curves = {(f["k"], f["method"]): f["density"] for f in fits}
+    curves = {(f["k"], f["method"], f["rule"]): f for f in fits}
     for axis, k in zip(axes[0], numbers, strict=True):
         lines = {
-            "all features": curves[p, "uncorrected"],
-            "corrected": curves[k, "corrected"],
-            "uncorrected": curves[k, "uncorrected"],
+            "all features": (p, "uncorrected"),
+            "corrected": (k, "corrected"),
+            "uncorrected": (k, "uncorrected"),
         }
-        for index, (label, density) in enumerate(lines.items()):
-            style = look(index)
+        for index, (label, which) in enumerate(lines.items()):
+            style, points = look(index), curves[*which, "paper"]
+            density = curves[*which, "adaptive"]["density"]
             axis.plot(GRID, density, color=style.color, linestyle=style.linestyle, label=label)
+            axis.plot(points["log_alpha"], points["density"], ".", color=style.color, markersize=4)
+        axis.set_xlim(GRID[0], GRID[-1])
         axis.axvline(np.log(ALPHA), color=GREY, linewidth=0.8)
         axis.set(xlabel="log(alpha)", title=f"{k:,} kept")
         tidy(axis)
@@ -384,4 +398,5 @@ EXPERIMENT = Experiment(
     runs=runs,
     run=run,
     summarize=summarize,
+    version=2,
 )

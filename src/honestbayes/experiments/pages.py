@@ -16,6 +16,7 @@ from honestbayes.experiments.experiment import (
     Findings,
     PublishedFigure,
     ResultTable,
+    agreement,
     experiments,
 )
 from honestbayes.experiments.experiment import stored as stored_runs
@@ -83,13 +84,12 @@ def write_docs(stored: Path, folder: Path) -> None:
         draw(findings, folder / one.name, ("png",))
         page = page_of(one, findings, runs, "rst", images=f"{one.name}/")
         (folder / f"{one.name}.rst").write_text(page, encoding="utf-8")
-        held = sum(check.holds for check in findings.checks)
         names.append(one.name)
         rows.append(
             {
                 "experiment": f":doc:`{one.title} </generated/results/{one.name}>`",
                 "source": one.source,
-                "published figures that agree": f"{held} of {len(findings.checks)}"
+                "published figures that agree": agreement(findings.checks)
                 if findings.checks
                 else "",
             }
@@ -170,7 +170,9 @@ def _checks(checks: Sequence[PublishedFigure]) -> Iterator[ResultTable]:
                 "95% of repetitions": ""
                 if one
                 else f"{low:.{check.digits}f} to {high:.{check.digits}f}",
-                "agree": "yes" if check.holds else f"no: {check.why}" if check.why else "no",
+                "agree": f"no: {check.why}"
+                if check.verdict == "no" and check.why
+                else check.verdict,
             }
         )
     n = max(len(check.ours) for check in checks)

@@ -9,8 +9,10 @@ defines the scores.
 from honestbayes.metrics.calibration import CalibrationFit, calibration_slope
 from honestbayes.metrics.estimate import Estimate
 from honestbayes.metrics.reliability import (
+    BrierDecomposition,
     CalibrationTable,
     ReliabilityCurve,
+    brier_decomposition,
     calibration_table,
     reliability,
 )
@@ -30,6 +32,7 @@ from honestbayes.metrics.scores import (
 )
 
 __all__ = [
+    "BrierDecomposition",
     "CalibrationFit",
     "CalibrationTable",
     "ConfidentPredictions",
@@ -39,6 +42,7 @@ __all__ = [
     "ThresholdTable",
     "actual_error",
     "auc",
+    "brier_decomposition",
     "brier_score",
     "calibration_slope",
     "calibration_table",

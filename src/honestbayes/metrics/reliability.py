@@ -1,4 +1,7 @@
-"""Predicted probabilities beside observed frequencies, by first decimal and in bins."""
+"""Predicted probabilities beside observed frequencies, by first decimal and in bins.
+
+And what follows from bins: how much of the squared error is calibration, how much refinement.
+"""
 
 from __future__ import annotations
 
@@ -218,6 +221,164 @@ def reliability(
         lower=lower,
         upper=upper,
         level=level,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Calibration and refinement: the two parts of the squared error
+#
+# DeGroot, M. H. and Fienberg, S. E. (1983). The comparison and evaluation of forecasters. The
+# Statistician 32, 12-22. Gidofalvi and Zadrozny, section 3.1, select features by their sum.
+# Stephenson, D. B., Coelho, C. A. S. and Jolliffe, I. T. (2008). Two extra components in the Brier
+# score decomposition. Weather and Forecasting 23, 752-757.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrierDecomposition:
+    """The Brier score as a sum of calibration, refinement, and what bins hide.
+
+    With more than two classes, sums over the classes, as the score is.
+
+    Attributes
+    ----------
+    calibration : float
+        Average over bins of (predicted - observed frequency)^2; 0 where all bins are calibrated.
+    refinement : float
+        Average over bins of f (1 - f), f being the observed frequency of the class: the squared
+        error that is left when each bin predicts what was observed in it. The lower, the more the
+        probabilities tell cases apart; 0 where each bin holds one class only.
+    within_bins : float
+        Variance of the probabilities within bins less twice their covariance with the class: 0
+        where a bin holds one probability only, negative where differences within bins are of use.
+    expected_calibration : float
+        What ``calibration`` would be on average if the probabilities were calibrated: the observed
+        frequency of a bin with few cases is off by chance.
+    uncertainty : float
+        Squared error of the class frequencies, predicted for every case.
+
+    Examples
+    --------
+    >>> parts = brier_decomposition([0, 0, 1, 1], [0.2, 0.2, 0.2, 0.9], n_bins=None)
+    >>> round(parts.calibration, 4), round(parts.refinement, 4), round(parts.within_bins, 4)
+    (0.0158, 0.1667, 0.0)
+    """
+
+    calibration: float
+    refinement: float
+    within_bins: float
+    expected_calibration: float
+    uncertainty: float
+
+    @property
+    def squared_error(self) -> float:
+        """The Brier score, which is the sum of the first three."""
+        return self.calibration + self.refinement + self.within_bins
+
+    @property
+    def resolution(self) -> float:
+        """How much bins differ in their observed frequencies: uncertainty minus refinement."""
+        return self.uncertainty - self.refinement
+
+
+def brier_decomposition(
+    y_true: ArrayLike,
+    p: ArrayLike,
+    *,
+    n_bins: int | None = 10,
+    strategy: Literal["uniform", "quantile"] = "quantile",
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    classes: ArrayLike | None = None,
+) -> BrierDecomposition:
+    """Split the Brier score into calibration and refinement (DeGroot and Fienberg, 1983).
+
+    Cases are put into bins of similar probability of a class. With s the average probability of a
+    bin, f the frequency of the class in it, and averages over cases,
+
+        (y - p)^2 = (s - f)^2 + f (1 - f) + var(p) - 2 cov(p, y),
+
+    calibration, refinement, and two terms within bins (Stephenson, Coelho and Jolliffe, 2008) that
+    vanish where a bin holds a single probability, which DeGroot and Fienberg presume.
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_cases,)
+        Labels.
+    p : array-like, shape (n_cases,) or (n_repeats, n_cases), or with a last axis for the classes
+        P(class 1), or a column for each class, which is then decomposed by bins of its own;
+        several predictions of a case share its weight.
+    n_bins : int or None
+        Number of bins; None: one for each different probability, for models that give few of them.
+    strategy : {"uniform", "quantile"}
+        Bins of equal width, or with about equal numbers of cases (fewer where values tie).
+    sample_weight : array-like, shape (n_cases,), optional
+        What each case counts.
+    pos_label : label, optional
+        With two classes, the label of class 1; by default 1, or the second label in sorted order.
+    classes : array-like, shape (n_classes,), optional
+        The labels in the order of the columns; by default in sorted order, where all occur.
+
+    Examples
+    --------
+    >>> y, p = [0, 0, 1, 1, 0, 1], [0.1, 0.3, 0.3, 0.9, 0.6, 0.8]
+    >>> parts = brier_decomposition(y, p, n_bins=2)
+    >>> round(parts.calibration, 4), round(parts.refinement, 4), round(parts.squared_error, 4)
+    (0.01, 0.2222, 0.1667)
+    """
+    given = as_predictions(y_true, p, pos_label=pos_label, classes=classes, repeats=True)
+    weight = np.ones(given.y.size) if sample_weight is None else np.asarray(sample_weight, float)
+    if weight.shape != given.y.shape:
+        raise ValueError(
+            f"sample_weight has the shape {weight.shape}; give one number for each of the "
+            f"{given.y.size} cases."
+        )
+    if not (np.all(weight >= 0) and 0 < weight.sum() < np.inf):
+        raise ValueError("sample_weight: give finite numbers from 0 on, not all of them 0.")
+    return decompose(given.y, given.proba, weight / weight.sum(), n_bins, strategy)
+
+
+def decompose(
+    y: ClassArray,
+    proba: FloatArray,
+    weight: FloatArray,
+    n_bins: int | None = 10,
+    strategy: str = "quantile",
+) -> BrierDecomposition:
+    """Return the decomposition of probabilities (n_repeats, n, C), for weights that sum to 1."""
+    n_repeats, _, n_classes = proba.shape
+    used = weight > 0
+    share = np.tile(weight[used], n_repeats) / n_repeats
+    total = np.zeros(5)
+    for c in (1,) if n_classes == 2 else range(n_classes):
+        observed = np.tile(y[used] == c, n_repeats).astype(np.float64)
+        p = proba[:, used, c].ravel()
+        if n_bins is None:
+            bins = np.unique(p, return_inverse=True)[1]
+        else:
+            bins = np.searchsorted(_edges(p, n_bins, strategy)[1:-1], p, side="right")
+        bins = np.unique(bins, return_inverse=True)[1]  # without those that are empty
+        size = np.bincount(bins, share)
+        predicted = np.bincount(bins, share * p) / size
+        actual = np.bincount(bins, share * observed) / size
+        away = p - predicted[bins]
+        # Repeats of a case are of one class: their frequency in a bin is as uncertain as with one.
+        chance = n_repeats * np.bincount(bins, share**2 * p * (1 - p)) / size
+        frequency = share @ observed
+        total += (
+            size @ (predicted - actual) ** 2,
+            size @ (actual * (1 - actual)),
+            share @ (away * (away - 2 * (observed - actual[bins]))),
+            chance.sum(),
+            frequency * (1 - frequency),
+        )
+    calibration, refinement, within, expected, uncertainty = total.tolist()
+    return BrierDecomposition(
+        calibration=calibration,
+        refinement=refinement,
+        within_bins=within,
+        expected_calibration=expected,
+        uncertainty=uncertainty,
     )
 
 

@@ -38,6 +38,7 @@ from honestbayes.metrics.estimate import (
     mean_estimate,
     wilson_interval,
 )
+from honestbayes.metrics.reliability import BrierDecomposition, decompose
 from honestbayes.types import FloatArray
 
 
@@ -476,6 +477,8 @@ class Summary:
         Average minus log probability of the actual class.
     squared_error : Estimate
         Average of (y - p)^2; with more than two classes, summed over them.
+    squared_error_parts : BrierDecomposition
+        Its calibration and refinement, in ten bins with about equal numbers of cases.
     auc : Estimate
         With more than two classes, the mean over pairs of them. NaN where a class has no case.
     calibration : CalibrationFit
@@ -498,6 +501,7 @@ class Summary:
     optimism: Estimate
     log_score: Estimate
     squared_error: Estimate
+    squared_error_parts: BrierDecomposition
     auc: Estimate
     calibration: CalibrationFit
 
@@ -607,6 +611,7 @@ def summarise(
         squared_error=mean_estimate(
             squared_error_per_case(y, proba), codes, level, positive=True, widened=wide
         ),
+        squared_error_parts=decompose(y, proba, np.full(y.size, 1 / y.size)),
         auc=auc_estimate(y, log_odds_against_rest(logs), codes, level, wide),
         calibration=fit_calibration(y, logs, level),
     )

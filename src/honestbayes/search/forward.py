@@ -12,8 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from honestbayes.base.parameters import selection_rule, whole_number
-from honestbayes.base.persistence import Parameter
+from honestbayes.base.parameters import whole_number
 from honestbayes.data.kinds import columns_of
 from honestbayes.files.fields import Choice, Entries, Field, Given, Known, Plain
 from honestbayes.models.discrete.estimator import WholeParameter
@@ -25,7 +24,13 @@ from honestbayes.search.scorers import (
     Scoring,
     user_loss,
 )
-from honestbayes.search.selector import HeldOut, ProbabilitySelector, SelectionPath
+from honestbayes.search.selector import (
+    HeldOut,
+    NumberOfFeatures,
+    ProbabilitySelector,
+    SelectionPath,
+    number_of_features,
+)
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
@@ -190,21 +195,6 @@ class LossByName(Choice):
             msg = f"{name} is a function, which a file of plain data cannot hold."
             raise ValueError(msg)
         return {name: value}, {}
-
-
-@dataclass(frozen=True, slots=True)
-class NumberOfFeatures(Parameter):
-    """How many features to keep: a number, "all" or None."""
-
-    def read(self, entries: Entries, name: str, known: Known) -> Any:
-        """Return the number, "all" or None."""
-        value = entries.value(name)
-        try:
-            selection_rule({name: value, "threshold": None}, known["n_features_in"])
-        except (TypeError, ValueError, OverflowError):
-            entries.refuse(name, "is not a number of features")
-        entries.check(value != "cv", name, "is not a number of features")
-        return value
 
 
 # --------------------------------------------------------------------------------------------------
@@ -387,11 +377,7 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         given: Any = self.n_features_to_select
         if given is None and self.patience is not None:
             return p
-        if isinstance(given, str) and given != "all":
-            msg = f"n_features_to_select={given!r} is not a number, 'all' or None."
-            raise ValueError(msg)
-        number, _ = selection_rule({"n_features_to_select": given, "threshold": None}, p)
-        return p if number is None else number
+        return number_of_features(given, p)
 
     def _walk(
         self, scorers: ScorerFactory, held_out: HeldOut, weight: FloatArray, n_steps: int

@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from honestbayes.base.parameters import check_weights, positive_number, whole_number
+from honestbayes.base.parameters import check_weights, positive_number, selection_rule, whole_number
 from honestbayes.base.persistence import Parameter
 from honestbayes.data import check_as_many, encode_labels
 from honestbayes.data.categories import learn_coding
@@ -127,8 +127,7 @@ class SelectionPath(Tabular):
 
     def check_against(self, known: Known, check: Check) -> None:
         """Refuse steps that a selector of a table with these columns cannot have taken."""
-        once = known["boosted"] or np.unique(self.feature).size == self.feature.size
-        check(once, "feature", "takes a column twice")
+        check(known["boosted"] or not self.takes_again, "feature", "takes a column twice")
         score = self.held_out_score
         good = np.isfinite(score).all() or np.isnan(score).all()
         check(good, "held_out_score", "is known for some steps only")
@@ -137,6 +136,11 @@ class SelectionPath(Tabular):
         for name in ("r", "alpha", "entropy"):
             there = getattr(self, name) is not None
             check(there == known["boosted"], name, "is missing" if not there else "is unknown")
+
+    @property
+    def takes_again(self) -> bool:
+        """Whether a column was taken twice."""
+        return np.unique(self.feature).size < self.feature.size
 
     @property
     def kept(self) -> IntArray:
@@ -233,6 +237,29 @@ class HeldOutParameter(Parameter):
         good = value is None or (type(value) is int and 2 <= value <= _MOST_FOLDS)
         good = good or (type(value) is float and 0 < value < 1)
         entries.check(good, name, "is neither a share nor a number of folds")
+        return value
+
+
+def number_of_features(given: Any, n_candidates: int) -> int:
+    """Return how many features to take; None: 10, or all when there are fewer."""
+    if isinstance(given, str) and given != "all":
+        msg = f"n_features_to_select={given!r} is not a number, 'all' or None."
+        raise ValueError(msg)
+    number, _ = selection_rule({"n_features_to_select": given, "threshold": None}, n_candidates)
+    return n_candidates if number is None else number
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOfFeatures(Parameter):
+    """How many features to keep: a number, "all" or None."""
+
+    def read(self, entries: Entries, name: str, known: Known) -> Any:
+        """Return the number, "all" or None."""
+        value = entries.value(name)
+        try:
+            number_of_features(value, known["n_features_in"])
+        except (TypeError, ValueError, OverflowError):
+            entries.refuse(name, "is not a number of features")
         return value
 
 

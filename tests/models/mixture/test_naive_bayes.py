@@ -42,3 +42,26 @@ def test_chains_and_quadrature_agree(name):
     values = part.read(data.X_test[:, list(part.selection.columns)], str)
     proba = softmax(part.log_prior + part.log_likelihood(values), axis=1)
     np.testing.assert_allclose(proba, model.predict_proba(data.X_test), atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "message"),
+    [
+        ("n_features_to_select", 90, "is more than the 50 features to choose from"),
+        ("n_features_to_select", 0, "is not a whole number from 1 on"),
+        ("n_features_to_select", "cv", "is not a whole number from 1 on"),
+        ("correct", "yes", "is not True or False"),
+        ("class_pseudocounts", (1.0, 0.0), "class_pseudocounts"),
+        ("alpha_prior", (0.0, 1.0), "alpha_prior"),
+        ("theta_prior", (1.0, 0.0), "theta_prior"),
+        ("n_alpha", 0, "is not a whole number from 1 on"),
+        ("n_chains", 0, "is not a whole number from 1 on"),
+        ("n_draws", 0, "is not a whole number from 1 on"),
+        ("n_warmup", -1, "is not a whole number from 0 on"),
+        ("thin", 0, "is not a whole number from 1 on"),
+    ],
+)
+def test_parameters_are_validated_before_chains_run(parameter, value, message):
+    data = simulate_naive_bayes(20, 0, 50, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        sample_naive_bayes(data.X_train, data.y_train, **{parameter: value})

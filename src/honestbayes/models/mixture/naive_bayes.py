@@ -10,15 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from honestbayes.base.parameters import true_or_false, whole_number
 from honestbayes.data import as_source, encode_classes
-from honestbayes.likelihood.quadrature import AlphaPrior
 from honestbayes.models.binary.model import TrainingRows
-from honestbayes.models.mixture.model import (
-    MixtureChoices,
-    MixturePart,
-    MixtureSettings,
-    MixtureTraining,
-)
+from honestbayes.models.mixture.model import MixturePart, MixtureTraining, mixture_settings
 from honestbayes.sampling.chains import Schedule
 from honestbayes.sampling.runs import Sampling
 
@@ -40,7 +35,10 @@ def sample_naive_bayes(
     n_jobs: int | None = None,
     seed: int = 0,
 ) -> MixturePart:
-    """Select features and draw theta and alpha of the papers' model.
+    """Select features and draw theta and alpha of binary naive Bayes by Markov chains.
+
+    `SelectiveBernoulliNB(feature_prior="uniform")` integrates the same posterior by quadrature, in
+    a fraction of the time; chains check it, and show what the slides of 2006 showed.
 
     Parameters
     ----------
@@ -66,28 +64,30 @@ def sample_naive_bayes(
 
     Examples
     --------
+    >>> from honestbayes.models.mixture.naive_bayes import sample_naive_bayes
     >>> from honestbayes.datasets import simulate_naive_bayes
     >>> data = simulate_naive_bayes(60, 0, 200, random_state=0)
     >>> part = sample_naive_bayes(data.X_train, data.y_train, n_draws=300, n_chains=2)
     >>> part.draws["log_alpha"].shape
     (2, 300)
     """
+    params: dict[str, Any] = {
+        "n_features_to_select": n_features_to_select,
+        "threshold": None,
+        "correct": correct,
+        "class_pseudocounts": class_pseudocounts,
+        "alpha_prior": alpha_prior,
+        "response_prior": alpha_prior,  # of the mixture; not used where labels are fixed
+        "theta_prior": theta_prior,
+        "n_alpha": n_alpha,
+        "n_chains": n_chains,
+        "n_draws": n_draws,
+        "n_warmup": n_warmup,
+        "thin": thin,
+    }
+    whole_number(params, "n_features_to_select", 1)
+    params["correction"] = "selection" if true_or_false(params, "correct") else None
     rows = TrainingRows.screened(as_source(X), encode_classes(y), "auto", None)
-    prior = AlphaPrior(*alpha_prior)
-    settings = MixtureSettings(
-        correct=correct,
-        pseudocounts=class_pseudocounts,
-        alpha_prior=prior,
-        response_prior=prior,
-        theta_range=theta_prior,
-        n_alpha=n_alpha,
-    )
+    chosen = mixture_settings(params, np.zeros(rows.whole.n_features, dtype=bool))
     sampling = Sampling(Schedule(n_warmup, n_draws), n_chains, np.random.SeedSequence(seed), n_jobs)
-    chosen = MixtureChoices(
-        n_features=n_features_to_select,
-        threshold=None,
-        always_keep=np.zeros(rows.whole.n_features, dtype=bool),
-        model=settings,
-        thin=thin,
-    )
     return MixtureTraining(chosen, rows, labels_are_fixed=True, sampling=sampling).fit()
