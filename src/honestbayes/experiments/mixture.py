@@ -110,7 +110,6 @@ def fit(
         "n_chains": n_chains,
         "n_warmup": n_warmup,
         "n_draws": n_draws,
-        "n_doublings": 0,
         "thin": 5,
     }
     fitted = _mixture if not way.stuck else _naive_bayes if way.n_alpha is None else _stuck
@@ -127,6 +126,7 @@ def _mixture(
         n_alpha=way.n_alpha,
         random_state=seed,
         n_jobs=1,
+        n_doublings=0,
         **chains,
     ).fit(data.X_train, data.y_train)
     seconds = time.process_time() - began
