@@ -156,7 +156,7 @@ class Memory(NamedTuple):
     counts : ndarray of int
         Cases by combination and level.
     rows : RowMemory or None
-        For scores that look at rows.
+        For scores that look at rows; None where the problem has no variant.
     """
 
     node: IntArray
@@ -267,7 +267,6 @@ def make_memory(problem: NetworkProblem, cache_size: int = CACHE_SIZE) -> Memory
     """Return an empty memory for a problem."""
     n = problem.cells.shape[1]
     size = 1 << int(2 * n + 2).bit_length()
-    looks_at_rows = problem.variant is not None and problem.variant.objective != MARGINAL
     return Memory(
         np.full(cache_size, -1, dtype=np.int64),
         np.zeros(cache_size, dtype=np.int64),
@@ -276,14 +275,16 @@ def make_memory(problem: NetworkProblem, cache_size: int = CACHE_SIZE) -> Memory
         np.full(size, -1, dtype=np.int64),
         np.zeros(size, dtype=np.int64),
         np.zeros((2 * n + 64) * int(problem.n_levels.max()), dtype=np.int64),
-        _row_memory(problem, cache_size) if looks_at_rows else None,
+        None if problem.variant is None else _row_memory(problem, problem.variant, cache_size),
     )
 
 
-def _row_memory(problem: NetworkProblem, cache_size: int) -> RowMemory:
+def _row_memory(problem: NetworkProblem, variant: Variant, cache_size: int) -> RowMemory:
     """Return an empty memory for rows, which takes n numbers for each family and other class."""
     n, n_classes = problem.cells.shape[1], int(problem.n_levels[-1])
-    each = n * (n_classes - 1)
+    if variant.objective == MARGINAL:
+        n, cache_size = 0, 1  # kernels are compiled for either, but rows are not looked at
+    each = max(1, n * (n_classes - 1))
     # A power of 2, so that a hash is cut to a place by its lower bits.
     size = min(cache_size, max(16, 1 << (_ROW_NUMBERS // each).bit_length() >> 1))
     combinations = (2 * n + 64) * n_classes
