@@ -242,7 +242,7 @@ def wrong_steps(module, name, every=11):
     def step(graph, kind, chosen, accept):
         rng = Scripted((kind + 0.5) / kinds, chosen, accept)
         parents = np.array(oracle.masks(graph, 3), dtype=np.int64)
-        memory, family = make_memory(what, 64), np.zeros(4)
+        memory, family = make_memory(what, 1), np.zeros(4)  # so that places are taken again
         module.score_graph(what, what.variant, memory, parents, family)
         module.propose(rng, parents, family, what, what.variant, memory, 1.0, len(graph), 1)
         return oracle.from_masks(parents, 3), rng.here
@@ -286,3 +286,17 @@ def plain_python(changes=()):
     module = types.ModuleType("honestbayes.models.networks.kernels")
     exec(compile(text, "network_kernels.py", "exec"), module.__dict__)
     return module
+
+
+def ladder_is_wrong(module, temperature=3.0):
+    """Whether graphs change places with another probability than that of their scores."""
+    what = problem_of(CASES["Poisson number of features, at a temperature"])
+    chance = np.exp((1.0 - 0.2) * (-12.0 - -10.0) / temperature)
+    swapped = []
+    for accept in (1.0 - chance * (1 - 1e-8), 1.0 - chance * (1 + 1e-8)):
+        family, arcs = np.array([[-4.0, -6.0], [-5.0, -7.0]]), np.array([1, 2])
+        graphs = np.array([[0, 1], [2, 0]])
+        rng = Scripted(accept, 0, accept)
+        module.change_places(rng, graphs, family, what.variant, arcs, np.array([1.0, 0.2]))
+        swapped.append(arcs[0] == 2 and graphs[0, 0] == 2 and family[0].sum() == -12.0)
+    return swapped != [True, False]
