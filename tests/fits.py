@@ -348,7 +348,7 @@ CHAINS = {
     "networks, by accuracy": _sampled(
         AveragedNetworkClassifier(
             space="classifiers",
-            prior=("features", ("poisson", 1.0)),
+            prior=("features", "uniform"),
             objective="accuracy",
             held_out=3,
             temperature=0.5,
