@@ -345,6 +345,20 @@ CHAINS = {
         MIXED[["flag0", "flag3"]].astype(int),
         TWO_CLASSES,
     ),
+    "networks, by accuracy": _sampled(
+        AveragedNetworkClassifier(
+            space="classifiers",
+            prior=("features", "uniform"),
+            objective="accuracy",
+            held_out=3,
+            temperature=0.5,
+            proposal="uniform",
+            n_doublings=0,
+            **FEW,
+        ),
+        MIXED[["flag0", "flag3"]].astype(int),
+        TWO_CLASSES,
+    ),
     "sequences": _sampled(
         SequenceClassifier(order=2, class_prior=[0.2, 0.3, 0.5], thin=1, **ONCE),
         *windows("abcabcabcacb", 3),

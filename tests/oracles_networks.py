@@ -5,7 +5,7 @@ code with the package.
 """
 
 from itertools import combinations, permutations, product
-from math import comb, log
+from math import comb, factorial, log
 
 import numpy as np
 
@@ -202,3 +202,136 @@ def from_masks(values, k):
     return frozenset(
         (name[i], name[j]) for j in range(k + 1) for i in range(k + 1) if int(values[j]) >> i & 1
     )
+
+
+# ------------------------------------------------------------ other scores, priors and proposals
+
+
+def graph_class_probabilities(graph, rows, labels, counted, n_levels, score, size):
+    """P(class | row) of all rows, by the joint tables of the rows that are counted for each."""
+    return np.array(
+        [
+            class_probabilities(
+                graph,
+                [rows[j] for j in counted[i]],
+                [labels[j] for j in counted[i]],
+                n_levels,
+                score,
+                size,
+                rows[i],
+            )
+            for i in range(len(rows))
+        ]
+    )
+
+
+def row_score(graph, rows, labels, counted, n_levels, score, size, objective):
+    """J of a graph: how well it predicts the class of each row; cases ``counted[i]`` for row i."""
+    p = graph_class_probabilities(graph, rows, labels, counted, n_levels, score, size)
+    own = p[np.arange(len(labels)), labels]
+    if objective == "conditional_likelihood":
+        return np.log(own).sum()
+    if objective == "brier":
+        wrong = p.copy()
+        wrong[np.arange(len(labels)), labels] -= 1.0
+        return np.mean(1.0 - 0.5 * (wrong**2).sum(axis=1))
+    other = np.array([np.delete(p[i], labels[i]).max() for i in range(len(labels))])
+    even = np.abs(own - other) < 1e-10
+    return np.mean(np.where(even, 0.5, own > other))
+
+
+def without_folds(fold):
+    """The rows that are counted for each row: all but those of its fold; -1 is no fold."""
+    n = len(fold)
+    return [[j for j in range(n) if fold[i] < 0 or fold[j] != fold[i]] for i in range(n)]
+
+
+def law_weight(law, number):
+    """How likely a number is, up to a constant."""
+    if law == "uniform":
+        return 1.0
+    if isinstance(law, tuple):
+        return law[1] ** number / factorial(number)
+    return law(number)
+
+
+def prior_of_size(graphs, prior, n_columns):
+    """Prior of each graph, by its number of arcs or of features in the blanket, by counting."""
+    what, law = prior
+    if what == "arcs":
+        weight = [law_weight(law, len(g)) / comb(n_columns * (n_columns + 1), len(g))
+                  for g in graphs]  # fmt: skip
+    else:
+        sets = [frozenset(blanket(g)) for g in graphs]
+        weight = [
+            law_weight(law, len(s)) / comb(n_columns, len(s)) / sum(s == other for other in sets)
+            for s in sets
+        ]
+    return np.array(weight) / sum(weight)
+
+
+def one_arc_away(graph, k, most, general=False):
+    """Equation 4: all graphs of the space with one arc more or less."""
+    kinds = neighbours(graph, k, most, general)
+    return [g for kind in ("add feature", "delete feature", "add arc", "delete arc")
+            for g in kinds[kind]]  # fmt: skip
+
+
+def uniform_proposals(graphs, k, most, general=False):
+    """The matrix that proposes each graph one arc away alike."""
+    place = {g: i for i, g in enumerate(graphs)}
+    q = np.zeros((len(graphs), len(graphs)))
+    for g, i in place.items():
+        found = one_arc_away(g, k, most, general)
+        q[i, [place[new] for new in found]] = 1 / len(found)
+    return q
+
+
+def printed_moves(graph, k, most):
+    """The moves of equation 9 by the four sets of equation 10, from their words."""
+    nodes = [*range(k), CLASS]
+    added = []
+    for i in range(k):
+        if i not in parents(graph, CLASS) and i not in children(graph, CLASS):
+            added += [(i, CLASS), (CLASS, i)]
+    for j in children(graph, CLASS):
+        added += [(i, j) for i in range(k) if i != j and i not in parents(graph, j)]
+    kinds = {"add feature": [], "delete feature": [], "add arc": [], "delete arc": []}
+    before = blanket(graph)
+    for arc in added:
+        new = graph | {arc}
+        if not has_cycle(new, nodes) and len(parents(new, arc[1])) <= most:
+            kinds["add feature" if blanket(new) != before else "add arc"].append(new)
+    for arc in graph:
+        new = graph - {arc}
+        kinds["delete feature" if blanket(new) != before else "delete arc"].append(new)
+    return kinds
+
+
+def printed_proposals(graphs, k, most):
+    """The matrix of equation 11 with these moves; what cannot be proposed stays."""
+    place = {g: i for i, g in enumerate(graphs)}
+    q = np.zeros((len(graphs), len(graphs)))
+    for g, i in place.items():
+        for found in printed_moves(g, k, most).values():
+            for new in found:
+                q[i, place[new]] += 0.25 / len(found)
+    return q
+
+
+def metropolis(q, weight, *, hastings):
+    """The chain that accepts by the ratio of weights, with the ratio of proposals or without."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = weight[None] / weight[:, None] * (q.T / q if hastings else 1.0)
+    # Between two graphs of weight 0, which no chain visits, the ratio is no number.
+    matrix = q * np.minimum(1, np.where((q > 0) & ~np.isnan(ratio), ratio, 0.0))
+    matrix[np.diag_indices(len(weight))] += 1 - matrix.sum(axis=1)
+    return matrix
+
+
+def stationary(matrix):
+    """The distribution that a chain without transient parts keeps."""
+    a = np.vstack([matrix.T - np.eye(len(matrix)), np.ones(len(matrix))])
+    b = np.zeros(len(matrix) + 1)
+    b[-1] = 1.0
+    return np.linalg.lstsq(a, b, rcond=None)[0]

@@ -287,7 +287,7 @@ CONTAINS: dict[str, set[str]] = {
     "logistic": set(),
     "discrete": set(),
     "interactions": {"categorical"},  # whose table of categories it shows
-    "networks": {"categorical"},  # the same
+    "networks": {"categorical", "subsets"},  # the same; whose scores and priors of sizes it takes
     "subsets": {"discrete"},  # which it averages
 }
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+import oracles_networks as oracle
 import pytest
 
+from honestbayes import AveragedNetworkClassifier
 from honestbayes.datasets.simulation import simulate_hidden_markov
 from honestbayes.experiments import compressed, compressed_sizes, compressed_text, networks, subsets
 from honestbayes.experiments.experiment import ExperimentRun, experiment, stored
@@ -31,14 +33,29 @@ def test_the_printed_equation_is_right_where_the_score_is_constant(monkeypatch):
     assert subsets.as_printed() == pytest.approx(np.full(11, 1 / 11))
 
 
-def test_proposals_alone_give_every_size_a_fifth(monkeypatch):
-    monkeypatch.setattr(networks, "N_ITERATIONS", 100_000)
-    found = networks.without_data(np.random.default_rng(0))
-    sizes = np.zeros(5)
-    for name, count in found.items():
-        sizes[len(name)] += count
-    assert sizes / sizes.sum() == pytest.approx(np.full(5, 0.2), abs=0.02)
-    assert networks.figures({"": 10, "ABDE": 20, "A": 30})["next"] == 30
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_hot_printed_chain_accepts_every_move():
+    """Its sets of features are as frequent as in the exact chain of the printed moves."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (40, 3)), np.arange(40) % 2
+    X[:, 0] = y
+    params = networks.PARAMETERS["printed"]
+    chain = {"n_chains": 1, "n_draws": 50_000, "n_warmup": 0, "n_doublings": 0, "thin": 1}
+    model = AveragedNetworkClassifier(
+        objective="accuracy", prior="uniform", random_state=0, **chain, **params
+    ).fit(X, y)
+    graphs = oracle.all_graphs(3, general=True)
+    q = oracle.printed_proposals(graphs, 3, 9)
+    pi = oracle.stationary(oracle.metropolis(q, np.ones(len(graphs)), hastings=False))
+    size = np.array([len(oracle.blanket(g)) for g in graphs])
+    expected = [pi[size == n].sum() for n in range(4)]
+    found = np.bincount(model.draws_["size"].ravel(), minlength=4) / 50_000
+    assert found == pytest.approx(expected, abs=0.02)
+    assert networks.figures({"": 10, "ABDE": 20, "A": 30}) == {
+        "nonempty": 990,
+        "all": 20,
+        "next": 30,
+    }
 
 
 def test_groups_of_suffixes_are_found_by_their_text():

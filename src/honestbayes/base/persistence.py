@@ -56,6 +56,9 @@ from honestbayes.types import AnyArray
 _MOST_JOBS = 2**31
 """Bound of `n_jobs` and `verbose` in files."""
 
+_MOST_FOLDS = 10**9
+"""Bound of `held_out` in files."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Field):
@@ -166,6 +169,24 @@ class ExecutionParameter(Parameter):
         value = entries.value(name)
         good = value is None or (isinstance(value, int) and abs(value) < _MOST_JOBS)
         entries.check(good, name, f"is {quoted(value)}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutParameter(Parameter):
+    """A share, or a number of folds; folds of the training rows themselves become None."""
+
+    def write(self, name: str, value: Any) -> Plain:
+        """Return the number, or null."""
+        value = plain_scalar(value)
+        return {name: value if type(value) in (int, float) else None}, {}
+
+    def read(self, entries: Entries, name: str, known: Known) -> Any:
+        """Return the number, or None."""
+        value = entries.value(name)
+        good = value is None or (type(value) is int and 2 <= value <= _MOST_FOLDS)
+        good = good or (type(value) is float and 0 < value < 1)
+        entries.check(good, name, "is neither a share nor a number of folds")
         return value
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, cast
 
 import numpy as np
 from scipy.special import log_softmax, softmax
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold, check_cv
 
 from honestbayes.files.fields import CLOSE, Array, Check, Counts, Floats, Whole
 from honestbayes.types import AnyArray, FloatArray, IntArray
@@ -90,6 +90,36 @@ def held_out_folds(
         for train, test in splits
         if test.size and np.unique(labels[train]).size == present.size
     ]
+
+
+def folds_of(held_out: Any, labels: AnyArray, groups: Any = None) -> AnyArray:
+    """Return the fold of each row, -1 for rows that are never held out.
+
+    Parameters
+    ----------
+    held_out : int or splitter
+        Folds, which are stratified, or scikit-learn's splitter of rows.
+    labels : ndarray of int of shape (n,)
+        Class of each row.
+    groups : array-like of shape (n,), optional
+        Rows of one group are held out together.
+    """
+    if isinstance(held_out, int | np.integer) and groups is not None:
+        held_out = StratifiedGroupKFold(int(held_out))
+    fold: AnyArray = np.full(labels.size, -1, dtype=np.int32)
+    folds = check_cv(held_out, labels, classifier=True)
+    for f, (train, rows) in enumerate(folds.split(np.zeros((labels.size, 1)), labels, groups)):
+        if np.any(fold[rows] >= 0):
+            msg = "held_out holds a row out twice: give folds that do not overlap."
+            raise ValueError(msg)
+        fold[rows] = f
+        if np.union1d(train, rows).size < labels.size:
+            msg = (
+                "held_out leaves rows out of training that it does not hold out: give folds "
+                "of which all other rows train."
+            )
+            raise ValueError(msg)
+    return fold
 
 
 def _folds_of_many(labels: AnyArray, repeats: int, seed: int) -> list[IntArray]:

@@ -10,16 +10,13 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
-from sklearn.model_selection import (
-    StratifiedGroupKFold,
-    StratifiedShuffleSplit,
-    check_cv,
-)
+from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.base.parameters import check_weights, positive_number, selection_rule, whole_number
-from honestbayes.base.persistence import Parameter
+from honestbayes.base.persistence import HeldOutParameter, Parameter
+from honestbayes.base.recalibration import folds_of
 from honestbayes.data import check_as_many, encode_labels
 from honestbayes.data.categories import learn_coding
 from honestbayes.data.frames import as_frame
@@ -39,7 +36,6 @@ from honestbayes.files.fields import (
     Section,
     Whole,
     nested,
-    plain_scalar,
     record_to_plain,
 )
 from honestbayes.models.discrete.estimator import (
@@ -188,9 +184,6 @@ class SelectionPath(Tabular):
         )
 
 
-_MOST_FOLDS = 10**9
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
     """Which rows train and which are held out.
@@ -220,24 +213,6 @@ class HeldOut:
         """Return training rows and judged rows of each fold that has any weight."""
         folds = range(int(self.fold.max()) + 1)
         return [(self.fold != f, self.fold == f) for f in folds if weight[self.fold == f].any()]
-
-
-@dataclass(frozen=True, slots=True)
-class HeldOutParameter(Parameter):
-    """A share, or a number of folds; folds of the training rows themselves become None."""
-
-    def write(self, name: str, value: Any) -> Plain:
-        """Return the number, or null."""
-        value = plain_scalar(value)
-        return {name: value if type(value) in (int, float) else None}, {}
-
-    def read(self, entries: Entries, name: str, known: Known) -> Any:
-        """Return the number, or None."""
-        value = entries.value(name)
-        good = value is None or (type(value) is int and 2 <= value <= _MOST_FOLDS)
-        good = good or (type(value) is float and 0 < value < 1)
-        entries.check(good, name, "is neither a share nor a number of folds")
-        return value
 
 
 def number_of_features(given: Any, n_candidates: int) -> int:
@@ -346,14 +321,13 @@ class TableSelector(SelectorMixin, CodedTableMixin):
     def _hold_out(self, labels: AnyArray, weight: FloatArray, groups: Any) -> HeldOut:
         """Choose the rows that are held out."""
         given = self.held_out
-        fold = np.full(labels.size, -1, dtype=np.int32)
         is_share = isinstance(given, float | np.floating)
         if groups is not None and (given is None or is_share):
             msg = "groups stay together in folds only: give held_out as a number of folds."
             raise ValueError(msg)
+        fold: AnyArray = np.full(labels.size, -1, dtype=np.int32)
         if given is None:
             return HeldOut(fold, False)
-        zeros = np.zeros((labels.size, 1))
         if is_share:
             if not 0 < given < 1:
                 msg = f"held_out={given!r} is not a share between 0 and 1."
@@ -361,22 +335,9 @@ class TableSelector(SelectorMixin, CodedTableMixin):
             splitter = StratifiedShuffleSplit(
                 1, test_size=float(given), random_state=self.random_state
             )
-            fold[next(splitter.split(zeros, labels))[1]] = 0
+            fold[next(splitter.split(labels, labels))[1]] = 0
             return _with_weight(HeldOut(fold, True), weight)
-        if isinstance(given, int | np.integer) and groups is not None:
-            given = StratifiedGroupKFold(int(given))
-        folds = check_cv(given, labels, classifier=True)
-        for f, (train, rows) in enumerate(folds.split(zeros, labels, groups)):
-            if np.any(fold[rows] >= 0):
-                msg = "held_out holds a row out twice: give folds that do not overlap."
-                raise ValueError(msg)
-            fold[rows] = f
-            if np.union1d(train, rows).size < labels.size:
-                msg = (
-                    "held_out leaves rows out of training that it does not hold out: give folds "
-                    "of which all other rows train."
-                )
-                raise ValueError(msg)
+        fold = folds_of(given, labels, groups)
         return _with_weight(HeldOut(fold, False), weight)
 
     def _cases(self, X: Any, labels: AnyArray, weight: FloatArray, held_out: HeldOut) -> CodedCases:

@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from honestbayes.base.explanation import Graph, ReportSection, TableNames
 from honestbayes.base.parameters import check_level_and_draws
 from honestbayes.base.part import FittedPart, TrainingLabels
+from honestbayes.base.persistence import HeldOutParameter, Parameter
 from honestbayes.base.sampled import SampledClassifier, sampling_of
 from honestbayes.data.categories import check_missing
 from honestbayes.data.kinds import Kind, as_columns
 from honestbayes.files.fields import Field
 from honestbayes.models.networks.model import (
     Edges,
+    Graphs,
     NetworkPart,
     NetworkSettings,
     NetworkTraining,
@@ -24,6 +26,7 @@ from honestbayes.models.networks.model import (
     blankets_of,
     edges_of,
     feature_table,
+    graphs_of,
     network_settings,
 )
 from honestbayes.sampling.draws import Diagnostics, Draws
@@ -54,11 +57,35 @@ class AveragedNetworkClassifier(SampledClassifier):
         Graphs: all without cycles, or those in which every arc enters the class or one of its
         children. Where many features depend on each other rather than on the class, the latter
         are overconfident (see the page on networks).
-    prior : {"arcs", "uniform"} or ("arcs", factor), default="arcs"
+    prior : {"arcs", "uniform"}, ("arcs", law) or ("features", law), default="arcs"
         Of graphs. "arcs": a number of arcs is half as likely as one less, and all ways to choose
         as many of the possible ones share it; so the more columns there are, the stronger the
         first arcs have to be. ("arcs", factor): each arc multiplies the probability by a factor.
         "uniform": all graphs alike; with many columns luck is then taken for signal.
+        ("arcs", law): the number of arcs has another distribution, which the ways to choose them
+        share: "uniform", ("poisson", mean), or a function of the number that is above 0 from 0 up
+        to a largest number. ("features", law): the number of features in the class's Markov
+        blanket has it, and all sets of as many columns and all graphs of a set share it; only with
+        ``space="classifiers"``.
+    objective : {"marginal_likelihood", "conditional_likelihood", "accuracy", "brier"}, \
+default="marginal_likelihood"
+        What a graph is worth: J of the paper. "marginal_likelihood" integrates the parameters out,
+        and so does not take luck for signal. The others look at how well the graph's tables
+        predict the class of the training rows, as in `SubsetSampler`: the sum of
+        log P(class | x), 1 - error rate, and 1 - half the mean squared error.
+    held_out : int or splitter, optional
+        Folds, for scores that look at rows: a row is then scored by tables that were counted
+        without its fold. ``LeaveOneOut()`` of scikit-learn costs no more than five folds.
+    temperature : float, default=1.0
+        The log score is divided by it. Of a share, such as the accuracy, the target is the share
+        to the power of one over it; 1 is the paper's.
+    proposal : {"typed", "uniform", "printed"}, default="typed"
+        "typed": a kind of moves is drawn first, then a move of that kind (equation 11, with
+        reversals and exchanges). "uniform": any graph with one arc more or less (Madigan and York,
+        equations 4 and 5). Both have the same posterior distribution. "printed": the moves of
+        equation 9 as printed, accepted by the score and the prior alone. This chain is not
+        reversible, because many of its deletions have no way back, and what it draws is not the
+        posterior distribution; it is there to repeat the paper's third experiment.
     max_parents : int, default=4
         The most parents of a node, the class counted.
     max_features : int, default=30
@@ -104,7 +131,7 @@ class AveragedNetworkClassifier(SampledClassifier):
         Share of the graphs with an arc from one node to another; nodes are the kept columns in the
         order of `get_feature_names_out`, then the class.
     diagnostics_ : Diagnostics
-        Of arcs, features in the blanket, log scores, and the features that are known least well.
+        Of arcs, features in the blanket, scores, and the features that are known least well.
     draws_ : Draws
         The same numbers of all draws: ``arcs``, ``size`` and ``score``.
     selection_ : Selection
@@ -158,7 +185,13 @@ class AveragedNetworkClassifier(SampledClassifier):
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"networks": NetworkPart}
     _fitted_choices: ClassVar[Mapping[str, Field]] = {}
-    _parameter_fields: ClassVar[Mapping[str, Field]] = {"prior": PriorField()}
+    _parameter_fields: ClassVar[Mapping[str, Field]] = {
+        "prior": PriorField(),
+        "objective": Parameter(absent="marginal_likelihood"),
+        "held_out": HeldOutParameter(absent=None),
+        "temperature": Parameter(absent=1.0),
+        "proposal": Parameter(absent="typed"),
+    }
 
     def __init__(
         self,
@@ -167,6 +200,12 @@ class AveragedNetworkClassifier(SampledClassifier):
         equivalent_sample_size: float = 1.0,
         space: Literal["networks", "classifiers"] = "networks",
         prior: Any = "arcs",
+        objective: Literal[
+            "marginal_likelihood", "conditional_likelihood", "accuracy", "brier"
+        ] = "marginal_likelihood",
+        held_out: Any = None,
+        temperature: float = 1.0,
+        proposal: Literal["typed", "uniform", "printed"] = "typed",
         max_parents: int = 4,
         max_features: int = 30,
         kinds: Any = None,
@@ -192,6 +231,10 @@ class AveragedNetworkClassifier(SampledClassifier):
         self.equivalent_sample_size = equivalent_sample_size
         self.space = space
         self.prior = prior
+        self.objective = objective
+        self.held_out = held_out
+        self.temperature = temperature
+        self.proposal = proposal
         self.max_parents = max_parents
         self.max_features = max_features
         self.kinds = kinds
@@ -331,6 +374,22 @@ class AveragedNetworkClassifier(SampledClassifier):
         check_is_fitted(self)
         names, _ = self._names_and_classes()
         return blankets_of(self._part, names, most)
+
+    def graphs(self, most: int | None = None) -> Graphs:
+        """Return the distinct graphs that were drawn: the joint distribution of equation 1.
+
+        They are those that predictions are averaged over, from up to 1,000 draws that are evenly
+        spread over all chains: of each its share, its score J, the features Y in the Markov blanket
+        of the class, and the parents of each node, which are the model M.
+
+        Parameters
+        ----------
+        most : int, optional
+            How many, the most frequent first; all by default.
+        """
+        check_is_fitted(self)
+        names, _ = self._names_and_classes()
+        return graphs_of(self._part, names, _CLASS, most)
 
     def _sections(self, names: TableNames) -> tuple[ReportSection, ...]:
         """Return the most probable arcs, between the columns of the table and its target."""

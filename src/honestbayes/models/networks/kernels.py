@@ -9,8 +9,10 @@ cycles (``general``) arcs are added, deleted, reversed and exchanged wherever th
 References
 ----------
 Egmont-Petersen, M. Feature selection by Markov chain Monte Carlo sampling: a Bayesian approach,
-section 4.4, equations 9 to 11. The moves of equation 9 are not reversible; those here are: the four
-kinds of equation 11, reversals of arcs, and exchanges of one parent for another.
+section 4.4, equations 9 to 11. The moves of equation 9 are not reversible, and are here for
+comparison (``PRINTED``). Those that are used otherwise are reversible: the four kinds of equation
+11, reversals of arcs, and exchanges of one parent for another (``TYPED``), or any arc more or less
+(``UNIFORM``, equations 4 and 5).
 """
 
 from __future__ import annotations
@@ -31,9 +33,13 @@ from honestbayes.models.networks.problem import (
     INNER,
     K2,
     LONE,
+    MARGINAL,
+    PRINTED,
     REVERSE,
     SOLE,
+    UNIFORM,
 )
+from honestbayes.models.subsets.kernels import log_weight, score_of_rows
 
 # --------------------------------------------------------------------------------------------------
 # Scores of families, a node and its parents each, with the parameters integrated out
@@ -66,10 +72,18 @@ def remembered_score(problem, memory, node, parents):  # type: ignore[no-untyped
 
 
 @kernel()
-def family_score(problem, memory, node, parents):  # type: ignore[no-untyped-def]
-    """Return the log marginal likelihood of a node given its parents."""
+def number_combinations(problem, memory, parents):  # type: ignore[no-untyped-def]
+    """Write the number of each case's combination of the parents' levels.
+
+    Returns
+    -------
+    q : int
+        More than the largest number, and 2 n + 64 at most.
+    combinations : float
+        How many there could be.
+    """
     cells, code = problem.cells, memory.code
-    n, r = cells.shape[1], problem.n_levels[node]
+    n = cells.shape[1]
     limit = 2 * n + 64
     q, combinations = 1, 1.0
     for t in range(n):
@@ -87,6 +101,15 @@ def family_score(problem, memory, node, parents):  # type: ignore[no-untyped-def
         # anew. There are n of them at most: the table of counts never has more than 2 n + 64 rows.
         if q > limit:
             q = _relabel(memory, n)
+    return q, combinations
+
+
+@kernel()
+def family_score(problem, memory, node, parents):  # type: ignore[no-untyped-def]
+    """Return the log marginal likelihood of a node given its parents."""
+    cells, code = problem.cells, memory.code
+    n, r = cells.shape[1], problem.n_levels[node]
+    q, combinations = number_combinations(problem, memory, parents)
     counts, own = memory.counts, cells[node]
     for slot in range(q * r):
         counts[slot] = 0
@@ -150,6 +173,93 @@ def _bdeu(counts, q, r, whole):  # type: ignore[no-untyped-def]
         if cases:
             total += of_whole - math.lgamma(whole + cases)
     return total
+
+
+# --------------------------------------------------------------------------------------------------
+# Scores of rows: how well a graph predicts the class of each case
+#
+# P(class | x) depends on the tables of the class and its children only. Each of them adds to a
+# row's log-odds of the other classes against the actual one, with posterior means of its cells,
+#
+#     P(level x | combination v) = (N_vx + a) / (N_v + a r),
+#
+# where cases of the row's own fold are not counted (equation 1 with J = 1 - error, and others).
+# --------------------------------------------------------------------------------------------------
+
+
+@kernel()
+def remembered_rows(problem, variant, memory, node, parents):  # type: ignore[no-untyped-def]
+    """Return where the log-odds stand that a family adds, computed only if not remembered."""
+    rows = memory.rows
+    size = rows.node.size
+    mixed = (parents + 1) * 0x1E3779B97F4A7C15 + node * 0x3C6EF372FE94F82B
+    slot = (mixed ^ (mixed >> 29)) & (size - 1)
+    if rows.node[slot] != node or rows.parents[slot] != parents:
+        family_rows(problem, variant, memory, node, parents, rows.added[slot])
+        rows.node[slot] = node
+        rows.parents[slot] = parents
+    return slot
+
+
+@kernel()
+def family_rows(problem, variant, memory, node, parents, out):  # type: ignore[no-untyped-def]
+    """Write what the class or a child of it adds to the log-odds of each row."""
+    cells, code = problem.cells, memory.code
+    n, last = cells.shape[1], cells.shape[0] - 1
+    n_classes, r = problem.n_levels[last], problem.n_levels[node]
+    # The class is varied, and so it is no part of the combination.
+    q, combinations = number_combinations(problem, memory, parents & ~(1 << last))
+    table, whole, labels, own = memory.rows.counts, memory.rows.whole, cells[last], cells[node]
+    is_class = node == last
+    for slot in range(q * n_classes):
+        whole[slot] = 0
+    for slot in range(q * n_classes * r):
+        table[slot] = 0
+    for t in range(n):
+        whole[code[t] * n_classes + labels[t]] += 1
+        table[(code[t] * n_classes + labels[t]) * r + own[t]] += 1
+    a = 1.0
+    if problem.score != K2:
+        a = problem.size / (combinations * r if is_class else combinations * n_classes * r)
+    value = np.empty(n_classes)
+    held_out = variant.first.size > 0
+    for f in range(-1 if held_out else 0, max(1, variant.first.size - 1)):
+        # Rows before the first fold are of none, and their tables are those of all rows.
+        start = variant.first[f] if held_out and f >= 0 else 0
+        stop = variant.first[f + 1] if held_out else n
+        leaves = held_out and f >= 0
+        if leaves:
+            for t in variant.order[start:stop]:
+                whole[code[t] * n_classes + labels[t]] -= 1
+                table[(code[t] * n_classes + labels[t]) * r + own[t]] -= 1
+        for t in variant.order[start:stop]:
+            for c in range(n_classes):
+                slot = code[t] * n_classes + c
+                if is_class:  # over the same sum for all classes, which cancels
+                    value[c] = math.log(whole[slot] + a)
+                else:
+                    value[c] = math.log((table[slot * r + own[t]] + a) / (whole[slot] + a * r))
+            other = 0
+            for c in range(n_classes):
+                if c != labels[t]:
+                    out[t, other] = value[c] - value[labels[t]]
+                    other += 1
+        if leaves:
+            for t in variant.order[start:stop]:
+                whole[code[t] * n_classes + labels[t]] += 1
+                table[(code[t] * n_classes + labels[t]) * r + own[t]] += 1
+
+
+@kernel()
+def graph_score(problem, variant, memory, parents):  # type: ignore[no-untyped-def]
+    """Return the score of a graph that looks at rows, from the class and its children."""
+    last = parents.size - 1
+    margin = memory.rows.margin
+    margin[:] = 0.0
+    for j in range(last + 1):
+        if j == last or (parents[j] >> last) & 1:
+            margin += memory.rows.added[remembered_rows(problem, variant, memory, j, parents[j])]
+    return score_of_rows(margin, variant.objective)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -394,6 +504,81 @@ def _reversible(parents, children, below, most, j, who):  # type: ignore[no-unty
 
 
 @kernel()
+def blanket_of(parents):  # type: ignore[no-untyped-def]
+    """Return the class's Markov blanket in any graph without cycles, as bits."""
+    k = parents.size - 1
+    one = 1 + 0 * parents[0]
+    result = parents[k]
+    for j in range(k):
+        if (parents[j] >> k) & 1:
+            result |= parents[j] | (one << j)
+    return result & ~(one << k)
+
+
+@kernel()
+def _printed(parents, children, below, most, kind, chosen):  # type: ignore[no-untyped-def]
+    """Count or find the moves of equation 9 as printed, which many deletions cannot undo.
+
+    Arcs are added between a feature and the class, or from a feature to a child of the class; any
+    arc is deleted, that from the class to a child with other parents too. A move is one of features
+    where the Markov blanket is another one afterwards, by however many features.
+    """
+    k = parents.size - 1
+    one = 1 + 0 * parents[0]
+    everyone, before, other = (one << k) - 1, blanket_of(parents), parents.copy()
+    adds = kind in (ADD_FEATURE, ADD_ARC)
+    of_features = kind in (ADD_FEATURE, DELETE_FEATURE)
+    number = 0
+    for j in range(k + 1):
+        who = parents[j]
+        if adds:
+            # An arc from a descendant of j would close a cycle; children of the class are some.
+            who = everyone & ~parents[j] & ~below[j] & ~(one << j)
+            if j < k and (children[k] >> j) & 1 == 0:
+                # A feature that is no child of the class can become one, and nothing else.
+                who = one << k if (below[j] >> k) & 1 == 0 else 0 * one
+            if bit_count(parents[j]) >= most:
+                who = 0 * one
+        while who != 0:
+            i = bit_count((who & -who) - 1)
+            who &= who - 1
+            other[j] = parents[j] ^ (one << i)
+            if (blanket_of(other) != before) == of_features:
+                if number == chosen:
+                    return number, i, j, -1
+                number += 1
+        other[j] = parents[j]
+    return number, -1, -1, -1
+
+
+@kernel()
+def choices(variant, parents, children, below, sets, most, general, kind, chosen):  # type: ignore[no-untyped-def]
+    """Count the moves that a proposal chooses from, or find one of them.
+
+    Parameters and what is returned are those of `options`, with the kind of the move after the
+    number. The uniform proposal chooses from all additions and deletions, whatever the kind.
+    """
+    if variant.proposal == PRINTED:
+        number, source, target, _ = _printed(parents, children, below, most, kind, chosen)
+        return number, kind, source, target, -1
+    if variant.proposal == UNIFORM:
+        number = 0
+        for each in range(ADD_ARC if general else ADD_FEATURE, DELETE_ARC + 1):
+            left = chosen - number if chosen >= number else -1
+            here, source, target, _ = options(
+                parents, children, below, sets, most, general, each, left
+            )
+            if source >= 0:
+                return number, each, source, target, -1
+            number += here
+        return number, kind, -1, -1, -1
+    number, source, target, instead = options(
+        parents, children, below, sets, most, general, kind, chosen
+    )
+    return number, kind, source, target, instead
+
+
+@kernel()
 def change(parents, kind, source, target, instead):  # type: ignore[no-untyped-def]
     """Make a move that `options` found; return by how much the number of arcs changes."""
     one = 1 + 0 * parents[0]
@@ -446,7 +631,7 @@ EACH_ROUND = 50
 
 
 @kernel()
-def propose(rng, parents, family, problem, memory, heat, n_arcs, number):  # type: ignore[no-untyped-def]
+def propose(rng, parents, family, problem, variant, memory, heat, n_arcs, number):  # type: ignore[no-untyped-def]
     """Make some proposals, and moves where they are accepted.
 
     Parameters
@@ -456,9 +641,12 @@ def propose(rng, parents, family, problem, memory, heat, n_arcs, number):  # typ
     parents : ndarray of int of shape (k + 1,)
         The graph, overwritten.
     family : ndarray of shape (k + 1,)
-        Score of each node, overwritten.
+        Score of each node, overwritten. A score of rows is one number of the whole graph, the first
+        here, and the others are 0.
     problem : NetworkProblem
         What is sampled.
+    variant : Variant or None
+        Of the problem.
     memory : Memory
         Where scores are remembered.
     heat : float
@@ -479,31 +667,63 @@ def propose(rng, parents, family, problem, memory, heat, n_arcs, number):  # typ
     children2, below2, sets2 = children.copy(), below.copy(), sets.copy()
     relate(parents, children, below, sets, general)
     for _ in range(number):
-        kind = draw_kind(rng, problem.reversal, problem.exchange, general)
-        here, _, _, _ = options(parents, children, below, sets, most, general, kind, -1)
+        # Where the variant is None, compilation leaves out all that asks for it, and `options` is
+        # called directly: even an empty call in between costs a fifth of the speed.
+        if variant is None:
+            kind = draw_kind(rng, problem.reversal, problem.exchange, general)
+            here, _, _, _ = options(parents, children, below, sets, most, general, kind, -1)
+        else:
+            merged = general and variant.proposal != PRINTED
+            kind = draw_kind(rng, problem.reversal, problem.exchange, merged)
+            here, _, _, _, _ = choices(
+                variant, parents, children, below, sets, most, general, kind, -1
+            )
         if here == 0:
             continue  # counted as a rejection: the graph stays, and so does its distribution
         chosen = int(rng.integers(0, here))
-        _, source, target, instead = options(
-            parents, children, below, sets, most, general, kind, chosen
-        )
+        if variant is None:
+            _, source, target, instead = options(
+                parents, children, below, sets, most, general, kind, chosen
+            )
+        else:
+            _, kind, source, target, instead = choices(
+                variant, parents, children, below, sets, most, general, kind, chosen
+            )
         other[:] = parents
         more = change(other, kind, source, target, instead)
         relate(other, children2, below2, sets2, general)
-        there, _, _, _ = options(other, children2, below2, sets2, most, general, BACK[kind], -1)
-        of_target = remembered_score(problem, memory, target, other[target])
-        of_source = family[source]
-        if kind == REVERSE:
-            of_source = remembered_score(problem, memory, source, other[source])
-        # Only the families of nodes whose parents change have another score.
-        gain = heat * (of_target - family[target] + of_source - family[source])
+        of_target, of_source, of_graph = 0.0, family[source], 0.0
+        if variant is None or variant.objective == MARGINAL:
+            of_target = remembered_score(problem, memory, target, other[target])
+            if kind == REVERSE:
+                of_source = remembered_score(problem, memory, source, other[source])
+            # Only the families of nodes whose parents change have another score.
+            gain = heat * (of_target - family[target] + of_source - family[source])
+            if variant is not None:
+                gain /= variant.temperature
+        else:
+            of_graph = graph_score(problem, variant, memory, other)
+            gain = heat * (log_weight(of_graph, variant) - log_weight(family[0], variant))
         gain += problem.log_prior[n_arcs + more] - problem.log_prior[n_arcs]
+        if variant is not None and variant.log_prior_of_features.size:
+            gain += variant.log_prior_of_features[bit_count(sets2[BLANKET])]
+            gain -= variant.log_prior_of_features[bit_count(sets[BLANKET])]
         # Hastings: a kind and the one that undoes it are drawn with the same probability, and a
         # move with one over the number of its kind. ``there`` is 1 at least, the way back.
+        there = here
+        if variant is None:
+            there, _, _, _ = options(other, children2, below2, sets2, most, general, BACK[kind], -1)
+        elif variant.proposal != PRINTED:
+            there, _, _, _, _ = choices(
+                variant, other, children2, below2, sets2, most, general, BACK[kind], -1
+            )
         gain += math.log(here / there)
         if math.log(1.0 - rng.random()) < gain:
             n_arcs += more
-            family[target], family[source] = of_target, of_source
+            if variant is None or variant.objective == MARGINAL:
+                family[target], family[source] = of_target, of_source
+            else:
+                family[0] = of_graph
             parents[:] = other
             children, children2 = children2, children
             below, below2 = below2, below
@@ -512,16 +732,29 @@ def propose(rng, parents, family, problem, memory, heat, n_arcs, number):  # typ
 
 
 @kernel()
-def change_places(rng, parents, family, arcs, heat):  # type: ignore[no-untyped-def]
+def change_places(rng, parents, family, variant, arcs, heat):  # type: ignore[no-untyped-def]
     """Let graphs on neighbouring steps of the ladder change places, from the last step on."""
     for t in range(heat.size - 1, 0, -1):
         # The prior has the power 1 on every step, so that it cancels.
         gain = (heat[t - 1] - heat[t]) * (family[t].sum() - family[t - 1].sum())
+        if variant is not None:
+            gain /= variant.temperature  # only logs of probabilities have a ladder, and no shares
         if math.log(1.0 - rng.random()) < gain:
             arcs[t], arcs[t - 1] = arcs[t - 1], arcs[t]
             for i in range(parents.shape[1]):
                 parents[t, i], parents[t - 1, i] = parents[t - 1, i], parents[t, i]
                 family[t, i], family[t - 1, i] = family[t - 1, i], family[t, i]
+
+
+@kernel()
+def score_graph(problem, variant, memory, parents, family):  # type: ignore[no-untyped-def]
+    """Write the score of each node; of a graph that is scored by rows one number, and 0."""
+    family[:] = 0.0
+    if variant is None or variant.objective == MARGINAL:
+        for i in range(parents.size):
+            family[i] = remembered_score(problem, memory, i, parents[i])
+    else:
+        family[0] = graph_score(problem, variant, memory, parents)
 
 
 @kernel()
@@ -545,14 +778,15 @@ def walk(rng, parents, problem, memory, thin, graphs, arcs, scores):  # type: ig
     arcs : ndarray of int of shape (S,)
         Arcs, written.
     scores : ndarray of shape (S,)
-        Log marginal likelihood, written.
+        Log marginal likelihood, or the score of rows, written.
     """
     steps, nodes = parents.shape
     family, n_arcs = np.empty((steps, nodes)), np.zeros(steps, np.int64)
     for t in range(steps):
+        score_graph(problem, problem.variant, memory, parents[t], family[t])
         for i in range(nodes):
-            family[t, i] = remembered_score(problem, memory, i, parents[t, i])
             n_arcs[t] += bit_count(parents[t, i])
+    # Shares have no ladder: what is divided by the temperature is the log of a probability.
     for draw in range(scores.size):
         left = thin
         while left > 0:
@@ -560,9 +794,17 @@ def walk(rng, parents, problem, memory, thin, graphs, arcs, scores):  # type: ig
             left -= number
             for t in range(steps):
                 n_arcs[t] = propose(
-                    rng, parents[t], family[t], problem, memory, problem.heat[t], n_arcs[t], number
+                    rng,
+                    parents[t],
+                    family[t],
+                    problem,
+                    problem.variant,
+                    memory,
+                    problem.heat[t],
+                    n_arcs[t],
+                    number,
                 )
-            change_places(rng, parents, family, n_arcs, problem.heat)
+            change_places(rng, parents, family, problem.variant, n_arcs, problem.heat)
         graphs[draw] = parents[0]
         arcs[draw] = n_arcs[0]
         scores[draw] = family[0].sum()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from honestbayes.base.explanation import by_design
 from honestbayes.base.parameters import (
     SelectionSettings,
     is_number,
+    positive_number,
     selection_rule,
     whole_number,
 )
@@ -28,6 +29,7 @@ from honestbayes.base.part import (
     tie_breaker,
 )
 from honestbayes.base.persistence import Parameter
+from honestbayes.base.recalibration import folds_of
 from honestbayes.base.sampled import SampledTraining, check_chain_parameters
 from honestbayes.data.categories import (
     MISSING,
@@ -58,17 +60,25 @@ from honestbayes.files.fields import (
     Whole,
     joined,
     plain_scalar,
+    values_from_plain,
 )
 from honestbayes.models.categorical.model import CategoricalFeatureTable, level_word
 from honestbayes.models.networks.problem import (
     BDEU,
     K2,
+    MARGINAL,
     MOST_FEATURES,
+    PRINTED,
+    TYPED,
+    UNIFORM,
     Memory,
     NetworkProblem,
     make_memory,
     make_problem,
+    make_variant,
 )
+from honestbayes.models.subsets.model import KINDS, OF_ROWS, log_prior_of_subsets
+from honestbayes.models.subsets.problem import LOG
 from honestbayes.sampling.chains import Form, Info, State
 from honestbayes.sampling.draws import Diagnostics, Draws, diagnose, draws_from_plain
 from honestbayes.sampling.runs import Sampling, sample_in_blocks
@@ -192,29 +202,36 @@ def _conditional_information(
 
 
 # --------------------------------------------------------------------------------------------------
-# Prior distributions of graphs, by their number of arcs
+# Prior distributions of graphs, by their number of arcs or of features in the Markov blanket
 # --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class PriorField(Parameter):
-    """A prior in files: a word, or a list of a word and a number."""
+    """A prior in files: a name, or a list of a name and what follows it; never a function."""
 
     def write(self, name: str, value: Any) -> Plain:
-        """Return the word or the pair."""
-        pair = isinstance(value, tuple | list)
-        return {name: [plain_scalar(part) for part in value] if pair else value}, {}
+        """Return the name or the list; refuse a function."""
+        if not isinstance(value, tuple | list):
+            return {name: value}, {}
+        if callable(value[1]):
+            msg = f"{name} holds a function, which a file of plain data cannot hold."
+            raise ValueError(msg)
+        of_what, law = value
+        is_pair = isinstance(law, tuple | list)
+        return {name: [of_what, [*map(plain_scalar, law)] if is_pair else plain_scalar(law)]}, {}
 
     def read(self, entries: Entries, name: str, known: Known) -> Any:
         """Return the prior; refuse what is none."""
         del known
         value = entries.value(name)
-        prior = tuple(value) if isinstance(value, list) else value
+        if isinstance(value, list):
+            value = tuple(tuple(part) if isinstance(part, list) else part for part in value)
         try:
-            check_prior(prior)
+            check_prior(value)
         except ValueError:
             entries.refuse(name, "is no prior of graphs")
-        return prior
+        return value
 
 
 def most_arcs(k: int) -> int:
@@ -226,13 +243,30 @@ def check_prior(prior: Any) -> None:
     """Refuse what is no prior."""
     if isinstance(prior, str) and prior in ("arcs", "uniform"):
         return
-    if isinstance(prior, tuple | list) and len(prior) == 2 and prior[0] == "arcs":
-        factor = prior[1]
-        is_number = isinstance(factor, float | int | np.number) and not isinstance(factor, bool)
-        if is_number and 0 < factor < math.inf:
+    if isinstance(prior, tuple | list) and len(prior) == 2 and prior[0] in ("arcs", "features"):
+        law = prior[1]
+        if (isinstance(law, str) and law == "uniform") or callable(law):
             return
-    msg = f"prior={prior!r} is not 'arcs', 'uniform', or ('arcs', factor) with a factor above 0."
+        if isinstance(law, tuple | list):
+            if len(law) == 2 and law[0] == "poisson" and _is_positive(law[1]):
+                return
+        elif prior[0] == "arcs" and _is_positive(law):
+            return
+    msg = (
+        f"prior={prior!r} is not 'arcs', 'uniform', ('arcs', factor) with a factor above 0, or a "
+        "pair of 'arcs' or 'features' and one of 'uniform', ('poisson', mean) with a mean above 0 "
+        "and a function of the number."
+    )
     raise ValueError(msg)
+
+
+def _is_positive(value: Any) -> bool:
+    return is_number(value) and 0 < float(value) < math.inf
+
+
+def counts_features(prior: Any) -> bool:
+    """Whether a prior is one of the number of features in the Markov blanket."""
+    return not isinstance(prior, str) and prior[0] == "features"
 
 
 def log_prior_of_arcs(prior: Any, k: int, n_columns: int) -> FloatArray:
@@ -240,13 +274,15 @@ def log_prior_of_arcs(prior: Any, k: int, n_columns: int) -> FloatArray:
 
     Parameters
     ----------
-    prior : {"arcs", "uniform"} or ("arcs", factor)
+    prior : str or tuple
         "arcs": the number of arcs m has probability proportional to 2^-m, and is shared by all
         ways to choose as many of the p (p + 1) arcs that p columns and the class could have;
         columns that were screened out count. So the more columns are looked at, the stronger the
         first arcs have to be, and where there are many already, more are expected.
-        ("arcs", factor): each arc multiplies the probability by a factor. "uniform": every graph
-        is as likely as any other.
+        ("arcs", factor): each arc multiplies the probability by a factor. ("arcs", "uniform"),
+        ("arcs", ("poisson", mean)), ("arcs", function): instead of 2^-m. "uniform": every graph
+        is as likely as any other. ("features", ...): see `log_prior_of_features`; of arcs, then,
+        every number is alike.
     k : int
         Features.
     n_columns : int
@@ -254,15 +290,90 @@ def log_prior_of_arcs(prior: Any, k: int, n_columns: int) -> FloatArray:
     """
     check_prior(prior)
     arcs = np.arange(most_arcs(k) + 1)
+    whole = n_columns * (n_columns + 1)
     if isinstance(prior, str):
         if prior == "uniform":
             return np.zeros(arcs.size)
-        whole = n_columns * (n_columns + 1)
         # Without 2^-m, with few cases, tables of many parents whose every combination has one case
         # would be taken for many weak arcs.
         ways = gammaln(whole + 1) - gammaln(arcs + 1) - gammaln(whole - arcs + 1)
         return np.asarray(-ways - arcs * math.log(2))
-    return np.asarray(arcs * math.log(prior[1]))
+    if counts_features(prior):
+        return np.zeros(arcs.size)
+    if _is_positive(prior[1]):
+        return np.asarray(arcs * math.log(prior[1]))
+    return _log_prior_of_numbers(prior[1], whole, arcs.size - 1)
+
+
+def log_prior_of_features(prior: Any, k: int, n_columns: int, max_parents: int) -> FloatArray:
+    """Return the log prior of a graph with 0, 1, ... features in the class's Markov blanket.
+
+    The number has a uniform or Poisson distribution, or that of a function. All sets of as many
+    of the columns share its probability, and all graphs of the space "classifiers" with the same
+    set share that of the set: so numbers have the distribution that was asked for, though many
+    more graphs have many features. Empty where the prior is not one of the number of features.
+    """
+    if not counts_features(prior):
+        return np.zeros(0)
+    log_number = [math.log(number) for number in n_graphs_of_blanket(k, max_parents)]
+    return np.asarray(_log_prior_of_numbers(prior[1], n_columns, k) - np.array(log_number))
+
+
+def _log_prior_of_numbers(law: Any, whole: int, most: int) -> FloatArray:
+    """Return the log prior of one choice of 0, 1, ..., most of so many things."""
+    result: FloatArray = log_prior_of_subsets("sizes" if isinstance(law, str) else law, whole, most)
+    if result[0] == -np.inf:
+        msg = (
+            "prior is 0 for the empty graph, through which a chain may have to pass; give a "
+            "function that is above 0 from 0 up to a largest number."
+        )
+        raise ValueError(msg)
+    return result
+
+
+@cache
+def n_graphs_of_blanket(k: int, max_parents: int) -> tuple[int, ...]:
+    """Return how many graphs of "classifiers" have a given set of 0, 1, ..., k features.
+
+    A set is parents of the class, children, and spouses, which are only parents of children. There
+    are no arcs into parents and spouses, so that no cycle goes through them: each child chooses
+    some of e of them, and the children are a graph without cycles. Those are counted by their
+    childless nodes, with inclusion and exclusion (Robinson 1977), and so are spouses without child.
+
+    >>> n_graphs_of_blanket(3, 9)  # 1 + 3 * 2 + 3 * 10 + 116 = 153
+    (1, 2, 10, 116)
+    """
+    most = max_parents - 1  # one parent of a child is the class
+    children = [
+        _n_acyclic([sum(math.comb(t + e, d) for d in range(most + 1)) for t in range(k)], k)
+        for e in range(k + 1)
+    ]
+    return tuple(
+        sum(
+            math.comb(n, c) * math.comb(n - c, s) * (-1) ** j * math.comb(s, j)
+            * children[n - c - j][c]
+            for c in range(n + 1)
+            for s in range(max(0, n - c - max_parents), n - c + 1)
+            for j in range(s + 1)
+        )
+        for n in range(k + 1)
+    )  # fmt: skip
+
+
+def _n_acyclic(n_choices: list[int], most: int) -> list[int]:
+    """Return how many graphs without cycles there are of 0, 1, ..., most nodes.
+
+    ``n_choices[t]`` is the number of sets of parents among t other nodes, and from outside.
+    """
+    result = [1]
+    for n in range(1, most + 1):
+        result.append(
+            sum(
+                (-1) ** (j + 1) * math.comb(n, j) * n_choices[n - j] ** j * result[n - j]
+                for j in range(1, n + 1)
+            )
+        )
+    return result
 
 
 # --------------------------------------------------------------------------------------------------
@@ -278,13 +389,18 @@ LADDER = (1.0, 0.6, 0.36, 0.2)
 
 SCORES = {"k2": K2, "bdeu": BDEU}
 
+OBJECTIVES = {"marginal_likelihood": MARGINAL, **OF_ROWS}
+"""Scores of graphs: the first is a sum over nodes, the others look at rows."""
+
+PROPOSALS = {"typed": TYPED, "uniform": UNIFORM, "printed": PRINTED}
+
 PROPOSALS_PER_FEATURE = 10
 """For each draw, where the user does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSettings(SelectionSettings):
-    """Validated choices of the user: selection, graphs, proposals."""
+    """Validated choices of the user: selection, graphs, scores, proposals."""
 
     max_features: int
     max_parents: int
@@ -296,6 +412,10 @@ class NetworkSettings(SelectionSettings):
     missing: str
     kinds: Any
     n_bins: int
+    objective: str
+    held_out: Any
+    temperature: float
+    proposal: str
 
     @property
     def size(self) -> float | None:
@@ -305,6 +425,48 @@ class NetworkSettings(SelectionSettings):
     def proposals(self, k: int) -> int:
         """Return the proposals for each draw, with k features."""
         return max(50, PROPOSALS_PER_FEATURE * k) if self.thin is None else self.thin
+
+    def problem(
+        self,
+        cells: AnyArray,
+        codes: IntArray,
+        n_levels: IntArray,
+        n_classes: int,
+        n_columns: int,
+        groups: IntArray | None,
+    ) -> NetworkProblem:
+        """Return what chains sample, given complete rows of k of the columns and their classes."""
+        k = cells.shape[1]
+        typed, kind = self.proposal == "typed", KINDS[self.objective]
+        # Steps of a ladder change places by their targets, which the printed moves do not keep; and
+        # shares are nearly as flat as their powers.
+        has_ladder = self.proposal != "printed" and kind == LOG
+        max_parents = min(self.max_parents, k + 1)
+        fold = np.full(codes.size, -1)
+        if self.held_out is not None:
+            fold = folds_of(self.held_out, codes, groups)
+        return make_problem(
+            cells,
+            codes,
+            n_levels,
+            n_classes,
+            log_prior_of_arcs(self.prior, k, n_columns),
+            max_parents=max_parents,
+            score=SCORES[self.table_prior],
+            size=self.equivalent_sample_size,
+            reversal=REVERSAL if typed else 0.0,
+            exchange=EXCHANGE if typed else 0.0,
+            heat=LADDER if has_ladder else LADDER[:1],
+            general=self.general,
+            variant=make_variant(
+                proposal=PROPOSALS[self.proposal],
+                log_prior_of_features=log_prior_of_features(self.prior, k, n_columns, max_parents),
+                objective=OBJECTIVES[self.objective],
+                kind=kind,
+                temperature=self.temperature,
+                fold=fold,
+            ),
+        )
 
 
 def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> NetworkSettings:
@@ -327,6 +489,7 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
         msg = f"equivalent_sample_size={size!r} is not a number above 0."
         raise ValueError(msg)
     check_prior(params["prior"])
+    _check_target(params)
     check_chain_parameters(params)
     if params["missing"] not in ("refuse", "level"):
         msg = f"missing={params['missing']!r} is not one of 'refuse', 'level'."
@@ -345,7 +508,43 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
         missing=params["missing"],
         kinds=params["kinds"],
         n_bins=whole_number(params, "n_bins", 2),
+        objective=params["objective"],
+        held_out=params["held_out"],
+        temperature=positive_number(params, "temperature"),
+        proposal=params["proposal"],
     )
+
+
+def _check_target(params: Mapping[str, Any]) -> None:
+    """Refuse scores, folds and proposals that are none, or that do not go together."""
+    for name, known in {"objective": OBJECTIVES, "proposal": PROPOSALS}.items():
+        value = params[name]
+        if not isinstance(value, str) or value not in known:
+            msg = f"{name}={value!r} is not one of {', '.join(map(repr, known))}."
+            raise ValueError(msg)
+    held_out = params["held_out"]
+    if held_out is not None:
+        if params["objective"] == "marginal_likelihood":
+            msg = (
+                "held_out is for scores that look at rows; objective='marginal_likelihood' "
+                "integrates the parameters out."
+            )
+            raise ValueError(msg)
+        if isinstance(held_out, float | np.floating):
+            msg = "held_out is a share; give a number of folds, so that every row is scored."
+            raise ValueError(msg)
+    if params["proposal"] == "printed" and params["space"] != "networks":
+        msg = (
+            "proposal='printed' needs space='networks': it leaves arcs behind that enter no child "
+            "of the class."
+        )
+        raise ValueError(msg)
+    if counts_features(params["prior"]) and params["space"] != "classifiers":
+        msg = (
+            "a prior of the number of features needs space='classifiers', where the graphs of each "
+            "set of features are counted."
+        )
+        raise ValueError(msg)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -363,7 +562,10 @@ MOST_JUDGED = 20
 """Features whose inclusion is among the diagnostics: those that are known least well."""
 
 NUMBERS = ("arcs", "size", "score")
-"""What chains are judged by: arcs, features in the blanket, and the log marginal likelihood."""
+"""What chains are judged by: arcs, features in the blanket, and the score."""
+
+_HIGHEST = 1.0 + 1e-6
+"""Of a score: the log of a probability, or a share."""
 
 
 class NetworkKernel:
@@ -420,7 +622,7 @@ class NetworkKernel:
                 "graph": Packed(*shape, BYTES * nodes),
                 "arcs": Counts(*shape, high=most),
                 "size": Counts(*shape, high=nodes - 1),
-                "score": Floats(*shape, high=1e-6),
+                "score": Floats(*shape, high=_HIGHEST),
             },
             check=check,
         )
@@ -432,7 +634,8 @@ def starting_states(
     """Return graphs far from each other.
 
     The first is empty, the second naive Bayes, the third a tree-augmented naive Bayes; others are
-    where chains come to that know nothing of the cases.
+    where chains come to that know nothing of the cases. The second and third are left out where
+    the prior does not allow them.
     """
     from honestbayes.models.networks import kernels
 
@@ -445,10 +648,18 @@ def starting_states(
         naive_graph(k),
         tree_graph(cells, codes, n_levels, int(n_classes[0]), most),
     ]
+    graphs = [graph for graph in graphs if _is_possible(problem, graph)]
+    variant = problem.variant
+    if variant is not None:
+        by_features = np.where(variant.log_prior_of_features == -np.inf, -np.inf, 0.0)
+        variant = variant._replace(
+            proposal=TYPED, objective=MARGINAL, temperature=1.0, log_prior_of_features=by_features
+        )
     blind = problem._replace(
         cells=problem.cells[:, :0].copy(),
-        log_prior=np.zeros_like(problem.log_prior),
+        log_prior=np.where(problem.log_prior == -np.inf, -np.inf, 0.0),
         heat=np.ones(1),
+        variant=variant,
     )
     while len(graphs) < n_chains:
         graph, steps = np.zeros((1, k + 1), dtype=np.int64), int(rng.integers(1, 4 * k + 2))
@@ -457,6 +668,14 @@ def starting_states(
         graphs.append(graph[0])
     steps = problem.heat.size
     return [{"graph": as_bytes(np.tile(graph, (steps, 1)))} for graph in graphs[:n_chains]]
+
+
+def _is_possible(problem: NetworkProblem, graph: IntArray) -> bool:
+    """Whether the prior allows a graph."""
+    prior = float(problem.log_prior[np.bitwise_count(graph).sum()])
+    if problem.variant is not None and problem.variant.log_prior_of_features.size:
+        prior += float(problem.variant.log_prior_of_features[members(graph[None]).sum()])
+    return prior > -math.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -545,7 +764,8 @@ def run_networks(
         sampling,
         block,
         *depends_on,
-        *problem,
+        *problem[:-1],
+        *(problem.variant or ()),
         thin,
         block,
         agree=lambda draws: draws.diagnostics(NUMBERS).agree(),
@@ -553,11 +773,13 @@ def run_networks(
     return NetworkDraws(draws, interrupted)
 
 
-def distinct_graphs(draws: NetworkDraws, most: int) -> tuple[AnyArray, FloatArray]:
-    """Return the different graphs of draws that are evenly spread over all, and their shares."""
-    some = from_bytes(draws.draws.spread(most).pooled("graph"))
-    graphs, count = np.unique(some, axis=0, return_counts=True)
-    return graphs, count / count.sum()
+def distinct_graphs(draws: NetworkDraws, most: int) -> tuple[AnyArray, FloatArray, FloatArray]:
+    """Return the different graphs of draws that are evenly spread over all, shares and scores."""
+    some = draws.draws.spread(most)
+    graphs, first, count = np.unique(
+        from_bytes(some.pooled("graph")), axis=0, return_index=True, return_counts=True
+    )
+    return graphs, count / count.sum(), some.pooled("score")[first]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -587,6 +809,9 @@ class NetworkFit:
         Different graphs, as parents of each node.
     weight : ndarray of shape (S,)
         Their shares of the draws.
+    scores : ndarray of shape (S,) or None
+        Their scores; None in files of versions that did not store them, where they are log
+        marginal likelihoods.
     max_parents : int
         The most parents of a node.
     general : bool
@@ -611,6 +836,7 @@ class NetworkFit:
     n_levels: IntArray
     graphs: IntArray
     weight: FloatArray
+    scores: FloatArray | None
     max_parents: int
     general: bool
     size: float | None
@@ -674,6 +900,32 @@ class NetworkFit:
             draw_probabilities(self._tables, chosen, rows[some], self.seed, out)
             yield some, out
 
+    def graph_scores(self) -> FloatArray:
+        """Return the score of each graph, shape (S,)."""
+        if self.scores is not None:
+            return self.scores
+        from honestbayes.models.networks.kernels import remembered_score
+
+        problem = make_problem(
+            self.cells[:-1].T,
+            self.cells[-1],
+            self.n_levels[:-1],
+            int(self.n_levels[-1]),
+            np.zeros(1),
+            max_parents=int(np.bitwise_count(self.graphs).max()),
+            score=K2 if self.size is None else BDEU,
+            size=1.0 if self.size is None else self.size,
+            reversal=0.0,
+            exchange=0.0,
+        )
+        memory = make_memory(problem)
+        return np.array(
+            [
+                sum(remembered_score(problem, memory, j, mask) for j, mask in enumerate(graph))
+                for graph in self.graphs
+            ]
+        )
+
     # --------------------------------------------------------------------- files
 
     def to_plain(self) -> Plain:
@@ -689,6 +941,7 @@ class NetworkFit:
             "cells": self.cells.astype(np.int64),
             "graphs": as_bytes(self.graphs),
             "weight": self.weight,
+            "scores": self.graph_scores(),
             "inclusion": self.inclusion,
             "inclusion_error": self.inclusion_error,
             "edges": self.edges,
@@ -725,6 +978,8 @@ class NetworkFit:
         largest = (n_levels * 1.0 + 1.0) * np.prod(_sizes_of_parents(graphs, n_levels), axis=-1)
         entries.check(np.all(largest < 2.0**62), "graphs", "holds too large a table")
         weight = Weights(len(graphs)).read(entries, "weight", {})
+        of_graphs = {"scores": Floats(len(graphs), low=-1e100, high=_HIGHEST, absent=None)}
+        scores = values_from_plain(of_graphs, entries, {})["scores"]
         inclusion = Floats(k, low=0.0, high=1.0).read(entries, "inclusion", {})
         error = Array(k).read(entries, "inclusion_error", {})
         edges = Floats(k + 1, k + 1, low=0.0, high=1.0).read(entries, "edges", {})
@@ -734,7 +989,7 @@ class NetworkFit:
         fields = {
             "drawn_arcs": Counts(*shape, high=most_arcs(k)),
             "drawn_size": Counts(*shape, high=k),
-            "drawn_score": Floats(*shape, low=-1e100, high=1e-6),
+            "drawn_score": Floats(*shape, low=-1e100, high=_HIGHEST),
         }
         draws = draws_from_plain(fields, entries, {})
         return cls(
@@ -742,6 +997,7 @@ class NetworkFit:
             n_levels=n_levels,
             graphs=graphs,
             weight=weight,
+            scores=scores,
             max_parents=most,
             general=general,
             size=size if is_bdeu else None,
@@ -921,23 +1177,17 @@ class NetworkTraining(SampledTraining):
         columns = np.array(selection.columns, dtype=np.int64)
         kept = Codes(table.levels.take(columns), settings.missing == "level")
         cells = kept.of_training(table.codes[np.ix_(rows, columns)])
-        k, n_classes = columns.size, labels.classes.size
-        problem = make_problem(
+        groups = None if labels.groups is None else labels.groups[rows]
+        problem = settings.problem(
             cells,
             labels.codes[rows],
             kept.n_levels,
-            n_classes,
-            log_prior_of_arcs(settings.prior, k, counts.n_features),
-            max_parents=min(settings.max_parents, k + 1),
-            score=SCORES[settings.table_prior],
-            size=settings.equivalent_sample_size,
-            reversal=REVERSAL,
-            exchange=EXCHANGE,
-            heat=LADDER,
-            general=settings.general,
+            labels.classes.size,
+            counts.n_features,
+            groups,
         )
-        drawn = run_networks(problem, settings.proposals(k), sampling)
-        graphs, weight = distinct_graphs(drawn, MOST_AVERAGED)
+        drawn = run_networks(problem, settings.proposals(columns.size), sampling)
+        graphs, weight, scores = distinct_graphs(drawn, MOST_AVERAGED)
         inclusion, error = drawn.inclusion()
         seed = np.random.SeedSequence(sampling.seed.entropy, spawn_key=(7,)).generate_state(1)[0]
         names = counts.feature_names or tuple(f"x{j}" for j in range(counts.n_features))
@@ -946,6 +1196,7 @@ class NetworkTraining(SampledTraining):
             n_levels=problem.n_levels,
             graphs=graphs,
             weight=weight,
+            scores=scores,
             max_parents=problem.max_parents,
             general=settings.general,
             size=settings.size,
@@ -1060,6 +1311,66 @@ class Edges(Tabular):
         for a, b, p in zip(self.source, self.target, self.probability, strict=True):
             lines.append(f"{a:<{wide}}  {b:<{wider}}  {p:11.3f}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graphs(Tabular):
+    """Distinct graphs that were drawn: the joint distribution of equation 1, p(J, Y, M).
+
+    Attributes
+    ----------
+    share : ndarray of shape (S,)
+        Share of the draws with each graph, largest first.
+    score : ndarray of shape (S,)
+        J, by the estimator's ``objective``: a log likelihood, or a share of 1.
+    features : tuple of tuple of str
+        Y: the features in the Markov blanket of the class.
+    parents : tuple of dict
+        M: the parents of each node, by name, the class last.
+    """
+
+    share: FloatArray
+    score: FloatArray
+    features: tuple[tuple[str, ...], ...]
+    parents: tuple[dict[str, tuple[str, ...]], ...]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain columns, for a frame or JSON."""
+        return {
+            "share": self.share.tolist(),
+            "score": self.score.tolist(),
+            "features": [list(names) for names in self.features],
+            "parents": [{node: list(names) for node, names in one.items()} for one in self.parents],
+        }
+
+    def __str__(self) -> str:
+        """Return a line for each graph: its share, its score, and the nodes that have parents."""
+        lines = [" share       score  parents"]
+        for share, score, parents in zip(self.share, self.score, self.parents, strict=True):
+            arcs = (f"{', '.join(names)} -> {node}" for node, names in parents.items() if names)
+            lines.append(f"{share:6.3f}  {score:10.4g}  {'; '.join(arcs) or 'no arcs'}")
+        return "\n".join(lines)
+
+
+def graphs_of(part: NetworkPart, names: tuple[str, ...], of_class: str, most: int | None) -> Graphs:
+    """Return the distinct graphs, the most frequent first."""
+    fit, nodes = part.fit, (*names, of_class)
+    order = np.lexsort((np.arange(fit.weight.size), -fit.weight))[:most]
+    arcs = arcs_of(fit.graphs[order])
+    return Graphs(
+        share=fit.weight[order],
+        score=fit.graph_scores()[order],
+        features=tuple(
+            tuple(names[j] for j in np.flatnonzero(inside)) for inside in members(fit.graphs[order])
+        ),
+        parents=tuple(
+            {
+                node: tuple(nodes[i] for i in np.flatnonzero(one[:, j]))
+                for j, node in enumerate(nodes)
+            }
+            for one in arcs
+        ),
+    )
 
 
 def edges_of(part: NetworkPart, names: tuple[str, ...], of_class: str, least: float) -> Edges:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from honestbayes.models.subsets.problem import LOG
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 ADD_FEATURE, DELETE_FEATURE, ADD_ARC, DELETE_ARC, REVERSE, EXCHANGE = 0, 1, 2, 3, 4, 5
@@ -23,11 +24,52 @@ child; with the class as only parent; in the blanket by one single arc to a chil
 K2, BDEU = 0, 1
 """Dirichlet priors: 1 for each cell of a table, or the same sum for all tables."""
 
+TYPED, UNIFORM, PRINTED = 0, 1, 2
+"""Proposals: a kind of moves first, then one of that kind; any graph one arc away (equation 4); the
+moves of equation 9 as printed."""
+
+MARGINAL = -1
+"""The score is the log marginal likelihood, a sum over nodes. The others, which look at rows, have
+the numbers of `models.subsets.problem`."""
+
 CACHE_SIZE = 1 << 16
 """Family scores that are remembered."""
 
+_ROW_NUMBERS = 1 << 21
+"""Numbers that families of rows may take in memory, which is 16 MB for each chain at work."""
+
 MOST_FEATURES = 62
 """Features and the class are the bits of a whole number of 64."""
+
+
+class Variant(NamedTuple):
+    """Scores, priors and proposals that are not the usual ones.
+
+    Attributes
+    ----------
+    proposal : int
+        ``TYPED``, ``UNIFORM`` or ``PRINTED``.
+    log_prior_of_features : ndarray of shape (k + 1,) or (0,)
+        Of a graph with so many features in the class's Markov blanket; empty where their number
+        has no prior of its own.
+    objective : int
+        ``MARGINAL``, or a score of rows.
+    kind : int
+        What number it is: ``LOG`` or ``SHARE`` of `models.subsets.problem`.
+    temperature : float
+        Divides the log of the score.
+    order, first : ndarray of int of shape (n,), (number of folds + 1,)
+        Rows by fold, and where each fold begins among them. A row is scored by tables that were
+        counted without its fold; by all rows where there are no folds, and ``first`` is empty.
+    """
+
+    proposal: int
+    log_prior_of_features: FloatArray
+    objective: int
+    kind: int
+    temperature: float
+    order: IntArray
+    first: IntArray
 
 
 class NetworkProblem(NamedTuple):
@@ -55,6 +97,10 @@ class NetworkProblem(NamedTuple):
         Powers of the likelihood on the steps of a ladder of graphs; the first is 1.
     general : bool
         Whether the space is that of all graphs without cycles.
+    variant : Variant or None
+        What else is sampled, and how. None for the log marginal likelihood, a prior of arcs or
+        graphs, and ``TYPED`` proposals: kernels are compiled without all the rest then, which
+        would cost the chains of default settings a third of their speed.
     """
 
     cells: AnyArray
@@ -68,6 +114,30 @@ class NetworkProblem(NamedTuple):
     exchange: float
     heat: FloatArray
     general: bool
+    variant: Variant | None
+
+
+class RowMemory(NamedTuple):
+    """Where the log-odds are remembered that families add to rows.
+
+    Attributes
+    ----------
+    node, parents : ndarray of int of shape (R,)
+        Whose rows stand at each place.
+    added : ndarray of shape (R, n, C - 1)
+        What the family adds to each row's log-odds of the other classes against the actual one.
+    margin : ndarray of shape (n, C - 1)
+        Log-odds of one graph.
+    counts, whole : ndarray of int
+        Cases by combination, class and level, and by combination and class.
+    """
+
+    node: IntArray
+    parents: IntArray
+    added: FloatArray
+    margin: FloatArray
+    counts: IntArray
+    whole: IntArray
 
 
 class Memory(NamedTuple):
@@ -85,6 +155,8 @@ class Memory(NamedTuple):
         A hash table of combinations.
     counts : ndarray of int
         Cases by combination and level.
+    rows : RowMemory or None
+        For scores that look at rows; None where the problem has no variant.
     """
 
     node: IntArray
@@ -94,6 +166,7 @@ class Memory(NamedTuple):
     slot_key: IntArray
     slot_label: IntArray
     counts: IntArray
+    rows: RowMemory | None
 
 
 def make_problem(
@@ -110,6 +183,7 @@ def make_problem(
     exchange: float,
     heat: tuple[float, ...] = (1.0,),
     general: bool = False,
+    variant: Variant | None = None,
 ) -> NetworkProblem:
     """Return a problem of n rows of k codes and their classes; refuse tables beyond all bounds.
 
@@ -123,7 +197,7 @@ def make_problem(
         Levels of each column.
     n_classes : int
         Classes.
-    log_prior, max_parents, score, size, reversal, exchange, heat, general
+    log_prior, max_parents, score, size, reversal, exchange, heat, general, variant
         As in `NetworkProblem`.
     """
     n, k = cells.shape
@@ -151,7 +225,42 @@ def make_problem(
         float(exchange),
         np.array(heat, dtype=float),
         bool(general),
+        variant,
     )
+
+
+def make_variant(
+    *,
+    proposal: int = TYPED,
+    log_prior_of_features: FloatArray | None = None,
+    objective: int = MARGINAL,
+    kind: int = LOG,
+    temperature: float = 1.0,
+    fold: AnyArray,
+) -> Variant | None:
+    """Return a variant, or None where all is as usual.
+
+    Parameters
+    ----------
+    proposal, log_prior_of_features, objective, kind, temperature
+        As in `Variant`.
+    fold : ndarray of int of shape (n,)
+        Fold of each row, for scores of rows; -1 for rows that are in the tables of all.
+    """
+    by_features = np.zeros(0) if log_prior_of_features is None else log_prior_of_features
+    usual = proposal == TYPED and objective == MARGINAL and temperature == 1.0
+    if usual and not by_features.size:
+        return None
+    return Variant(proposal, by_features, objective, kind, float(temperature), *_by_fold(fold))
+
+
+def _by_fold(fold: AnyArray) -> tuple[IntArray, IntArray]:
+    """Return the rows by fold, those of none first, and where each fold begins among them."""
+    order = np.argsort(fold, kind="stable").astype(np.int64)
+    if np.all(fold < 0):
+        return order, np.zeros(0, dtype=np.int64)
+    starts = np.searchsorted(fold[order], np.arange(int(fold.max()) + 2))
+    return order, starts.astype(np.int64)
 
 
 def make_memory(problem: NetworkProblem, cache_size: int = CACHE_SIZE) -> Memory:
@@ -166,4 +275,24 @@ def make_memory(problem: NetworkProblem, cache_size: int = CACHE_SIZE) -> Memory
         np.full(size, -1, dtype=np.int64),
         np.zeros(size, dtype=np.int64),
         np.zeros((2 * n + 64) * int(problem.n_levels.max()), dtype=np.int64),
+        None if problem.variant is None else _row_memory(problem, problem.variant, cache_size),
+    )
+
+
+def _row_memory(problem: NetworkProblem, variant: Variant, cache_size: int) -> RowMemory:
+    """Return an empty memory for rows, which takes n numbers for each family and other class."""
+    n, n_classes = problem.cells.shape[1], int(problem.n_levels[-1])
+    if variant.objective == MARGINAL:
+        n, cache_size = 0, 1  # kernels are compiled for either, but rows are not looked at
+    each = max(1, n * (n_classes - 1))
+    # A power of 2, so that a hash is cut to a place by its lower bits.
+    size = min(cache_size, max(16, 1 << (_ROW_NUMBERS // each).bit_length() >> 1))
+    combinations = (2 * n + 64) * n_classes
+    return RowMemory(
+        np.full(size, -1, dtype=np.int64),
+        np.zeros(size, dtype=np.int64),
+        np.zeros((size, n, n_classes - 1)),
+        np.zeros((n, n_classes - 1)),
+        np.zeros(combinations * int(problem.n_levels.max()), dtype=np.int64),
+        np.zeros(combinations, dtype=np.int64),
     )
