@@ -222,11 +222,8 @@ NAIVE_BAYES = {
 
 # ------------------------------------------------------------------------------------- chains
 
-FEW = {"n_chains": 2, "n_warmup": 10, "n_draws": 10, "random_state": 0}
-"""Chains too short to converge, which a file does not mind."""
-
-ONCE = {**FEW, "n_doublings": 0}
-"""And which do not go on until they have."""
+FEW = {"n_chains": 2, "n_doublings": 0, "n_warmup": 10, "n_draws": 10, "random_state": 0}
+"""Chains too short to converge, and which do not go on until they have: a file does not mind."""
 
 RNG = np.random.default_rng(0)
 CODES = np.arange(45) % 3
@@ -251,10 +248,10 @@ def _sampled(model: Any, X: Any, y: Any, mutations: int = 0) -> Fit:
     return Fit(type(model), make, X, y, mutations)
 
 
-FEW_DRAWS = {"n_chains": 2, "n_draws": 30, "n_warmup": 10, "random_state": 0}
+FEW_DRAWS = {"n_chains": 2, "n_doublings": 0, "n_draws": 30, "n_warmup": 10, "random_state": 0}
 CHAINS = {
     "factors": _sampled(
-        SelectiveFactorClassifier(n_features_to_select=4, **ONCE),
+        SelectiveFactorClassifier(n_features_to_select=4, **FEW),
         MEASURED_FRAME,
         MEASURED_LABELS,
         mutations=60,
@@ -269,7 +266,7 @@ CHAINS = {
             recalibrate=None,
             class_prior=[0.2, 0.8],
             factor_shifts=False,
-            **ONCE,
+            **FEW,
         ),
         MEASURED_FRAME,
         CODES == 0,
@@ -277,7 +274,7 @@ CHAINS = {
     ),
     "factors, none": _sampled(
         SelectiveFactorClassifier(
-            n_factors=0, threshold=0.3, recalibrate=None, normal_scores=True, **ONCE
+            n_factors=0, threshold=0.3, recalibrate=None, normal_scores=True, **FEW
         ),
         MEASURED,
         MEASURED_LABELS,
@@ -291,7 +288,7 @@ CHAINS = {
         CODES == 0,
     ),
     "response": _sampled(
-        SelectiveFactorRegressor(n_features_to_select=4, always_keep=[7], **ONCE),
+        SelectiveFactorRegressor(n_features_to_select=4, always_keep=[7], **FEW),
         MEASURED_FRAME,
         RESPONSE,
         mutations=60,
@@ -305,30 +302,30 @@ CHAINS = {
         SelectiveFactorRegressor(n_factors=1, n_features_to_select=0, **FEW), MEASURED, RESPONSE
     ),
     "mixture": _sampled(
-        SelectiveMixture(n_features_to_select=4, always_keep=["gene 7"], **ONCE),
+        SelectiveMixture(n_features_to_select=4, always_keep=["gene 7"], **FEW),
         pd.DataFrame(FLAGS, columns=FLAG_NAMES),
         FLAGS_Y,
         mutations=60,
     ),
     "interactions": _sampled(
-        InteractionClassifier(missing="level", thin=1, **ONCE),
+        InteractionClassifier(missing="level", thin=1, **FEW),
         WORDS,
         MIXED_LABELS,
         mutations=60,
     ),
     "interactions, apart": _sampled(
-        InteractionClassifier(order=1, coefficient_prior="gaussian", compress=False, **ONCE),
+        InteractionClassifier(order=1, coefficient_prior="gaussian", compress=False, **FEW),
         MIXED[["flag0", "flag3"]].astype(int),
         TWO_CLASSES,
     ),
     "response, interactions": _sampled(
-        InteractionRegressor(thin=1, missing="level", **ONCE),
+        InteractionRegressor(thin=1, missing="level", **FEW),
         WORDS,
         RESPONSE,
         mutations=60,
     ),
     "networks": _sampled(
-        AveragedNetworkClassifier(missing="level", n_doublings=0, thin=20, **FEW_DRAWS),
+        AveragedNetworkClassifier(missing="level", thin=20, **FEW_DRAWS),
         WORDS,
         MIXED_LABELS,
         mutations=60,
@@ -336,10 +333,9 @@ CHAINS = {
     "networks, screened": _sampled(
         AveragedNetworkClassifier(
             table_prior="bdeu",
-            prior=("arcs", 0.5),
+            graph_prior=("arcs", 0.5),
             max_features=1,
             class_prior=[0.2, 0.8],
-            n_doublings=0,
             **FEW,
         ),
         MIXED[["flag0", "flag3"]].astype(int),
@@ -348,19 +344,18 @@ CHAINS = {
     "networks, by accuracy": _sampled(
         AveragedNetworkClassifier(
             space="classifiers",
-            prior=("features", "uniform"),
+            graph_prior=("features", "uniform"),
             objective="accuracy",
             held_out=3,
             temperature=0.5,
             proposal="uniform",
-            n_doublings=0,
             **FEW,
         ),
         MIXED[["flag0", "flag3"]].astype(int),
         TWO_CLASSES,
     ),
     "sequences": _sampled(
-        SequenceClassifier(order=2, class_prior=[0.2, 0.3, 0.5], thin=1, **ONCE),
+        SequenceClassifier(order=2, class_prior=[0.2, 0.3, 0.5], thin=1, **FEW),
         *windows("abcabcabcacb", 3),
         mutations=60,
     ),
@@ -436,7 +431,7 @@ PLAIN = {
 }
 SUBSETS = {
     "subsets, averaged": _sampled(
-        AveragedNB(prior=("poisson", 2.0), class_prior=[0.2, 0.3, 0.5], **FEW_DRAWS),
+        AveragedNB(subset_prior=("poisson", 2.0), class_prior=[0.2, 0.3, 0.5], **FEW_DRAWS),
         FRAME,
         THREE_LABELS,
         mutations=80,

@@ -127,7 +127,14 @@ TABLES = {
     },
 }
 
-FEW = {"n_chains": 1, "n_warmup": 2, "n_draws": 2, "recalibrate": None, "random_state": 0}
+FEW = {
+    "n_chains": 1,
+    "n_doublings": 0,
+    "n_warmup": 2,
+    "n_draws": 2,
+    "recalibrate": None,
+    "random_state": 0,
+}
 ESTIMATORS = {
     "SelectiveBernoulliNB": {"recalibrate": None},
     "SelectiveCategoricalNB": {"recalibrate": None},
@@ -137,11 +144,11 @@ ESTIMATORS = {
     "DiscreteNB": {},
     "ForwardProbabilitySelector": {"n_features_to_select": 1},
     "BoostedProbabilitySelector": {"n_rounds": 1},
-    "SelectiveMixture": {**FEW, "n_doublings": 0, "thin": 1},
+    "SelectiveMixture": {**FEW, "thin": 1},
     "SelectiveFactorClassifier": {**FEW, "n_factors": 1},
-    "InteractionClassifier": {**FEW, "order": 1, "n_doublings": 0},
-    "AveragedNetworkClassifier": {**FEW, "n_doublings": 0},
-    "SequenceClassifier": {**FEW, "order": 1, "n_doublings": 0},
+    "InteractionClassifier": {**FEW, "order": 1},
+    "AveragedNetworkClassifier": FEW,
+    "SequenceClassifier": {**FEW, "order": 1},
 }
 REFUSALS = (ValueError, TypeError)
 """What scikit-learn's checks expect of bad input; InputError is a ValueError."""

@@ -15,7 +15,7 @@ SAMPLED = [
     for name in honestbayes.__all__
     if inspect.isclass(kind := getattr(honestbayes, name)) and issubclass(kind, SampledEstimator)
 ]
-SHORT = {"n_chains": 2, "n_draws": 20, "n_warmup": 5, "random_state": 0}
+SHORT = {"n_chains": 2, "n_doublings": 0, "n_draws": 20, "n_warmup": 5, "random_state": 0}
 
 
 def table():

@@ -126,9 +126,8 @@ REFUSED = {
     ],
 }
 
-FEW = {"n_chains": 1, "n_warmup": 2, "n_draws": 4, "random_state": 0}
-ONCE = {**FEW, "n_doublings": 0}
-CODED = {**ONCE, "missing": "level"}
+FEW = {"n_chains": 1, "n_doublings": 0, "n_warmup": 2, "n_draws": 4, "random_state": 0}
+CODED = {**FEW, "missing": "level"}
 ESTIMATORS = {
     "SelectiveBernoulliNB": {"recalibrate": None},
     "SelectiveCategoricalNB": {"recalibrate": None},
@@ -139,12 +138,12 @@ ESTIMATORS = {
     "DiscreteNB": {},
     "ForwardProbabilitySelector": {"n_features_to_select": 1},
     "BoostedProbabilitySelector": {"n_rounds": 1},
-    "SelectiveMixture": {**ONCE, "thin": 1, "recalibrate": None},
-    "SelectiveFactorClassifier": {**ONCE, "n_factors": 1, "recalibrate": None},
-    "SelectiveFactorRegressor": {**ONCE, "n_factors": 1},
+    "SelectiveMixture": {**FEW, "thin": 1, "recalibrate": None},
+    "SelectiveFactorClassifier": {**FEW, "n_factors": 1, "recalibrate": None},
+    "SelectiveFactorRegressor": {**FEW, "n_factors": 1},
     "InteractionClassifier": {**CODED, "order": 1},
     "InteractionRegressor": {**CODED, "order": 1},
-    "SequenceClassifier": {**ONCE, "order": 1},
+    "SequenceClassifier": {**FEW, "order": 1},
     "AveragedNetworkClassifier": CODED,
     "AveragedNB": FEW,
     "SubsetSampler": FEW,

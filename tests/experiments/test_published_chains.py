@@ -42,7 +42,7 @@ def test_the_hot_printed_chain_accepts_every_move():
     params = networks.PARAMETERS["printed"]
     chain = {"n_chains": 1, "n_draws": 50_000, "n_warmup": 0, "n_doublings": 0, "thin": 1}
     model = AveragedNetworkClassifier(
-        objective="accuracy", prior="uniform", random_state=0, **chain, **params
+        objective="accuracy", graph_prior="uniform", random_state=0, **chain, **params
     ).fit(X, y)
     graphs = oracle.all_graphs(3, general=True)
     q = oracle.printed_proposals(graphs, 3, 9)

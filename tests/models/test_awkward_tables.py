@@ -20,9 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import honestbayes
 
-FEW = {"n_chains": 2, "n_warmup": 2, "n_draws": 10, "random_state": 0}
-ONCE = {**FEW, "n_doublings": 0}
-CODED = {**ONCE, "missing": "level"}
+FEW = {"n_chains": 2, "n_doublings": 0, "n_warmup": 2, "n_draws": 10, "random_state": 0}
+CODED = {**FEW, "missing": "level"}
 ESTIMATORS = {
     "SelectiveBernoulliNB": {},
     "SelectiveCategoricalNB": {},
@@ -33,12 +32,12 @@ ESTIMATORS = {
     "DiscreteNB": {},
     "ForwardProbabilitySelector": {},
     "BoostedProbabilitySelector": {"n_rounds": 2},
-    "SelectiveMixture": {**ONCE, "thin": 1},
-    "SelectiveFactorClassifier": {**ONCE, "n_factors": 1, "recalibrate": None},
-    "SelectiveFactorRegressor": {**ONCE, "n_factors": 1},
+    "SelectiveMixture": {**FEW, "thin": 1},
+    "SelectiveFactorClassifier": {**FEW, "n_factors": 1, "recalibrate": None},
+    "SelectiveFactorRegressor": {**FEW, "n_factors": 1},
     "InteractionClassifier": {**CODED, "order": 1},
     "InteractionRegressor": {**CODED, "order": 1},
-    "SequenceClassifier": {**ONCE, "order": 1},
+    "SequenceClassifier": {**FEW, "order": 1},
     "AveragedNetworkClassifier": CODED,
     "AveragedNB": FEW,
     "SubsetSampler": FEW,

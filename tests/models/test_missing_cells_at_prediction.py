@@ -23,12 +23,12 @@ from honestbayes import (
 from honestbayes.base.numeric import Covariance
 
 N = 90
-CHAINS = {"n_chains": 1, "n_draws": 20, "random_state": 0}
+CHAINS = {"n_chains": 1, "n_doublings": 0, "n_draws": 20, "random_state": 0}
 MODELS = [
     (DiscreteNB(), "binary"),
     (AveragedNB(**CHAINS), "binary"),
     (SelectiveBernoulliNB(), "binary"),
-    (SelectiveMixture(n_warmup=10, n_doublings=0, **CHAINS), "binary"),
+    (SelectiveMixture(n_warmup=10, **CHAINS), "binary"),
     (SelectiveCategoricalNB(), "binary"),
     (SelectiveGaussianNB(), "real"),
     (SelectiveGaussianNB(normal_scores=True), "real"),
@@ -36,9 +36,9 @@ MODELS = [
     (SelectiveLogistic(), "real"),
     (SelectiveLogistic(n_features_to_select="all", recalibrate=None), "wide"),
     (SelectiveLogistic(normal_scores=True, always_keep=[3]), "real"),
-    (SelectiveFactorClassifier(n_factors=1, n_warmup=10, n_doublings=0, **CHAINS), "real"),
+    (SelectiveFactorClassifier(n_factors=1, n_warmup=10, **CHAINS), "real"),
     (SelectiveMixedNB(), "mixed"),
-    (InteractionClassifier(n_warmup=10, n_doublings=0, **CHAINS), "binary"),
+    (InteractionClassifier(n_warmup=10, **CHAINS), "binary"),
     (HonestClassifier(), "mixed"),
     (HonestClassifier(effort="quick"), "binary"),
     (HonestClassifier(), "real"),

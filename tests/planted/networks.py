@@ -153,7 +153,7 @@ def problem_of(case):
     params = AveragedNetworkClassifier(
         space="networks" if case.general else "classifiers",
         proposal=case.proposal,
-        prior=case.prior,
+        graph_prior=case.prior,
         objective=case.objective,
         temperature=case.temperature,
         table_prior=case.score,

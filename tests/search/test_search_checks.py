@@ -11,7 +11,7 @@ from honestbayes import (
     SubsetSampler,
 )
 
-CHAINS = {"n_chains": 2, "n_draws": 50, "n_warmup": 20, "random_state": 0}
+CHAINS = {"n_chains": 2, "n_doublings": 0, "n_draws": 50, "n_warmup": 20, "random_state": 0}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

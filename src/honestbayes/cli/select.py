@@ -915,7 +915,7 @@ def _fitted_sampler(chosen: Choices, data: TrainingTable) -> SubsetSampler:
 
     number: Any = chosen.features
     sampler = SubsetSampler(
-        prior="sizes" if chosen.expected is None else ("poisson", chosen.expected),
+        subset_prior="sizes" if chosen.expected is None else ("poisson", chosen.expected),
         n_features_to_select=number,
         smoothing=chosen.smoothing,
         n_bins=chosen.n_bins,

@@ -84,7 +84,7 @@ def run(seed: int) -> dict[str, Any]:
     for chain, params in PARAMETERS.items():
         model = AveragedNetworkClassifier(
             objective="accuracy",
-            prior="uniform",
+            graph_prior="uniform",
             n_chains=1,
             n_draws=N_ITERATIONS,
             n_warmup=0,

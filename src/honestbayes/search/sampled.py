@@ -29,9 +29,9 @@ class SubsetSampler(SubsetEstimator, TableSelector):
         are learned from, unless ``held_out`` says otherwise. "bhattacharyya" is a distance between
         the classes. A function of yours is given the columns of a subset, sorted, and returns a
         number from 0 on; with ``log_score`` any number, the log of what counts.
-    prior : {"sizes", "subsets"}, ("poisson", mean) or callable, default="sizes"
-        Of subsets: every size as likely as any other, every subset, a Poisson distribution of the
-        size, or a function of it.
+    subset_prior : {"sizes", "subsets"}, ("poisson", mean) or callable, default="sizes"
+        Prior of subsets: every size as likely as any other, every subset, a Poisson distribution
+        of the size, or a function of it.
     max_features : int, optional
         The largest subset.
     proposal : {"two_step", "uniform"}, default="two_step"
@@ -44,7 +44,7 @@ class SubsetSampler(SubsetEstimator, TableSelector):
         to the power of one over it; 1 is the paper's.
     log_score : bool, default=False
         Whether a function of yours returns logarithms.
-    threshold : float, default=0.5
+    min_probability : float, default=0.5
         Keep the features with at least this inclusion probability.
     n_features_to_select : int, optional
         Instead, keep so many with the highest.
@@ -100,28 +100,29 @@ class SubsetSampler(SubsetEstimator, TableSelector):
     _parameter_fields: ClassVar[Mapping[str, Field]] = {
         **TableSelector._parameter_fields,
         "objective": NoFunction(),
-        "prior": NoFunction(),
+        "subset_prior": NoFunction(),
     }
 
     def __init__(
         self,
         *,
         objective: Score | Any = "marginal_likelihood",
-        prior: Any = "sizes",
+        subset_prior: Any = "sizes",
         max_features: int | None = None,
         proposal: Literal["two_step", "uniform"] = "two_step",
         swap: float = 0.5,
         temperature: float = 1.0,
         log_score: bool = False,
-        threshold: float = 0.5,
+        min_probability: float = 0.5,
         n_features_to_select: int | None = None,
         held_out: Any = None,
         smoothing: float = 1.0,
         n_bins: int = 10,
         kinds: Any = None,
         n_chains: int = 4,
-        n_draws: int = 2500,
-        n_warmup: int = 500,
+        n_draws: int = 500,
+        n_warmup: int = 200,
+        n_doublings: int = 3,
         thin: int | None = None,
         n_jobs: int | None = None,
         checkpoint: Any = None,
@@ -129,13 +130,13 @@ class SubsetSampler(SubsetEstimator, TableSelector):
         random_state: Any = None,
     ) -> None:
         self.objective = objective
-        self.prior = prior
+        self.subset_prior = subset_prior
         self.max_features = max_features
         self.proposal = proposal
         self.swap = swap
         self.temperature = temperature
         self.log_score = log_score
-        self.threshold = threshold
+        self.min_probability = min_probability
         self.n_features_to_select = n_features_to_select
         self.held_out = held_out
         self.smoothing = smoothing
@@ -144,6 +145,7 @@ class SubsetSampler(SubsetEstimator, TableSelector):
         self.n_chains = n_chains
         self.n_draws = n_draws
         self.n_warmup = n_warmup
+        self.n_doublings = n_doublings
         self.thin = thin
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
@@ -181,10 +183,10 @@ class SubsetSampler(SubsetEstimator, TableSelector):
         return self
 
     def _check_what_to_keep(self) -> None:
-        """Refuse a threshold or a number that keeps nothing sensible."""
-        threshold: Any = self.threshold
-        if not (isinstance(threshold, float | int | np.number) and 0 < threshold <= 1):
-            msg = f"threshold={threshold!r} is not a probability above 0."
+        """Refuse a probability or a number that keeps nothing sensible."""
+        least: Any = self.min_probability
+        if not (isinstance(least, float | int | np.number) and 0 < least <= 1):
+            msg = f"min_probability={least!r} is not a probability above 0."
             raise ValueError(msg)
         if self.n_features_to_select is not None:
             given = {"n_features_to_select": self.n_features_to_select, "threshold": None}
@@ -195,7 +197,7 @@ class SubsetSampler(SubsetEstimator, TableSelector):
         check_is_fitted(self)
         probability = self.inclusion_probabilities_
         if self.n_features_to_select is None:
-            return np.asarray(probability >= self.threshold)
+            return np.asarray(probability >= self.min_probability)
         mask = np.zeros(probability.size, dtype=bool)
         number = int(self.n_features_to_select)
         mask[np.lexsort((np.arange(probability.size), -probability))[:number]] = True

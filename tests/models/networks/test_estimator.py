@@ -60,7 +60,7 @@ def test_predictions_are_those_of_the_joint_tables(score, classes, space):
         table_prior=score,
         space=space,
         equivalent_sample_size=3.0,
-        prior="uniform",
+        graph_prior="uniform",
         random_state=0,
         **SHORT,
     ).fit(X, y)
@@ -80,7 +80,7 @@ def test_predictions_are_those_of_the_joint_tables(score, classes, space):
 def test_too_many_combinations_are_summed_as_if_independent(monkeypatch):
     """Beyond the limit, and exact again where a graph has a single missing parent."""
     X, y = small_table()
-    model = AveragedNetworkClassifier(prior="uniform", random_state=0, **SHORT).fit(X, y)
+    model = AveragedNetworkClassifier(graph_prior="uniform", random_state=0, **SHORT).fit(X, y)
     row = np.array([[np.nan, np.nan, 1.0, np.nan]])
     exact = model.predict_proba(row)
     for name in ("evaluate", "add_averages", "_sum_over", "_log_values", "_next", "_normalise"):
@@ -317,8 +317,8 @@ def test_a_checkpoint_goes_on_with_the_same_draws(tmp_path, monkeypatch):
     ("words", "message"),
     [
         ({"table_prior": "aic"}, "table_prior='aic'"),
-        ({"prior": "flat"}, "prior='flat'"),
-        ({"prior": ("arcs", 0.0)}, "prior="),
+        ({"graph_prior": "flat"}, "graph_prior='flat'"),
+        ({"graph_prior": ("arcs", 0.0)}, "graph_prior="),
         ({"max_parents": 0}, "max_parents"),
         ({"max_features": 63}, "max_features=63"),
         ({"space": "trees"}, "space='trees'"),

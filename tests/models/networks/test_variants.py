@@ -94,9 +94,9 @@ VARIANTS = {
         "temperature": 2.0,
         "proposal": "uniform",
     },
-    "features": {"space": "classifiers", "prior": ("features", ("poisson", 2.0))},
-    "arcs": {"prior": ("arcs", "uniform"), "proposal": "uniform"},
-    "printed": {"objective": "accuracy", "prior": "uniform", "proposal": "printed"},
+    "features": {"space": "classifiers", "graph_prior": ("features", ("poisson", 2.0))},
+    "arcs": {"graph_prior": ("arcs", "uniform"), "proposal": "uniform"},
+    "printed": {"objective": "accuracy", "graph_prior": "uniform", "proposal": "printed"},
 }
 
 
@@ -116,7 +116,10 @@ def test_a_file_holds_the_parameters_and_the_graphs(name, tmp_path):
 def test_a_function_as_prior_is_used_and_not_stored(tmp_path):
     X, y = table()
     model = AveragedNetworkClassifier(
-        space="classifiers", prior=("features", lambda n: float(n < 2)), random_state=0, **SHORT
+        space="classifiers",
+        graph_prior=("features", lambda n: float(n < 2)),
+        random_state=0,
+        **SHORT,
     ).fit(X, y)
     assert model.draws_["size"].max() == 1
     with pytest.raises(ValueError, match="prior holds a function"):
@@ -182,12 +185,12 @@ def test_scores_that_an_older_file_lacks_are_computed():
         ({"held_out": 5}, "held_out is for scores that look at rows"),
         ({"held_out": 0.5, "objective": "accuracy"}, "held_out is a share"),
         ({"proposal": "printed", "space": "classifiers"}, "'printed' needs space='networks'"),
-        ({"prior": ("features", "uniform")}, "needs space='classifiers'"),
-        ({"prior": ("features", 0.5), "space": "classifiers"}, "prior="),
-        ({"prior": ("arcs", ("poisson", 0.0))}, "prior="),
-        ({"prior": ("arcs", ("normal", 1.0))}, "prior="),
-        ({"prior": ("arcs", lambda n: float(n > 0))}, "prior is 0 for the empty graph"),
-        ({"prior": ("arcs", lambda n: float(n != 2))}, "prior is 0 for sizes between"),
+        ({"graph_prior": ("features", "uniform")}, "needs space='classifiers'"),
+        ({"graph_prior": ("features", 0.5), "space": "classifiers"}, "graph_prior="),
+        ({"graph_prior": ("arcs", ("poisson", 0.0))}, "graph_prior="),
+        ({"graph_prior": ("arcs", ("normal", 1.0))}, "graph_prior="),
+        ({"graph_prior": ("arcs", lambda n: float(n > 0))}, "prior is 0 for the empty graph"),
+        ({"graph_prior": ("arcs", lambda n: float(n != 2))}, "prior is 0 for sizes between"),
     ],
 )
 def test_what_does_not_go_together_is_refused(words, message):

@@ -14,7 +14,7 @@ from honestbayes.models.discrete.estimator import count_levels
 from honestbayes.models.subsets.model import bhattacharyya, log_bayes_factors, subset_settings
 from honestbayes.sampling import checkpoint
 
-SHORT = {"n_chains": 2, "n_draws": 400, "n_warmup": 50, "random_state": 0}
+SHORT = {"n_chains": 2, "n_doublings": 0, "n_draws": 400, "n_warmup": 50, "random_state": 0}
 
 
 @contextmanager
@@ -119,7 +119,9 @@ def test_scores_of_rows_are_those_of_naive_bayes_written_out(score, n_classes):
 def test_scores_along_a_walk_are_those_of_its_subsets(n_classes):
     X, y = cells(levels=(2, 3, 2, 4, 2, 2), n_classes=n_classes)
     for score in ("conditional_likelihood", "accuracy", "brier"):
-        model = hb.SubsetSampler(objective=score, held_out=4, thin=1, prior="subsets", **SHORT)
+        model = hb.SubsetSampler(
+            objective=score, held_out=4, thin=1, subset_prior="subsets", **SHORT
+        )
         with quiet():
             model.fit(X, y)
         drawn = model.draws_.draws
@@ -137,7 +139,7 @@ def test_rows_held_out_are_scored_by_the_others():
             held_out=[(np.r_[0:20], np.r_[20:40]), (np.r_[20:40], np.r_[0:20])],
             thin=1,
             kinds=["categorical"] * 4,
-            prior="subsets",
+            subset_prior="subsets",
             **SHORT,
         ).fit(X, y)
     halves = [np.arange(20), np.arange(20, 40)]
@@ -235,7 +237,7 @@ def test_a_class_that_nothing_predicts_is_not_claimed_to_be_known():
 
 def test_predictions_are_averages_over_the_subsets():
     X, y = cells(n=60, n_classes=3)
-    model = hb.AveragedNB(kinds=["categorical"] * 4, prior="subsets", **SHORT).fit(X, y)
+    model = hb.AveragedNB(kinds=["categorical"] * 4, subset_prior="subsets", **SHORT).fit(X, y)
     assert model._subsets.shape == (800, 1)
     masks = np.unpackbits(model._subsets, axis=1, count=4)
     found, count = np.unique(masks, axis=0, return_counts=True)
@@ -263,7 +265,7 @@ def test_intervals_hold_what_is_predicted_and_shrink_with_more_cases():
 def test_files_give_the_same_back(kind, tmp_path):
     X, y = cells(n=60)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(e=np.random.default_rng(0).normal(size=60))
-    model = getattr(hb, kind)(prior=("poisson", 2.0), **SHORT).fit(frame, y)
+    model = getattr(hb, kind)(subset_prior=("poisson", 2.0), **SHORT).fit(frame, y)
     model.save(tmp_path / "m")
     again = hb.load(tmp_path / "m")
     assert np.array_equal(again.inclusion_probabilities_, model.inclusion_probabilities_)
@@ -276,7 +278,7 @@ def test_files_give_the_same_back(kind, tmp_path):
     else:
         assert np.array_equal(again.transform(frame), model.transform(frame))
     with pytest.raises(ValueError, match="prior is a function"):
-        model.set_params(prior=lambda _: 1.0).save(tmp_path / "f")
+        model.set_params(subset_prior=lambda _: 1.0).save(tmp_path / "f")
 
 
 @pytest.mark.parametrize("chunk", [1, 50_000, 1 << 24])
@@ -297,16 +299,16 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_draws(chunk, tmp_path, monke
     ("words", "complaint"),
     [
         ({"objective": "likelihood"}, "objective='likelihood' is not"),
-        ({"prior": "flat"}, "prior='flat' is not"),
-        ({"prior": ("poisson", -1.0)}, "with a mean above 0"),
-        ({"prior": lambda _: -1.0}, "finite numbers from 0 on"),
-        ({"prior": lambda k: float(k != 1)}, "cannot cross"),
+        ({"subset_prior": "flat"}, "subset_prior='flat' is not"),
+        ({"subset_prior": ("poisson", -1.0)}, "with a mean above 0"),
+        ({"subset_prior": lambda _: -1.0}, "finite numbers from 0 on"),
+        ({"subset_prior": lambda k: float(k != 1)}, "cannot cross"),
         ({"proposal": "all"}, "is not one of 'two_step', 'uniform'"),
         ({"swap": 1.0}, "is not a share from 0 on and below 1"),
         ({"temperature": 0.0}, "temperature=0.0 is not a number above 0"),
         ({"max_features": 0}, "max_features"),
         ({"n_draws": 0}, "n_draws"),
-        ({"threshold": 0.0}, "is not a probability above 0"),
+        ({"min_probability": 0.0}, "is not a probability above 0"),
         ({"held_out": 0.2}, "give a number of folds"),
         ({"objective": lambda _: -1.0}, "is -1.0, and not a finite number from 0 on"),
         ({"checkpoint": "c", "random_state": None}, "a checkpoint needs an integer random_state"),

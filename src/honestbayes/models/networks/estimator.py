@@ -57,10 +57,10 @@ class AveragedNetworkClassifier(SampledClassifier):
         Graphs: all without cycles, or those in which every arc enters the class or one of its
         children. Where many features depend on each other rather than on the class, the latter
         are overconfident (see the page on networks).
-    prior : {"arcs", "uniform"}, ("arcs", law) or ("features", law), default="arcs"
-        Of graphs. "arcs": a number of arcs is half as likely as one less, and all ways to choose
-        as many of the possible ones share it; so the more columns there are, the stronger the
-        first arcs have to be. ("arcs", factor): each arc multiplies the probability by a factor.
+    graph_prior : {"arcs", "uniform"}, ("arcs", law) or ("features", law), default="arcs"
+        Prior of graphs. "arcs": a number of arcs is half as likely as one less, and all ways to
+        choose as many of the possible ones share it; so the more columns there are, the stronger
+        the first arcs have to be. ("arcs", factor): each arc multiplies the probability by a factor.
         "uniform": all graphs alike; with many columns luck is then taken for signal.
         ("arcs", law): the number of arcs has another distribution, which the ways to choose them
         share: "uniform", ("poisson", mean), or a function of the number that is above 0 from 0 up
@@ -186,7 +186,7 @@ default="marginal_likelihood"
     _part_classes: ClassVar[Mapping[str, type]] = {"networks": NetworkPart}
     _fitted_choices: ClassVar[Mapping[str, Field]] = {}
     _parameter_fields: ClassVar[Mapping[str, Field]] = {
-        "prior": PriorField(),
+        "graph_prior": PriorField(),
         "objective": Parameter(absent="marginal_likelihood"),
         "held_out": HeldOutParameter(absent=None),
         "temperature": Parameter(absent=1.0),
@@ -199,7 +199,7 @@ default="marginal_likelihood"
         table_prior: Literal["k2", "bdeu"] = "k2",
         equivalent_sample_size: float = 1.0,
         space: Literal["networks", "classifiers"] = "networks",
-        prior: Any = "arcs",
+        graph_prior: Any = "arcs",
         objective: Literal[
             "marginal_likelihood", "conditional_likelihood", "accuracy", "brier"
         ] = "marginal_likelihood",
@@ -220,7 +220,7 @@ default="marginal_likelihood"
         n_chains: int = 4,
         n_draws: int = 500,
         n_warmup: int = 200,
-        n_doublings: int = 2,
+        n_doublings: int = 3,
         thin: int | None = None,
         n_jobs: int | None = None,
         checkpoint: Any = None,
@@ -230,7 +230,7 @@ default="marginal_likelihood"
         self.table_prior = table_prior
         self.equivalent_sample_size = equivalent_sample_size
         self.space = space
-        self.prior = prior
+        self.graph_prior = graph_prior
         self.objective = objective
         self.held_out = held_out
         self.temperature = temperature

@@ -253,9 +253,9 @@ def check_prior(prior: Any) -> None:
         elif prior[0] == "arcs" and _is_positive(law):
             return
     msg = (
-        f"prior={prior!r} is not 'arcs', 'uniform', ('arcs', factor) with a factor above 0, or a "
-        "pair of 'arcs' or 'features' and one of 'uniform', ('poisson', mean) with a mean above 0 "
-        "and a function of the number."
+        f"graph_prior={prior!r} is not 'arcs', 'uniform', ('arcs', factor) with a factor above 0, "
+        "or a pair of 'arcs' or 'features' and one of 'uniform', ('poisson', mean) with a mean "
+        "above 0 and a function of the number."
     )
     raise ValueError(msg)
 
@@ -324,7 +324,7 @@ def _log_prior_of_numbers(law: Any, whole: int, most: int) -> FloatArray:
     result: FloatArray = log_prior_of_subsets("sizes" if isinstance(law, str) else law, whole, most)
     if result[0] == -np.inf:
         msg = (
-            "prior is 0 for the empty graph, through which a chain may have to pass; give a "
+            "graph_prior is 0 for the empty graph, through which a chain may have to pass; give a "
             "function that is above 0 from 0 up to a largest number."
         )
         raise ValueError(msg)
@@ -407,7 +407,7 @@ class NetworkSettings(SelectionSettings):
     general: bool
     table_prior: str
     equivalent_sample_size: float
-    prior: Any
+    graph_prior: Any
     thin: int | None
     missing: str
     kinds: Any
@@ -450,7 +450,7 @@ class NetworkSettings(SelectionSettings):
             codes,
             n_levels,
             n_classes,
-            log_prior_of_arcs(self.prior, k, n_columns),
+            log_prior_of_arcs(self.graph_prior, k, n_columns),
             max_parents=max_parents,
             score=SCORES[self.table_prior],
             size=self.equivalent_sample_size,
@@ -460,7 +460,9 @@ class NetworkSettings(SelectionSettings):
             general=self.general,
             variant=make_variant(
                 proposal=PROPOSALS[self.proposal],
-                log_prior_of_features=log_prior_of_features(self.prior, k, n_columns, max_parents),
+                log_prior_of_features=log_prior_of_features(
+                    self.graph_prior, k, n_columns, max_parents
+                ),
                 objective=OBJECTIVES[self.objective],
                 kind=kind,
                 temperature=self.temperature,
@@ -488,7 +490,7 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
     if not (is_number(size) and 1e-6 <= size <= 1e9):
         msg = f"equivalent_sample_size={size!r} is not a number above 0."
         raise ValueError(msg)
-    check_prior(params["prior"])
+    check_prior(params["graph_prior"])
     _check_target(params)
     check_chain_parameters(params)
     if params["missing"] not in ("refuse", "level"):
@@ -503,7 +505,7 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
         general=params["space"] == "networks",
         table_prior=params["table_prior"],
         equivalent_sample_size=float(size),
-        prior=params["prior"],
+        graph_prior=params["graph_prior"],
         thin=None if params["thin"] is None else whole_number(params, "thin", 1),
         missing=params["missing"],
         kinds=params["kinds"],
@@ -539,7 +541,7 @@ def _check_target(params: Mapping[str, Any]) -> None:
             "of the class."
         )
         raise ValueError(msg)
-    if counts_features(params["prior"]) and params["space"] != "classifiers":
+    if counts_features(params["graph_prior"]) and params["space"] != "classifiers":
         msg = (
             "a prior of the number of features needs space='classifiers', where the graphs of each "
             "set of features are counted."

@@ -46,7 +46,6 @@ SPECS = (
         # chains have the estimator's defaults.
         chains=ChainSpec(
             fold_params={"n_chains": 2, "n_draws": 300, "n_warmup": 100, "n_doublings": 0},
-            final_params={"n_chains": 4, "n_draws": 500, "n_warmup": 200, "n_doublings": 2},
         ),
         selects=False,
         uncorrected_params=None,

@@ -89,10 +89,10 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
         What a subset is worth. The first integrates parameters out and so does not take luck for
         signal; the next three look at the training rows themselves, and with many features they
         do.
-    prior : {"sizes", "subsets"}, ("poisson", mean) or callable, default="sizes"
-        Of subsets: every size as likely as any other, every subset, a Poisson distribution of the
-        size, or a function of it. With "sizes" a feature has to be the stronger the more there
-        are.
+    subset_prior : {"sizes", "subsets"}, ("poisson", mean) or callable, default="sizes"
+        Prior of subsets: every size as likely as any other, every subset, a Poisson distribution
+        of the size, or a function of it. With "sizes" a feature has to be the stronger the more
+        there are.
     max_features : int, optional
         The largest subset.
     proposal : {"two_step", "uniform"}, default="two_step"
@@ -164,7 +164,7 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
     _kind: ClassVar[str] = "AveragedNB"
     _parameter_fields: ClassVar[Mapping[str, Field]] = {
         "objective": NoFunction(),
-        "prior": NoFunction(),
+        "subset_prior": NoFunction(),
         "smoothing": Smoothing(),
         "n_bins": WholeParameter(least=2),
         "kinds": KindsInTable(),
@@ -175,7 +175,7 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
         self,
         *,
         objective: Score | Any = "marginal_likelihood",
-        prior: Any = "sizes",
+        subset_prior: Any = "sizes",
         max_features: int | None = None,
         proposal: Literal["two_step", "uniform"] = "two_step",
         swap: float = 0.5,
@@ -185,8 +185,9 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
         kinds: Any = None,
         class_prior: Any = None,
         n_chains: int = 4,
-        n_draws: int = 1000,
-        n_warmup: int = 500,
+        n_draws: int = 500,
+        n_warmup: int = 200,
+        n_doublings: int = 3,
         thin: int | None = None,
         n_jobs: int | None = None,
         checkpoint: Any = None,
@@ -194,7 +195,7 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
         random_state: Any = None,
     ) -> None:
         self.objective = objective
-        self.prior = prior
+        self.subset_prior = subset_prior
         self.max_features = max_features
         self.proposal = proposal
         self.swap = swap
@@ -206,6 +207,7 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
         self.n_chains = n_chains
         self.n_draws = n_draws
         self.n_warmup = n_warmup
+        self.n_doublings = n_doublings
         self.thin = thin
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -72,8 +72,8 @@ def log_prior_of_subsets(prior: Any, p: int, most: int) -> FloatArray:
     elif callable(prior):
         return _by_function(prior, sizes) - log_number
     msg = (
-        f"prior={prior!r} is not 'sizes', 'subsets', ('poisson', mean) with a mean above 0, or a "
-        "function of the size."
+        f"subset_prior={prior!r} is not 'sizes', 'subsets', ('poisson', mean) with a mean above "
+        "0, or a function of the size."
     )
     raise ValueError(msg)
 
@@ -81,15 +81,13 @@ def log_prior_of_subsets(prior: Any, p: int, most: int) -> FloatArray:
 def _by_function(prior: Callable[[int], float], sizes: Any) -> FloatArray:
     values = np.array([float(prior(int(k))) for k in sizes])
     if not (np.all(np.isfinite(values)) and np.all(values >= 0) and np.any(values > 0)):
-        msg = (
-            "prior, as a function of the size, must give finite numbers from 0 on, and not only 0."
-        )
+        msg = "a prior that is a function must give finite numbers from 0 on, and not only 0."
         raise ValueError(msg)
     possible = np.flatnonzero(values)
     if np.any(np.diff(possible) > 1):
         msg = (
-            "prior is 0 for sizes between possible ones, which a chain that adds and deletes one "
-            "feature at a time cannot cross."
+            "the prior is 0 for sizes between possible ones, which a chain that adds and deletes "
+            "one feature at a time cannot cross."
         )
         raise ValueError(msg)
     with np.errstate(divide="ignore"):
@@ -262,7 +260,7 @@ def rows_of(
     )
 
 
-BLOCK = 1000
+BLOCK = 100
 """Draws of one step of a chain: so many are made without a look at anything else."""
 
 N_BATCHES = 50
@@ -479,7 +477,7 @@ class SubsetDraws:
             for mask, n in zip(masks, count[best], strict=True)
         ]
 
-    def diagnostics(self, names: tuple[str, ...]) -> Diagnostics:
+    def diagnostics(self, names: Sequence[object]) -> Diagnostics:
         """Judge sizes, scores, and whether the features that are known least well are inside."""
         values = {name: np.asarray(self.draws[name], dtype=float) for name in ("size", "score")}
         _, error = self.inclusion()
@@ -534,6 +532,7 @@ def run_subsets(
         *moves,
         thin,
         block,
+        agree=lambda draws: SubsetDraws(draws, p, False).diagnostics(range(p)).agree(),
     )
     return SubsetDraws(draws, p, interrupted)
 
@@ -632,7 +631,7 @@ def subset_settings(params: Mapping[str, Any], p: int) -> SubsetSettings:
     return SubsetSettings(
         objective=objective,
         log_score=bool(params.get("log_score", False)),
-        log_prior=log_prior_of_subsets(params["prior"], p, most),
+        log_prior=log_prior_of_subsets(params["subset_prior"], p, most),
         scheme=PROPOSALS[params["proposal"]],
         swap=float(swap),
         temperature=positive_number(params, "temperature"),
