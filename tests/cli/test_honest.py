@@ -82,7 +82,7 @@ def test_one_set_of_columns_and_its_cost_are_told(place, run):
     ("words", "message"),
     [
         (("--threshold", "0.2"), "keeps a number of columns, not those above a threshold"),
-        (("--features", "auto"), "tries several numbers of features by itself"),
+        (("--features", "cv"), "tries several numbers of features by itself"),
         (("--order", "2"), "the honest model does not know it"),
         (("--model", "mixed", "--effort", "quick"), "use --model honest"),
     ],

@@ -124,7 +124,7 @@ def test_the_order_is_given_or_chosen_and_missing_cells_are_a_level_where_asked(
     ("words", "complaint"),
     [
         (("--features", 3), "--features: the model with interactions does not correct for a"),
-        (("--features", "auto"), "--features: the model with interactions does not choose"),
+        (("--features", "cv"), "--features: the model with interactions does not choose"),
         (("--threshold", 0.2), "--threshold: the model with interactions does not correct for a"),
         (("--path",), "--path: the model with interactions does not correct for a selection"),
         (("--order", "none"), "--order: 'none' is not a number of columns from 1 on, or 'cv'."),

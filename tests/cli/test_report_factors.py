@@ -100,6 +100,6 @@ def test_text_columns_are_refused_in_one_line(run, tmp_path):
 
 def test_the_number_of_features_is_not_chosen(run, tmp_path):
     write(genes(), tmp_path / "t.csv")
-    ended = run("report", "t.csv", *GIVEN[:4], "--features", "auto", cwd=tmp_path)
+    ended = run("report", "t.csv", *GIVEN[:4], "--features", "cv", cwd=tmp_path)
     assert ended.code == 2
     assert "the factor model does not choose the number" in " ".join(ended.err.split())

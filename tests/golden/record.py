@@ -42,7 +42,7 @@ REPORTS = {
 
 MORE_REPORTS = {
     "three": ("three", "--target", "kind", *FEW, "--path", *MIXED),
-    "binary": ("messy", "--target", "outcome", *SHORT, "--model", "binary", "--features", "auto"),
+    "binary": ("messy", "--target", "outcome", *SHORT, "--model", "binary", "--features", "cv"),
     "factors": ("wide", "--target", "status", *FEW, "--model", "factors"),
 }
 """Reports that take longer, for `compare.py` alone."""

@@ -78,7 +78,7 @@ def test_a_number_of_features_is_proposed_where_its_log_score_is_better(mixed):
 
 def test_the_average_is_proposed_without_options_that_it_refuses(mixed):
     command = (
-        "honestbayes report t.csv --target state --model mixed --features auto --no-path "
+        "honestbayes report t.csv --target state --model mixed --features cv --no-path "
         "--no-recalibrate --seed 0"
     )
     report = told(signal(mixed.report), command, n_features="cv")

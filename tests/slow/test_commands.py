@@ -26,11 +26,11 @@ def test_two_processes_give_the_report_of_one(tmp_path):
 
 def test_the_number_of_features_is_chosen_where_asked(tmp_path):
     write(patients(), tmp_path / "t.csv")
-    run_alone("report", "t.csv", *TARGET, *SHORT, "-k", "auto", "-q", cwd=tmp_path).done()
+    run_alone("report", "t.csv", *TARGET, *SHORT, "-k", "cv", "-q", cwd=tmp_path).done()
     report = report_json(tmp_path / "t-report")
     assert "chosen by cross-validation" in report["ranked"]["rule"]
-    assert "--features auto" in report["command"]
-    run_alone("fit", "t.csv", *TARGET, "-k", "auto", "-q", cwd=tmp_path).done()
+    assert "--features cv" in report["command"]
+    run_alone("fit", "t.csv", *TARGET, "-k", "cv", "-q", cwd=tmp_path).done()
     fitted = (tmp_path / "t.honestbayes").read_bytes()
     assert (tmp_path / "t-report" / "model.honestbayes").read_bytes() == fitted
 

@@ -182,7 +182,7 @@ Features = Annotated[
         "--features",
         "-k",
         metavar="K",
-        help="How many features of each kind of column to keep: a number, 'all', or 'auto' (by "
+        help="How many features of each kind of column to keep: a number, 'all', or 'cv' (by "
         "nested cross-validation). By default 10. --model honest: how many columns, one set for "
         "all models; by default as many as each asks for.",
     ),
@@ -285,14 +285,14 @@ def number_of_features(word: str | None) -> int | Literal["all", "cv"] | None:
     """Return what --features asks for."""
     if word is None or word == "all":
         return word  # type: ignore[return-value]  # narrowed by the comparison
-    if word in ("auto", "cv"):
+    if word == "cv":
         return "cv"
     try:
         number = int(word)
     except ValueError:
         number = -1
     if number < 0:
-        msg = f"{word!r} is not a number of features, 'all' or 'auto'."
+        msg = f"{word!r} is not a number of features, 'all' or 'cv'."
         raise typer.BadParameter(msg, param_hint="--features")
     return number
 
@@ -306,7 +306,7 @@ def order_of_patterns(word: str | None) -> int | Literal["cv"] | None:
     """Return what --order asks for."""
     if word is None:
         return None
-    if word in ("auto", "cv"):
+    if word == "cv":
         return "cv"
     if not word.isdecimal() or int(word) < 1:
         msg = f"{word!r} is not a number of columns from 1 on, or 'cv'."
@@ -418,7 +418,7 @@ def check_evaluation(options: Options, table: TrainingTable) -> None:
     counts = table.class_counts()
     if options.n_features == "cv" and max(counts) < ENOUGH_FOR_AUTO:
         msg = (
-            f"--features auto needs {ENOUGH_FOR_AUTO} cases of a class, and there are "
+            f"--features cv needs {ENOUGH_FOR_AUTO} cases of a class, and there are "
             f"{max(counts)} at most; give a number."
         )
         raise InputError(msg)

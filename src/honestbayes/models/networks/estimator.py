@@ -60,8 +60,8 @@ class AveragedNetworkClassifier(SampledClassifier):
     graph_prior : {"arcs", "uniform"}, ("arcs", law) or ("features", law), default="arcs"
         Prior of graphs. "arcs": a number of arcs is half as likely as one less, and all ways to
         choose as many of the possible ones share it; so the more columns there are, the stronger
-        the first arcs have to be. ("arcs", factor): each arc multiplies the probability by a factor.
-        "uniform": all graphs alike; with many columns luck is then taken for signal.
+        the first arcs have to be. ("arcs", factor): each arc multiplies the probability by a
+        factor. "uniform": all graphs alike; with many columns luck is then taken for signal.
         ("arcs", law): the number of arcs has another distribution, which the ways to choose them
         share: "uniform", ("poisson", mean), or a function of the number that is above 0 from 0 up
         to a largest number. ("features", law): the number of features in the class's Markov
