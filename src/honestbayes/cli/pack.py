@@ -123,7 +123,7 @@ def _packed(
     binarize: BinarizeOption,
     bars: Callable[[str, int], Callable[[], None]],
 ) -> PackedStore:
-    """Pack, with a bar that shows the parts; name the place of a cell that is no bit."""
+    """Pack with a progress bar; name the row and column of a cell that is not 0 or 1."""
     from honestbayes.data.packing import CellError, pack_store
 
     step: Callable[[], None] | None = None

@@ -71,7 +71,7 @@ def reproduce(
 
 
 def _refuse(names: list[str], every: bool, out: Path, jobs: int) -> None:
-    """Refuse words that mean nothing."""
+    """Validate the arguments."""
     from honestbayes.experiments.experiment import EXPERIMENTS
 
     if jobs == 0:

@@ -51,7 +51,7 @@ def _order(sampler: SubsetSampler) -> IntArray:
 
 
 def column_names(selector: TableSelector) -> list[Any]:
-    """Return how the candidates are called: x0, x1, ... where the table had no names."""
+    """Return the names of the candidates: x0, x1, ... where the table has none."""
     names = getattr(selector, "feature_names_in_", None)
     return [f"x{j}" for j in range(selector.n_features_in_)] if names is None else list(names)
 

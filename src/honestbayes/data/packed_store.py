@@ -130,7 +130,7 @@ class StoreHeader:
         return 8 * self.n_words * n_columns
 
     def to_bytes(self) -> bytes:
-        """Return the header as JSON, with its own checksum; the same store, the same bytes."""
+        """Return the header as JSON with its own checksum; equal stores give equal bytes."""
         content = {
             "format": FORMAT,
             "version": VERSION,
@@ -221,7 +221,7 @@ def _refuse_folder(folder: Path) -> None:
 
 
 def _problem(content: dict[str, Any]) -> str | None:
-    """Return what is impossible in a header, or None; a checksum does not show who wrote it."""
+    """Return what is wrong with a header, or None; a checksum does not show who wrote it."""
     if set(content) != _FIELDS or type(content["version"]) is not int or content["version"] < 1:
         return "is not as it was written"
     for name in _SHAPE:

@@ -464,7 +464,7 @@ def numbers_of(values: AnyArray, name: str) -> AnyArray:
 
 
 def refuse_complex(dtype: Any, imaginary: BoolArray) -> NoReturn:
-    """Refuse complex numbers, by the first column that needs them, or else the first of all.
+    """Refuse complex numbers; name the first column with an imaginary part, else column 0.
 
     Parameters
     ----------

@@ -374,7 +374,7 @@ def learn_categories(groups: Sequence[IntArray], prior: AlphaPrior) -> LearnedCa
 def _learn_base(
     groups: Sequence[tuple[IntArray, IntArray]], prior: AlphaPrior, n_cases: int
 ) -> float:
-    """Return the base of largest marginal likelihood, times a lognormal prior around 1."""
+    """Return the base with the largest product of marginal likelihood and lognormal prior."""
     log_alpha = alpha_atoms(n_cases, COARSE_SPACING)
     mass = prior_mass(log_alpha, prior)
     generator = np.random.default_rng(0)

@@ -138,7 +138,7 @@ def data_summary(table: TrainingTable, name: str, more: tuple[str, ...] = ()) ->
 
 
 def _columns_read(table: TrainingTable) -> tuple[ReadColumn, ...]:
-    """Say how each column was read; of wide tables those about which there is something to say."""
+    """Describe how columns were read; in wide tables, only columns with a remark."""
     decided = dict.fromkeys(table.decided, "as was asked for")
     doubtful = {finding.column: finding.rule for finding in reversed(table.findings)}
     every = tuple(

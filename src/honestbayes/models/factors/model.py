@@ -115,7 +115,7 @@ class FactorSettings(SelectionSettings):
     normal_scores: bool = False
 
     def gaussian(self) -> GaussianSettings:
-        """Return settings by which ratios are learned without factors, and features selected.
+        """Return Gaussian settings, which learn ratios without factors and select features.
 
         The heavy-tailed prior keeps all nodes of its scale, unless every feature is to weigh
         them.

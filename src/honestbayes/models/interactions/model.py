@@ -130,7 +130,7 @@ class ModelSettings:
         return self.coefficient_prior == "cauchy"
 
     def width_priors(self, order: int) -> FloatArray:
-        """Return shape and rate of each sigma's prior; of a fixed one 0 and its value."""
+        """Return shape and rate of the prior of each sigma; for a fixed sigma, 0 and its value."""
         shape, mode = self.width_prior
         # An inverse gamma density has its mode at rate / (shape + 1).
         rows = [(shape, (shape + 1) * mode / o) for o in range(1, order + 1)]

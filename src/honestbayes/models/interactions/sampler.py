@@ -346,7 +346,7 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
 
 @kernel()
 def _ratio(share, change, is_cauchy):  # type: ignore[no-untyped-def]
-    """Return by what a width is multiplied when its share that moves has changed."""
+    """Return the factor by which a width changes when the share that moves has changed."""
     ratio = max(1.0 + share * change, 0.0)  # rounding may leave a share above 1
     return ratio if is_cauchy else math.sqrt(ratio)
 
