@@ -65,3 +65,19 @@ def test_numbers_beyond_all_counts_are_refused_as_bad_values(estimator, number):
     for name in set(COUNTS) & set(inspect.signature(estimator).parameters):
         with pytest.raises(ValueError, match=name):
             estimator(**{name: number}).fit(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_decisions_are_log_odds_or_log_probabilities(n_classes):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % n_classes
+    X[:, 0] += y
+    model = honestbayes.SelectiveGaussianNB(recalibrate=None).fit(X, y)
+    proba = model.predict_proba(X)
+    decisions = model.decision_function(X)
+    if n_classes == 2:
+        assert np.allclose(decisions, np.log(proba[:, 1] / proba[:, 0]))
+        assert np.array_equal(model.predict(X), (decisions > 0).astype(int))
+    else:
+        assert np.allclose(decisions, np.log(proba))
+        assert np.array_equal(model.predict(X), np.argmax(decisions, axis=1))

@@ -87,6 +87,19 @@ class FromLogProbabilities:
         log_proba = self.predict_log_proba(X, class_prior=class_prior)
         return np.asarray(np.exp(log_proba, out=log_proba))
 
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the log-odds of ``classes_[1]``, shape (n,).
+
+        With more than two classes it returns log P(class | x), shape (n, n_classes).
+
+        Parameters
+        ----------
+        X : table of shape (n, p)
+            Rows to predict.
+        """
+        log_proba = self.predict_log_proba(X)
+        return log_proba[:, 1] - log_proba[:, 0] if self.classes_.size == 2 else log_proba
+
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row."""
         log_proba = self.predict_log_proba(X)
