@@ -121,8 +121,8 @@ class InputSpec:
     complete: bool = False
 
 
-CHAIN_DEFAULTS = {"n_chains": 4, "n_draws": 500, "n_warmup": 200, "n_doublings": 3}
-"""Chain parameters of every sampled estimator, unless the user gives others: chains go on, to eight
+CHAIN_DEFAULTS = {"n_chains": 4, "n_draws": 500, "n_warmup": 200, "n_doublings": 4}
+"""Chain parameters of every sampled estimator, unless the user gives others: chains go on, to 16
 times this length at most, until all R-hat are below 1.01. What differs between models is how many
 sweeps a draw has (``thin``)."""
 

@@ -122,7 +122,7 @@ class SubsetSampler(SubsetEstimator, TableSelector):
         n_chains: int = 4,
         n_draws: int = 500,
         n_warmup: int = 200,
-        n_doublings: int = 3,
+        n_doublings: int = 4,
         thin: int | None = None,
         n_jobs: int | None = None,
         checkpoint: Any = None,

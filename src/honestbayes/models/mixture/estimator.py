@@ -145,7 +145,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         n_chains: int = 4,
         n_draws: int = 500,
         n_warmup: int = 200,
-        n_doublings: int = 3,
+        n_doublings: int = 4,
         thin: int = 10,
         n_jobs: int | None = None,
         checkpoint: Any = None,
