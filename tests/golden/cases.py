@@ -24,7 +24,7 @@ from honestbayes.decisions import decide, expected_benefit, mailing_benefits, pr
 from honestbayes.models.interactions.estimator import windows
 from honestbayes.selection import Selection, screen
 
-SHORT = {"n_chains": 2, "n_draws": 40, "n_warmup": 40, "random_state": 0}
+SHORT = {"n_chains": 2, "n_draws": 40, "n_warmup": 40, "n_doublings": 0, "random_state": 0}
 """Chains that take little time and little room."""
 
 BY_MIXED = ("--model", "mixed")
@@ -336,7 +336,7 @@ MIXED = {
 CHAINS = {
     "mixture": of(
         tables.flags(),
-        hb.SelectiveMixture(n_features_to_select=4, thin=2, n_doublings=0, **SHORT),
+        hb.SelectiveMixture(n_features_to_select=4, thin=2, **SHORT),
         sampled=True,
     ),
     "mixture_quantiles": of(
@@ -347,7 +347,6 @@ CHAINS = {
             always_keep=["flag 20"],
             n_alpha=12,
             class_prior=(0.6, 0.4),
-            n_doublings=0,
             **SHORT | {"n_draws": 12},
         ),
         sampled=True,
@@ -430,19 +429,19 @@ INTERACTIONS = {
         # a few draws far out decide on a probability, and short chains do not agree.
         tables.levels(n=300, p=3, n_classes=3),
         hb.InteractionClassifier(
-            missing="level", n_doublings=0, thin=4, **SHORT | {"n_draws": 100}
+            missing="level", thin=4, **SHORT | {"n_draws": 100}
         ),
         sampled=True,
     ),
     "sequence": of(
         _states(),
-        hb.SequenceClassifier(order=3, n_doublings=0, thin=4, **SHORT),
+        hb.SequenceClassifier(order=3, thin=4, **SHORT),
         sampled=True,
         quick=False,
     ),
     "response_interactions": of(
         _response_of_levels(),
-        hb.InteractionRegressor(missing="level", n_doublings=0, thin=4, **SHORT),
+        hb.InteractionRegressor(missing="level", thin=4, **SHORT),
         sampled=True,
         quick=False,
     ),
@@ -494,7 +493,7 @@ SEARCH = {
     ),
     "networks": of(
         tables.levels(n=60, p=4, n_classes=3),
-        hb.AveragedNetworkClassifier(missing="level", n_doublings=0, **SHORT),
+        hb.AveragedNetworkClassifier(missing="level", **SHORT),
         sampled=True,
         quick=False,
     ),
