@@ -85,6 +85,9 @@ class InteractionProblem(NamedTuple):
         Cells in which rows agree, where these are needed; else of size 0.
     choose : ndarray of shape (p + 1, order + 1)
         Binomial coefficients.
+    part_start, parts : ndarray of int
+        Groups that a column cuts into others, from `cut_groups`: ``parts[part_start[r]]`` is cut
+        into ``parts[part_start[r] + 1 : part_start[r + 1]]``. Empty where no use is made of them.
     """
 
     start: IntArray
@@ -105,6 +108,8 @@ class InteractionProblem(NamedTuple):
     within: IntArray
     agree: AnyArray
     choose: FloatArray
+    part_start: IntArray
+    parts: IntArray
 
 
 @kernel()
@@ -392,9 +397,10 @@ _PLAIN = 115.0
 _FLUSH = 460.0
 """Log of a product from which on its logarithm is taken; one more factor does not overflow."""
 
-STEP = 20.0
-"""First width of slices of coefficients (thesis, section 3.4.4): as wide as the far mode that a
-Cauchy prior may leave. Widths in proportion to those of priors mixed no better."""
+STEP, WIDTHS = 20.0, 2.0
+"""First width of slices of coefficients: so wide (thesis, section 3.4.4), as the far mode that a
+Cauchy prior may leave, and so many widths of the prior where these are more. Where classes can be
+told apart without error coefficients may be of the order of thousands, and 20 is a small step."""
 
 
 @kernel()
@@ -486,7 +492,7 @@ def update_coefficients(rng, s, f, log_sigma, problem):  # type: ignore[no-untyp
             log_f = _log_prior(old, width[g], is_cauchy) - _log_ones(
                 0.0, own_u, own_v, own_size, m, is_plain, np.inf
             )
-            update = slice_start(rng, old, log_f, STEP, -LARGEST, LARGEST)
+            update = slice_start(rng, old, log_f, max(STEP, WIDTHS * width[g]), -LARGEST, LARGEST)
             while update[PHASE] != DONE:
                 point = update[POINT]
                 value = _log_prior(point, width[g], is_cauchy) + ones * (point - old)
@@ -534,6 +540,115 @@ def update_normal_coefficients(rng, s, f, log_sigma, noise, problem):  # type: i
             f[0, i] += s[0, g] - old
 
 
+# Moves that no data see
+#
+# A column with levels a, b, ... cuts the cases of a group g into those of groups g_a, g_b, ... So a
+# coefficient of g that is d higher, while those of g_a, g_b, ... are d lower, leaves all predictors
+# as they are: only the prior has a say. Slices of single coefficients have to go this way in steps
+# that the data allow, which are small where coefficients are large. The direction is the same
+# from wherever a move starts, so a slice along it is a slice of a density on a line.
+
+
+@kernel()
+def cut_groups(start, cases, lowest, levels, n_levels, keys):  # type: ignore[no-untyped-def]
+    """Find all ways in which a column cuts a group into groups.
+
+    Parameters
+    ----------
+    start, cases : ndarray of int
+        The cases of groups.
+    lowest : ndarray of bool of shape (G,)
+        Groups that have a pattern below the highest order, so that their parts are groups too.
+    levels : ndarray of int of shape (n, p)
+        Codes of the cases.
+    n_levels : int
+        Codes are below.
+    keys : ndarray of uint64 of shape (n,)
+        Random numbers whose sum is the hash of a set of cases.
+
+    Returns
+    -------
+    part_start, parts : ndarray of int
+        As in `InteractionProblem`.
+    """
+    n_groups, p = start.size - 1, levels.shape[1]
+    hashes = np.zeros(n_groups, np.uint64)
+    for g in range(n_groups):
+        for i in cases[start[g] : start[g + 1]]:
+            hashes[g] += keys[i]
+    known = np.argsort(hashes)
+    in_order = hashes[known]
+    own, has = np.zeros(n_levels, np.uint64), np.zeros(n_levels, np.bool_)
+    part_start, parts = np.zeros(1024, np.int64), np.empty(4096, np.int64)
+    n_cuts = 0
+    for g in range(n_groups):
+        if not lowest[g]:
+            continue
+        for column in range(p):
+            own[:] = 0
+            has[:] = False
+            for i in cases[start[g] : start[g + 1]]:
+                own[levels[i, column]] += keys[i]
+                has[levels[i, column]] = True
+            if np.sum(has) == 1:  # the group itself
+                continue
+            if n_cuts + 2 > part_start.size:
+                part_start = np.append(part_start, np.zeros_like(part_start))
+            end = part_start[n_cuts]
+            while end + n_levels + 1 > parts.size:
+                parts = np.append(parts, np.zeros_like(parts))
+            parts[end] = g
+            end += 1
+            for level in range(n_levels):
+                if has[level]:
+                    parts[end] = known[np.searchsorted(in_order, own[level])]
+                    end += 1
+            n_cuts += 1
+            part_start[n_cuts] = end
+    return part_start[: n_cuts + 1].copy(), parts[: part_start[n_cuts]].copy()
+
+
+@kernel()
+def _log_prior_along(d, s, members, width, is_cauchy):  # type: ignore[no-untyped-def]
+    """Return the log prior of a group's coefficient d higher, and of its parts' d lower."""
+    total, product = 0.0, 1.0
+    for a in range(members.size):
+        ratio = (s[members[a]] + (d if a == 0 else -d)) / width[members[a]]
+        if is_cauchy:
+            product *= 1.0 + ratio * ratio
+            if product > _LARGE:
+                total -= math.log(product)
+                product = 1.0
+        else:
+            total -= 0.5 * ratio * ratio
+    return total - math.log(product)
+
+
+@kernel()
+def shift_between_parts(rng, s, log_sigma, problem):  # type: ignore[no-untyped-def]
+    """Move from groups to their parts, or back, what leaves predictors as they are.
+
+    ``s`` is changed; predictors are the same as before, but for rounding.
+    """
+    width = widths_of(problem.counts, log_sigma, problem.is_cauchy)
+    for k in range(s.shape[0]):
+        for r in range(problem.part_start.size - 1):
+            members = problem.parts[problem.part_start[r] : problem.part_start[r + 1]]
+            # Bounds may depend on the state, if they are where a coefficient would pass LARGEST.
+            low, high, step = -np.inf, np.inf, 0.0
+            for a in range(members.size):
+                value = s[k, members[a]] if a == 0 else -s[k, members[a]]
+                low, high = max(low, -LARGEST - value), min(high, LARGEST - value)
+                step += width[members[a]]
+            log_f = _log_prior_along(0.0, s[k], members, width, problem.is_cauchy)
+            update = slice_start(rng, 0.0, log_f, step, low, high)
+            while update[PHASE] != DONE:
+                value = _log_prior_along(update[POINT], s[k], members, width, problem.is_cauchy)
+                slice_tell(rng, update, value)
+            for a in range(members.size):
+                s[k, members[a]] += update[X] if a == 0 else -update[X]
+
+
 @kernel()
 def sweep(rng, s, log_sigma, noise, problem):  # type: ignore[no-untyped-def]
     """Update all coefficients and widths, and the variance of noise where there is a response.
@@ -546,6 +661,7 @@ def sweep(rng, s, log_sigma, noise, problem):  # type: ignore[no-untyped-def]
         update_normal_coefficients(rng, s, f, log_sigma, noise, problem)
     else:
         update_coefficients(rng, s, f, log_sigma, problem)
+    shift_between_parts(rng, s, log_sigma, problem)
     update_widths(rng, s, log_sigma, problem)
     rescale(rng, s, f, log_sigma, noise, problem)
     if has_noise:
