@@ -184,6 +184,10 @@ def log_likelihood(f, problem, noise):  # type: ignore[no-untyped-def]
 TURNS = 2
 """Orders of which coefficients are rescaled in each sweep."""
 
+THRESHOLDS = 3.0, 30.0
+"""Between these, in widths of the prior, is the size from which Cauchy coefficients are rather kept
+than rescaled."""
+
 SIGMA_STEP = 2.0
 """First width of slices of log(sigma)."""
 
@@ -271,6 +275,10 @@ def _taken(above, below, is_cauchy):  # type: ignore[no-untyped-def]
 def rescale(rng, s, f, log_sigma, noise, problem):  # type: ignore[no-untyped-def]
     """Update sigmas given coefficients in units of their widths: all together, and some of them.
 
+    Of Cauchy coefficients a few may be many times their width, and these the data know, while the
+    many others are known by their prior. So sigmas are updated once more, with the others in units
+    of their widths, while large ones stay as they are.
+
     Which orders have their turn is drawn, so that a sweep does not grow with the square of the
     order. ``s``, ``f`` and ``log_sigma`` are changed.
     """
@@ -283,12 +291,22 @@ def rescale(rng, s, f, log_sigma, noise, problem):  # type: ignore[no-untyped-de
         for other in range(n_orders):
             moves[other] = problem.priors[other, 0] > 0.0 and (o == 0 or other == o)
         if moves.any():
-            _rescale_some(rng, s, f, log_sigma, noise, moves, problem)
+            _rescale_some(rng, s, f, log_sigma, noise, moves, np.inf, problem)
+            if problem.is_cauchy:
+                least, most = THRESHOLDS
+                threshold = least * (most / least) ** rng.random()
+                _rescale_some(rng, s, f, log_sigma, noise, moves, threshold, problem)
 
 
 @kernel()
-def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[no-untyped-def]
-    """Update the common factor of some sigmas, and of coefficients with them."""
+def _rescale_some(rng, s, f, log_sigma, noise, moves, threshold, problem):  # type: ignore[no-untyped-def]
+    """Update the common factor of some sigmas, and of coefficients with them.
+
+    A coefficient of r times its width is kept with probability r^2 / (threshold^2 + r^2), else it
+    moves. What is kept is drawn given the state and forgotten after the update, so the update is
+    one of the joint density of state and choice. Of a coefficient that moves r stays, and so does
+    its factor; the factors of those that are kept are in `_log_kept`.
+    """
     start, cases, counts = problem.start, problem.cases, problem.counts
     n, n_classes, n_groups = problem.size.size, s.shape[0], start.size - 1
     is_cauchy = problem.is_cauchy
@@ -304,19 +322,27 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
                 g = problem.order_groups[a]
                 share[g] += counts[g, o] * unit / width[g] ** power
             low, high = max(low, LOWEST - log_sigma[o]), min(high, HIGHEST - log_sigma[o])
+    own = np.zeros((n_classes, n_groups))  # the shares of coefficients that move
+    for g in range(n_groups):
+        if share[g] > 0.0:
+            for k in range(n_classes):
+                ratio = s[k, g] / (threshold * width[g])
+                if (1.0 + ratio * ratio) * rng.random() < 1.0:
+                    own[k, g] = share[g]
     # Cauchy: predictors are linear in the factor, so one vector is all that is needed.
     slope = np.zeros((n_classes, n))
     if is_cauchy:
         for g in range(n_groups):
-            if share[g] > 0.0:
-                for k in range(n_classes):
-                    value = s[k, g] * share[g]
+            for k in range(n_classes):
+                if own[k, g] > 0.0:
+                    value = s[k, g] * own[k, g]
                     for i in cases[start[g] : start[g + 1]]:
                         slope[k, i] += value
     trial = f.copy()
     # In units of their widths coefficients have a density that does not depend on the sigmas: the
     # prior of the sigmas and the likelihood are all that is left, and no Jacobian.
     log_f = _log_moved(0.0, log_sigma, moves, problem) + log_likelihood(f, problem, noise)
+    log_f += _log_kept(0.0, s, share, own, width, threshold)
     update = slice_start(rng, 0.0, log_f, SIGMA_STEP, low, high)
     while update[PHASE] != DONE:
         change = math.expm1(power * update[POINT])
@@ -334,14 +360,15 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
                         for i in cases[start[g] : start[g + 1]]:
                             trial[k, i] += value
         value = -np.inf
-        if _largest(s, share, change, is_cauchy) < LARGEST:
+        if _largest(s, own, change, is_cauchy) < LARGEST:
             value = _log_moved(update[POINT], log_sigma, moves, problem)
+            value += _log_kept(change, s, share, own, width, threshold)
             value += log_likelihood(trial, problem, noise)
         slice_tell(rng, update, value)
     change = math.expm1(power * update[X])
     for g in range(n_groups):
-        ratio = _ratio(share[g], change, is_cauchy)
         for k in range(n_classes):
+            ratio = _ratio(own[k, g], change, is_cauchy)
             s[k, g] *= ratio
     for o in range(log_sigma.size):
         if moves[o]:
@@ -360,11 +387,29 @@ def _ratio(share, change, is_cauchy):  # type: ignore[no-untyped-def]
 def _largest(s, share, change, is_cauchy):  # type: ignore[no-untyped-def]
     """Return the largest coefficient after the shares that move have changed."""
     largest = 0.0
-    for g in range(share.size):
-        ratio = _ratio(share[g], change, is_cauchy)
-        for k in range(s.shape[0]):
-            largest = max(largest, abs(s[k, g]) * ratio)
+    for k in range(s.shape[0]):
+        for g in range(s.shape[1]):
+            largest = max(largest, abs(s[k, g]) * _ratio(share[k, g], change, is_cauchy))
     return largest
+
+
+@kernel()
+def _log_kept(change, s, share, own, width, threshold):  # type: ignore[no-untyped-def]
+    """Return the log density of Cauchy coefficients that are kept, and of that they are.
+
+    With width w these are w / (w^2 + s^2), and s^2 / ((threshold w)^2 + s^2).
+    """
+    total = 0.0
+    if threshold == np.inf:  # none is
+        return total
+    for k in range(s.shape[0]):
+        for g in range(share.size):
+            if share[g] > 0.0 and own[k, g] == 0.0:
+                w = width[g] * _ratio(share[g], change, True)
+                square = s[k, g] * s[k, g]
+                total += math.log(w / (w * w + square))
+                total -= math.log(threshold * threshold * w * w + square)
+    return total
 
 
 @kernel()
