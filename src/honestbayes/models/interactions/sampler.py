@@ -327,7 +327,7 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, threshold, problem):  # ty
         if share[g] > 0.0:
             for k in range(n_classes):
                 ratio = s[k, g] / (threshold * width[g])
-                if (1.0 + ratio * ratio) * rng.random() < 1.0:
+                if threshold == np.inf or (1.0 + ratio * ratio) * rng.random() < 1.0:
                     own[k, g] = share[g]
     # Cauchy: predictors are linear in the factor, so one vector is all that is needed.
     slope = np.zeros((n_classes, n))
