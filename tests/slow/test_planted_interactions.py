@@ -64,6 +64,22 @@ BUGS = {
         "gaussian",
         [("            s[k, g] *= ratio\n", "            pass\n")],
     ),
+    "coefficients that are kept know nothing of their width": (
+        "cauchy",
+        [("            value += _log_kept(change, s, share, own, width, threshold)\n", "")],
+    ),
+    "that coefficients are kept is no part of the density": (
+        "cauchy, kept",
+        [("                total -= math.log(threshold * threshold * w * w + square)\n", "")],
+    ),
+    "parts have no prior": (
+        "cauchy",
+        [("(s[members[a]] + (d if a == 0 else -d))", "(s[members[a]] + (d if a == 0 else 0.0))")],
+    ),
+    "parts stay where they are": (
+        "cauchy",
+        [("+= update[X] if a == 0 else -update[X]", "+= update[X] if a == 0 else 0.0")],
+    ),
     "rescaling knows nothing of the data": (
         "cauchy",
         [("            value += log_likelihood(trial, problem, noise)\n", "")],

@@ -607,6 +607,7 @@ def make_problem(
         TREE,
         InteractionProblem,
         agreement,
+        cut_groups,
         nest,
     )
 
@@ -625,6 +626,16 @@ def make_problem(
     agree = np.zeros((0, 0), dtype=np.uint16)
     if way == ROWS and not settings.is_cauchy:
         agree = agreement(groups.start, groups.cases, groups.counts, n)
+    part_start, parts = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    if way == SLICES and isinstance(groups, TableGroups):
+        part_start, parts = cut_groups(
+            groups.start,
+            groups.cases,
+            groups.counts[:, :-1].any(axis=1),
+            groups.rows.astype(np.int64),
+            int(groups.rows.max(initial=0)) + 1,
+            np.random.default_rng(0).integers(0, 2**64, n, dtype=np.uint64),
+        )
     orders = [np.flatnonzero(column) for column in groups.counts.T]
     return InteractionProblem(
         start=groups.start,
@@ -645,6 +656,8 @@ def make_problem(
         within=within,
         agree=agree,
         choose=binomials(int(agree.max(initial=0)), groups.order),
+        part_start=part_start,
+        parts=parts,
     )
 
 

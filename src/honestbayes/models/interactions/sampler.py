@@ -85,6 +85,9 @@ class InteractionProblem(NamedTuple):
         Cells in which rows agree, where these are needed; else of size 0.
     choose : ndarray of shape (p + 1, order + 1)
         Binomial coefficients.
+    part_start, parts : ndarray of int
+        Groups that a column cuts into others, from `cut_groups`: ``parts[part_start[r]]`` is cut
+        into ``parts[part_start[r] + 1 : part_start[r + 1]]``. Empty where no use is made of them.
     """
 
     start: IntArray
@@ -105,6 +108,8 @@ class InteractionProblem(NamedTuple):
     within: IntArray
     agree: AnyArray
     choose: FloatArray
+    part_start: IntArray
+    parts: IntArray
 
 
 @kernel()
@@ -178,6 +183,10 @@ def log_likelihood(f, problem, noise):  # type: ignore[no-untyped-def]
 
 TURNS = 2
 """Orders of which coefficients are rescaled in each sweep."""
+
+THRESHOLDS = 3.0, 30.0
+"""Between these, in widths of the prior, is the size from which Cauchy coefficients are rather kept
+than rescaled."""
 
 SIGMA_STEP = 2.0
 """First width of slices of log(sigma)."""
@@ -266,6 +275,10 @@ def _taken(above, below, is_cauchy):  # type: ignore[no-untyped-def]
 def rescale(rng, s, f, log_sigma, noise, problem):  # type: ignore[no-untyped-def]
     """Update sigmas given coefficients in units of their widths: all together, and some of them.
 
+    Of Cauchy coefficients a few may be many times their width, and these the data know, while the
+    many others are known by their prior. So sigmas are updated once more, with the others in units
+    of their widths, while large ones stay as they are.
+
     Which orders have their turn is drawn, so that a sweep does not grow with the square of the
     order. ``s``, ``f`` and ``log_sigma`` are changed.
     """
@@ -278,12 +291,22 @@ def rescale(rng, s, f, log_sigma, noise, problem):  # type: ignore[no-untyped-de
         for other in range(n_orders):
             moves[other] = problem.priors[other, 0] > 0.0 and (o == 0 or other == o)
         if moves.any():
-            _rescale_some(rng, s, f, log_sigma, noise, moves, problem)
+            _rescale_some(rng, s, f, log_sigma, noise, moves, np.inf, problem)
+            if problem.is_cauchy:
+                least, most = THRESHOLDS
+                threshold = least * (most / least) ** rng.random()
+                _rescale_some(rng, s, f, log_sigma, noise, moves, threshold, problem)
 
 
 @kernel()
-def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[no-untyped-def]
-    """Update the common factor of some sigmas, and of coefficients with them."""
+def _rescale_some(rng, s, f, log_sigma, noise, moves, threshold, problem):  # type: ignore[no-untyped-def]
+    """Update the common factor of some sigmas, and of coefficients with them.
+
+    A coefficient of r times its width is kept with probability r^2 / (threshold^2 + r^2), else it
+    moves. What is kept is drawn given the state and forgotten after the update, so the update is
+    one of the joint density of state and choice. Of a coefficient that moves r stays, and so does
+    its factor; the factors of those that are kept are in `_log_kept`.
+    """
     start, cases, counts = problem.start, problem.cases, problem.counts
     n, n_classes, n_groups = problem.size.size, s.shape[0], start.size - 1
     is_cauchy = problem.is_cauchy
@@ -299,19 +322,27 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
                 g = problem.order_groups[a]
                 share[g] += counts[g, o] * unit / width[g] ** power
             low, high = max(low, LOWEST - log_sigma[o]), min(high, HIGHEST - log_sigma[o])
+    own = np.zeros((n_classes, n_groups))  # the shares of coefficients that move
+    for g in range(n_groups):
+        if share[g] > 0.0:
+            for k in range(n_classes):
+                ratio = s[k, g] / (threshold * width[g])
+                if threshold == np.inf or (1.0 + ratio * ratio) * rng.random() < 1.0:
+                    own[k, g] = share[g]
     # Cauchy: predictors are linear in the factor, so one vector is all that is needed.
     slope = np.zeros((n_classes, n))
     if is_cauchy:
         for g in range(n_groups):
-            if share[g] > 0.0:
-                for k in range(n_classes):
-                    value = s[k, g] * share[g]
+            for k in range(n_classes):
+                if own[k, g] > 0.0:
+                    value = s[k, g] * own[k, g]
                     for i in cases[start[g] : start[g + 1]]:
                         slope[k, i] += value
     trial = f.copy()
     # In units of their widths coefficients have a density that does not depend on the sigmas: the
     # prior of the sigmas and the likelihood are all that is left, and no Jacobian.
     log_f = _log_moved(0.0, log_sigma, moves, problem) + log_likelihood(f, problem, noise)
+    log_f += _log_kept(0.0, s, share, own, width, threshold)
     update = slice_start(rng, 0.0, log_f, SIGMA_STEP, low, high)
     while update[PHASE] != DONE:
         change = math.expm1(power * update[POINT])
@@ -329,14 +360,15 @@ def _rescale_some(rng, s, f, log_sigma, noise, moves, problem):  # type: ignore[
                         for i in cases[start[g] : start[g + 1]]:
                             trial[k, i] += value
         value = -np.inf
-        if _largest(s, share, change, is_cauchy) < LARGEST:
+        if _largest(s, own, change, is_cauchy) < LARGEST:
             value = _log_moved(update[POINT], log_sigma, moves, problem)
+            value += _log_kept(change, s, share, own, width, threshold)
             value += log_likelihood(trial, problem, noise)
         slice_tell(rng, update, value)
     change = math.expm1(power * update[X])
     for g in range(n_groups):
-        ratio = _ratio(share[g], change, is_cauchy)
         for k in range(n_classes):
+            ratio = _ratio(own[k, g], change, is_cauchy)
             s[k, g] *= ratio
     for o in range(log_sigma.size):
         if moves[o]:
@@ -355,11 +387,29 @@ def _ratio(share, change, is_cauchy):  # type: ignore[no-untyped-def]
 def _largest(s, share, change, is_cauchy):  # type: ignore[no-untyped-def]
     """Return the largest coefficient after the shares that move have changed."""
     largest = 0.0
-    for g in range(share.size):
-        ratio = _ratio(share[g], change, is_cauchy)
-        for k in range(s.shape[0]):
-            largest = max(largest, abs(s[k, g]) * ratio)
+    for k in range(s.shape[0]):
+        for g in range(s.shape[1]):
+            largest = max(largest, abs(s[k, g]) * _ratio(share[k, g], change, is_cauchy))
     return largest
+
+
+@kernel()
+def _log_kept(change, s, share, own, width, threshold):  # type: ignore[no-untyped-def]
+    """Return the log density of Cauchy coefficients that are kept, and of that they are.
+
+    With width w these are w / (w^2 + s^2), and s^2 / ((threshold w)^2 + s^2).
+    """
+    total = 0.0
+    if threshold == np.inf:  # none is
+        return total
+    for k in range(s.shape[0]):
+        for g in range(share.size):
+            if share[g] > 0.0 and own[k, g] == 0.0:
+                w = width[g] * _ratio(share[g], change, True)
+                square = s[k, g] * s[k, g]
+                total += math.log(w / (w * w + square))
+                total -= math.log(threshold * threshold * w * w + square)
+    return total
 
 
 @kernel()
@@ -392,9 +442,10 @@ _PLAIN = 115.0
 _FLUSH = 460.0
 """Log of a product from which on its logarithm is taken; one more factor does not overflow."""
 
-STEP = 20.0
-"""First width of slices of coefficients (thesis, section 3.4.4): as wide as the far mode that a
-Cauchy prior may leave. Widths in proportion to those of priors mixed no better."""
+STEP, WIDTHS = 20.0, 2.0
+"""First width of slices of coefficients: so wide (thesis, section 3.4.4), as the far mode that a
+Cauchy prior may leave, and so many widths of the prior where these are more. Where classes can be
+told apart without error coefficients may be of the order of thousands, and 20 is a small step."""
 
 
 @kernel()
@@ -486,7 +537,7 @@ def update_coefficients(rng, s, f, log_sigma, problem):  # type: ignore[no-untyp
             log_f = _log_prior(old, width[g], is_cauchy) - _log_ones(
                 0.0, own_u, own_v, own_size, m, is_plain, np.inf
             )
-            update = slice_start(rng, old, log_f, STEP, -LARGEST, LARGEST)
+            update = slice_start(rng, old, log_f, max(STEP, WIDTHS * width[g]), -LARGEST, LARGEST)
             while update[PHASE] != DONE:
                 point = update[POINT]
                 value = _log_prior(point, width[g], is_cauchy) + ones * (point - old)
@@ -534,6 +585,115 @@ def update_normal_coefficients(rng, s, f, log_sigma, noise, problem):  # type: i
             f[0, i] += s[0, g] - old
 
 
+# Moves that no data see
+#
+# A column with levels a, b, ... cuts the cases of a group g into those of groups g_a, g_b, ... So a
+# coefficient of g that is d higher, while those of g_a, g_b, ... are d lower, leaves all predictors
+# as they are: only the prior has a say. Slices of single coefficients have to go this way in steps
+# that the data allow, which are small where coefficients are large. The direction is the same
+# from wherever a move starts, so a slice along it is a slice of a density on a line.
+
+
+@kernel()
+def cut_groups(start, cases, lowest, levels, n_levels, keys):  # type: ignore[no-untyped-def]
+    """Find all ways in which a column cuts a group into groups.
+
+    Parameters
+    ----------
+    start, cases : ndarray of int
+        The cases of groups.
+    lowest : ndarray of bool of shape (G,)
+        Groups that have a pattern below the highest order, so that their parts are groups too.
+    levels : ndarray of int of shape (n, p)
+        Codes of the cases.
+    n_levels : int
+        Codes are below.
+    keys : ndarray of uint64 of shape (n,)
+        Random numbers whose sum is the hash of a set of cases.
+
+    Returns
+    -------
+    part_start, parts : ndarray of int
+        As in `InteractionProblem`.
+    """
+    n_groups, p = start.size - 1, levels.shape[1]
+    hashes = np.zeros(n_groups, np.uint64)
+    for g in range(n_groups):
+        for i in cases[start[g] : start[g + 1]]:
+            hashes[g] += keys[i]
+    known = np.argsort(hashes)
+    in_order = hashes[known]
+    own, has = np.zeros(n_levels, np.uint64), np.zeros(n_levels, np.bool_)
+    part_start, parts = np.zeros(1024, np.int64), np.empty(4096, np.int64)
+    n_cuts = 0
+    for g in range(n_groups):
+        if not lowest[g]:
+            continue
+        for column in range(p):
+            own[:] = 0
+            has[:] = False
+            for i in cases[start[g] : start[g + 1]]:
+                own[levels[i, column]] += keys[i]
+                has[levels[i, column]] = True
+            if np.sum(has) == 1:  # the group itself
+                continue
+            if n_cuts + 2 > part_start.size:
+                part_start = np.append(part_start, np.zeros_like(part_start))
+            end = part_start[n_cuts]
+            while end + n_levels + 1 > parts.size:
+                parts = np.append(parts, np.zeros_like(parts))
+            parts[end] = g
+            end += 1
+            for level in range(n_levels):
+                if has[level]:
+                    parts[end] = known[np.searchsorted(in_order, own[level])]
+                    end += 1
+            n_cuts += 1
+            part_start[n_cuts] = end
+    return part_start[: n_cuts + 1].copy(), parts[: part_start[n_cuts]].copy()
+
+
+@kernel()
+def _log_prior_along(d, s, members, width, is_cauchy):  # type: ignore[no-untyped-def]
+    """Return the log prior of a group's coefficient d higher, and of its parts' d lower."""
+    total, product = 0.0, 1.0
+    for a in range(members.size):
+        ratio = (s[members[a]] + (d if a == 0 else -d)) / width[members[a]]
+        if is_cauchy:
+            product *= 1.0 + ratio * ratio
+            if product > _LARGE:
+                total -= math.log(product)
+                product = 1.0
+        else:
+            total -= 0.5 * ratio * ratio
+    return total - math.log(product)
+
+
+@kernel()
+def shift_between_parts(rng, s, log_sigma, problem):  # type: ignore[no-untyped-def]
+    """Move from groups to their parts, or back, what leaves predictors as they are.
+
+    ``s`` is changed; predictors are the same as before, but for rounding.
+    """
+    width = widths_of(problem.counts, log_sigma, problem.is_cauchy)
+    for k in range(s.shape[0]):
+        for r in range(problem.part_start.size - 1):
+            members = problem.parts[problem.part_start[r] : problem.part_start[r + 1]]
+            # Bounds may depend on the state, if they are where a coefficient would pass LARGEST.
+            low, high, step = -np.inf, np.inf, 0.0
+            for a in range(members.size):
+                value = s[k, members[a]] if a == 0 else -s[k, members[a]]
+                low, high = max(low, -LARGEST - value), min(high, LARGEST - value)
+                step += width[members[a]]
+            log_f = _log_prior_along(0.0, s[k], members, width, problem.is_cauchy)
+            update = slice_start(rng, 0.0, log_f, step, low, high)
+            while update[PHASE] != DONE:
+                value = _log_prior_along(update[POINT], s[k], members, width, problem.is_cauchy)
+                slice_tell(rng, update, value)
+            for a in range(members.size):
+                s[k, members[a]] += update[X] if a == 0 else -update[X]
+
+
 @kernel()
 def sweep(rng, s, log_sigma, noise, problem):  # type: ignore[no-untyped-def]
     """Update all coefficients and widths, and the variance of noise where there is a response.
@@ -546,6 +706,7 @@ def sweep(rng, s, log_sigma, noise, problem):  # type: ignore[no-untyped-def]
         update_normal_coefficients(rng, s, f, log_sigma, noise, problem)
     else:
         update_coefficients(rng, s, f, log_sigma, problem)
+    shift_between_parts(rng, s, log_sigma, problem)
     update_widths(rng, s, log_sigma, problem)
     rescale(rng, s, f, log_sigma, noise, problem)
     if has_noise:
