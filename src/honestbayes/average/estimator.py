@@ -193,8 +193,8 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
     ----------
     candidates : "auto", or list of str or of classifiers, default="auto"
         "auto": all that suit the table. A list of names ("binary", "categorical", "gaussian",
-        "cut", "mixed", "discriminant", "logistic", "mixture", "factors", "interactions",
-        "networks"), or of scikit-learn classifiers, each of which is cloned and fitted again in
+        "cut", "mixed", "discriminant", "logistic", "forest", "mixture", "factors",
+        "interactions", "networks"), or of scikit-learn classifiers, each of which is cloned and fitted again in
         every fold. Then `save` is refused, intervals reflect the uncertainty of slopes, outlier
         rates and candidates only, and each classifier treats missing cells in its own way.
     effort : {"quick", "normal", "thorough"}, default="normal"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from honestbayes.base.spec import InputSpec, ModelSpec
+from honestbayes.base.spec import CandidateSpec, InputSpec, ModelSpec
 
 
 def _load() -> type[Any]:
@@ -17,6 +17,19 @@ SPECS = (
     ModelSpec(
         kind="ForestClassifier",
         load=_load,
+        candidates=(
+            CandidateSpec(
+                name="forest",
+                title="trees, which see what is not linear",
+                suits=lambda info: info.in_memory,
+                params=lambda _: {"recalibrate": None},
+                quick=(-1,),
+                normal=(-1,),
+                as_numbers=True,
+                by_name=True,
+                held_out_once=True,
+            ),
+        ),
         title="forest",
         input=InputSpec(kinds=("binary", "real")),
         dependence="trees, which compare several columns",
