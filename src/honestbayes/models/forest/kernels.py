@@ -28,8 +28,9 @@ def leaf_shares(first, feature, threshold, right, share_left, value, rows, by_tr
     # Each inner node of a path is put off once at most.
     put_off = np.empty(largest, np.int64)
     weights = np.empty(largest)
-    for row in range(rows.shape[0]):
-        for tree in range(n_trees):
+    # All rows go through one tree before the next, whose nodes then stay in the processor's cache.
+    for tree in range(n_trees):
+        for row in range(rows.shape[0]):
             total = by_tree[row, tree if by_tree.shape[1] > 1 else 0]
             node, weight, waiting = first[tree], 1.0, 0
             while True:
