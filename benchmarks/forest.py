@@ -74,7 +74,7 @@ def specs(variant):
     candidate = replace(candidate, by_name=False)
     if variant != DEFAULT:
         params, numbers = FORESTS[variant]
-        changed = {**candidate.params(None), **params}
+        changed = {"recalibrate": None, "n_trees": 200, **params}
         candidate = replace(candidate, params=lambda _: changed, quick=numbers, normal=numbers)
     return (*others, replace(OWN[0], candidates=(candidate,)))
 

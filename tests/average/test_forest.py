@@ -7,6 +7,8 @@ from scipy import sparse
 
 import honestbayes
 from honestbayes import HonestClassifier
+from honestbayes.average.candidates import candidates_for, left_out_beyond_memory
+from honestbayes.base.spec import TableInfo
 from honestbayes.models.forest import estimator as forest
 
 LINEAR = ["gaussian", "discriminant", "logistic"]
@@ -94,3 +96,44 @@ def test_one_set_of_columns_is_kept_without_it():
     model = HonestClassifier(n_features_to_select=5, random_state=0, effort="quick").fit(X, y)
     assert len(model.columns_needed_) == 5
     assert "forest" not in model.model_table().name
+
+
+def table_info(n_cases, n_columns, in_memory=True):
+    return TableInfo(
+        kinds=("real",) * n_columns,
+        n_cases=n_cases,
+        n_classes=2,
+        n_candidates=n_columns,
+        n_numeric_candidates=n_columns,
+        max_candidates=n_columns,
+        sparse=False,
+        missing=False,
+        in_memory=in_memory,
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_cases", "n_columns", "n_trees"),
+    [(1000, 100, 200), (1000, 101, 100), (1000, 2500, 100), (200_000, 20, 50)],
+)
+def test_larger_tables_have_fewer_trees(n_cases, n_columns, n_trees):
+    tried = candidates_for(table_info(n_cases, n_columns), "normal", named=True)
+    (candidate,) = (each for each in tried if each.name == "forest")
+    assert candidate.estimator.n_trees == n_trees
+    assert candidate.numbers == (n_columns,)
+
+
+@pytest.mark.parametrize("of", [table_info(100_000, 400), table_info(100, 10, in_memory=False)])
+def test_tables_that_are_too_large_have_none(of):
+    tried = candidates_for(of, "normal", named=True)
+    assert "forest" not in [each.name for each in tried]
+
+
+def test_quick_forests_see_200_columns():
+    tried = candidates_for(table_info(100, 3000), "quick", named=True)
+    assert [each.numbers for each in tried if each.name == "forest"] == [(200,)]
+
+
+def test_beyond_memory_the_forest_is_said_to_be_left_out():
+    info = table_info(100, 10, in_memory=False)
+    assert "forest" in left_out_beyond_memory(info, "normal", ["forest", "logistic"])
