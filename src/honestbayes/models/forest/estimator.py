@@ -28,6 +28,7 @@ from honestbayes.base.explanation import (
     location_columns,
 )
 from honestbayes.base.numeric import (
+    ColumnSummary,
     NumericSettings,
     NumericTraining,
     Screened,
@@ -40,7 +41,6 @@ from honestbayes.data import as_source
 from honestbayes.data.kinds import Kind
 from honestbayes.data.normal_scores import NormalScores
 from honestbayes.files.fields import GIVEN, Check, Counts, Field, Floats, Known, Weights
-from honestbayes.models.logistic.estimator import ColumnSummary
 from honestbayes.selection import Selection, parse_always_keep
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
