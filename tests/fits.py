@@ -38,6 +38,7 @@ from honestbayes import (
     SubsetSampler,
 )
 from honestbayes.models.factors import model as factor_estimator
+from honestbayes.models.forest.estimator import ForestClassifier
 from honestbayes.models.interactions.estimator import windows
 from honestbayes.tables import read_training
 from honestbayes.tables.files import frame_table
@@ -160,6 +161,20 @@ NAIVE_BAYES = {
         SelectiveDiscriminant(feature_prior="flat", shrinkage=0.5, normal_scores=False),
         REAL,
         MIXED_LABELS,
+    ),
+    "forest": of(ForestClassifier(n_trees=5, random_state=0), REAL, MIXED_LABELS, mutations=100),
+    "forest, three columns": of(
+        ForestClassifier(
+            n_features_to_select=3,
+            n_trees=5,
+            splits="best",
+            normal_scores=True,
+            always_keep=["gene5"],
+            recalibrate=None,
+        ),
+        REAL,
+        TWO_CLASSES,
+        mutations=60,
     ),
     "honest": of(
         HonestClassifier(effort="quick", random_state=0), MIXED, MIXED_LABELS, mutations=40

@@ -285,6 +285,7 @@ CONTAINS: dict[str, set[str]] = {
     "factors": {"gaussian"},
     "discriminant": {"gaussian"},  # whose shrunken class means it takes over
     "logistic": set(),
+    "forest": set(),
     "discrete": set(),
     "interactions": {"categorical"},  # whose table of categories it shows
     "networks": {"categorical", "subsets"},  # the same; whose scores and priors of sizes it takes

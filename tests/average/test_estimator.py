@@ -292,7 +292,7 @@ def test_contributions_are_what_a_cell_adds():
     ("words", "sentence"),
     [
         ({"effort": "some"}, "effort='some' is not one of"),
-        ({"candidates": ["forest"]}, "names 'forest', which is not one of"),
+        ({"candidates": ["boosting"]}, "names 'boosting', which is not one of"),
         ({"candidates": 7}, "must be 'auto', a list of names, or a list of classifiers"),
         ({"candidates": ["networks"]}, "suits this table; those that do: 'gaussian'"),
         ({"n_features_to_select": 0}, "n_features_to_select=0 is not a whole number"),

@@ -16,6 +16,7 @@ from grids import each_once
 from model_files import changed, mutated, taken_apart
 
 import honestbayes
+from honestbayes.catalogue import all_specs
 from honestbayes.files import ModelFileError
 from honestbayes.loading import loadable_kinds
 from honestbayes.tables.errors import InputError
@@ -83,6 +84,7 @@ def test_mutations_of_every_kind_are_tried_often(tmp_path):
 def test_no_kind_of_model_file_is_left_out():
     public = (getattr(honestbayes, name) for name in honestbayes.__all__)
     kinds = {kind for kind in public if hasattr(kind, "save")} | {TableModel}
+    kinds |= {spec.estimator for spec in all_specs()}
     assert {FITS[name].kind for name in HOSTILE} == kinds
     names = {kind._kind for kind in kinds - {TableModel}} | {"table model"}
     assert names == set(loadable_kinds())

@@ -428,9 +428,7 @@ INTERACTIONS = {
         # So many cases that no class can be told from the others without doubt: where one can,
         # a few draws far out decide on a probability, and short chains do not agree.
         tables.levels(n=300, p=3, n_classes=3),
-        hb.InteractionClassifier(
-            missing="level", thin=4, **SHORT | {"n_draws": 100}
-        ),
+        hb.InteractionClassifier(missing="level", thin=4, **SHORT | {"n_draws": 100}),
         sampled=True,
     ),
     "sequence": of(

@@ -21,6 +21,7 @@ from honestbayes import (
     SelectiveMixture,
 )
 from honestbayes.base.numeric import Covariance
+from honestbayes.models.forest.estimator import ForestClassifier
 
 N = 90
 CHAINS = {"n_chains": 1, "n_doublings": 0, "n_draws": 20, "random_state": 0}
@@ -36,6 +37,7 @@ MODELS = [
     (SelectiveLogistic(), "real"),
     (SelectiveLogistic(n_features_to_select="all", recalibrate=None), "wide"),
     (SelectiveLogistic(normal_scores=True, always_keep=[3]), "real"),
+    (ForestClassifier(n_trees=50, random_state=0), "real"),
     (SelectiveFactorClassifier(n_factors=1, n_warmup=10, **CHAINS), "real"),
     (SelectiveMixedNB(), "mixed"),
     (InteractionClassifier(n_warmup=10, **CHAINS), "binary"),

@@ -47,12 +47,15 @@ class Candidate:
         ColumnCoding of features; None where the estimator chooses.
     as_numbers : bool
         Whether it takes the table as numbers, with a 0/1 column for each category.
+    held_out_once : bool
+        Whether a fit takes long, so that every case is held out only once.
     """
 
     name: str
     estimator: Any
     numbers: tuple[int, ...] | None = None
     as_numbers: bool = False
+    held_out_once: bool = False
 
 
 def candidate_specs() -> list[tuple[ModelSpec, CandidateSpec]]:
@@ -61,7 +64,7 @@ def candidate_specs() -> list[tuple[ModelSpec, CandidateSpec]]:
 
 
 def candidates_for(
-    table_info: TableInfo, effort: Effort, most: int | None = None
+    table_info: TableInfo, effort: Effort, most: int | None = None, *, named: bool = False
 ) -> list[Candidate]:
     """Return the candidates that suit a table.
 
@@ -74,9 +77,13 @@ def candidates_for(
     most : int, optional
         Keep one set of so many columns: only candidates that rank columns by the same statistic,
         and no larger numbers.
+    named : bool
+        Whether those that are tried only by name are among them.
     """
     candidates = []
     for spec, candidate in candidate_specs():
+        if candidate.by_name and not named:
+            continue
         if not candidate.suits(table_info) or (candidate.sampled and effort != "thorough"):
             continue
         if most is not None and not candidate.shared_ranking:
@@ -93,6 +100,7 @@ def candidates_for(
                 spec.estimator(**candidate.params(table_info)),
                 numbers,
                 candidate.as_numbers,
+                candidate.held_out_once,
             )
         )
     return candidates
@@ -130,9 +138,11 @@ def left_out_beyond_memory(
     wanted : sequence of str, optional
         Names of candidates that the user asked for.
     """
-    tried = {candidate.name: candidate.numbers for candidate in candidates_for(table_info, effort)}
+    named = wanted is not None
+    candidates = candidates_for(table_info, effort, named=named)
+    tried = {candidate.name: candidate.numbers for candidate in candidates}
     left_out = []
-    for candidate in candidates_for(replace(table_info, in_memory=True), effort):
+    for candidate in candidates_for(replace(table_info, in_memory=True), effort, named=named):
         if wanted is not None and candidate.name not in wanted:
             continue
         if candidate.name not in tried:
@@ -200,11 +210,13 @@ def chosen_candidates(
     """
     if not are_ours(given):
         return [Candidate(name_of(each, index), each) for index, each in enumerate(given)]
-    chosen = candidates_for(table_info, effort if given == "auto" else "thorough", most)
-    if given != "auto":
+    named = given != "auto"
+    chosen = candidates_for(table_info, "thorough" if named else effort, most, named=named)
+    if named:
         chosen = [candidate for candidate in chosen if candidate.name in given]
     if not chosen:
-        suits = ", ".join(repr(c.name) for c in candidates_for(table_info, "thorough", most))
+        suitable = candidates_for(table_info, "thorough", most, named=True)
+        suits = ", ".join(repr(candidate.name) for candidate in suitable)
         table = "table" if table_info.in_memory else "table, which is beyond memory"
         msg = f"none of candidates={given!r} suits this {table}; those that do: {suits}."
         raise ValueError(msg)

@@ -59,7 +59,7 @@ class FoldProgress:
     n_folds : int
         Number of folds.
     n_first : int
-        Number of folds in which models run chains; the others take little time beside these.
+        Number of folds in which all models are fitted; the others take little time beside these.
     n_candidates : int
         Number of candidates, each number of features counted.
     """
@@ -209,7 +209,7 @@ class PreparedCandidate:
         Classes of its rows.
     parts, whole : list, or None
         The training parts, and these fitted to all rows; for models of several numbers of
-        features, which share a screening.
+        features, which share a screening. Where a fit takes long, ``whole`` is None.
     """
 
     candidate: Candidate
@@ -229,12 +229,15 @@ class PreparedCandidate:
         parts = list(model._training_parts(table, labels))
         prepared = cls(candidate, table, labels, parts, None)
         prepared.read_ahead([], memo)
+        if candidate.held_out_once:
+            return prepared
         return replace(prepared, whole=[part._fitted(part._whole(memo), None) for part in parts])
 
     @property
-    def runs_chains(self) -> bool:
+    def held_out_once(self) -> bool:
         """Whether a fit takes long, so that every case is held out only once."""
-        return "n_chains" in self.candidate.estimator.get_params()
+        chains = "n_chains" in self.candidate.estimator.get_params()
+        return chains or self.candidate.held_out_once
 
     def read_ahead(self, folds: Sequence[IntArray], memo: FoldMemo) -> None:
         """Read in one pass the columns that are kept without each fold, or by all rows."""
@@ -260,13 +263,13 @@ class PreparedCandidate:
 def evidence_of_run(
     prepared: Sequence[PreparedCandidate], folds: Sequence[IntArray], first: bool
 ) -> list[Any]:
-    """Return each candidate's evidence on some folds; None where chains are not run again."""
+    """Return each candidate's evidence on some folds; None where it has held out all cases once."""
     # Candidates of one table (as it is, or as numbers) share what they compute of the same rows.
     memos = {id(each.table): FoldMemo() for each in prepared}
     for each in prepared:
         each.read_ahead(folds, memos[id(each.table)])
     return [
-        each.evidence(folds, memos[id(each.table)]) if first or not each.runs_chains else None
+        each.evidence(folds, memos[id(each.table)]) if first or not each.held_out_once else None
         for each in prepared
     ]
 
@@ -288,9 +291,9 @@ def held_out_by_all(
     """Return log P(x | class) of held-out cases, each of shape (g, N, C), fold after fold.
 
     Candidates go through the runs of folds together, so that they share statistics of the same
-    rows. Those that run chains do so only in the first ``n_first`` folds, which hold out every
-    case once; in the other repeats their predictions of these folds are used again. ``watch`` is
-    called with the number of folds that are done.
+    rows. Those whose fits take long are fitted only in the first ``n_first`` folds, which hold out
+    every case once; in the other repeats their predictions of these folds are used again. ``watch``
+    is called with the number of folds that are done.
 
     Also returns the number of folds with results: fewer than all where the user stops the run
     (Ctrl-C) after the first ``n_first``.
@@ -318,7 +321,7 @@ def held_out_by_all(
     for index in range(len(prepared)):
         own = [by_candidate[index] for by_candidate in by_run if by_candidate[index] is not None]
         evidence = np.concatenate(own, 1)
-        if evidence.shape[1] < rows.size:  # chains ran in the first folds only
+        if evidence.shape[1] < rows.size:  # fitted in the first folds only
             position = np.empty(rows.max() + 1, dtype=np.int64)
             position[np.concatenate(folds[:n_first])] = np.arange(evidence.shape[1])
             evidence = evidence[:, position[rows]]
@@ -496,8 +499,8 @@ def try_candidates(
         PreparedCandidate.of(candidate, table, labels, memos[id(table)])
         for candidate, table in zip(candidates, tables, strict=True)
     ]
-    chains = any(each.runs_chains for each in prepared)
-    progress = FoldProgress(len(folds), first if chains else len(folds), len(single))
+    slow = any(each.held_out_once for each in prepared)
+    progress = FoldProgress(len(folds), first if slow else len(folds), len(single))
     if is_beyond_memory(views.plain):
         n_jobs = None  # candidates share the columns that were read
     runs = runs_of_folds(views.plain, folds, labels.classes.size)

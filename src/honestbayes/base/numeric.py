@@ -24,7 +24,7 @@ from honestbayes.data.source import (
     dense_values,
     is_beyond_memory,
 )
-from honestbayes.files.fields import Check, Flag, Floats, Number
+from honestbayes.files.fields import CLOSE, Check, Flag, Floats, Number
 from honestbayes.selection import Selection
 from honestbayes.selection.correlation import rank_features
 from honestbayes.selection.moments import (
@@ -219,6 +219,41 @@ class Screened:
             scores, own = self.source.learned(columns)
             return own, scores
         return np.array(self.source.take(columns), dtype=float), None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnSummary:
+    """Class means, spread and correlation of each kept column alone, in the units of the table.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (C, k)
+        Mean in each class.
+    spread : ndarray of shape (k,)
+        Standard deviation within a class.
+    r : ndarray of shape (k,)
+        Correlation with the class; for more than two classes the root of the share of the sum of
+        squares between them.
+    """
+
+    centre: Annotated[FloatArray, Floats("n_classes", "n_columns")]
+    spread: Annotated[FloatArray, Floats("n_columns", low=0.0)]
+    r: Annotated[FloatArray, Floats("n_columns", low=-1.0 - CLOSE, high=1.0 + CLOSE)]
+
+    @classmethod
+    def of(cls, moments: Moments, scores: NormalScores | None) -> ColumnSummary:
+        """Summarise columns by their moments, which may be those of normal scores."""
+        r = np.sqrt(moments.r_squared())
+        if moments.mean.shape[0] == 2:
+            r = np.sign(moments.mean[1] - moments.mean[0]) * r
+        observed = np.broadcast_to(moments.observed, moments.mean.shape)
+        total = observed.sum(axis=0)
+        spread = np.sqrt(moments.within / np.maximum(total - len(moments.classes), 1))
+        if scores is None:
+            return cls(moments.mean, spread, r)
+        middle = (observed * moments.mean).sum(axis=0) / np.maximum(total, 1)
+        ends = scores.invert(np.stack([middle - spread, middle + spread]))
+        return cls(scores.invert(moments.mean), (ends[1] - ends[0]) / 2, r)
 
 
 def screen_rows(

@@ -75,6 +75,11 @@ class CandidateSpec:
     shared_ranking : bool
         Whether it ranks columns as numbers by r squared, so that all such candidates keep the
         same ones.
+    by_name : bool
+        Whether it is tried only where the user names it in ``candidates``.
+    held_out_once : bool
+        Whether a fit takes long, so that every case is held out only once, as with models that run
+        chains.
     """
 
     name: str
@@ -87,6 +92,8 @@ class CandidateSpec:
     by_kind: bool = False
     sampled: bool = False
     shared_ranking: bool = False
+    by_name: bool = False
+    held_out_once: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

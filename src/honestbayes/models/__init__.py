@@ -9,6 +9,7 @@ from honestbayes.models.categorical.spec import SPECS as CATEGORICAL
 from honestbayes.models.discrete.spec import SPECS as DISCRETE
 from honestbayes.models.discriminant.spec import SPECS as DISCRIMINANT
 from honestbayes.models.factors.spec import SPECS as FACTORS
+from honestbayes.models.forest.spec import SPECS as FOREST
 from honestbayes.models.gaussian.spec import SPECS as GAUSSIAN
 from honestbayes.models.interactions.spec import SPECS as INTERACTIONS
 from honestbayes.models.logistic.spec import SPECS as LOGISTIC
@@ -24,6 +25,7 @@ SPECS: tuple[ModelSpec, ...] = (
     *MIXED,
     *DISCRIMINANT,
     *LOGISTIC,
+    *FOREST,
     *MIXTURE,
     *FACTORS,
     *INTERACTIONS,
