@@ -62,8 +62,11 @@ PIPELINES = [
         SelectiveMixture(correction=None, n_features_to_select=1, n_alpha=10, **SHORT),
     ],
     expected_failed_checks=lambda estimator: (
-        # It fits a column of one value, -1: two values or fewer are categories.
-        {"check_fit_non_negative": "a column of one value is a category"}
+        {
+            # It fits a column of one value, -1: two values or fewer are categories.
+            "check_fit_non_negative": "a column of one value is a category",
+            "check_decision_proba_consistency": "fractions are no categories",
+        }
         if isinstance(estimator, SelectiveCategoricalNB)
         else {}
     ),
