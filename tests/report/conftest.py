@@ -25,10 +25,10 @@ FLAGS = (
     "--disable-sync",
 )
 
-# Chains of the mixture in folds, as short as tests of reports need them.
-table_specs()["mixture"].chains.fold_params.update(
-    n_chains=2, n_draws=40, n_warmup=20, n_doublings=0, thin=2
-)
+# Chains of the mixture, as short as tests of reports need them.
+_MIXTURE = table_specs()["mixture"].chains
+for _params in (_MIXTURE.fold_params, _MIXTURE.final_params):
+    _params.update(n_chains=2, n_draws=40, n_warmup=20, n_doublings=0, thin=2)
 
 COMMAND = "honestbayes report 'a<b>.csv' --target '<svg'"
 
