@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -29,6 +29,7 @@ from honestbayes.selection import Selection
 from honestbayes.selection.correlation import rank_features
 from honestbayes.selection.moments import (
     Moments,
+    moments_of_values,
     moments_without,
     scored_moments_without,
     screen_moments,
@@ -190,35 +191,27 @@ def patterns_of(missing: BoolArray) -> list[tuple[Any, BoolArray]]:
 class NumericSettings(SelectionSettings):
     """Which features are kept, and whether columns are transformed to normal scores first."""
 
-    normal_scores: bool = False
+    normal_scores: bool | Literal["ranking"] = False
 
 
-def numeric_choices(params: Mapping[str, Any], always_keep: BoolArray) -> dict[str, Any]:
-    """Return the fields of `NumericSettings`; raise an error where parameters are wrong."""
+def numeric_choices(
+    params: Mapping[str, Any], always_keep: BoolArray, *, may_rank: bool = False
+) -> dict[str, Any]:
+    """Return the fields of `NumericSettings`; raise an error where parameters are wrong.
+
+    ``may_rank``: whether ``normal_scores="ranking"`` is one of the choices.
+    """
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
+    ranking = may_rank and isinstance(params["normal_scores"], str)
+    if ranking and params["normal_scores"] != "ranking":
+        msg = f"normal_scores={params['normal_scores']!r} is not True, False or 'ranking'."
+        raise ValueError(msg)
     return {
         "n_features": n_features,
         "threshold": threshold,
         "always_keep": always_keep,
-        "normal_scores": true_or_false(params, "normal_scores"),
+        "normal_scores": "ranking" if ranking else true_or_false(params, "normal_scores"),
     }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Screened:
-    """Some rows of a table, as they are or as normal scores, and the moments of all columns."""
-
-    source: Source
-    codes: IntArray
-    moments: Moments
-
-    def kept(self, selection: Selection) -> tuple[FloatArray, NormalScores | None]:
-        """Return the kept columns, shape (n, k), and their transformation to normal scores."""
-        columns = np.array(selection.columns, dtype=np.int64)
-        if isinstance(self.source, NormalScoresSource):
-            scores, own = self.source.learned(columns)
-            return own, scores
-        return np.array(self.source.take(columns), dtype=float), None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,24 +249,66 @@ class ColumnSummary:
         return cls(scores.invert(moments.mean), (ends[1] - ends[0]) / 2, r)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Screened:
+    """Some rows of a table, as they are or as normal scores, and the moments of all columns.
+
+    ``as_they_are``: columns were ranked by normal scores, but models use their values.
+    """
+
+    source: Source
+    codes: IntArray
+    moments: Moments
+    as_they_are: bool = False
+
+    def kept(self, selection: Selection) -> tuple[FloatArray, NormalScores | None]:
+        """Return the kept columns, shape (n, k), and their transformation to normal scores."""
+        columns = np.array(selection.columns, dtype=np.int64)
+        source = self.source
+        if isinstance(source, NormalScoresSource):
+            if not self.as_they_are:
+                scores, own = source.learned(columns)
+                return own, scores
+            source = source.source
+        return np.array(source.take(columns), dtype=float), None
+
+    def summary(
+        self, selection: Selection, values: FloatArray, scores: NormalScores | None
+    ) -> ColumnSummary:
+        """Summarise the kept columns, given what `kept` returned."""
+        columns = np.array(selection.columns, dtype=np.int64)
+        if not (self.as_they_are and isinstance(self.source, NormalScoresSource)):
+            return ColumnSummary.of(self.moments.take(columns), scores)
+        moments = moments_of_values(
+            values,
+            labels=self.codes,
+            classes=self.moments.classes,
+            first_row=0,
+            describe=DescribeColumns(self.moments.take(columns).feature_names),
+        )
+        return ColumnSummary.of(moments, None)
+
+
 def screen_rows(
     source: Source,
     rows: IntArray,
     labels: TrainingLabels,
-    normal_scores: bool,
+    normal_scores: bool | Literal["ranking"],
     memo: FoldMemo | None,
 ) -> Screened:
     """Screen some rows of a training table, once for all models that share a memo."""
+    scored = bool(normal_scores)
 
     def make() -> Screened:
         chosen = source if rows.size == labels.codes.size else RowsOf(source, rows)
         # Sparse tables hold counts or binary features; as scores they would not be sparse.
-        if normal_scores and not isinstance(source, SparseSource):
+        if scored and not isinstance(source, SparseSource):
             chosen = NormalScoresSource(chosen)
         codes = labels.codes[rows]
         return Screened(chosen, codes, screen_moments(chosen, codes, labels.classes))
 
-    return make() if memo is None else memo.get(rows, normal_scores, make)
+    screened: Screened = make() if memo is None else memo.get(rows, scored, make)
+    return replace(screened, as_they_are=True) if normal_scores == "ranking" else screened
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +335,10 @@ class NumericTraining(TrainingPart):
         for (rows, others), moments in zip(labels.without(folds), by_fold, strict=True):
             chosen: Source = RowsOf(self.source, others)
             chosen = NormalScoresSource(chosen) if self.settings.normal_scores else chosen
-            yield rows, self._statistic(Screened(chosen, labels.codes[others], moments))
+            as_they_are = self.settings.normal_scores == "ranking"
+            yield rows, self._statistic(
+                Screened(chosen, labels.codes[others], moments, as_they_are)
+            )
 
     def _screened(self, rows: IntArray, memo: FoldMemo | None) -> Screened:
         return screen_rows(self.source, rows, self.labels, self.settings.normal_scores, memo)
@@ -309,7 +347,7 @@ class NumericTraining(TrainingPart):
         self, folds: Sequence[IntArray], memo: FoldMemo | None
     ) -> Iterable[Moments]:
         """Return the moments of all rows but those of each fold."""
-        labels, normal_scores = self.labels, self.settings.normal_scores
+        labels, normal_scores = self.labels, bool(self.settings.normal_scores)
         find = scored_moments_without if normal_scores else moments_without
         by_fold = find(self.source, labels.codes, labels.classes, list(folds))
         if memo is None:

@@ -12,6 +12,7 @@ from honestbayes.models.factors.spec import SPECS as FACTORS
 from honestbayes.models.forest.spec import SPECS as FOREST
 from honestbayes.models.gaussian.spec import SPECS as GAUSSIAN
 from honestbayes.models.interactions.spec import SPECS as INTERACTIONS
+from honestbayes.models.kernel.spec import SPECS as KERNEL
 from honestbayes.models.logistic.spec import SPECS as LOGISTIC
 from honestbayes.models.mixed.spec import SPECS as MIXED
 from honestbayes.models.mixture.spec import SPECS as MIXTURE
@@ -26,6 +27,7 @@ SPECS: tuple[ModelSpec, ...] = (
     *DISCRIMINANT,
     *LOGISTIC,
     *FOREST,
+    *KERNEL,
     *MIXTURE,
     *FACTORS,
     *INTERACTIONS,

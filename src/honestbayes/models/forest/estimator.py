@@ -223,7 +223,7 @@ def forest_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Forest
         msg = f"splits={splits!r} is not one of 'best', 'random'."
         raise ValueError(msg)
     return ForestSettings(
-        **numeric_choices(params, always_keep),
+        **numeric_choices(params, always_keep, may_rank=True),
         splits=splits,
         n_trees=whole_number(params, "n_trees", 1),
         min_samples_leaf=whole_number(params, "min_samples_leaf", 1),
@@ -328,8 +328,7 @@ class ForestTraining(NumericTraining):
         values, scores = statistic.kept(selection)
         n_classes = self.labels.classes.size
         trees = grow(values, statistic.codes, n_classes, self.settings, self.labels.seed)
-        columns = np.array(selection.columns, dtype=np.int64)
-        summary = ColumnSummary.of(statistic.moments.take(columns), scores)
+        summary = statistic.summary(selection, values, scores)
         return ForestPart(selection, scores, trees, summary)
 
 
@@ -457,8 +456,9 @@ class ForestClassifier(SelectiveClassifier):
         Prevalences where the model is used.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
         How evidence becomes a probability; learned from held-out cases inside `fit`.
-    normal_scores : bool, default=False
+    normal_scores : bool or "ranking", default=False
         Whether each column becomes the normal quantiles of its ranks among the training rows.
+        "ranking": columns are ranked by these, and used as they are.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength; an int is also the seed of trees and folds.
 
@@ -514,7 +514,7 @@ class ForestClassifier(SelectiveClassifier):
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
         recalibrate: Literal["bayes", "slope"] | None = "bayes",
-        normal_scores: bool = False,
+        normal_scores: bool | Literal["ranking"] = False,
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select

@@ -716,8 +716,7 @@ class LogisticTraining(NumericTraining):
             first = float(whole.posterior.scale[whole.posterior.weight.argmax()])
         codes = statistic.codes
         posterior = fit_scales(directions, values, codes, log_prior, n_selected, first)
-        columns = np.array(selection.columns, dtype=np.int64)
-        summary = ColumnSummary.of(statistic.moments.take(columns), scores)
+        summary = statistic.summary(selection, values, scores)
         means, covariance = _within_classes(directions.standardised(values), codes, log_prior.size)
         return LogisticPart(
             selection, log_prior, scores, directions, posterior, means, covariance, summary
@@ -934,8 +933,9 @@ class SelectiveLogistic(SelectiveClassifier):
         cases that the features say nothing about), both learned from held-out predictions inside
         `fit`. "slope": one factor on the evidence, plugged in. None: the regression's own
         probabilities.
-    normal_scores : bool, default=False
+    normal_scores : bool or "ranking", default=False
         Whether each column becomes the normal quantiles of its ranks among the training rows.
+        "ranking": columns are ranked by these, and used as they are.
         Columns of a sparse table stay as they are.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.
@@ -997,7 +997,7 @@ class SelectiveLogistic(SelectiveClassifier):
         class_pseudocounts: Any = 1.0,
         class_prior: Any = None,
         recalibrate: Literal["bayes", "slope"] | None = "bayes",
-        normal_scores: bool = False,
+        normal_scores: bool | Literal["ranking"] = False,
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -1024,7 +1024,7 @@ class SelectiveLogistic(SelectiveClassifier):
 
     @classmethod
     def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> NumericSettings:
-        return NumericSettings(**numeric_choices(parameters, always_keep))
+        return NumericSettings(**numeric_choices(parameters, always_keep, may_rank=True))
 
     def _store(self, parts: Sequence[FittedPart]) -> None:
         (part,) = parts
