@@ -286,6 +286,7 @@ CONTAINS: dict[str, set[str]] = {
     "discriminant": {"gaussian"},  # whose shrunken class means it takes over
     "logistic": set(),
     "forest": set(),
+    "kernel": {"logistic"},  # whose standardised columns it takes over
     "discrete": set(),
     "interactions": {"categorical"},  # whose table of categories it shows
     "networks": {"categorical", "subsets"},  # the same; whose scores and priors of sizes it takes

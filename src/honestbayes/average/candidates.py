@@ -44,11 +44,13 @@ class Candidate:
     estimator : estimator
         Unfitted.
     numbers : tuple of int, or None
-        ColumnCoding of features; None where the estimator chooses.
+        Numbers of features; None where the estimator chooses.
     as_numbers : bool
         Whether it takes the table as numbers, with a 0/1 column for each category.
     held_out_once : bool
         Whether a fit takes long, so that every case is held out only once.
+    family : str
+        Candidates of one family share one prior weight; by default it is the name.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Candidate:
     numbers: tuple[int, ...] | None = None
     as_numbers: bool = False
     held_out_once: bool = False
+    family: str = ""
 
 
 def candidate_specs() -> list[tuple[ModelSpec, CandidateSpec]]:
@@ -89,6 +92,8 @@ def candidates_for(
         if most is not None and not candidate.shared_ranking:
             continue
         tried = candidate.quick if effort == "quick" else candidate.normal
+        if tried == ():
+            continue
         width = table_info.n_numeric_candidates if candidate.as_numbers else table_info.n_candidates
         width = table_info.max_candidates if candidate.by_kind else width
         numbers = None if tried is None else _numbers(tried, width, table_info.n_cases, most)
@@ -101,6 +106,7 @@ def candidates_for(
                 numbers,
                 candidate.as_numbers,
                 candidate.held_out_once,
+                candidate.family,
             )
         )
     return candidates

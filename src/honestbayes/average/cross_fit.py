@@ -36,7 +36,6 @@ from honestbayes.base.recalibration import (
     fit_recalibration,
     held_out_folds,
     of_class,
-    repeats_of_folds,
 )
 from honestbayes.data.kinds import columns_of
 from honestbayes.data.source import RowsOf, is_beyond_memory
@@ -477,6 +476,18 @@ class CandidateResults:
     interrupted: bool = False
 
 
+_REPEATS = ((100, 4), (500, 2))
+"""Numbers of times that folds are drawn for so many cases at most, then once. With half as many the
+log score rose by 0.008 on the only one of eleven tables that had fewer than 100 cases, and by
+0.0000 on the others on average; with one instead of four by 0.0010 on those of 120 to 350 cases and
+0.0003 on those of 450 and more."""
+
+
+def repeats_of_average(n_cases: int) -> int:
+    """Return how often the folds of an average are drawn."""
+    return next((repeats for most, repeats in _REPEATS if n_cases <= most), 1)
+
+
 def try_candidates(
     candidates: Sequence[Candidate],
     views: TableViews,
@@ -486,10 +497,10 @@ def try_candidates(
     verbose: bool = False,
 ) -> CandidateResults:
     """Learn the recalibration and the weight of each candidate from held-out cases."""
-    repeats = repeats_of_folds(labels.codes.size)
+    repeats = repeats_of_average(labels.codes.size)
     folds = held_out_folds(labels.codes, labels.groups, repeats, labels.seed)
     single = [(c, k) for c in candidates for k in (c.numbers or (None,))]
-    shares = family_shares([candidate.name for candidate, _ in single])
+    shares = family_shares([candidate.family or candidate.name for candidate, _ in single])
     if not folds:
         return _equal_weights(single, shares)
     first = len(folds) // repeats if labels.groups is None else len(folds)

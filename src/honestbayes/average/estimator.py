@@ -414,6 +414,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
             sparse=sparse.issparse(X),
             missing=missing,
             in_memory=not beyond_memory,
+            quick=self.effort == "quick",
         )
         self._left_out = leave_out_beyond_memory(self.candidates, self.effort, table_info)
         most = self.n_features_to_select

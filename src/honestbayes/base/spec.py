@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from honestbayes.data.kinds import Kind
@@ -27,6 +27,8 @@ class TableInfo:
         Whether it is a sparse matrix, and whether any cell is missing.
     in_memory : bool
         Whether it may be read as a whole.
+    quick : bool
+        Whether a first answer is wanted, with ``effort="quick"``.
     """
 
     kinds: tuple[Kind, ...]
@@ -38,6 +40,15 @@ class TableInfo:
     sparse: bool
     missing: bool
     in_memory: bool = True
+    quick: bool = False
+
+    FEW_COLUMNS: ClassVar[int] = 200
+    """Columns up to which all can be kept, so that nothing has to be selected."""
+
+    @property
+    def has_few_columns(self) -> bool:
+        """Whether the table is an ordinary one, of few columns."""
+        return self.n_numeric_candidates <= self.FEW_COLUMNS
 
     @property
     def has_measurements(self) -> bool:
@@ -57,6 +68,9 @@ class CandidateSpec:
     ----------
     name : str
         Its name in `HonestClassifier.model_table` and in ``candidates``.
+    family : str
+        Candidates of one family share one prior weight, so that near-copies gain none. By default
+        each is a family of its own.
     title : str
         What it is, in a few words.
     suits : callable
@@ -64,8 +78,8 @@ class CandidateSpec:
     params : callable
         The constructor's parameters, given the `TableInfo`.
     quick, normal : tuple of int, or None
-        Numbers of features that are tried with ``effort="quick"`` and otherwise; -1 is all. None:
-        the estimator chooses the number itself.
+        Numbers of features that are tried with ``effort="quick"`` and otherwise; -1 is all, and an
+        empty tuple not to try it. None: the estimator chooses the number itself.
     as_numbers : bool
         Whether it takes the table as numbers, with a binary feature for each category.
     by_kind : bool
@@ -86,6 +100,7 @@ class CandidateSpec:
     title: str
     suits: Callable[[TableInfo], bool]
     params: Callable[[TableInfo], dict[str, Any]]
+    family: str = ""
     quick: tuple[int, ...] | None = None
     normal: tuple[int, ...] | None = None
     as_numbers: bool = False

@@ -43,6 +43,7 @@ SPECS = (
                 params=lambda _: {"recalibrate": None, "binarize": "median"},
                 quick=(50,),
                 normal=(10, 50, 200),
+                by_name=True,  # beside the others it had no weight on any table
             ),
         ),
         name="binary",

@@ -1,13 +1,18 @@
-"""A forest of decision trees: grown by scikit-learn, kept as arrays, predicted by a compiled loop.
+"""Decision trees: grown by scikit-learn, kept as arrays, predicted by a compiled loop.
 
-The class shares of a leaf are those of the training cases in it, and a forest's are the average
+A forest. The class shares of a leaf are those of the training cases in it, and a forest's are the average
 over trees (Breiman 2001; Geurts, Ernst and Wehenkel 2006). With p(c | x) the forest's share of
 class c, and p(c) its share for a row without any cell, the evidence is
 
     log P(x | c) = log(n p(c | x) + 1/C) - log(n p(c) + 1/C),
 
 up to a constant of the row: one more case, divided between the C classes, keeps shares of n cases
-away from 0. How far it can be trusted is learned from held-out cases.
+away from 0.
+
+Boosted trees. Each tree is fitted to the gradient of the log score of those before it (Friedman
+2001), and the evidence is the sum of their leaves, less that of a row without any cell.
+
+How far either can be trusted is learned from held-out cases.
 """
 
 from __future__ import annotations
@@ -17,7 +22,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.explanation import (
@@ -35,17 +44,21 @@ from honestbayes.base.numeric import (
     numeric_choices,
     numeric_values,
 )
-from honestbayes.base.parameters import whole_number
+from honestbayes.base.parameters import is_number, whole_number
 from honestbayes.base.part import Describe, FittedPart, TrainingLabels
 from honestbayes.data import as_source
 from honestbayes.data.kinds import Kind
 from honestbayes.data.normal_scores import NormalScores
-from honestbayes.files.fields import GIVEN, Check, Counts, Field, Floats, Known, Weights
+from honestbayes.files.fields import CLOSE, GIVEN, Check, Counts, Field, Floats, Known
 from honestbayes.selection import Selection, parse_always_keep
+from honestbayes.threads import one_blas_thread
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 _FARTHEST = 3e38
 """Bound of values: trees compare numbers of single precision."""
+
+_LARGEST = 1e9
+"""Bound of the values of leaves in files."""
 
 _MOST_CASES = 5000
 """Cases that a tree is grown from: of more, each tree draws so many."""
@@ -82,7 +95,7 @@ class Trees:
     share_left : ndarray of shape (N,)
         Share of an inner node's training cases that went left.
     value : ndarray of shape (N, C)
-        Class shares of a node's training cases.
+        Class shares of a node's training cases; what it adds to the log-odds in boosted trees.
     """
 
     first: Annotated[IntArray, Counts("n_trees")]
@@ -90,7 +103,7 @@ class Trees:
     threshold: Annotated[FloatArray, Floats("n_nodes")]
     right: Annotated[IntArray, Counts("n_nodes")]
     share_left: Annotated[FloatArray, Floats("n_nodes", low=0.0, high=1.0)]
-    value: Annotated[FloatArray, Weights("n_nodes", "n_classes")]
+    value: Annotated[FloatArray, Floats("n_nodes", "n_classes", low=-_LARGEST, high=_LARGEST)]
 
     def check_against(self, known: Known, check: Check) -> None:
         """Refuse nodes that are not trees, or that compare columns that are not there."""
@@ -140,18 +153,69 @@ class Trees:
         )
 
     @classmethod
-    def without_columns(cls, codes: IntArray, n_classes: int) -> Trees:
-        """Return one leaf: there is nothing to compare."""
+    def of_boosting(cls, boosted: Any, n_classes: int) -> Trees:
+        """Take the trees of fitted boosted trees of scikit-learn, whose classes are codes.
+
+        With two classes each tree adds to the log-odds of the second one, with more each adds to
+        the score of its own class.
+        """
+        trees: dict[str, list[Any]] = {name: [] for name in cls.__slots__}
+        start = 0
+        # One list of trees for each iteration. scikit-learn has no public name for them.
+        for iteration in boosted._predictors:
+            for label, predictor in enumerate(iteration):
+                nodes = predictor.nodes
+                inner = nodes["is_leaf"] == 0
+                order = depth_first(nodes["left"], nodes["right"], inner)
+                place = np.empty(order.size, dtype=np.int64)
+                place[order] = np.arange(order.size)
+                nodes, inner = nodes[order], inner[order]
+                left, right = place[nodes["left"][inner]], place[nodes["right"][inner]]
+                share, right_or_0 = np.zeros(order.size), np.zeros(order.size, dtype=np.int64)
+                share[inner] = nodes["count"][left] / nodes["count"][inner]
+                right_or_0[inner] = start + right
+                value = np.zeros((order.size, n_classes))
+                own = value[:, boosted.classes_[1 if len(iteration) == 1 else label]]
+                own[:] = nodes["value"]
+                # scikit-learn's inner nodes hold what they would add as leaves. Here each holds
+                # the mean of its leaves, so that a row without cells gets the root's.
+                at = np.flatnonzero(inner)
+                for node, a, b in zip(at[::-1], left[::-1], right[::-1], strict=True):
+                    own[node] = share[node] * own[a] + (1 - share[node]) * own[b]
+                trees["first"].append([start])
+                trees["feature"].append(np.where(inner, nodes["feature_idx"], 0))
+                trees["threshold"].append(np.where(inner, nodes["num_threshold"], 0.0))
+                trees["right"].append(right_or_0)
+                trees["share_left"].append(share)
+                trees["value"].append(value)
+                start += order.size
+        whole = {name: np.concatenate(parts) for name, parts in trees.items()}
+        for name in ("first", "feature", "right"):
+            whole[name] = whole[name].astype(np.int64)
+        # The threshold after the largest value is infinite: all observed cells go left.
+        whole["threshold"] = np.clip(whole["threshold"], -_FARTHEST, _FARTHEST)
+        return cls(**whole)
+
+    @classmethod
+    def single_leaf(cls, value: FloatArray) -> Trees:
+        """Return one leaf, with values of shape (C,): there is nothing to compare."""
         none = np.zeros(1, dtype=np.int64)
-        value = np.bincount(codes, minlength=n_classes)[None] / codes.size
-        return cls(none, none, np.zeros(1), none, np.zeros(1), value)
+        return cls(none, none, np.zeros(1), none, np.zeros(1), value[None])
 
     def shares(self, values: FloatArray, *, by_tree: bool = False) -> FloatArray:
         """Return the class shares of rows, shape (n, C): the average of all trees.
 
+        ``by_tree``: those of each tree, shape (n, T, C).
+        """
+        total = self.totals(values, by_tree=by_tree)
+        return total if by_tree else np.asarray(total / self.first.size)
+
+    def totals(self, values: FloatArray, *, by_tree: bool = False) -> FloatArray:
+        """Return the sum over trees of the values of the leaves that rows reach, shape (n, C).
+
         A missing cell goes both ways, weighted by the shares of the training cases that went there,
-        so that a row without any cell gets the shares of its trees' roots. ``by_tree``: those of
-        each tree, shape (n, T, C).
+        so that a row without any cell gets the values of its trees' roots. ``by_tree``: the values
+        of each tree, shape (n, T, C).
         """
         from honestbayes.models.forest.kernels import leaf_shares
 
@@ -167,10 +231,13 @@ class Trees:
             single_precision(values),
             total,
         )
-        return total if by_tree else np.asarray(total[:, 0] / n_trees)
+        return total if by_tree else total[:, 0]
 
     def importance(self, n_columns: int) -> FloatArray:
-        """Return each column's share of the decrease in Gini impurity by splits, shape (k,)."""
+        """Return each column's share of what splits gain, shape (k,).
+
+        The gain is the decrease in Gini impurity; in boosted trees that of the variance of leaves.
+        """
         from honestbayes.models.forest.kernels import impurity_decreases
 
         decrease = np.zeros(n_columns)
@@ -178,6 +245,17 @@ class Trees:
             self.first, self.feature, self.right, self.share_left, self.value, decrease
         )
         return np.asarray(decrease / max(float(decrease.sum()), 1e-300))
+
+
+def depth_first(left: IntArray, right: IntArray, inner: BoolArray) -> IntArray:
+    """Return the nodes of a tree so that each comes before its children, left before right."""
+    order, waiting = [], [0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        if inner[node]:
+            waiting += [int(right[node]), int(left[node])]
+    return np.array(order, dtype=np.int64)
 
 
 def single_precision(values: FloatArray) -> Any:
@@ -235,7 +313,7 @@ def grow(
 ) -> Trees:
     """Grow trees on training rows, shape (n, k)."""
     if not values.shape[1]:
-        return Trees.without_columns(codes, n_classes)
+        return Trees.single_leaf(np.bincount(codes, minlength=n_classes) / codes.size)
     n = codes.size
     forest = ExtraTreesClassifier if settings.splits == "random" else RandomForestClassifier
     grown = forest(
@@ -246,6 +324,48 @@ def grow(
         random_state=seed,
     ).fit(single_precision(completed(values, seed)), codes)
     return Trees.of(grown, n_classes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostedSettings(NumericSettings):
+    """Validated parameters."""
+
+    n_iterations: int
+    learning_rate: float
+    max_leaf_nodes: int
+    min_samples_leaf: int
+
+
+def boosted_settings(params: Mapping[str, Any], always_keep: BoolArray) -> BoostedSettings:
+    """Turn the constructor's parameters into settings; raise an error where they are wrong."""
+    rate = params["learning_rate"]
+    if not (is_number(rate) and 0 < rate <= 1):
+        msg = f"learning_rate={rate!r} is not a number above 0, of 1 at most."
+        raise ValueError(msg)
+    return BoostedSettings(
+        **numeric_choices(params, always_keep, may_rank=True),
+        n_iterations=whole_number(params, "n_iterations", 1),
+        learning_rate=float(rate),
+        max_leaf_nodes=whole_number(params, "max_leaf_nodes", 2),
+        min_samples_leaf=whole_number(params, "min_samples_leaf", 1),
+    )
+
+
+def boost(
+    values: FloatArray, codes: IntArray, n_classes: int, settings: BoostedSettings, seed: int
+) -> Trees:
+    """Fit boosted trees to training rows, shape (n, k)."""
+    if not values.shape[1]:
+        return Trees.single_leaf(np.zeros(n_classes))
+    grown = HistGradientBoostingClassifier(
+        learning_rate=settings.learning_rate,
+        max_iter=settings.n_iterations,
+        max_leaf_nodes=settings.max_leaf_nodes,
+        min_samples_leaf=settings.min_samples_leaf,
+        early_stopping=False,
+        random_state=seed,
+    ).fit(single_precision(completed(values, seed)), codes)
+    return Trees.of_boosting(grown, n_classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +388,13 @@ class ForestPart:
     scores: NormalScores | None
     trees: Trees
     summary: ColumnSummary
+
+    def check_against(self, known: Known, check: Check) -> None:
+        """Refuse leaves whose values are not shares."""
+        del known
+        value = self.trees.value
+        good = value.min() >= 0 and np.abs(value.sum(axis=1) - 1).max() <= CLOSE
+        check(good, "trees.value", "are not shares of classes")
 
     def read(self, X: Any, describe: Describe) -> FloatArray:
         """Return the kept columns as numbers or scores; NaN is missing."""
@@ -314,6 +441,56 @@ class ForestPart:
         return np.broadcast_to(evidence, (n_classes, *evidence.shape)), np.moveaxis(
             log_shares, 2, 0
         )
+
+
+@dataclass(frozen=True, slots=True)
+class BoostedPart:
+    """Fitted columns of boosted trees; attributes are those of `ForestPart`."""
+
+    selection: Annotated[Selection, GIVEN]
+    scores: NormalScores | None
+    trees: Trees
+    summary: ColumnSummary
+
+    def read(self, X: Any, describe: Describe) -> FloatArray:
+        """Return the kept columns as numbers or scores; NaN is missing."""
+        return numeric_values(X, self.scores, describe)
+
+    def rows(self, values: FloatArray, rows: slice) -> FloatArray:
+        """Return some rows of values that were read."""
+        return values[rows]
+
+    def log_likelihood(self, values: FloatArray) -> FloatArray:
+        """Return the evidence, shape (n, C), up to a constant of each row."""
+        nothing = self.trees.totals(np.full((1, values.shape[1]), np.nan))
+        return np.asarray(self.trees.totals(values) - nothing)
+
+    def draw_evidence(
+        self, values: FloatArray, n_draws: int, _: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the evidence itself, as many times: boosting has no posterior to draw from."""
+        evidence = self.log_likelihood(values)
+        n, n_classes = evidence.shape
+        more = (evidence[:, 1:] - evidence[:, :1])[None, :, None]
+        shape = (n_classes, n, n_draws)
+        return np.broadcast_to(more, (*shape, n_classes - 1)), np.zeros(shape)
+
+
+@dataclass(frozen=True, slots=True)
+class BoostedTraining(NumericTraining):
+    """Columns of a training table, to which boosted trees are fitted."""
+
+    settings: BoostedSettings
+
+    @one_blas_thread()
+    def _fitted(self, statistic: Screened, whole: FittedPart | None) -> BoostedPart:
+        del whole
+        selection = self._selected(statistic)
+        values, scores = statistic.kept(selection)
+        n_classes = self.labels.classes.size
+        trees = boost(values, statistic.codes, n_classes, self.settings, self.labels.seed)
+        summary = statistic.summary(selection, values, scores)
+        return BoostedPart(selection, scores, trees, summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +586,7 @@ class ForestFeatureTable(KeptTable):
 
 
 def feature_table(
-    part: ForestPart, names: tuple[str, ...], classes: tuple[str, ...], _slope: float
+    part: ForestPart | BoostedPart, names: tuple[str, ...], classes: tuple[str, ...], _slope: float
 ) -> ForestFeatureTable:
     """Return the table of the kept columns."""
     return ForestFeatureTable(
@@ -423,7 +600,48 @@ def feature_table(
     )
 
 
-class ForestClassifier(SelectiveClassifier):
+class TreesClassifier(SelectiveClassifier):
+    """Base of classifiers by trees.
+
+    A subclass defines how parameters become settings (`_settings_of`) and its training part
+    (`_training_part`).
+    """
+
+    _kind_of_features: ClassVar[Kind] = "real"
+    _explain_part = staticmethod(feature_table)
+    _fitted_choices: ClassVar[Mapping[str, Field]] = {}
+    _training_part: ClassVar[type[NumericTraining]]
+
+    always_keep: Any
+    random_state: Any
+    correction_ = None
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare what inputs are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _training_parts(self, X: Any, labels: TrainingLabels) -> list[NumericTraining]:
+        source = as_source(X)
+        always = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
+        settings = self._settings_of(self.get_params(deep=False), always)
+        return [self._training_part(settings, source, labels, self.random_state)]
+
+    def _store(self, parts: Sequence[FittedPart]) -> None:
+        (part,) = parts
+        assert isinstance(part, ForestPart | BoostedPart)
+        self.selection_: Selection = part.selection
+        self.trees_: Trees = part.trees
+
+    def feature_table(self) -> ForestFeatureTable:
+        """Return how much the trees use each kept feature."""
+        table: ForestFeatureTable = super().feature_table()
+        return table
+
+
+class ForestClassifier(TreesClassifier):
     """A forest of decision trees with calibrated probabilities, a candidate of `HonestClassifier`.
 
     scikit-learn grows the trees; here they are plain arrays, so that the model can be saved without
@@ -495,12 +713,8 @@ class ForestClassifier(SelectiveClassifier):
     """
 
     _kind: ClassVar[str] = "ForestClassifier"
-    _kind_of_features: ClassVar[Kind] = "real"
-    _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"forest": ForestPart}
-    _fitted_choices: ClassVar[Mapping[str, Field]] = {}
-
-    correction_ = None
+    _training_part = ForestTraining
 
     def __init__(
         self,
@@ -529,30 +743,112 @@ class ForestClassifier(SelectiveClassifier):
         self.normal_scores = normal_scores
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        """Declare what inputs are accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
-    def _training_parts(self, X: Any, labels: TrainingLabels) -> list[ForestTraining]:
-        source = as_source(X)
-        always = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
-        settings = forest_settings(self.get_params(deep=False), always)
-        return [ForestTraining(settings, source, labels, self.random_state)]
-
     @classmethod
     def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> ForestSettings:
         return forest_settings(parameters, always_keep)
 
-    def _store(self, parts: Sequence[FittedPart]) -> None:
-        (part,) = parts
-        assert isinstance(part, ForestPart)
-        self.selection_: Selection = part.selection
-        self.trees_: Trees = part.trees
 
-    def feature_table(self) -> ForestFeatureTable:
-        """Return how much the trees use each kept feature."""
-        table: ForestFeatureTable = super().feature_table()
-        return table
+class BoostedTreesClassifier(TreesClassifier):
+    """Boosted trees with calibrated probabilities, a candidate of `HonestClassifier`.
+
+    scikit-learn's `HistGradientBoostingClassifier` fits the trees; here they are plain arrays, so
+    that the model can be saved without pickles. They see interactions and sharp thresholds, which
+    pay where many cases meet few columns.
+
+    Missing cells are treated as in `ForestClassifier`. Intervals show the uncertainty of slope and
+    outlier rate only: boosting has no posterior to draw from.
+
+    Parameters
+    ----------
+    n_features_to_select : int, "all", "cv" or None, default="all"
+        How many features the trees see, those with the largest F. None: 10.
+    threshold : float, optional
+        Instead, with ``n_features_to_select=None``, all features whose r (root of the share of the
+        sum of squares between classes; the absolute correlation for two classes) is above this.
+    n_iterations : int, default=100
+        Number of trees, for each class where there are more than two.
+    learning_rate : float, default=0.1
+        Factor on what each tree adds.
+    max_leaf_nodes : int, default=31
+        Largest number of leaves of a tree.
+    min_samples_leaf : int, default=20
+        Fewest training cases in a leaf.
+    always_keep : list of names or indices, or mask, optional
+        Features kept by design, which are not ranked.
+    class_pseudocounts : float or array-like of shape (n_classes,), default=1.0
+        Parameter of the Dirichlet prior of the class frequencies, in cases of each class.
+    class_prior : array-like of shape (n_classes,), optional
+        Prevalences where the model is used.
+    recalibrate : {"bayes", "slope"} or None, default="bayes"
+        How evidence becomes a probability; learned from held-out cases inside `fit`.
+    normal_scores : bool or "ranking", default=False
+        Whether each column becomes the normal quantiles of its ranks among the training rows.
+        "ranking": columns are ranked by these, and used as they are.
+    random_state : int, RandomState or None, default=None
+        Breaks ties between features of equal strength; an int is also the seed of the folds.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        What was kept and discarded.
+    trees_ : Trees
+        The trees.
+    number_choice_ : NumberChoice or None
+        The numbers of features that were tried, with n_features_to_select="cv".
+    slope_, outlier_rate_ : float
+        Posterior means of the slope on the evidence, and of the outlier rate.
+    correction_ : None
+        This model does not condition on the discarded features.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_ : ndarray of shape (n_classes,)
+        Training cases in each class.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features, where X has them.
+
+    References
+    ----------
+    Friedman (2001), Greedy function approximation: a gradient boosting machine, Annals of
+    Statistics 29, 1189-1232.
+    """
+
+    _kind: ClassVar[str] = "BoostedTreesClassifier"
+    _part_classes: ClassVar[Mapping[str, type]] = {"boosting": BoostedPart}
+    _training_part = BoostedTraining
+
+    def __init__(
+        self,
+        *,
+        n_features_to_select: Any = "all",
+        threshold: float | None = None,
+        n_iterations: int = 100,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int = 31,
+        min_samples_leaf: int = 20,
+        always_keep: Any = None,
+        class_pseudocounts: Any = 1.0,
+        class_prior: Any = None,
+        recalibrate: Literal["bayes", "slope"] | None = "bayes",
+        normal_scores: bool | Literal["ranking"] = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.threshold = threshold
+        self.n_iterations = n_iterations
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.always_keep = always_keep
+        self.class_pseudocounts = class_pseudocounts
+        self.class_prior = class_prior
+        self.recalibrate = recalibrate
+        self.normal_scores = normal_scores
+        self.random_state = random_state
+
+    @classmethod
+    def _settings_of(
+        cls, parameters: Mapping[str, Any], always_keep: BoolArray
+    ) -> BoostedSettings:
+        return boosted_settings(parameters, always_keep)

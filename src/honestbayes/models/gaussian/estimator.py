@@ -7,6 +7,10 @@ nu is flat, s2 inverse gamma in units of the column's own variance, and w has a 
 features: learned from all ranked features, or heavy-tailed with an unknown scale. The likelihood of
 a feature depends on its class means and its sum of squares within classes only (docs, "The
 mathematics", real-valued features), so that everything is computed from moments.
+
+With ``class_variances`` a feature may also differ in spread: its variance is either the same in all
+classes, or s2_c in class c, scaled inverse chi-square around s2 with d degrees of freedom. Which of
+the two, and d, is averaged over, with weights learned from the kept features.
 """
 
 from __future__ import annotations
@@ -47,6 +51,7 @@ from honestbayes.data.kinds import Kind
 from honestbayes.data.normal_scores import NormalScores
 from honestbayes.data.source import RowsOf, dense_values, whole_columns
 from honestbayes.files.fields import (
+    CLOSE,
     INLINE,
     Check,
     Choice,
@@ -94,6 +99,7 @@ class GaussianSettings(SelectionSettings):
     correction: Correction
     criterion: Criterion | None = None
     normal_scores: bool = False
+    class_variances: bool = False
 
 
 def gaussian_settings(
@@ -110,6 +116,7 @@ def gaussian_settings(
         correction=correction,
         criterion=criterion_of(params, "real", ("correlation", "f", "t"), classes),
         normal_scores=true_or_false(params, "normal_scores"),
+        class_variances=true_or_false(params, "class_variances"),
     )
 
 
@@ -162,9 +169,83 @@ class RatioPosterior:
         check(good, "ratio", "does not increase from 0")
 
 
+VARIANCE_DEGREES = np.array([4.0, 16.0, 64.0, 256.0])
+"""Grid of d, the degrees of freedom of a class's own variance around the common one: with d = 4 the
+standard deviations of two classes typically differ by a factor of 1.8, with 256 by 1.06."""
+
+_COMMON_VARIANCE = 0.5
+"""Prior probability that a feature has the same variance in all classes; worth one feature."""
+
+_MOST_ITERATIONS = 200
+"""Bound of the iterations that learn the weights of common and own variances."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassVariances:
+    """Whether classes have variances of their own.
+
+    Attributes
+    ----------
+    within : ndarray of shape (C, k)
+        Sum of squares of each feature around its mean in each class.
+    weight : ndarray of shape (k, D + 1)
+        Posterior probability that the variance of a feature is common to all classes, and of each
+        of `VARIANCE_DEGREES`.
+    """
+
+    within: Annotated[FloatArray, Floats("n_classes", "n_columns", low=0.0)]
+    weight: Annotated[FloatArray, Weights("n_columns", "n_variances")]
+
+    @classmethod
+    def learn(cls, values: FloatArray, codes: IntArray, moments: Moments) -> ClassVariances:
+        """Learn from the kept columns of training rows, standardised, shape (n, k)."""
+        apart = (values - moments.mean[codes]) ** 2
+        within = np.stack(
+            [np.nansum(apart[codes == c], axis=0) for c in range(len(moments.mean))]
+        )
+        degrees, common = _degrees_and_variance(moments, OWN_VARIANCE)
+        # Log likelihood of the sums of squares, up to a constant of the feature. With a variance
+        # of its own, that of class c is a scaled F; the common variance is plugged in, which
+        # favours the common one slightly.
+        table = np.empty((common.size, VARIANCE_DEGREES.size + 1))
+        half = degrees / 2
+        table[:, 0] = -(half * np.log(2 * common) + within / (2 * common)).sum(axis=0)
+        for index, d in enumerate(VARIANCE_DEGREES):
+            table[:, 1 + index] = (
+                gammaln(half + d / 2)
+                - gammaln(d / 2)
+                + d / 2 * np.log(d * common)
+                - (half + d / 2) * np.log(d * common + within)
+            ).sum(axis=0)
+        prior = np.full(table.shape[1], (1 - _COMMON_VARIANCE) / VARIANCE_DEGREES.size)
+        prior[0] = _COMMON_VARIANCE
+        share = prior
+        for _ in range(_MOST_ITERATIONS):  # expectation and maximisation over features
+            log_weight = np.log(share) + table
+            weight = np.exp(log_weight - logsumexp(log_weight, axis=1, keepdims=True))
+            before, share = share, (weight.sum(axis=0) + prior) / (common.size + 1)
+            if np.abs(share - before).max() < CLOSE:
+                break
+        return cls(within, weight)
+
+    def take(self, columns: IntArray) -> ClassVariances:
+        """Return some of the features."""
+        return ClassVariances(self.within[:, columns], self.weight[columns])
+
+
+def _degrees_and_variance(moments: Moments, prior: VariancePrior) -> tuple[FloatArray, FloatArray]:
+    """Return the degrees of freedom of each class, (C, k), and the variance within classes, (k,)."""
+    observed = np.broadcast_to(moments.observed, moments.mean.shape)
+    degrees = np.maximum(observed - 1, 0).astype(float)
+    common = (2 * prior.scale + moments.within) / (2 * prior.shape + degrees.sum(axis=0))
+    return degrees, common
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianBlock:
     """Features whose ratios have one distribution, each in units of its own.
+
+    A component is a ratio, and with variances of the classes' own each of these for each ratio.
 
     Attributes
     ----------
@@ -174,21 +255,23 @@ class GaussianBlock:
         Prior of the features' variances.
     moments : Moments
         Moments of the features.
+    class_variances : ClassVariances or None
+        Whether classes have variances of their own; None where all are common.
     ratio : ndarray of shape (A,)
-        The ratios with weight for any feature.
+        The ratio of each component with weight for any feature.
     log_scale_weight : ndarray of shape (T,)
         Log posterior weights of the nodes.
     log_mixing : ndarray of shape (T, A, k)
-        Log posterior weights of each feature's ratio at each node.
-    location, log_spread : ndarray of shape (A, C, k)
-        Predictive centre, and log of the spread, of each ratio and class.
-    degrees : ndarray of shape (k,)
-        Degrees of freedom of the predictive Student t.
+        Log posterior weights of each feature's components at each node.
+    location, log_spread, degrees : ndarray of shape (A, C, k)
+        Centre, log of the spread, and degrees of freedom of the predictive Student t of each
+        component and class.
     """
 
     posterior: RatioPosterior
     variance_prior: VariancePrior
     moments: Moments
+    class_variances: ClassVariances | None
     ratio: FloatArray
     log_scale_weight: FloatArray
     log_mixing: FloatArray
@@ -197,7 +280,13 @@ class GaussianBlock:
     degrees: FloatArray
 
     @classmethod
-    def of(cls, posterior: RatioPosterior, prior: VariancePrior, moments: Moments) -> GaussianBlock:
+    def of(
+        cls,
+        posterior: RatioPosterior,
+        prior: VariancePrior,
+        moments: Moments,
+        class_variances: ClassVariances | None = None,
+    ) -> GaussianBlock:
         """Prepare predictions from a distribution of ratios and the moments of the features."""
         table = log_marginal(posterior.ratio, moments.observed, moments.mean, moments.within, prior)
         with np.errstate(divide="ignore"):
@@ -206,14 +295,26 @@ class GaussianBlock:
         log_mixing -= logsumexp(log_mixing, axis=1, keepdims=True)
         used = np.exp(log_mixing).max(axis=(0, 2), initial=0.0) > _NEGLIGIBLE
         used[0] |= not used.any()
-        location, log_spread, degrees = _predictive(posterior.ratio[used], moments, prior)
+        ratio, log_mixing = posterior.ratio[used], log_mixing[:, used]
+        location, log_spread, degrees = _predictive(ratio, moments, prior)
+        if class_variances is not None:
+            # Each ratio with each kind of variance: the two are independent given the training
+            # data, as far as the common variance is known.
+            with np.errstate(divide="ignore"):
+                log_weight = np.log(class_variances.weight.T)
+            log_mixing = log_mixing[:, :, None] + log_weight
+            log_mixing = log_mixing.reshape(log_mixing.shape[0], -1, log_mixing.shape[3])
+            n_variances = len(log_weight)
+            ratio, location = np.repeat(ratio, n_variances), np.repeat(location, n_variances, 0)
+            log_spread, degrees = _own_spreads(log_spread, degrees, moments, prior, class_variances)
         return cls(
             posterior=posterior,
             variance_prior=prior,
             moments=moments,
-            ratio=posterior.ratio[used],
+            class_variances=class_variances,
+            ratio=ratio,
             log_scale_weight=log_scale_weight,
-            log_mixing=log_mixing[:, used],
+            log_mixing=log_mixing,
             location=location,
             log_spread=log_spread,
             degrees=degrees,
@@ -241,7 +342,7 @@ class GaussianBlock:
 
     def log_density(self, x: FloatArray, j: int, label: int) -> FloatArray:
         """Return the log predictive density of feature j in a class at each ratio, shape (n, A)."""
-        degrees = self.degrees[j]
+        degrees = self.degrees[:, label, j]
         z = (x[:, None] - self.location[:, label, j]) * np.exp(-self.log_spread[:, label, j])
         z = np.clip(z, -_FARTHEST, _FARTHEST)
         constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - 0.5 * np.log(np.pi * degrees)
@@ -273,8 +374,9 @@ class GaussianBlock:
             for label in range(n_classes):
                 z = (x[:, None, :] - self.location[:, label]) * np.exp(-self.log_spread[:, label])
                 z = np.clip(z, -_FARTHEST, _FARTHEST)
-                log_t = constant - self.log_spread[:, label]
-                log_t = log_t - (self.degrees + 1) / 2 * np.log1p(z * z / self.degrees)
+                degrees = self.degrees[:, label]
+                log_t = constant[:, label] - self.log_spread[:, label]
+                log_t = log_t - (degrees + 1) / 2 * np.log1p(z * z / degrees)
                 # Relative to the largest density over ratios: far out in the tails all underflow.
                 top = log_t.max(axis=1, keepdims=True, initial=-np.inf)
                 density = np.exp(log_t - top)
@@ -288,6 +390,9 @@ class GaussianBlock:
 
 _BY_DESIGN = MaybeSection(kind=RatioPosterior)
 """How the posterior of the features kept by design stands in files."""
+
+_CLASS_VARIANCES = MaybeSection(kind=ClassVariances)
+"""How the variances of classes stand in files, which need not have them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -339,6 +444,18 @@ class GaussianFit:
     by_design: GaussianBlock | None
 
     @property
+    def class_variances(self) -> ClassVariances | None:
+        """Whether the classes have variances of their own, for all kept features."""
+        parts = [each.class_variances for each in self.blocks]
+        if parts[0] is None:
+            return None
+        own = [each for each in parts if each is not None]
+        return ClassVariances(
+            np.concatenate([each.within for each in own], axis=1),
+            np.concatenate([each.weight for each in own]),
+        )
+
+    @property
     def posterior(self) -> RatioPosterior:
         """Distribution of the ratios over the ranked features."""
         return self.ranked.posterior
@@ -353,6 +470,20 @@ class GaussianFit:
         """Moments of all kept features, in units of their own."""
         first, *others = (block.moments for block in self.blocks)
         return first.merge_columns(*others) if others else first
+
+    def with_class_variances(self, values: AnyArray, codes: IntArray) -> GaussianFit:
+        """Learn from the kept columns of training rows whether classes differ in spread."""
+        moments = self.moments
+        variances = ClassVariances.learn(self.standard.apply(values), codes, moments)
+        return assemble(
+            self.selection,
+            self.variance_prior,
+            moments,
+            self.standard,
+            self.posterior,
+            None if self.by_design is None else self.by_design.posterior,
+            variances,
+        )
 
     def in_own_units(self, values: AnyArray) -> list[FloatArray]:
         """Return the kept columns of each block, standardised; NaN is missing."""
@@ -375,6 +506,7 @@ class GaussianFit:
         return joined(
             ({}, arrays),
             _BY_DESIGN.write("by_design", own),
+            _CLASS_VARIANCES.write("class_variances", self.class_variances),
             variance_prior=record_to_plain(self.variance_prior),
             posterior=record_to_plain(self.posterior),
             standard=record_to_plain(self.standard),
@@ -404,8 +536,13 @@ class GaussianFit:
         own = _BY_DESIGN.read(entries, "by_design", {})
         fits = (own is None) == (not selection.always_kept)
         entries.check(fits, "by_design", "does not fit the selection")
+        variances = None
+        if _CLASS_VARIANCES.is_in(entries, "class_variances"):
+            sizes = {"n_classes": n_classes, "n_columns": k}
+            sizes["n_variances"] = VARIANCE_DEGREES.size + 1
+            variances = _CLASS_VARIANCES.read(entries, "class_variances", sizes)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            fit = assemble(selection, prior, moments, standard, posterior, own)
+            fit = assemble(selection, prior, moments, standard, posterior, own, variances)
         numbers = (getattr(b, n) for b in fit.blocks for n in ("location", "log_spread", "degrees"))
         finite = all(np.isfinite(values).all() for values in numbers)
         entries.check(finite, "mean", "is out of range")
@@ -419,6 +556,7 @@ def assemble(
     standard: Standard,
     posterior: RatioPosterior,
     by_design: RatioPosterior | None,
+    class_variances: ClassVariances | None = None,
 ) -> GaussianFit:
     """Build the fit from posteriors and the moments of the kept features.
 
@@ -436,25 +574,29 @@ def assemble(
         Distribution of the ratios of the ranked features, or of all where there is no other.
     by_design : RatioPosterior or None
         Distribution of the ratios of the features kept by design.
+    class_variances : ClassVariances or None
+        Whether the classes have variances of their own.
     """
     n_ranked = moments.n_features if by_design is None else len(selection.kept)
+
+    def block(ratios: RatioPosterior, columns: IntArray) -> GaussianBlock:
+        variances = None if class_variances is None else class_variances.take(columns)
+        return GaussianBlock.of(ratios, prior, moments.take(columns), variances)
+
     columns = np.arange(moments.n_features)
-    own = None
-    if by_design is not None:
-        own = GaussianBlock.of(by_design, prior, moments.take(columns[n_ranked:]))
     return GaussianFit(
         selection=selection,
         variance_prior=prior,
         standard=standard,
-        ranked=GaussianBlock.of(posterior, prior, moments.take(columns[:n_ranked])),
-        by_design=own,
+        ranked=block(posterior, columns[:n_ranked]),
+        by_design=None if by_design is None else block(by_design, columns[n_ranked:]),
     )
 
 
 def _predictive(
     ratio: FloatArray, kept: Moments, prior: VariancePrior
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return centre and log spread, shape (A, C, k), and degrees of freedom, shape (k,).
+    """Return centre, log spread and degrees of freedom, each of shape (A, C, k).
 
     Given w, a new case of class c is Student t: mu_c has mean m + own (mean_c - m), where m is the
     precision-weighted mean over classes and own = w n_c / (1 + w n_c). Integrating s2 out turns
@@ -474,7 +616,30 @@ def _predictive(
         variance = w / (1 + w * observed) + (1 - own) ** 2 / np.maximum(shrunk.precision, 1e-12)
         typical = (prior.scale + (kept.within + shrunk.between) / 2) / (degrees / 2)
         log_spread[a] = 0.5 * (np.log(typical) + np.log1p(variance))
-    return location, log_spread, degrees
+    return location, log_spread, np.broadcast_to(degrees, location.shape)
+
+
+def _own_spreads(
+    log_spread: FloatArray,
+    degrees: FloatArray,
+    kept: Moments,
+    prior: VariancePrior,
+    own: ClassVariances,
+) -> tuple[FloatArray, FloatArray]:
+    """Return log spread and degrees of freedom of all components, shape (A (D + 1), C, k).
+
+    Given d, the variance of class c is (d s2 + its sum of squares) / (d + n_c - 1) with as many
+    degrees of freedom. What the mean's own uncertainty adds is the same factor as with the common
+    variance.
+    """
+    own_degrees, common = _degrees_and_variance(kept, prior)
+    spreads, all_degrees = [log_spread], [degrees]
+    for d in VARIANCE_DEGREES:
+        ratio = (d * common + own.within) / (d + own_degrees) / common
+        spreads.append(log_spread + 0.5 * np.log(ratio))
+        all_degrees.append(np.broadcast_to(d + own_degrees, log_spread.shape))
+    shape = (-1, *log_spread.shape[1:])
+    return np.stack(spreads, 1).reshape(shape), np.stack(all_degrees, 1).reshape(shape)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -740,11 +905,44 @@ def _draw_log_density(
     nu = middle + np.sqrt(variance / precision) * generator.normal(size=n_draws)
     result = np.empty((*w.shape, n_classes))
     for c in range(n_classes):
+        factor = np.ones(w.shape)
+        if fit.class_variances is not None:
+            factor = _draw_variance_factor(fit, new, mean, unit, j, label, c, position, generator)
         own = w * observed[c] / (1 + w * observed[c])
-        spread = np.sqrt(variance * w / (1 + w * observed[c]))
+        spread = np.sqrt(factor * variance * w / (1 + w * observed[c]))
         mu = nu + own * (mean[:, None, c] - nu) + spread * generator.normal(size=n_draws)
-        result[..., c] = -((new[:, None] - mu) ** 2) / (2 * variance)
+        result[..., c] = -((new[:, None] - mu) ** 2) / (2 * factor * variance) - np.log(factor) / 2
     return result
+
+
+def _draw_variance_factor(
+    fit: GaussianBlock,
+    new: FloatArray,
+    mean: FloatArray,
+    unit: float,
+    j: int,
+    label: int,
+    c: int,
+    position: IntArray,
+    generator: np.random.Generator,
+) -> FloatArray:
+    """Draw the variance of class c in units of the common one, shape (n, S); 1 if it is common.
+
+    Given the common variance it is scaled inverse chi-square, as in `_own_spreads`. ``new`` and
+    ``mean`` are x and the class means in units of the feature, x already being one more case of
+    class ``label``.
+    """
+    assert fit.class_variances is not None
+    degrees, common = _degrees_and_variance(fit.moments, fit.variance_prior)
+    size, within = degrees[c, j], np.full(new.size, fit.class_variances.within[c, j])
+    if c == label:
+        # The mean that includes x is x / (n + 1) + ...: the sum of squares grows by n / (n + 1)
+        # (x - old mean)^2 = (n + 1) / n (x - new mean)^2.
+        size += 1
+        within = within + (size + 1) / max(size, 1.0) * ((new - mean[:, c]) * unit) ** 2
+    d = np.append(0.0, VARIANCE_DEGREES)[position % (VARIANCE_DEGREES.size + 1)]
+    chi2 = 2 * generator.gamma((d + size) / 2 + (d == 0), size=position.shape)
+    return np.where(d == 0, 1.0, (d + within[:, None] / common[j]) / chi2)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -812,7 +1010,12 @@ class GaussianTraining(NumericTraining):
         screened, strength, posterior = statistic
         ties = tie_breaker(self.random_state)
         fit = fit_moments(screened.moments, self.settings, strength, ties, posterior)
-        scores = screened.kept(fit.selection)[1] if self.settings.normal_scores else None
+        settings = self.settings
+        if not (settings.normal_scores or settings.class_variances):
+            return GaussianPart(fit, None)
+        values, scores = screened.kept(fit.selection)
+        if settings.class_variances:
+            fit = fit.with_class_variances(values, screened.codes)
         return GaussianPart(fit, scores)
 
     def _values(self, part: GaussianPart, rows: IntArray) -> AnyArray:
@@ -1062,6 +1265,9 @@ class SelectiveGaussianNB(SelectiveClassifier):
     normal_scores : bool, default=False
         Whether each column becomes the normal quantile of its ranks among the training rows, so
         that neither its unit nor single far-out values matter.
+    class_variances : bool, default=False
+        Whether a kept feature may differ between classes in its spread too. By how much is learned
+        from the kept features.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.
 
@@ -1131,6 +1337,7 @@ class SelectiveGaussianNB(SelectiveClassifier):
         recalibrate: Literal["bayes", "slope"] | None = "bayes",
         criterion: Any = "correlation",
         normal_scores: bool = False,
+        class_variances: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -1144,6 +1351,7 @@ class SelectiveGaussianNB(SelectiveClassifier):
         self.recalibrate = recalibrate
         self.criterion = criterion
         self.normal_scores = normal_scores
+        self.class_variances = class_variances
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:

@@ -7,6 +7,10 @@ from typing import Any
 from honestbayes.base.spec import CandidateSpec, InputSpec, ModelSpec
 
 
+_FEW_COLUMNS = 50
+"""Columns up to which the raw scale is tried: where many are selected, it never had weight."""
+
+
 def _load() -> type[Any]:
     from honestbayes.models.logistic.estimator import SelectiveLogistic
 
@@ -23,8 +27,21 @@ SPECS = (
                 title="Bayesian logistic regression",
                 suits=lambda _: True,
                 params=lambda info: {"recalibrate": None, "normal_scores": info.has_measurements},
-                quick=(10, 50),
-                normal=(10, 50, 200, 1000),
+                quick=(50,),
+                normal=(50, 200),
+                as_numbers=True,
+                shared_ranking=True,
+            ),
+            CandidateSpec(
+                name="raw logistic",
+                family="logistic",
+                title="Bayesian logistic regression on columns as they are",
+                suits=lambda info: (
+                    info.has_measurements and info.n_numeric_candidates <= _FEW_COLUMNS
+                ),
+                params=lambda _: {"recalibrate": None, "normal_scores": "ranking"},
+                quick=(),
+                normal=(-1,),
                 as_numbers=True,
                 shared_ranking=True,
             ),
