@@ -38,8 +38,9 @@ from honestbayes import (
     SubsetSampler,
 )
 from honestbayes.models.factors import model as factor_estimator
-from honestbayes.models.forest.estimator import ForestClassifier
+from honestbayes.models.forest.estimator import BoostedTreesClassifier, ForestClassifier
 from honestbayes.models.interactions.estimator import windows
+from honestbayes.models.kernel.estimator import KernelClassifier
 from honestbayes.tables import read_training
 from honestbayes.tables.files import frame_table
 from honestbayes.tables.model import TableModel
@@ -174,6 +175,21 @@ NAIVE_BAYES = {
         ),
         REAL,
         TWO_CLASSES,
+        mutations=60,
+    ),
+    "boosting": of(
+        BoostedTreesClassifier(n_iterations=3, min_samples_leaf=2), REAL, MIXED_LABELS, mutations=60
+    ),
+    "kernel": of(KernelClassifier(n_features_to_select=3), REAL, MIXED_LABELS, mutations=60),
+    "kernel, by ranking": of(
+        KernelClassifier(n_features_to_select=2, normal_scores="ranking", always_keep=["gene5"]),
+        REAL,
+        TWO_CLASSES,
+    ),
+    "real, class variances": of(
+        SelectiveGaussianNB(n_features_to_select=2, class_variances=True, always_keep=["gene5"]),
+        REAL,
+        MIXED_LABELS,
         mutations=60,
     ),
     "honest": of(

@@ -1,4 +1,6 @@
-"""The forest as a candidate of the average."""
+"""Trees as candidates of the average."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -7,7 +9,7 @@ from scipy import sparse
 
 import honestbayes
 from honestbayes import HonestClassifier
-from honestbayes.average.candidates import candidates_for, left_out_beyond_memory
+from honestbayes.average.candidates import candidates_for
 from honestbayes.base.spec import TableInfo
 from honestbayes.models.forest import estimator as forest
 
@@ -91,14 +93,14 @@ def test_sparse_and_dense_flags_have_the_same_average():
     assert np.array_equal(HonestClassifier(**how).fit(cells, y).predict_proba(cells), dense)
 
 
-def test_one_set_of_columns_is_kept_without_it():
+def test_one_set_of_columns_serves_it_too():
     X, y = product(p=30)
     model = HonestClassifier(n_features_to_select=5, random_state=0, effort="quick").fit(X, y)
     assert len(model.columns_needed_) == 5
-    assert "forest" not in model.model_table().name
+    assert "forest" in model.model_table().name
 
 
-def table_info(n_cases, n_columns, in_memory=True):
+def table_info(n_cases, n_columns, quick=False):
     return TableInfo(
         kinds=("real",) * n_columns,
         n_cases=n_cases,
@@ -108,32 +110,49 @@ def table_info(n_cases, n_columns, in_memory=True):
         max_candidates=n_columns,
         sparse=False,
         missing=False,
-        in_memory=in_memory,
+        quick=quick,
     )
 
 
 @pytest.mark.parametrize(
     ("n_cases", "n_columns", "n_trees"),
-    [(1000, 100, 200), (1000, 101, 100), (1000, 2500, 100), (200_000, 20, 50)],
+    [(1000, 100, 200), (1000, 101, 100), (500, 2500, 200), (200_000, 20, 50)],
 )
 def test_larger_tables_have_fewer_trees(n_cases, n_columns, n_trees):
     tried = candidates_for(table_info(n_cases, n_columns), "normal", named=True)
     (candidate,) = (each for each in tried if each.name == "forest")
     assert candidate.estimator.n_trees == n_trees
-    assert candidate.numbers == (n_columns,)
+    assert candidate.numbers == (min(n_columns, 200),)
 
 
-@pytest.mark.parametrize("of", [table_info(100_000, 400), table_info(100, 10, in_memory=False)])
-def test_tables_that_are_too_large_have_none(of):
-    tried = candidates_for(of, "normal", named=True)
+def test_a_first_answer_has_fewer_trees():
+    (candidate,) = (
+        each
+        for each in candidates_for(table_info(200, 100, quick=True), "quick")
+        if each.name == "forest"
+    )
+    assert candidate.estimator.n_trees == 50
+
+
+def test_tables_that_are_too_large_have_none():
+    tried = candidates_for(table_info(200_000, 400), "normal")
     assert "forest" not in [each.name for each in tried]
 
 
-def test_quick_forests_see_200_columns():
-    tried = candidates_for(table_info(100, 3000), "quick", named=True)
-    assert [each.numbers for each in tried if each.name == "forest"] == [(200,)]
-
-
-def test_beyond_memory_the_forest_is_said_to_be_left_out():
-    info = table_info(100, 10, in_memory=False)
-    assert "forest" in left_out_beyond_memory(info, "normal", ["forest", "logistic"])
+@pytest.mark.parametrize(
+    ("info", "suits"),
+    [
+        (("real", 200, 20), True),
+        (("real", 99, 20), False),
+        (("real", 200, 201), False),
+        (("real", 100_000, 20), False),
+        (("binary", 200, 20), True),
+    ],
+)
+def test_boosting_is_for_few_columns_and_enough_cases(info, suits):
+    kind, n_cases, n_columns = info
+    of = replace(table_info(n_cases, n_columns), kinds=(kind,) * n_columns)
+    assert ("boosting" in [each.name for each in candidates_for(of, "normal")]) == suits
+    # For a first answer only where there are no measurements.
+    quick = candidates_for(replace(of, quick=True), "quick")
+    assert ("boosting" in [each.name for each in quick]) == (suits and kind == "binary")

@@ -21,7 +21,8 @@ from honestbayes import (
     SelectiveMixture,
 )
 from honestbayes.base.numeric import Covariance
-from honestbayes.models.forest.estimator import ForestClassifier
+from honestbayes.models.forest.estimator import BoostedTreesClassifier, ForestClassifier
+from honestbayes.models.kernel.estimator import KernelClassifier
 
 N = 90
 CHAINS = {"n_chains": 1, "n_doublings": 0, "n_draws": 20, "random_state": 0}
@@ -37,7 +38,11 @@ MODELS = [
     (SelectiveLogistic(), "real"),
     (SelectiveLogistic(n_features_to_select="all", recalibrate=None), "wide"),
     (SelectiveLogistic(normal_scores=True, always_keep=[3]), "real"),
+    (SelectiveGaussianNB(class_variances=True), "real"),
     (ForestClassifier(n_trees=50, random_state=0), "real"),
+    (BoostedTreesClassifier(n_iterations=20), "real"),
+    (KernelClassifier(), "real"),
+    (KernelClassifier(normal_scores="ranking"), "wide"),
     (SelectiveFactorClassifier(n_factors=1, n_warmup=10, **CHAINS), "real"),
     (SelectiveMixedNB(), "mixed"),
     (InteractionClassifier(n_warmup=10, **CHAINS), "binary"),

@@ -336,8 +336,9 @@ class NumericTraining(TrainingPart):
             chosen: Source = RowsOf(self.source, others)
             chosen = NormalScoresSource(chosen) if self.settings.normal_scores else chosen
             as_they_are = self.settings.normal_scores == "ranking"
-            yield rows, self._statistic(
-                Screened(chosen, labels.codes[others], moments, as_they_are)
+            yield (
+                rows,
+                self._statistic(Screened(chosen, labels.codes[others], moments, as_they_are)),
             )
 
     def _screened(self, rows: IntArray, memo: FoldMemo | None) -> Screened:

@@ -1,8 +1,8 @@
 """Decision trees: grown by scikit-learn, kept as arrays, predicted by a compiled loop.
 
-A forest. The class shares of a leaf are those of the training cases in it, and a forest's are the average
-over trees (Breiman 2001; Geurts, Ernst and Wehenkel 2006). With p(c | x) the forest's share of
-class c, and p(c) its share for a row without any cell, the evidence is
+A forest. The class shares of a leaf are those of the training cases in it, and a forest's are the
+average over trees (Breiman 2001; Geurts, Ernst and Wehenkel 2006). With p(c | x) the forest's share
+of class c, and p(c) its share for a row without any cell, the evidence is
 
     log P(x | c) = log(n p(c | x) + 1/C) - log(n p(c) + 1/C),
 
@@ -848,7 +848,5 @@ class BoostedTreesClassifier(TreesClassifier):
         self.random_state = random_state
 
     @classmethod
-    def _settings_of(
-        cls, parameters: Mapping[str, Any], always_keep: BoolArray
-    ) -> BoostedSettings:
+    def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> BoostedSettings:
         return boosted_settings(parameters, always_keep)

@@ -11,8 +11,8 @@ _MOST_CELLS = 1 << 25
 gigabyte."""
 
 _COLUMNS = 200
-"""Columns that trees see at most. With all 2,000 of `colon` the log score of the average was lower by
-0.008, with all 4,026 of `lymphoma` higher by 0.001; both take longer."""
+"""Columns that trees see at most. With all 2,000 of `colon` the log score of the average was lower
+by 0.008, with all 4,026 of `lymphoma` higher by 0.001; both take longer."""
 
 _TREES = ((100_000, 200), (2_500_000, 100))
 """Numbers of trees on tables of so many cells at most, chosen for time. On one table (glass) the

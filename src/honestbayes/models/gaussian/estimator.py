@@ -200,9 +200,7 @@ class ClassVariances:
     def learn(cls, values: FloatArray, codes: IntArray, moments: Moments) -> ClassVariances:
         """Learn from the kept columns of training rows, standardised, shape (n, k)."""
         apart = (values - moments.mean[codes]) ** 2
-        within = np.stack(
-            [np.nansum(apart[codes == c], axis=0) for c in range(len(moments.mean))]
-        )
+        within = np.stack([np.nansum(apart[codes == c], axis=0) for c in range(len(moments.mean))])
         degrees, common = _degrees_and_variance(moments, OWN_VARIANCE)
         # Log likelihood of the sums of squares, up to a constant of the feature. With a variance
         # of its own, that of class c is a scaled F; the common variance is plugged in, which
@@ -234,7 +232,7 @@ class ClassVariances:
 
 
 def _degrees_and_variance(moments: Moments, prior: VariancePrior) -> tuple[FloatArray, FloatArray]:
-    """Return the degrees of freedom of each class, (C, k), and the variance within classes, (k,)."""
+    """Return degrees of freedom of each class, (C, k), and the variance within classes, (k,)."""
     observed = np.broadcast_to(moments.observed, moments.mean.shape)
     degrees = np.maximum(observed - 1, 0).astype(float)
     common = (2 * prior.scale + moments.within) / (2 * prior.shape + degrees.sum(axis=0))

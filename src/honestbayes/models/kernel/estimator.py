@@ -167,7 +167,9 @@ class KernelFit:
         matrix.flat[:: len(matrix) + 1] += noise
         coefficients = cho_solve(cho_factor(matrix, lower=True, overwrite_a=True), indicators)
         variance = np.sum(indicators * coefficients) / (max(n_classes - 1, 1) * max(len(rows), 1))
-        return cls(rows, coefficients, share, length, noise, float(np.sqrt(variance)))
+        # In one order of memory, as files have it: products in another differ by rounding.
+        kept = np.ascontiguousarray(rows), np.ascontiguousarray(coefficients)
+        return cls(*kept, share, length, noise, float(np.sqrt(variance)))
 
     def kernel(self, values: FloatArray, variance: FloatArray | None = None) -> FloatArray:
         """Return k(x, x_i) of rows, shape (m, n), averaged over cells that are not known.
@@ -178,15 +180,11 @@ class KernelFit:
             E exp(-(x - t)^2 / (2 h^2)) = h / sqrt(h^2 + v) exp(-(m - t)^2 / (2 (h^2 + v))).
         """
         if variance is None:
-            return np.asarray(
-                np.exp(-squared_distances(values, self.rows) / (2 * self.length**2))
-            )
+            return np.asarray(np.exp(-squared_distances(values, self.rows) / (2 * self.length**2)))
         total = self.length**2 + variance
         factor = np.exp(0.5 * np.sum(np.log(self.length**2 / total)))
         root = np.sqrt(total)
-        return np.asarray(
-            factor * np.exp(-squared_distances(values / root, self.rows / root) / 2)
-        )
+        return np.asarray(factor * np.exp(-squared_distances(values / root, self.rows / root) / 2))
 
     def log_shares(self, kernel: FloatArray) -> FloatArray:
         """Return log shares of the classes, shape (m, C), given the kernel of m rows."""

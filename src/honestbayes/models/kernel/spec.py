@@ -41,6 +41,6 @@ SPECS = (
         generative=False,
         # It cannot condition on what was discarded: recalibration sees to the luck of selection.
         uncorrected_params=None,
-        citation="Rasmussen and Williams (Gaussian Processes for Machine Learning, 2006, section 6.5)",
+        citation="Rasmussen and Williams (Gaussian Processes for Machine Learning, 2006, 6.5)",
     ),
 )

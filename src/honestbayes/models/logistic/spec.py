@@ -6,7 +6,6 @@ from typing import Any
 
 from honestbayes.base.spec import CandidateSpec, InputSpec, ModelSpec
 
-
 _FEW_COLUMNS = 50
 """Columns up to which the raw scale is tried: where many are selected, it never had weight."""
 
