@@ -41,6 +41,7 @@ from honestbayes.base.parameters import (
     true_or_false,
 )
 from honestbayes.base.part import Describe, FittedPart, TrainingLabels, tie_breaker
+from honestbayes.base.persistence import Parameter
 from honestbayes.correction.engine import log_prob_selection
 from honestbayes.correction.event import HyperNodes, event_of
 from honestbayes.correction.f_statistic import log_prob_all_discarded
@@ -1316,6 +1317,7 @@ class SelectiveGaussianNB(SelectiveClassifier):
     _kind_of_features: ClassVar[Kind] = "real"
     _explain_part = staticmethod(feature_table)
     _part_classes: ClassVar[Mapping[str, type]] = {"real": GaussianPart}
+    _parameter_fields: ClassVar[Mapping[str, Field]] = {"class_variances": Parameter(absent=False)}
     _fitted_choices: ClassVar[Mapping[str, Field]] = {
         "feature_prior_": Choice("learned", "heavy-tailed"),
         "correction_": Choice("counts", "selection", None),
