@@ -146,11 +146,11 @@ def test_passes_and_reads_are_few(monkeypatch):
     model = HonestClassifier(**QUICK).fit(source, y)
     expected = HonestClassifier(**QUICK).fit(X, y).predict_proba(X)
     np.testing.assert_array_equal(model.predict_proba(X), expected)
-    n_models = len({member.name for member in model._members})
-    # Kinds, counts and moments; counts and moments of each of four drawings; the final models.
-    assert source.passes == 3 + 2 * 4 + n_models
+    # Kinds, counts and moments; counts and moments of each of two drawings; those of all rows for
+    # the final models.
+    assert source.passes == 3 + 2 * 2 + 2
     # What is kept of all rows; what each drawing keeps beside that.
-    assert source.reads == 1 + 4
+    assert source.reads == 1 + 2
 
 
 def test_each_prediction_reads_once(monkeypatch):

@@ -165,9 +165,9 @@ def test_time_to_go_is_said_after_the_first_fold(capsys):
     assert capsys.readouterr().err == ""
     HonestClassifier(**QUICK, verbose=True).fit(X, y)
     told = capsys.readouterr().err
-    assert told.startswith("trying 7 candidates: fold 1 of 20, about ")
+    assert told.startswith("trying 7 candidates: fold 1 of 10, about ")
     assert " s to go" in told
-    assert told.rstrip().endswith("fold 20 of 20")
+    assert told.rstrip().endswith("fold 10 of 10")
 
 
 class StopsAfter(LogisticRegression):

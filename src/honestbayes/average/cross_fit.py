@@ -19,6 +19,13 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from honestbayes.average.candidates import Candidate
+from honestbayes.average.importance import (
+    FeatureImportance,
+    FoldModel,
+    HeldOutPool,
+    cells_of,
+    feature_importance,
+)
 from honestbayes.average.pool import family_shares, fit_pool, pooled
 from honestbayes.base.covariates import PriorDraws
 from honestbayes.base.estimator import SelectiveClassifier
@@ -37,12 +44,14 @@ from honestbayes.base.recalibration import (
     held_out_folds,
     of_class,
 )
+from honestbayes.data.column_coding import ColumnCoding
 from honestbayes.data.kinds import columns_of
 from honestbayes.data.source import RowsOf, is_beyond_memory
 from honestbayes.files.fields import Array, Check, Floats, Texts
 from honestbayes.selection.leave_out import without_shared_rows
 from honestbayes.status_line import StatusLine
 from honestbayes.tabular import Tabular
+from honestbayes.threads import one_blas_thread
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
@@ -244,33 +253,98 @@ class PreparedCandidate:
             number = min(max(self.candidate.numbers or (0,)), part.n_candidates)
             part.read_ahead(folds, number, memo)
 
-    def evidence(self, folds: Sequence[IntArray], memo: FoldMemo) -> FloatArray:
-        """Return log P(x | class) of the cases of some folds, shape (g, m, C)."""
+    def evidence(
+        self, folds: Sequence[IntArray], memo: FoldMemo, fitted: list[Any] | None = None
+    ) -> FloatArray:
+        """Return log P(x | class) of the cases of some folds, shape (g, m, C).
+
+        ``fitted``, an empty list, is given what was fitted: the parts by part, fold and number of
+        features, or a classifier for each fold.
+        """
         if self.parts is not None:
             numbers = self.candidate.numbers
-            return held_out_evidence(self.parts, folds, self.whole, numbers, memo=memo)
+            return held_out_evidence(self.parts, folds, self.whole, numbers, None, memo, fitted)
         evidence = []
         for rows, others in self.labels.without(folds):
             labels = self.labels.classes[self.labels.codes[others]]
-            fitted = clone(self.candidate.estimator).fit(rows_of(self.table, others), labels)
+            model = clone(self.candidate.estimator).fit(rows_of(self.table, others), labels)
             log_prior = self.labels.log_prior(others)
             new = rows_of(self.table, rows)
-            evidence.append(model_evidence(fitted, new, log_prior, others.size))
+            evidence.append(model_evidence(model, new, log_prior, others.size))
+            if fitted is not None:
+                fitted.append(model)
         return np.concatenate(evidence)[None]
 
+    def fold_model(
+        self, fitted: list[Any], fold: int, number: int, rows: IntArray, sources: IntArray
+    ) -> FoldModel:
+        """Return one of the models that `evidence` fitted, for cells of any cases of its fold.
 
+        Parameters
+        ----------
+        fitted : list
+            What `evidence` gave.
+        fold, number : int
+            Which of the folds, and of the numbers of features.
+        rows : ndarray of int
+            Rows of the fold.
+        sources : ndarray of int
+            Column that each column of the table comes from.
+        """
+        if self.parts is None:
+            model = fitted[fold]
+            columns = np.arange(self.table.shape[1])
+            if isinstance(model, SelectiveClassifier):
+                columns, model = model.kept_columns(), model.on_kept_columns()
+            others = np.setdiff1d(np.arange(self.labels.codes.size), rows)
+            log_prior = self.labels.log_prior(others)
+            table = columns_of(rows_of(self.table, rows), columns)
+
+            def evaluate(cells: IntArray) -> FloatArray:
+                return model_evidence(model, cells_of(table, cells), log_prior, others.size)
+
+            return FoldModel(sources[columns], evaluate)
+        self.candidate.estimator.n_features_in_ = self.table.shape[1]
+        by_part = [
+            (one, own[np.array(one.selection.columns, dtype=np.int64)], part._values(one, rows))
+            for part, own, one in zip(
+                self.parts,
+                self.candidate.estimator._part_columns(),
+                [of_part[fold][number] for of_part in fitted],
+                strict=True,
+            )
+        ]
+        ends = np.cumsum([columns.size for _, columns, _ in by_part])[:-1]
+
+        def add_up(cells: IntArray) -> FloatArray:
+            total = np.zeros((len(cells), self.labels.classes.size))
+            for (one, _, values), own in zip(by_part, np.split(cells, ends, axis=1), strict=True):
+                total += one.log_likelihood(cells_of(values, own))
+            return total
+
+        return FoldModel(sources[np.concatenate([columns for _, columns, _ in by_part])], add_up)
+
+
+@one_blas_thread()
 def evidence_of_run(
-    prepared: Sequence[PreparedCandidate], folds: Sequence[IntArray], first: bool
-) -> list[Any]:
-    """Return each candidate's evidence on some folds; None where it has held out all cases once."""
+    prepared: Sequence[PreparedCandidate], folds: Sequence[IntArray], first: bool, keep: bool
+) -> tuple[list[Any], list[list[Any]]]:
+    """Return each candidate's evidence on some folds; None where it has held out all cases once.
+
+    Also returns what was fitted, if that is to be kept; see `PreparedCandidate.evidence`.
+    """
+    fitted: list[list[Any]] = [[] for _ in prepared]
     # Candidates of one table (as it is, or as numbers) share what they compute of the same rows.
     memos = {id(each.table): FoldMemo() for each in prepared}
     for each in prepared:
         each.read_ahead(folds, memos[id(each.table)])
-    return [
-        each.evidence(folds, memos[id(each.table)]) if first or not each.held_out_once else None
-        for each in prepared
+    evidence = [
+        each.evidence(folds, memos[id(each.table)], models if keep else None)
+        if first or not each.held_out_once
+        else None
+        for each, models in zip(prepared, fitted, strict=True)
     ]
+    return evidence, fitted
 
 
 def runs_of_folds(table: Any, folds: Sequence[IntArray], n_classes: int) -> list[list[IntArray]]:
@@ -286,7 +360,8 @@ def held_out_by_all(
     n_first: int,
     n_jobs: int | None,
     watch: Callable[[int], None] | None = None,
-) -> tuple[list[FloatArray], int]:
+    keep: bool = False,
+) -> tuple[list[FloatArray], int, list[list[list[Any]]]]:
     """Return log P(x | class) of held-out cases, each of shape (g, N, C), fold after fold.
 
     Candidates go through the runs of folds together, so that they share statistics of the same
@@ -295,18 +370,24 @@ def held_out_by_all(
     is called with the number of folds that are done.
 
     Also returns the number of folds with results: fewer than all where the user stops the run
-    (Ctrl-C) after the first ``n_first``.
+    (Ctrl-C) after the first ``n_first``; and, with ``keep``, what each candidate fitted in each of
+    the first runs.
     """
     ends = list(accumulate(map(len, runs)))
     results = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(capture_warnings)(evidence_of_run, prepared, run, end <= n_first)
+        delayed(capture_warnings)(
+            evidence_of_run, prepared, run, end <= n_first, keep and end <= n_first
+        )
         for run, end in zip(runs, ends, strict=True)
     )
     by_run: list[list[Any]] = []
+    fitted: list[list[list[Any]]] = []
     captured: list[CapturedWarning] = []
     try:
-        for by_candidate, more in results:
+        for (by_candidate, models), more in results:
             by_run.append(by_candidate)
+            if keep and ends[len(by_run) - 1] <= n_first:
+                fitted.append(models)
             captured += more
             if watch is not None:
                 watch(ends[len(by_run) - 1])
@@ -325,7 +406,7 @@ def held_out_by_all(
             position[np.concatenate(folds[:n_first])] = np.arange(evidence.shape[1])
             evidence = evidence[:, position[rows]]
         result.append(evidence)
-    return result, len(folds)
+    return result, len(folds), fitted
 
 
 def model_evidence(model: Any, table: Any, log_prior: FloatArray, n_cases: int) -> FloatArray:
@@ -466,6 +547,8 @@ class CandidateResults:
         Log score of the pool on the held-out cases.
     interrupted : bool
         Whether the user stopped it before all folds were done.
+    importance : FeatureImportance or None
+        Of the columns, if it was measured.
     """
 
     candidates: list[tuple[Candidate, int | None]]
@@ -474,6 +557,7 @@ class CandidateResults:
     table: ModelTable
     log_score: float
     interrupted: bool = False
+    importance: FeatureImportance | None = None
 
 
 _REPEATS = ((100, 4), (500, 2))
@@ -483,9 +567,10 @@ log score rose by 0.008 on the only one of eleven tables that had fewer than 100
 0.0003 on those of 450 and more."""
 
 
-def repeats_of_average(n_cases: int) -> int:
-    """Return how often the folds of an average are drawn."""
-    return next((repeats for most, repeats in _REPEATS if n_cases <= most), 1)
+def repeats_of_average(n_cases: int, *, quick: bool = False) -> int:
+    """Return how often the folds of an average are drawn; half as often for a first answer."""
+    repeats = next((repeats for most, repeats in _REPEATS if n_cases <= most), 1)
+    return -(-repeats // 2) if quick else repeats
 
 
 def try_candidates(
@@ -495,9 +580,15 @@ def try_candidates(
     n_jobs: int | None,
     *,
     verbose: bool = False,
+    quick: bool = False,
+    coding: ColumnCoding | None = None,
 ) -> CandidateResults:
-    """Learn the recalibration and the weight of each candidate from held-out cases."""
-    repeats = repeats_of_average(labels.codes.size)
+    """Learn the recalibration and the weight of each candidate from held-out cases.
+
+    With ``coding``, that of the table's columns, feature importance is measured; not on tables
+    beyond memory.
+    """
+    repeats = repeats_of_average(labels.codes.size, quick=quick)
     folds = held_out_folds(labels.codes, labels.groups, repeats, labels.seed)
     single = [(c, k) for c in candidates for k in (c.numbers or (None,))]
     shares = family_shares([candidate.family or candidate.name for candidate, _ in single])
@@ -515,7 +606,11 @@ def try_candidates(
     if is_beyond_memory(views.plain):
         n_jobs = None  # candidates share the columns that were read
     runs = runs_of_folds(views.plain, folds, labels.classes.size)
-    held_out, n_done = held_out_by_all(prepared, runs, first, n_jobs, progress if verbose else None)
+    if is_beyond_memory(views.plain):
+        coding = None
+    held_out, n_done, fitted = held_out_by_all(
+        prepared, runs, first, n_jobs, progress if verbose else None, keep=coding is not None
+    )
     rows = np.concatenate(folds[:n_done])
     codes = labels.codes[rows]
     # With covariates, each case's own held-out prior, which no slope multiplies.
@@ -539,6 +634,21 @@ def try_candidates(
         _loss_by_case(each, rows, codes, labels.codes.size) for each in (*log_proba, frequencies)
     ]
     pool = _loss_by_case(pooled(log_proba, weights, log_prior), rows, codes, labels.codes.size)
+    importance = None
+    if coding is not None:
+        n_first = sum(fold.size for fold in folds[:first])
+        used = np.flatnonzero(weights > 0)
+        held_out_pool = HeldOutPool(
+            folds[:first],
+            _fold_models(prepared, fitted, folds[:first], used, coding),
+            log_proba[used, :n_first],
+            log_prior[:n_first] if log_prior.ndim == 2 else log_prior,
+            weights[used],
+            [recalibrations[index] for index in used],
+        )
+        with warnings.catch_warnings():  # the same as of the folds themselves
+            warnings.simplefilter("ignore")
+            importance = feature_importance(held_out_pool, views.numbers, coding, labels)
     return CandidateResults(
         single,
         recalibrations,
@@ -546,7 +656,37 @@ def try_candidates(
         _table(single, weights, recalibrations, losses, covariates=labels.design is not None),
         float(np.nanmean(pool)),
         interrupted=n_done < len(folds),
+        importance=importance,
     )
+
+
+def _fold_models(
+    prepared: Sequence[PreparedCandidate],
+    fitted: Sequence[Sequence[list[Any]]],
+    folds: Sequence[IntArray],
+    used: IntArray,
+    coding: ColumnCoding,
+) -> list[list[FoldModel]]:
+    """Return the models of each fold whose indices among all candidates are ``used``."""
+    single = [
+        (index, number)
+        for index, each in enumerate(prepared)
+        for number in range(len(each.candidate.numbers or (None,)))
+    ]
+    plain, numbers = np.arange(coding.varying().size), coding.sources()
+    return [
+        [
+            prepared[index].fold_model(
+                fitted[fold][index],
+                0,  # runs of tables in memory have one fold
+                number,
+                rows,
+                numbers if prepared[index].candidate.as_numbers else plain,
+            )
+            for index, number in (single[one] for one in used)
+        ]
+        for fold, rows in enumerate(folds)
+    ]
 
 
 def _equal_weights(
@@ -621,63 +761,46 @@ def _table(
 def fit_members(
     results: CandidateResults, views: TableViews, labels: TrainingLabels, n_jobs: int | None
 ) -> list[AverageMember]:
-    """Fit the candidates that have any weight to all cases."""
+    """Fit the candidates that have any weight to all cases.
+
+    The table is screened once for all that rank its columns alike, unless they are fitted in
+    several processes.
+    """
     used = np.flatnonzero(results.weights > 0).tolist()
+    families = [list(alike) for _, alike in groupby(used, lambda i: results.candidates[i][0].name)]
     if is_beyond_memory(views.plain):
-        members, captured = capture_warnings(_members_beyond_memory, results, used, views, labels)
-        warn_once(captured, stacklevel=4)
-        return list(members)
+        n_jobs = None
+    memos = {id(view): FoldMemo() for view in (views.plain, views.numbers)}
     fitted = Parallel(n_jobs=n_jobs)(
-        delayed(capture_warnings)(
-            _fit_member,
-            *results.candidates[i],
-            views,
-            labels,
-            results.recalibrations[i],
-            results.weights[i],
-        )
-        for i in used
+        delayed(capture_warnings)(_fit_candidate, results, indices, views, labels, memos)
+        for indices in families
     )
     warn_once([warning for _, captured in fitted for warning in captured], stacklevel=4)
-    return [member for member, _ in fitted]
+    return [member for members, _ in fitted for member in members]
 
 
-def _fit_member(
-    candidate: Candidate,
-    number: int | None,
+@one_blas_thread()
+def _fit_candidate(
+    results: CandidateResults,
+    indices: list[int],
     views: TableViews,
     labels: TrainingLabels,
-    recalibration: Recalibration,
-    weight: float,
-) -> AverageMember:
-    table = views.of(candidate.as_numbers)
-    model = clone(candidate.estimator)
-    if number is not None:
-        model.set_params(n_features_to_select=number)
-    model.fit(table, labels.classes[labels.codes])
-    return _member(candidate, model, table.shape[1], recalibration, weight)
-
-
-def _members_beyond_memory(
-    results: CandidateResults, used: list[int], views: TableViews, labels: TrainingLabels
+    memos: dict[int, FoldMemo],
 ) -> list[AverageMember]:
-    """Fit members, screening the table once for all numbers of features of a candidate."""
-    members = []
-    for _, alike in groupby(used, lambda index: results.candidates[index][0].name):
-        indices = list(alike)
-        candidate = results.candidates[indices[0]][0]
-        table, classes = views.of(candidate.as_numbers), labels.classes[labels.codes]
-        numbers = [k for k in (results.candidates[i][1] for i in indices) if k is not None]
-        model = clone(candidate.estimator)
-        if numbers:
-            models = model._fit_numbers(table, classes, numbers)
-        else:
-            models = [model.fit(table, classes)]
-        members += [
-            _member(candidate, one, table.shape[1], results.recalibrations[i], results.weights[i])
-            for i, one in zip(indices, models, strict=True)
-        ]
-    return members
+    """Fit a candidate with each number of features that has any weight."""
+    candidate = results.candidates[indices[0]][0]
+    table, classes = views.of(candidate.as_numbers), labels.classes[labels.codes]
+    numbers = [k for k in (results.candidates[i][1] for i in indices) if k is not None]
+    model = clone(candidate.estimator)
+    if numbers:
+        # Beside other processes the memo has arrived under another identity: without it, then.
+        models = model._fit_numbers(table, classes, numbers, memo=memos.get(id(table)))
+    else:
+        models = [model.fit(table, classes)]
+    return [
+        _member(candidate, one, table.shape[1], results.recalibrations[i], results.weights[i])
+        for i, one in zip(indices, models, strict=True)
+    ]
 
 
 def _member(

@@ -36,6 +36,7 @@ from honestbayes.average.cross_fit import (
     try_candidates,
     warnings_once,
 )
+from honestbayes.average.importance import FeatureImportance
 from honestbayes.average.pool import pooled
 from honestbayes.base.covariates import (
     CovariateCoding,
@@ -98,7 +99,11 @@ _LARGEST_WEIGHT = 100.0
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HonestFeatureTable(Tabular):
-    """The columns that the models of an average use, those of most weight first.
+    """The columns that the models of an average use, the most important first.
+
+    The figures of importance are NaN, and ``group`` is -1, for columns that were not measured:
+    those beyond the 40 that the models of the folds use most (64 where the table has no more), and
+    all columns of tables beyond memory.
 
     Attributes
     ----------
@@ -106,14 +111,32 @@ class HonestFeatureTable(Tabular):
         Names of columns.
     kind : tuple of str
         Their kinds.
+    importance : ndarray of shape (k,)
+        What the held-out log score loses when the column is permuted among cases that the models
+        have not seen. Columns of one group are permuted together and share it.
+    lower, upper : ndarray of shape (k,)
+        95% interval of the importance, over the cases. Where it holds 0, the column may be useless.
+    direction : ndarray of shape (k,)
+        From -1 to 1: positive where larger values speak for ``classes_[1]``, near 0 where that
+        depends. NaN for categories and for more than two classes.
+    group : ndarray of int of shape (k,)
+        Columns with the same number repeat each other (correlation within classes 0.7 or more).
+    selected : ndarray of shape (k,)
+        Share of the average's weight that lies on models which keep the column, over the folds.
     use : ndarray of shape (k,)
-        Share of the average's weight that lies on models which use the column.
+        The same for the models fitted to all cases.
     models : ndarray of int of shape (k,)
         Number of these models.
     """
 
     name: tuple[str, ...]
     kind: tuple[str, ...]
+    importance: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    direction: FloatArray
+    group: AnyArray
+    selected: FloatArray
     use: FloatArray
     models: AnyArray
 
@@ -138,23 +161,41 @@ class HonestFeatureTable(Tabular):
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain columns, for a frame or JSON."""
+        figures = ("importance", "lower", "upper", "direction", "group", "selected", "use")
         return {
             "name": list(self.name),
             "kind": list(self.kind),
-            "use": self.use.tolist(),
-            "models": self.models.tolist(),
+            **{name: getattr(self, name).tolist() for name in (*figures, "models")},
         }
 
     def __str__(self) -> str:
         """Return an aligned table of the first columns."""
-        shown = range(min(len(self.name), SHOWN))
-        width = max([len(self.name[j]) for j in shown] + [len("column")])
-        lines = [f"{'column':<{width}}  {'kind':<11}  {'use':>6}  models"]
-        lines += [
-            f"{self.name[j]:<{width}}  {self.kind[j]:<11}  {self.use[j]:>6.1%}  {self.models[j]:>6}"
-            for j in shown
+        measured = bool(np.isfinite(self.importance).any())
+        head = ["column", "kind", "importance", "95% interval", "direction", "group"]
+        rows = [[*(head if measured else head[:2]), "use", "models"]]
+        for j in range(min(len(self.name), SHOWN)):
+            cells = [self.name[j], self.kind[j]]
+            if measured and np.isnan(self.importance[j]):
+                cells += [""] * 4
+            elif measured:
+                interval = f"{self.lower[j]:.3f} to {self.upper[j]:.3f}"
+                towards = "" if np.isnan(self.direction[j]) else f"{self.direction[j]:+.2f}"
+                alone = np.sum(self.group == self.group[j]) == 1
+                group = "" if alone else f"{self.group[j] + 1}"
+                cells += [f"{self.importance[j]:.3f}", interval, towards, group]
+            rows.append([*cells, f"{self.use[j]:.1%}", f"{self.models[j]}"])
+        first, second, *sizes = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines = [
+            "  ".join(
+                (
+                    f"{name:<{first}}",
+                    f"{kind:<{second}}",
+                    *(f"{cell:>{size}}" for cell, size in zip(cells, sizes, strict=True)),
+                )
+            )
+            for name, kind, *cells in rows
         ]
-        left = len(self.name) - len(shown)
+        left = len(self.name) - len(rows) + 1
         return "\n".join(lines + ([f"and {left:,} more"] if left else []))
 
 
@@ -175,6 +216,9 @@ _HEAD: dict[str, Field] = {
 
 _COVARIATES = MaybeSection(kind=CovariateModel, absent=None)
 """Field of the covariates; files of averages without any may not have it."""
+
+_IMPORTANCE = MaybeSection(kind=FeatureImportance, absent=None)
+"""Field of what was measured of the columns; older files do not have it."""
 
 _MOST_TESTED = 200
 """Number of columns, those of most weight, whose dependence on covariates is tested."""
@@ -291,6 +335,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
     _covariate_model: CovariateModel | None = None
     _coding: ColumnCoding
     _left_out: tuple[str, ...]
+    _importance: FeatureImportance | None
 
     def __init__(
         self,
@@ -394,6 +439,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         if beyond_memory:
             refuse_levels_beyond_memory(self.kinds_)
         self._coding = ColumnCoding.learn(X, self.kinds_)
+        self._importance = None
         self.restriction_cost_: float | None = None
         varying, kinds = self._coding.varying(), self._coding.varying_kinds()
         whole = X
@@ -425,12 +471,13 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
                 "or None."
             )
             raise ValueError(msg)
-        results = self._try_candidates(table_info, most, views, labels, always)
+        results = self._try_candidates(table_info, most, views, labels, always, measure=True)
         if most is not None:
-            free = self._try_candidates(table_info, None, views, labels, always)
+            free = self._try_candidates(table_info, None, views, labels, always, measure=False)
             self.restriction_cost_ = results.log_score - free.log_score
         members = fit_members(results, views, labels, self.n_jobs)
         self._hold(members, results.table, results.log_score)
+        self._importance = results.importance
         if labels.design is not None:
             used = np.setdiff1d(self.kept_columns(), np.flatnonzero(self._covariate_mask()))
             used = used[np.argsort(-self._use()[used], kind="stable")][:_MOST_TESTED]
@@ -473,12 +520,23 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         views: TableViews,
         labels: TrainingLabels,
         always: BoolArray,
+        *,
+        measure: bool,
     ) -> CandidateResults:
+        """Try candidates; with ``measure``, measure feature importance too."""
         chosen = chosen_candidates(self.candidates, self.effort, table_info, most)
         if are_ours(self.candidates):
             for candidate in chosen:
                 self._set_params_of(candidate, always)
-        return try_candidates(chosen, views, labels, self.n_jobs, verbose=bool(self.verbose))
+        return try_candidates(
+            chosen,
+            views,
+            labels,
+            self.n_jobs,
+            verbose=bool(self.verbose),
+            quick=table_info.quick,
+            coding=self._coding if measure else None,
+        )
 
     def _set_params_of(self, candidate: Candidate, always: BoolArray) -> None:
         """Hand the user's parameters on to a candidate that has them."""
@@ -714,17 +772,30 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         return self.model_table_
 
     def feature_table(self) -> HonestFeatureTable:
-        """Return how much of the average uses each column."""
+        """Return the columns that the average uses, and how important each is."""
         check_is_fitted(self)
-        use = self._use()
-        columns = np.argsort(-use, kind="stable")[: int(np.sum(use > 0))]
+        use, figures = self._use(), ("loss", "lower", "upper", "direction", "selected", "group")
+        by_column = {name: np.full(use.size, np.nan) for name in figures}
+        by_column["group"] = np.full(use.size, -1)
+        measured = self._importance
+        if measured is not None:
+            for name, values in by_column.items():
+                values[measured.column] = getattr(measured, name)
+        columns = np.flatnonzero(use > 0)
+        # Columns of one group stay together; those that were not measured come last (NaN).
+        group = by_column["group"][columns]
+        keys = (-use[columns], np.where(group < 0, use.size, group))
+        columns = columns[np.lexsort(keys)]
         models = np.zeros(use.size, dtype=np.int64)
         for member in self._members:
             models[self._columns_of(member)] += 1
         total = max(sum(member.weight for member in self._members), 1e-300)
+        names = getattr(self, "feature_names_in_", None)
         return HonestFeatureTable(
-            name=tuple(map(str, self.get_feature_names_out()[: columns.size])),
+            name=tuple(f"x{j}" if names is None else str(names[j]) for j in columns),
             kind=tuple(self.kinds_[column] for column in columns),
+            importance=by_column["loss"][columns],
+            **{name: values[columns] for name, values in by_column.items() if name != "loss"},
             use=use[columns] / total,
             models=models[columns],
         )
@@ -808,6 +879,8 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         for name in ("classes_", "class_count_", "_class_weights", "_modelled", "_left_out"):
             setattr(result, name, getattr(self, name))
         result.restriction_cost_ = self.restriction_cost_
+        measured = self._importance
+        result._importance = None if measured is None else measured.take(kept)
         result._coding, result.kinds_ = coding, coding.kinds
         result._hold(members, self.model_table_, self.held_out_log_score_)
         return result
@@ -835,6 +908,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
             ),
             _HEAD["left_out"].write("left_out", self._left_out),
             _COVARIATES.write("covariates", self._covariate_model),
+            _IMPORTANCE.write("importance", self._importance),
         )
         content = {
             "n_features_in": int(self.n_features_in_),
@@ -886,6 +960,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         known["coding"] = Section(kind=ColumnCoding).read(entries, "coding", known)
         modelled = {"n_classes": int(np.sum(count > 1))}
         known |= values_from_plain({"covariates": _COVARIATES}, entries, {**known, **modelled})
+        known |= values_from_plain({"importance": _IMPORTANCE}, entries, dict(known))
         model, kinds = known["covariates"], np.array(known["coding"].kinds)
         expected = np.zeros(0) if model is None else np.sort(model.coding.columns)
         same = np.array_equal(np.flatnonzero(kinds == "covariate"), expected)
@@ -945,6 +1020,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         self._left_out = fitted["left_out"] or ()
         self._coding = fitted["coding"]
         self._covariate_model = fitted["covariates"]
+        self._importance = fitted["importance"]
         self.kinds_ = self._coding.kinds
         self._hold(fitted["members"], fitted["table"], fitted["log_score"])
         return self

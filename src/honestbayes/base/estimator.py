@@ -35,6 +35,7 @@ from honestbayes.base.parameters import (
 )
 from honestbayes.base.part import (
     FittedPart,
+    FoldMemo,
     TrainingLabels,
     TrainingPart,
     choose_number,
@@ -279,7 +280,13 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         return self
 
     def _fit_numbers(
-        self, X: Any, y: Any, numbers: Sequence[int], *, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        numbers: Sequence[int],
+        *,
+        groups: Any = None,
+        memo: FoldMemo | None = None,
     ) -> list[Self]:
         """Return a fitted copy for each number of features, of a model that runs no chains.
 
@@ -293,11 +300,13 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         numbers : sequence of int
             Features to keep, of each kind where there are kinds, or all where there are fewer. A
             threshold of the estimator is ignored.
+        memo : FoldMemo, optional
+            What other models of the same table have computed.
         """
         first = clone(self).set_params(n_features_to_select=max(numbers), threshold=None)
         training, labels = first._prepared(X, y, groups)
         by_part = [
-            part.fit_numbers([min(number, part.n_candidates) for number in numbers])
+            part.fit_numbers([min(number, part.n_candidates) for number in numbers], memo)
             for part in training
         ]
         recalibrations = learn_recalibrations(self.recalibrate, training, by_part, labels, numbers)

@@ -222,9 +222,9 @@ class TrainingPart:
         """Fit all rows."""
         return self._fitted(self._whole(None), None)
 
-    def fit_numbers(self, numbers: Sequence[int]) -> list[FittedPart]:
+    def fit_numbers(self, numbers: Sequence[int], memo: FoldMemo | None = None) -> list[FittedPart]:
         """Fit all rows, once for each number of features to keep."""
-        statistic = self._whole(None)
+        statistic = self._whole(memo)
         return [part._fitted(statistic, None) for part in self._with_numbers(numbers)]
 
     def held_out(
@@ -234,8 +234,8 @@ class TrainingPart:
         numbers: Sequence[int] | None = None,
         shown: Sequence[IntArray] | None = None,
         memo: FoldMemo | None = None,
-    ) -> Iterator[list[FloatArray]]:
-        """Yield for each fold the log likelihoods of its rows from models fitted to the others.
+    ) -> Iterator[tuple[list[FittedPart], list[FloatArray]]]:
+        """Yield for each fold the models fitted to the other rows, and their log likelihoods.
 
         Parameters
         ----------
@@ -254,8 +254,10 @@ class TrainingPart:
 
         Yields
         ------
-        list of ndarray of shape (m, C)
-            Log likelihoods of the m rows of a fold, one array for each model.
+        models : list of FittedPart
+            One for each number of features.
+        log_likelihoods : list of ndarray of shape (m, C)
+            Those of the m rows of the fold, from each model.
         """
         parts = self._with_numbers(numbers)
         wholes = whole if isinstance(whole, list) else [whole] * len(parts)
@@ -265,7 +267,7 @@ class TrainingPart:
         )
         rows = folds if shown is None else shown
         for reader, (some, models) in self._reading(zip(rows, fitted, strict=True)):
-            yield [part.log_likelihood(reader._values(part, some)) for part in models]
+            yield models, [part.log_likelihood(reader._values(part, some)) for part in models]
 
     def _with_numbers(self, numbers: Sequence[int] | None) -> list[Self]:
         """Return parts that keep each number of features; without numbers, the part itself."""
@@ -335,17 +337,25 @@ def held_out_evidence(
     numbers: Sequence[int] | None = None,
     shown: Sequence[IntArray] | None = None,
     memo: FoldMemo | None = None,
+    models: list[list[list[FittedPart]]] | None = None,
 ) -> FloatArray:
     """Return log P(x | class) of held-out cases, shape (g, N, C), fold after fold.
 
     For each of g numbers of features that every part keeps, or all where it has fewer; without
-    numbers for what the parts keep (g = 1). Other parameters are those of `TrainingPart.held_out`.
+    numbers for what the parts keep (g = 1). Other parameters are those of `TrainingPart.held_out`;
+    ``models``, an empty list, is given the fitted parts by part, fold and number.
     """
     total: FloatArray | None = None
     for index, part in enumerate(parts):
         own = None if numbers is None else [min(number, part.n_candidates) for number in numbers]
         whole = None if fitted is None else fitted[index]
-        by_fold = [np.stack(values) for values in part.held_out(folds, whole, own, shown, memo)]
+        by_fold, fitted_by_fold = [], []
+        for of_fold, log_likelihoods in part.held_out(folds, whole, own, shown, memo):
+            by_fold.append(np.stack(log_likelihoods))
+            if models is not None:
+                fitted_by_fold.append(of_fold)
+        if models is not None:
+            models.append(fitted_by_fold)
         evidence = np.concatenate(by_fold, axis=1)
         total = evidence if total is None else total + evidence
     assert total is not None

@@ -103,7 +103,8 @@ def test_without_recalibration_intervals_show_class_frequencies_only():
     X, y = table()
     bounds = model().fit(X, y).predict_proba_interval(X[:5], n_draws=400)
     width = np.diff(np.log(bounds / (1 - bounds)), axis=1)
-    np.testing.assert_allclose(width, width[0], atol=1e-9)
+    # Alike up to what keeps the mean of the draws at the probability.
+    np.testing.assert_allclose(width / width[0], 1, atol=0.03)
     learned = model(recalibrate="bayes").fit(X, y).predict_proba_interval(X[:5], n_draws=400)
     assert np.all(np.diff(np.log(learned / (1 - learned)), axis=1) > width[0])
 

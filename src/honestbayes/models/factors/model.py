@@ -23,7 +23,14 @@ from honestbayes.base.parameters import (
     true_or_false,
     whole_number,
 )
-from honestbayes.base.part import Describe, FittedToAll, FoldMemo, TrainingLabels, TrainingPart
+from honestbayes.base.part import (
+    Describe,
+    FittedPart,
+    FittedToAll,
+    FoldMemo,
+    TrainingLabels,
+    TrainingPart,
+)
 from honestbayes.base.recalibration import EFFECTIVE_SHARE, Recalibration, learn_recalibration
 from honestbayes.base.sampled import check_chain_parameters
 from honestbayes.data import Source
@@ -657,8 +664,8 @@ class FactorTraining(TrainingPart):
         numbers: Sequence[int] | None = None,
         shown: Sequence[IntArray] | None = None,
         memo: FoldMemo | None = None,  # noqa: ARG002 - chains share nothing
-    ) -> Iterator[list[FloatArray]]:
-        """Yield for each fold the log likelihoods of its rows; a short chain runs without them."""
+    ) -> Iterator[tuple[list[FittedPart], list[FloatArray]]]:
+        """Yield for each fold models by short chains, and the log likelihoods of its rows."""
         parts = self._with_numbers(numbers)
         splits = zip(folds if shown is None else shown, self.labels.without(folds), strict=True)
         yield from Parallel(n_jobs=self.sampling.n_jobs, prefer="threads")(
@@ -687,8 +694,9 @@ class FactorTraining(TrainingPart):
 
 def _fold(
     parts: Sequence[FactorTraining], f: int, rows: IntArray, others: IntArray
-) -> list[FloatArray]:
-    """Return the log likelihoods of a fold's rows from each part, fitted to the others."""
+) -> tuple[list[FittedPart], list[FloatArray]]:
+    """Return each part fitted without a fold, and the log likelihoods of the fold's rows."""
+    models: list[FittedPart] = []
     log_likelihoods = []
     for part in parts:
         codes = part.labels.codes[others]
@@ -703,7 +711,8 @@ def _fold(
         columns = np.array(fitted.selection.columns, dtype=np.int64)
         values = fitted.scored(RowsOf(part.source, rows).take(columns))
         log_likelihoods.append(fitted.log_likelihood(values))
-    return log_likelihoods
+        models.append(fitted)
+    return models, log_likelihoods
 
 
 def choose_factors(
@@ -723,7 +732,7 @@ def choose_factors(
     loss, held_out = [], []
     for number in numbers:
         by_fold = replace(training, n_factors=number).held_out(folds)
-        evidence = np.concatenate([found[0] for found in by_fold])
+        evidence = np.concatenate([log_likelihoods[0] for _, log_likelihoods in by_fold])
         log_proba = log_softmax(log_prior + evidence, axis=1)
         loss.append(-float(log_proba[np.arange(rows.size), codes].mean()))
         held_out.append(evidence)

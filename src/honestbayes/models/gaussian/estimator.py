@@ -939,9 +939,17 @@ def _draw_variance_factor(
         # (x - old mean)^2 = (n + 1) / n (x - new mean)^2.
         size += 1
         within = within + (size + 1) / max(size, 1.0) * ((new - mean[:, c]) * unit) ** 2
-    d = np.append(0.0, VARIANCE_DEGREES)[position % (VARIANCE_DEGREES.size + 1)]
-    chi2 = 2 * generator.gamma((d + size) / 2 + (d == 0), size=position.shape)
-    return np.where(d == 0, 1.0, (d + within[:, None] / common[j]) / chi2)
+    kind = position % (VARIANCE_DEGREES.size + 1)
+    # Numbers for each value of d and draw, the same for every row: no row's draws may depend on
+    # which others are predicted with it.
+    chi2 = 2 * generator.gamma(
+        (VARIANCE_DEGREES[:, None] + size) / 2, size=(VARIANCE_DEGREES.size, position.shape[1])
+    )
+    own = np.maximum(kind - 1, 0)
+    factor = (VARIANCE_DEGREES[own] + within[:, None] / common[j]) / chi2[
+        own, np.arange(position.shape[1])
+    ]
+    return np.where(kind == 0, 1.0, factor)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -292,7 +292,7 @@ class InteractionClassifier(SampledClassifier):
         folds = held_out_folds(labels.codes, labels.groups, repeats=1, seed=labels.seed)
         losses = {}
         for order in [order for order in ORDERS if order <= width] if folds else []:
-            by_fold = [values[0] for values in _of_order(part, order).held_out(folds)]
+            by_fold = [values[0] for _, values in _of_order(part, order).held_out(folds)]
             loss = 0.0
             for rows, evidence in zip(folds, by_fold, strict=True):
                 log_proba = Recalibration.plugged_in(1.0).log_proba(evidence, labels.log_prior())
