@@ -24,7 +24,9 @@ from honestbayes.decisions import mailing_benefits, profit_curve
 from honestbayes.metrics import reliability
 from honestbayes.plots import (
     AlphaPosteriorDisplay,
+    ContributionDisplay,
     FeaturePathDisplay,
+    ImportanceDisplay,
     InclusionDisplay,
     NetworkDisplay,
     ProbabilityScatterDisplay,
@@ -463,3 +465,70 @@ def test_a_network_has_the_class_its_arcs_and_their_probabilities():
     assert "c" not in texts
     assert "0.10" not in texts
     assert display.ax_.get_title("left").endswith("1 other feature has none")
+
+
+# --------------------------------------------------------------------------------------------------
+# Which features matter
+# --------------------------------------------------------------------------------------------------
+
+
+def test_importance_has_one_bar_for_columns_that_repeat_each_other():
+    nan = np.nan
+    display = ImportanceDisplay(
+        ["gene $a$", "copy 1", "copy 2", "weak", "not measured"],
+        np.array([0.2, 0.1, 0.1, 0.01, nan]),
+        np.array([0.1, 0.05, 0.05, -0.01, nan]),
+        np.array([0.3, 0.15, 0.15, 0.03, nan]),
+        np.array([0, 1, 1, 2, -1]),
+    ).plot()
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels == [r"gene \$a\$", "copy 1 and 1 alike", "weak"]
+    assert [bar.get_width() for bar in display.ax_.patches] == [0.2, 0.1, 0.01]
+    (intervals,) = display.ax_.collections
+    ends = [segment[:, 0].tolist() for segment in intervals.get_segments()]
+    assert ends == [[0.1, 0.3], [0.05, 0.15], [-0.01, 0.03]]
+    assert len(ImportanceDisplay(list("ab"), *np.ones((3, 2)), most=1).rows()) == 1
+
+
+def test_importance_needs_an_estimator_that_measures_it(fitted_two):
+    with pytest.raises(ValueError, match="SelectiveGaussianNB measures no importance"):
+        ImportanceDisplay.from_estimator(fitted_two[0])
+
+
+@pytest.fixture(scope="module")
+def fitted_two():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 4))
+    X[:, 2] += 3 * y
+    return SelectiveGaussianNB(recalibrate=None).fit(X, np.array(["well", "ill"])[y]), X
+
+
+def test_contributions_of_a_row_are_drawn_largest_first(fitted_two):
+    model, X = fitted_two
+    added = model.contributions(X[:3])
+    display = ContributionDisplay.from_contributions(added, 1)
+    order = np.argsort(-np.abs(added.values[1]))
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels == [added.name[j] for j in order]
+    widths = [bar.get_width() for bar in display.ax_.patches]
+    assert widths == added.values[1][order].tolist()
+    assert display.ax_.get_xlabel() == "added to the log-odds of well"
+    other = ContributionDisplay.from_contributions(added, 1, target="ill")
+    assert [bar.get_width() for bar in other.ax_.patches] == (-added.values[1][order]).tolist()
+    assert other.ax_.get_xlabel() == "added to the log-odds of ill"
+
+
+def test_contributions_with_more_classes_ask_for_one():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 3)) + y[:, None]
+    added = SelectiveGaussianNB(recalibrate=None).fit(X, y).contributions(X[:2])
+    with pytest.raises(ValueError, match="there are 3 classes; name one of"):
+        ContributionDisplay.from_contributions(added)
+    with pytest.raises(ValueError, match="target=7 is not one of the classes"):
+        ContributionDisplay.from_contributions(added, target=7)
+    display = ContributionDisplay.from_contributions(added, target=2)
+    widths = sorted(bar.get_width() for bar in display.ax_.patches)
+    assert widths == sorted(added.values[0, :, 2].tolist())
+    assert added.to_pandas().shape == (2, 9)

@@ -59,7 +59,7 @@ def test_a_report_shows_its_page_and_its_cases_and_names_the_option_that_was_mea
 def test_contributions_are_what_a_cell_adds_in_every_model(name):
     model, X = fitted(name), FITS[name].X
     rows = X[:5] if isinstance(X, np.ndarray) else X.iloc[:5]
-    added = model.contributions(rows)
+    added = model.contributions(rows).values
     columns = model.kept_columns()
     assert added.shape[:2] == (5, columns.size)
     without = pd.DataFrame(rows).copy()

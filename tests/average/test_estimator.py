@@ -275,10 +275,10 @@ def test_a_class_of_two_cases_makes_two_folds():
 def test_contributions_are_what_a_cell_adds():
     X, y = mixed()
     model = HonestClassifier(**QUICK).fit(X, y)
-    added, columns = model.contributions(X[:6]), model.kept_columns()
+    added, columns = model.contributions(X[:6]).values, model.kept_columns()
     assert added.shape == (6, columns.size)
     np.testing.assert_array_equal(
-        model.contributions(X[:6], [3])[:, 0], added[:, list(columns).index(3)]
+        model.contributions(X[:6], [3]).values[:, 0], added[:, list(columns).index(3)]
     )
     with pytest.raises(ValueError, match="column 9 is not a number from 0 to 3"):
         model.contributions(X[:6], [9])

@@ -71,7 +71,7 @@ def test_an_average_with_a_forest_is_saved_and_explained(tmp_path):
     kept = model.on_kept_columns()
     in_order = frame[list(model.get_feature_names_out())]
     assert np.array_equal(kept.predict_proba(in_order), model.predict_proba(frame))
-    added = model.contributions(few, columns=[0, 1, 2])
+    added = model.contributions(few, columns=[0, 1, 2]).values
     assert np.all(np.isfinite(added))
 
 
@@ -123,6 +123,15 @@ def test_larger_tables_have_fewer_trees(n_cases, n_columns, n_trees):
     (candidate,) = (each for each in tried if each.name == "forest")
     assert candidate.estimator.n_trees == n_trees
     assert candidate.numbers == (min(n_columns, 200),)
+
+
+@pytest.mark.parametrize("effort", ["quick", "normal", "thorough"])
+def test_no_two_candidates_are_the_same_model(effort):
+    for kinds in (("real",) * 20, ("binary",) * 20, ("real", "binary", "categorical") * 5):
+        info = replace(table_info(200, len(kinds), effort == "quick"), kinds=kinds)
+        tried = [each.estimator for each in candidates_for(info, effort)]
+        models = [(type(one), str(one.get_params())) for one in tried]
+        assert len({*models}) == len(models) >= 3
 
 
 def test_a_first_answer_has_fewer_trees():

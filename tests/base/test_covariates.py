@@ -184,7 +184,7 @@ def test_files_copies_and_intervals_know_covariates(kind, tmp_path):
     assert np.all((bounds[:, 0] < proba[:20, 1]) & (proba[:20, 1] < bounds[:, 1]))
     some = model.predict_proba_interval(frame[3:5], n_draws=400)
     np.testing.assert_allclose(some, bounds[3:5], atol=1e-9)
-    assert model.contributions(frame[:2]).shape[1] >= 2
+    assert model.contributions(frame[:2]).values.shape[1] >= 2
 
 
 def test_other_prevalences_change_the_odds_by_one_factor():

@@ -75,6 +75,7 @@ def test_decisions_are_log_odds_or_log_probabilities(n_classes):
     model = honestbayes.SelectiveGaussianNB(recalibrate=None).fit(X, y)
     proba = model.predict_proba(X)
     decisions = model.decision_function(X)
+    assert np.array_equal(model(X), decisions)
     if n_classes == 2:
         assert np.allclose(decisions, np.log(proba[:, 1] / proba[:, 0]))
         assert np.array_equal(model.predict(X), (decisions > 0).astype(int))

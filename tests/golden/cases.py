@@ -598,9 +598,9 @@ def _predictions(model: Any, X: Any) -> dict[str, Any]:
     if hasattr(model, "slope_"):
         result["interval_half"] = model.predict_proba_interval(X, 0.5, n_draws=200)
     if isinstance(model, hb.SelectiveBernoulliNB):
-        result["contributions"] = model.contributions(X)
+        result["contributions"] = model.contributions(X).values
     if isinstance(model, hb.HonestClassifier):
-        result["contributions"] = (model.kept_columns()[:20], model.contributions(X))
+        result["contributions"] = (model.kept_columns()[:20], model.contributions(X).values)
     if hasattr(model, "get_feature_names_out"):
         result["names_out"] = model.get_feature_names_out()
         result["support"] = model.get_support()

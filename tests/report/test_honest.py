@@ -166,9 +166,9 @@ def test_one_set_of_columns_is_kept_and_its_cost_is_said(confined):
     assert "Keeping to one set of columns costs " in text
     assert "26 columns are looked at by no model of the average: they correlate less" in text
     assert "3, the same for all models" in text
-    assert TableModel.of_training(analysis.model, table).columns == tuple(
-        column.column for column in columns
-    )
+    # The report has the most important ones first, the model those that most models use.
+    needed = TableModel.of_training(analysis.model, table).columns
+    assert sorted(needed) == sorted(column.column for column in columns)
 
 
 @pytest.mark.slow

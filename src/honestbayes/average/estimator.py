@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -45,7 +46,14 @@ from honestbayes.base.covariates import (
     warn_of_dependence,
 )
 from honestbayes.base.estimator import FromLogProbabilities, SelectiveClassifier
-from honestbayes.base.explanation import KeptColumns, ReportSection, TableNames, contributions
+from honestbayes.base.explanation import (
+    Contributions,
+    ImportanceChart,
+    KeptColumns,
+    ReportSection,
+    TableNames,
+    contributions,
+)
 from honestbayes.base.intervals import SEED, draws_per_class, intervals_of_mixture
 from honestbayes.base.parameters import (
     check_level_and_draws,
@@ -814,7 +822,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         titles = {candidate.name: candidate.title for _, candidate in candidate_specs()}
         return average_sections(self, titles, names)
 
-    def contributions(self, X: Any, columns: Any = None) -> FloatArray:
+    def contributions(self, X: Any, columns: Any = None) -> Contributions:
         """Return what each cell adds to the log-odds of its row: with it, less without it.
 
         A cell that is left out is treated as missing: models integrate over it, given the others.
@@ -826,11 +834,6 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         columns : list of int, optional
             Columns of the table; by default the first 20 of `get_feature_names_out`, which most of
             the average uses, and the covariates.
-
-        Returns
-        -------
-        ndarray of shape (n, k), or (n, k, n_classes) for more than two classes
-            Log-odds of ``classes_[1]``; for more classes log probabilities of each.
         """
         check_is_fitted(self)
         chosen = self._shown_columns() if columns is None else np.atleast_1d(columns)
@@ -838,7 +841,9 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         if wrong:
             msg = f"column {wrong[0]!r} is not a number from 0 to {self.n_features_in_ - 1}."
             raise ValueError(msg)
-        return contributions(self, X, chosen)
+        names = getattr(self, "feature_names_in_", None)
+        shown = [f"x{j}" for j in chosen] if names is None else names[chosen]
+        return contributions(self, X, chosen, shown)
 
     def _shown_columns(self) -> IntArray:
         """Return the columns whose contributions are shown by default."""
@@ -1122,6 +1127,10 @@ class AverageColumn:
         Whether the user keeps it.
     selected : float
         Share of the folds whose average needed it.
+    importance, lower, upper, direction : float
+        As in `HonestFeatureTable`; NaN where it was not measured.
+    group : int
+        Columns with the same number repeat each other; -1 where it was not measured.
     """
 
     column: str
@@ -1130,6 +1139,11 @@ class AverageColumn:
     models: int
     by_design: bool
     selected: float
+    importance: float
+    lower: float
+    upper: float
+    direction: float
+    group: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1147,9 +1161,39 @@ class AverageColumns:
     columns: tuple[AverageColumn, ...]
     restriction_cost: float | None
 
+    @property
+    def measured(self) -> bool:
+        """Whether the importance of any column was measured."""
+        return any(column.group >= 0 for column in self.columns)
+
+    def repeated(self) -> dict[int, bool]:
+        """Return for each group whether it has several columns."""
+        count = Counter(column.group for column in self.columns)
+        return {group: group >= 0 and number > 1 for group, number in count.items()}
+
     def __str__(self) -> str:
         """Return an empty text: `inspect` prints the table of features already."""
         return ""
+
+
+def _importance_chart(used: HonestFeatureTable, names: TableNames) -> ImportanceChart | None:
+    """Return the picture of the most important columns; None where none was measured."""
+    measured = np.isfinite(used.importance)
+    if not measured.any():
+        return None
+    columns = tuple(names.column(name) for name in used.name)
+    first = [
+        f"{columns[j]} {used.importance[j]:.3f} ({used.lower[j]:.3f} to {used.upper[j]:.3f})"
+        for j in np.flatnonzero(measured)[:5]
+    ]
+    return ImportanceChart(
+        names=columns,
+        importance=used.importance,
+        lower=used.lower,
+        upper=used.upper,
+        group=used.group,
+        text=f"Loss of held-out log score without each column, 95% interval: {'; '.join(first)}.",
+    )
 
 
 def average_sections(
@@ -1190,6 +1234,11 @@ def average_sections(
             models=int(used.models[j]),
             by_design=name in names.by_design,
             selected=names.share_selected(name),
+            importance=float(used.importance[j]),
+            lower=float(used.lower[j]),
+            upper=float(used.upper[j]),
+            direction=float(used.direction[j]),
+            group=int(used.group[j]),
         )
         for j, name in enumerate(used.name)
     )
@@ -1239,5 +1288,6 @@ def average_sections(
             title="The columns that it needs",
             record=AverageColumns(columns=columns, restriction_cost=cost),
             template="honestbayes.average/columns.jinja",
+            picture=_importance_chart(used, names),
         ),
     )

@@ -19,7 +19,7 @@ from honestbayes.base.covariates import (
     PriorDraws,
     warn_of_dependence,
 )
-from honestbayes.base.explanation import Described, Explained, contributions
+from honestbayes.base.explanation import Contributions, Described, Explained, contributions
 from honestbayes.base.intervals import (
     SEED,
     draws_per_class,
@@ -100,6 +100,10 @@ class FromLogProbabilities:
         """
         log_proba = self.predict_log_proba(X)
         return log_proba[:, 1] - log_proba[:, 0] if self.classes_.size == 2 else log_proba
+
+    def __call__(self, X: Any) -> FloatArray:
+        """Return `decision_function`, for tools such as SHAP that explain functions."""
+        return self.decision_function(X)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row."""
@@ -503,7 +507,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
 
         return draw
 
-    def contributions(self, X: Any) -> FloatArray:
+    def contributions(self, X: Any) -> Contributions:
         """Return what each kept cell adds to the log-odds of its row: with it, less without it.
 
         A cell that is left out is treated as missing. Cells of features that repeat each other add
@@ -513,16 +517,10 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         ----------
         X : table of shape (n, p)
             Rows.
-
-        Returns
-        -------
-        ndarray of shape (n, k), or (n, k, n_classes) for more than two classes
-            In the order of `get_feature_names_out`: log-odds of ``classes_[1]``; for more classes
-            log probabilities of each.
         """
         check_is_fitted(self)
         X = as_table(X, may_be_empty=self.n_features_in_ == 0)
-        return contributions(self, X, self.kept_columns())
+        return contributions(self, X, self.kept_columns(), self.get_feature_names_out())
 
     def _frequency_weights(self) -> FloatArray:
         """Return the Dirichlet posterior of the class frequencies, for intervals."""

@@ -194,6 +194,30 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ImportanceChart:
+    """A bar for each column to be drawn in a section; `plots.ImportanceDisplay` draws it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns.
+    importance, lower, upper : ndarray of shape (k,)
+        Loss of the held-out log score without the column, and its interval.
+    group : ndarray of int of shape (k,)
+        Columns with the same number share a bar.
+    text : str
+        What the picture shows, for readers who cannot see it.
+    """
+
+    names: tuple[str, ...]
+    importance: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    group: AnyArray
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReportSection:
     """A section of a report that a model provides.
 
@@ -218,7 +242,7 @@ class ReportSection:
         What this model cannot see, one sentence each.
     case_columns : mapping of str to ndarray of shape (n,)
         Probabilities of the training cases that predictions.csv has beside the others.
-    graph : Graph or None
+    picture : Graph, ImportanceChart or None
         A picture, which the template shows by the section's name.
     """
 
@@ -231,7 +255,7 @@ class ReportSection:
     settings: tuple[tuple[str, str], ...] = ()
     limits: tuple[str, ...] = ()
     case_columns: Mapping[str, FloatArray] = field(default_factory=dict)
-    graph: Graph | None = None
+    picture: Graph | ImportanceChart | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON holds."""
@@ -441,7 +465,39 @@ class Explained(KeptColumns):
 # --------------------------------------------------------------------------------------------------
 
 
-def contributions(model: Any, X: Any, columns: Iterable[int]) -> FloatArray:
+@dataclass(frozen=True, slots=True, eq=False)
+class Contributions(Tabular):
+    """What cells add to the log-odds of their rows; `plots.ContributionDisplay` draws a row.
+
+    Attributes
+    ----------
+    name : tuple of str
+        Names of the k columns.
+    values : ndarray of shape (n, k), or (n, k, C) for more than two classes
+        Contributions to the log-odds of ``classes[1]``; for more classes to the log probability of
+        each.
+    classes : tuple of str
+        Class labels.
+    """
+
+    name: tuple[str, ...]
+    values: FloatArray
+    classes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return a column of each feature; for more than two classes of each feature and class."""
+        if self.values.ndim == 2:
+            return dict(zip(self.name, self.values.T.tolist(), strict=True))
+        return {
+            f"{name}: {label}": self.values[:, j, c].tolist()
+            for j, name in enumerate(self.name)
+            for c, label in enumerate(self.classes)
+        }
+
+
+def contributions(
+    model: Any, X: Any, columns: Iterable[int], names: Iterable[Any]
+) -> Contributions:
     """Return how log-odds with each cell differ from those without it.
 
     Parameters
@@ -452,17 +508,18 @@ def contributions(model: Any, X: Any, columns: Iterable[int]) -> FloatArray:
         Rows.
     columns : iterable of int
         Columns of the table.
-
-    Returns
-    -------
-    ndarray of shape (n, k), or (n, k, C) for more than two classes
-        Log-odds of the second class; for more classes log probabilities of each.
+    names : iterable
+        Their names.
     """
     whole = model.predict_log_proba(X)
     apart = [whole - model.predict_log_proba(without(X, int(column))) for column in columns]
     n, n_classes = whole.shape
-    result = np.stack(apart, axis=1) if apart else np.zeros((n, 0, n_classes))
-    return np.asarray(result[..., 1] - result[..., 0] if n_classes == 2 else result)
+    values = np.stack(apart, axis=1) if apart else np.zeros((n, 0, n_classes))
+    return Contributions(
+        tuple(map(str, names)),
+        np.asarray(values[..., 1] - values[..., 0] if n_classes == 2 else values),
+        tuple(map(str, model.classes_.tolist())),
+    )
 
 
 def without(X: Any, column: int) -> Any:

@@ -307,7 +307,9 @@ def screen_rows(
         codes = labels.codes[rows]
         return Screened(chosen, codes, screen_moments(chosen, codes, labels.classes))
 
-    screened: Screened = make() if memo is None else memo.get(rows, scored, make)
+    # A part of a mixed table shares the memo, and has fewer columns than the table itself.
+    key = (scored, source.shape[1])
+    screened: Screened = make() if memo is None else memo.get(rows, key, make)
     return replace(screened, as_they_are=True) if normal_scores == "ranking" else screened
 
 
@@ -353,7 +355,7 @@ class NumericTraining(TrainingPart):
         by_fold = find(self.source, labels.codes, labels.classes, list(folds))
         if memo is None:
             return by_fold
-        key = ("without folds", normal_scores)
+        key = ("without folds", normal_scores, self.source.shape[1])
         shared: list[Moments] = memo.get(np.concatenate(folds), key, lambda: list(by_fold))
         return shared
 

@@ -2,6 +2,7 @@
 
 from honestbayes.plots.calibration import ProbabilityScatterDisplay, ReliabilityDisplay
 from honestbayes.plots.feature_path import FeaturePathDisplay, SelectionPathDisplay
+from honestbayes.plots.importance import ContributionDisplay, ImportanceDisplay
 from honestbayes.plots.posterior import (
     AlphaPosteriorDisplay,
     InclusionDisplay,
@@ -13,7 +14,9 @@ from honestbayes.plots.profit import ProfitDisplay
 
 __all__ = [
     "AlphaPosteriorDisplay",
+    "ContributionDisplay",
     "FeaturePathDisplay",
+    "ImportanceDisplay",
     "InclusionDisplay",
     "NetworkDisplay",
     "ProbabilityScatterDisplay",

@@ -19,12 +19,13 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from honestbayes.base.explanation import Graph
+from honestbayes.base.explanation import Graph, ImportanceChart
 from honestbayes.evaluation.baselines import FREQUENCIES
 from honestbayes.metrics.cases import top_class
 from honestbayes.plots import (
     AlphaPosteriorDisplay,
     FeaturePathDisplay,
+    ImportanceDisplay,
     NetworkDisplay,
     ProbabilityScatterDisplay,
     ReliabilityDisplay,
@@ -38,6 +39,9 @@ MOST_DOTS = 2000
 
 MOST_TICKS = 9
 """Numbers of features that stand below the path."""
+
+MOST_BARS = 12
+"""Columns, or groups of columns that repeat each other, whose importance is drawn."""
 
 SHORT_LEGEND = 40
 """Letters of a legend that fit on one line."""
@@ -59,9 +63,9 @@ def drawings(report: Report) -> dict[str, Drawing]:
     if report.paths:
         result |= {"path": _path_of_errors, "path-scores": _path_of_scores}
     result |= {
-        section.name: partial(_draw_graph, section.graph)
+        section.name: partial(_draw_section, section.picture)
         for section in report.sections
-        if section.graph is not None
+        if section.picture is not None
     }
     return result
 
@@ -276,11 +280,18 @@ def _benefit(report: Report) -> tuple[Figure, str]:
     return figure, alt
 
 
-def _draw_graph(graph: Graph, report: Report) -> tuple[Figure, str]:
+def _draw_section(what: Graph | ImportanceChart, report: Report) -> tuple[Figure, str]:
+    """Draw the picture of a section that the model provides."""
     del report
-    figure, ax = _axes(5.6, 5.2)
-    NetworkDisplay(graph.names, graph.probability).plot(ax)
-    return figure, graph.text
+    if isinstance(what, Graph):
+        figure, ax = _axes(5.6, 5.2)
+        NetworkDisplay(what.names, what.probability).plot(ax)
+    else:
+        figures = (what.importance, what.lower, what.upper, what.group)
+        display = ImportanceDisplay(what.names, *figures, most=MOST_BARS)
+        figure, ax = _axes(5.2, 0.9 + 0.28 * len(display.rows()))
+        display.plot(ax)
+    return figure, what.text
 
 
 def _path_of_errors(report: Report) -> tuple[Figure, str]:

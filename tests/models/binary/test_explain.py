@@ -131,7 +131,7 @@ def test_contributions_add_up_to_the_log_odds_less_the_prior_log_odds(how, more)
     model = fitted(how, **more)
     cases = X_NEW.copy()
     cases[3, model.selection_.columns[0]] = np.nan
-    parts = model.contributions(cases)
+    parts = model.contributions(cases).values
     assert parts.shape == (50, len(model.selection_.columns))
     n0, n1 = model.class_count_
     log_odds = logit(model.predict_proba(cases)[:, 1])
@@ -148,7 +148,7 @@ def test_contributions_of_the_learned_prior_are_near_the_table_s_evidence():
     table = model.feature_table()
     kept = X_NEW[:, model.selection_.columns]
     expected = np.where(kept == 1, table.evidence_if_one, table.evidence_if_zero)
-    found = model.contributions(X_NEW)
+    found = model.contributions(X_NEW).values
     np.testing.assert_allclose(found[:, 0], expected[:, 0], atol=1e-11)
     np.testing.assert_allclose(found, expected, atol=0.1)
     assert np.abs(found - expected).max() > 1e-3
@@ -237,5 +237,5 @@ def test_names_correlations_and_plain_columns_are_in_the_table():
 def test_a_probability_is_the_logistic_function_of_what_contributions_say():
     model = fitted({})
     n0, n1 = model.class_count_
-    log_odds = np.log((n1 + 1) / (n0 + 1)) + model.contributions(X_NEW).sum(axis=1)
+    log_odds = np.log((n1 + 1) / (n0 + 1)) + model.contributions(X_NEW).values.sum(axis=1)
     np.testing.assert_allclose(model.predict_proba(X_NEW)[:, 1], expit(log_odds), atol=1e-12)

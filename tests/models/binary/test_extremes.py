@@ -38,7 +38,7 @@ def assert_sound(model, X):
             assert np.isfinite(posterior.mean())
     assert np.isfinite(model.slope_)
     assert model.slope_ > 0
-    assert np.all(np.isfinite(model.contributions(X[:3])))
+    assert np.all(np.isfinite(model.contributions(X[:3]).values))
 
 
 def fit(X, y, how, **more):

@@ -159,7 +159,7 @@ def outputs(model, X):
         "other prevalence": model.predict_proba(X, class_prior=[0.3, 0.7]),
         "log": model.predict_log_proba(X),
         "interval": model.predict_proba_interval(X[:7], n_draws=200),
-        "contributions": model.contributions(X),
+        "contributions": model.contributions(X).values,
         "table": model.feature_table().to_dict(),
         "text": str(model.feature_table()),
         "path": model.feature_path(X, labels).to_dict(),

@@ -12,6 +12,7 @@ from scipy.special import expit, log_softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from honestbayes.base.estimator import TwoClassNaiveBayes
+from honestbayes.base.explanation import Contributions
 from honestbayes.base.parameters import check_prevalences, check_recalibrate, group_codes
 from honestbayes.base.part import FittedPart, TrainingLabels, tie_breaker
 from honestbayes.data import as_source, encode_classes
@@ -375,8 +376,8 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         table: FeatureTable = super().feature_table()
         return table
 
-    def contributions(self, X: Any) -> FloatArray:
-        """Return the contribution of each kept feature to the log-odds of each row, shape (n, k).
+    def contributions(self, X: Any) -> Contributions:
+        """Return the contribution of each kept feature to the log-odds of each row.
 
         Each row sums to the log-odds less the prior log-odds. Features inform each other about the
         common alpha, or about the shape of its learned distribution, so a contribution is that of
@@ -387,7 +388,9 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
             return super().contributions(X)
         ones, missing = self._zero_one(X)
         evidence = model.contributions(self._fit, ones, missing)
-        return self._recalibration.share_out(evidence, self._log_prior)
+        names, classes = self._names_and_classes()
+        values = self._recalibration.share_out(evidence, self._log_prior)
+        return Contributions(names, values, classes)
 
     def feature_path(self, X: Any, y: Any) -> FeaturePath:
         """Return error and log score on (X, y) for the first 1, 2, ... of the kept features.

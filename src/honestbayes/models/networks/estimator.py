@@ -411,7 +411,7 @@ default="marginal_likelihood"
                         "columns together show is not seen."
                     ),
                 ),
-                graph=Graph(
+                picture=Graph(
                     *record.matrix(names.target),
                     f"Arcs between the class and columns, the most probable: {arcs or 'none'}.",
                 ),
