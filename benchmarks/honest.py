@@ -160,7 +160,7 @@ def cached(folder, table, name, make):
     """Return what `make` computes, from the cache where it is."""
     path = None if folder is None else folder / f"{table}-{re.sub(r'[^A-Za-z0-9]+', '_', name)}.npz"
     if path is not None and path.exists():
-        with np.real_table(path) as found:
+        with np.load(path) as found:
             return found["log_proba"], float(found["seconds"])
     log_proba, seconds = make()
     if path is not None:
@@ -177,7 +177,7 @@ def row_of(log_proba, seconds, codes, reference):
     proba = np.exp(log_proba)
     row = {
         "log_score": float(by_case.mean()),
-        "claimed_error": float((1 - proba.max(axis=2)).mean()),
+        "expected_error": float((1 - proba.max(axis=2)).mean()),
         "error": float((proba.argmax(axis=2) != codes).mean()),
         "worst": float(loss.max()),
         "seconds": seconds,
@@ -232,8 +232,8 @@ def evaluate(name, arguments):
         "kind": table.kind,
         "part": "settled" if name in SETTLED else "confirmed",
         "rows": {
-            method: row_of(*said, codes, None if method == OURS else reference)
-            for method, said in found.items()
+            method: row_of(*predicted, codes, None if method == OURS else reference)
+            for method, predicted in found.items()
         },
     }
 
@@ -245,7 +245,7 @@ def as_text(found):
         shape = f"{table['n']:,} cases, {table['p']:,} columns, {table['classes']} classes"
         lines += ["", f"## {name}: {shape}, {table['part']}", ""]
         columns = ("method", "log score", "worse by (error)", "slope (99.5%)")
-        columns += ("claimed, actual error", "worst case", "CPU s")
+        columns += ("expected, observed error", "worst case", "CPU s")
         lines += [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
         for method, row in sorted(table["rows"].items(), key=lambda pair: pair[1]["log_score"]):
             apart = ""
@@ -255,7 +255,7 @@ def as_text(found):
             lines.append(
                 f"| {method} | {row['log_score']:.3f} | {apart} | "
                 f"{row['slope']:.2f} ({low:.2f} to {high:.2f}) | "
-                f"{row['claimed_error']:.3f}, {row['error']:.3f} | {row['worst']:.1f} | "
+                f"{row['expected_error']:.3f}, {row['error']:.3f} | {row['worst']:.1f} | "
                 f"{row['seconds']:.1f} |"
             )
     return "\n".join(lines) + "\n"

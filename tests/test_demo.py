@@ -111,11 +111,11 @@ def test_a_model_that_is_never_confident_has_a_row_too() -> None:
     assert text.split()[2:5] == ["0", "-", "-"]
 
 
-def test_the_table_in_readme_is_that_of_the_benchmark() -> None:
+def test_the_tables_in_readme_are_those_of_the_benchmarks() -> None:
     spec = importlib.util.spec_from_file_location("table", ROOT / "tools/readme_table.py")
     assert spec is not None
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert tool.with_table(readme, tool.table()) == readme, "run python tools/readme_table.py"
+    assert tool.with_tables(readme) == readme, "run python tools/readme_table.py"
