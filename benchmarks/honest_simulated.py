@@ -169,7 +169,7 @@ def run(name, arguments):
         known = baselines_for(task)
         models = {OURS: HonestClassifier(random_state=0)}
         models |= {method: known[method] for method in LINEAR if method in known}
-        known = baselines(pd.DataFrame(X))
+        known = baselines(pd.DataFrame(X), y)
         few = X.shape[1] <= _FEW_COLUMNS
         models |= {each: known[each] for each in OTHERS if few or each != OTHERS[-1]}
         for method, model in models.items():

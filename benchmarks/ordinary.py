@@ -80,8 +80,9 @@ def table_of(name):
     return table.X, np.asarray(table.y)
 
 
-def baselines(X):
-    """Return unfitted baselines by name."""
+def baselines(X, y):
+    """Return unfitted baselines by name; a class with few cases allows few inner folds."""
+    folds = max(2, min(5, np.unique(y, return_counts=True)[1].min() * 4 // 5))
     texts = [c for c in X if not pd.api.types.is_numeric_dtype(X[c])]
     numbers = [c for c in X if c not in texts]
     numeric = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
@@ -96,8 +97,8 @@ def baselines(X):
 
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     grid = np.geomspace(1e-3, 1e3, 7)
-    logistic = {"Cs": grid, "cv": 5, "scoring": "neg_log_loss"}
-    svm = GridSearchCV(SVC(), {"C": (1, 10)})
+    logistic = {"Cs": grid, "cv": folds, "scoring": "neg_log_loss"}
+    svm = GridSearchCV(SVC(), {"C": (1, 10)}, cv=folds)
     found = {
         "L1 logistic regression": one_hot(
             LogisticRegressionCV(
@@ -106,7 +107,7 @@ def baselines(X):
         ),
         "L2 logistic regression": one_hot(LogisticRegressionCV(**logistic, max_iter=1000)),
         "random forest": one_hot(RandomForestClassifier(500, random_state=0)),
-        "SVM, sigmoid": one_hot(CalibratedClassifierCV(svm, method="sigmoid", cv=5)),
+        "SVM, sigmoid": one_hot(CalibratedClassifierCV(svm, method="sigmoid", cv=folds)),
         "histogram boosting": coded(
             HistGradientBoostingClassifier(
                 random_state=0,
@@ -193,7 +194,7 @@ def evaluate(name, arguments):
         methods[f"{OURS}, thorough"] = HonestClassifier(effort="thorough", random_state=0)
     ours = set(methods)
     found = {}
-    for method, model in {**methods, **baselines(X)}.items():
+    for method, model in {**methods, **baselines(X, y)}.items():
 
         def make(model=model, own=method in ours):
             return predictions(model, X, y, ours=own)
