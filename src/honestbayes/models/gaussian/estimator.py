@@ -219,9 +219,12 @@ class ClassVariances:
         prior = np.full(table.shape[1], (1 - _COMMON_VARIANCE) / VARIANCE_DEGREES.size)
         prior[0] = _COMMON_VARIANCE
         share = prior
+        # The most likely variance has likelihood 1, and shares stay above that of the prior's one
+        # feature: no sum of a row can be 0.
+        likelihood = np.exp(table - table.max(axis=1, keepdims=True))
         for _ in range(_MOST_ITERATIONS):  # expectation and maximisation over features
-            log_weight = np.log(share) + table
-            weight = np.exp(log_weight - logsumexp(log_weight, axis=1, keepdims=True))
+            weight = share * likelihood
+            weight /= weight.sum(axis=1, keepdims=True)
             before, share = share, (weight.sum(axis=0) + prior) / (common.size + 1)
             if np.abs(share - before).max() < CLOSE:
                 break
