@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 import honestbayes
 from honestbayes import HonestClassifier, SelectiveDiscriminant
 from honestbayes.data.kinds import find_kinds, kinds_and_missing
+from honestbayes.models.kernel import estimator as kernel
 
 
 def measurements(n=60, p=120, n_classes=2, seed=0):
@@ -42,6 +43,16 @@ def mixed(n=80, seed=0):
 
 
 QUICK = {"effort": "quick", "random_state": 0}
+
+
+def test_in_folds_each_number_of_features_has_a_kernel_of_its_own_length(monkeypatch):
+    fits, fit = [], kernel.KernelFit.of
+    monkeypatch.setattr(kernel.KernelFit, "of", lambda *g: fits.append(fit(*g)) or fits[-1])
+    HonestClassifier(candidates=["kernel"], random_state=0).fit(*measurements())
+    assert {each.rows.shape[1] for each in fits} == {10, 100}
+    for each in fits:  # the grid is in units of the root of the number of columns
+        relative = each.length / np.sqrt(each.rows.shape[1])
+        assert np.abs(kernel.LENGTHS - relative).min() < 1e-9
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

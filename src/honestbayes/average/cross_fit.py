@@ -216,15 +216,16 @@ class PreparedCandidate:
     labels : TrainingLabels
         Classes of its rows.
     parts, whole : list, or None
-        The training parts, and these fitted to all rows; for models of several numbers of
-        features, which share a screening. Where a fit takes long, ``whole`` is None.
+        The training parts, and these fitted to all rows with each number of features; for models
+        of several numbers of features, which share a screening. Where a fit takes long, ``whole``
+        is None.
     """
 
     candidate: Candidate
     table: Any
     labels: TrainingLabels
     parts: list[TrainingPart] | None
-    whole: list[FittedPart] | None
+    whole: list[list[FittedPart]] | None
 
     @classmethod
     def of(
@@ -239,7 +240,11 @@ class PreparedCandidate:
         prepared.read_ahead([], memo)
         if candidate.held_out_once:
             return prepared
-        return replace(prepared, whole=[part._fitted(part._whole(memo), None) for part in parts])
+        # One fit to all rows for each number of features: what it learns, such as the length of a
+        # kernel, would be wrong for another number.
+        numbers = [[min(k, part.n_candidates) for k in candidate.numbers] for part in parts]
+        whole = [part.fit_numbers(own, memo) for part, own in zip(parts, numbers, strict=True)]
+        return replace(prepared, whole=whole)
 
     @property
     def held_out_once(self) -> bool:

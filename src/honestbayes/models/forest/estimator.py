@@ -10,7 +10,7 @@ up to a constant of the row: one more case, divided between the C classes, keeps
 away from 0.
 
 Boosted trees. Each tree is fitted to the gradient of the log score of those before it (Friedman
-2001), and the evidence is the sum of their leaves, less that of a row without any cell.
+2001), beginning with the log class frequencies, and the evidence is the sum of their leaves.
 
 How far either can be trusted is learned from held-out cases.
 """
@@ -461,9 +461,18 @@ class BoostedPart:
         return values[rows]
 
     def log_likelihood(self, values: FloatArray) -> FloatArray:
-        """Return the evidence, shape (n, C), up to a constant of each row."""
-        nothing = self.trees.totals(np.full((1, values.shape[1]), np.nan))
-        return np.asarray(self.trees.totals(values) - nothing)
+        """Return the evidence, shape (n, C), up to a constant of each row.
+
+        It is what the trees add to the log class frequencies, with which boosting begins. What
+        they add for a row without any cell is not 0 where classes differ in size; it is taken off
+        in proportion to the cells that are missing, so that such a row gets the class frequencies.
+        """
+        total = self.trees.totals(values)
+        missing = np.isnan(values)
+        if missing.any():
+            nothing = self.trees.totals(np.full((1, values.shape[1]), np.nan))
+            total -= missing.mean(axis=1)[:, None] * nothing
+        return total
 
     def draw_evidence(
         self, values: FloatArray, n_draws: int, _: np.random.Generator
