@@ -1278,9 +1278,9 @@ def average_sections(
             settings=(("effort", model.effort),),
             limits=(
                 (
-                    "The average is as good as its models. Most of them add up over columns: "
-                    "signal that only combinations of columns show may not be seen; --effort "
-                    "thorough tries models that look for it."
+                    "The average is as good as its models. Columns are ranked one by one, so a "
+                    "signal that only a combination of columns shows can be missed where there "
+                    "are many columns."
                 ),
             ),
         ),
