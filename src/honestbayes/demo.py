@@ -1,4 +1,4 @@
-"""The demonstration: predicted and actual error rates of naive Bayes and of the average.
+"""The demonstration: expected and observed error rates of naive Bayes and of the average.
 
 The first part simulates data, so that the truth is known; the second makes a report on the
 leukaemia data that come with the package.
@@ -72,7 +72,7 @@ def simulated_section() -> Iterator[str]:
     yield ""
     yield f"{'':18}{'error rate':>18}   {f'cases predicted at {CONFIDENT:.0%} or more':>30}"
     yield (
-        f"{'':18}{'expected':>9}{'actual':>9}   {'cases':>10}{'expected':>10}{'right':>10}"
+        f"{'':18}{'expected':>9}{'observed':>9}   {'cases':>10}{'expected':>10}{'right':>10}"
         f"{'log score':>13}"
     )
     data = simulate_naive_bayes(200, 2000, n_features=10_000, alpha=300.0, random_state=SEED)
@@ -82,15 +82,15 @@ def simulated_section() -> Iterator[str]:
     best = data.true_proba(data.X_test, model.get_support())
     yield f"{'the truth':18}{error_rates(data.y_test, best)}"
     yield ""
-    yield "Uncorrected: naive Bayes that takes the selected features' luck for signal."
+    yield "Uncorrected: naive Bayes that ignores the selection of features."
     yield f"{OURS}: the average of all models that suit the table, calibrated."
     yield "The truth: probabilities from the true distribution of the kept features."
-    yield "Log score: average minus log probability of the actual class; lower is better."
+    yield "Log score: average minus log probability of the observed class; lower is better."
     yield ""
     if model.restriction_cost_ > 0:
         cost = f"{model.restriction_cost_:.2f} of held-out log score"
-        yield f"Keeping to {N_KEPT} columns costs {cost}: here the signal is spread"
-        yield "over all of them. Without n_features_to_select models choose their own number."
+        yield f"Keeping {N_KEPT} columns costs {cost}: the signal is spread over"
+        yield "all of them. Without n_features_to_select, models choose their own number."
         yield ""
 
 
@@ -120,9 +120,8 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
     n_cases, n_genes = data.X.shape
     yield "2. Real data: leukaemia, ALL or AML (Golub et al., 1999)"
     yield ""
-    yield f"{n_cases} patients; {n_genes:,} genes, as measured. Naive Bayes keeps"
-    yield f"{N_KEPT}, each model of the average chooses its own number. All is learned again in"
-    yield "each of five folds."
+    yield f"{n_cases} patients; {n_genes:,} genes. Naive Bayes keeps {N_KEPT}; the models of"
+    yield "the average choose their own numbers. All is fitted again in each of five folds."
     yield ""
     frame = pd.DataFrame(data.X, columns=data.feature_names.tolist())
     frame.insert(0, "leukemia", np.array(data.classes)[data.y])
@@ -132,20 +131,20 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
         table, options, name="leukemia", command="honestbayes demo", progress=progress
     )
     report = analysis.report
-    yield f"{'':24}{'expected error':>14}{'actual (95% interval)':>22}{'log score':>24}"
+    yield f"{'':24}{'expected error':>14}{'observed (95% interval)':>24}{'log score':>24}"
     for name in (UNCORRECTED_NAIVE, report.in_use):
         yield f"{name:24}{_row(report.method(name))}"
     difference = report.method(UNCORRECTED_NAIVE).log_score_difference
     yield ""
     if difference is not None:
-        yield f"Difference of the log scores, case by case: {with_interval(difference)}."
-    yield f"With {n_cases} patients the intervals are wide; one that covers 0 shows no difference."
+        yield f"Difference of the log scores, paired by case: {with_interval(difference)}."
+    yield f"With {n_cases} patients intervals are wide; one that includes 0 shows no difference."
     yield ""
     model = TableModel.of_training(analysis.model, table)
     write_folder(report, model, folder, {TABLE: frame.to_csv(index=False)})
-    yield f"The whole report, to open in a browser: {folder / PAGE}"
+    yield f"The full report, to open in a browser: {folder / PAGE}"
     yield ""
-    yield "To make a report on your own table, or on this one:"
+    yield "To make a report on this table, or on your own:"
     yield ""
     yield f"    honestbayes report {folder / TABLE} --target leukemia"
     yield ""
@@ -154,7 +153,7 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
 def _row(method: Method) -> str:
     summary = method.summary
     return (
-        f"{percent(summary.expected_error):>14}{percent_with_interval(summary.actual_error):>22}"
+        f"{percent(summary.expected_error):>14}{percent_with_interval(summary.actual_error):>24}"
         f"{with_interval(summary.log_score):>24}"
     )
 

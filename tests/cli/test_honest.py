@@ -27,7 +27,7 @@ def test_the_report_is_about_the_average_of_models(place):
     n_columns = len(found["sections"]["kept"]["record"]["columns"])
     line = " ".join(printed.splitlines()[:2])
     assert f"average of {n_models} models that need {n_columns} columns" in line
-    assert "The average of models expects an error rate of" in " ".join(printed.split())
+    assert "The average of models expected an error rate of" in " ".join(printed.split())
     assert "\naverage of models *" in printed
     assert "\nnaive Bayes, uncorrected " in printed
     assert "--quick" in found["command"]

@@ -56,7 +56,7 @@ def test_the_report_speaks_of_patterns_and_of_no_correction(here, printed):
     words = " ".join(printed.split())
     assert "4 features, 40 patterns of up to 2 cells (the empty one included), 40 of them" in words
     assert "model with interactions *" in printed
-    assert "The model expects an error rate of" in printed
+    assert "The model expected an error rate of" in printed
     assert "correct" not in printed
     found = report_json(here / "report")
     assert found["sections"]["interactions"]["record"]["n_groups"] == 40

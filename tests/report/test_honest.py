@@ -70,7 +70,7 @@ def test_the_average_is_in_use_and_naive_bayes_stands_beside_it(analysis):
     assert names == [UNCORRECTED_NAIVE, CORRECTED_NAIVE, AVERAGE, FREQUENCIES]
     assert report.uncorrected == UNCORRECTED_NAIVE
     assert set(report.reliability) == {UNCORRECTED_NAIVE, AVERAGE}
-    assert report.verdict.headline.startswith("The average of models expects an error rate of ")
+    assert report.verdict.headline.startswith("The average of models expected an error rate of ")
     said = report.verdict.correction_text
     assert said.startswith("Naive Bayes on the features that correlate best, not corrected for ")
     before, after = (report.method(n).summary.calibration.slope for n in (names[0], AVERAGE))
@@ -114,7 +114,7 @@ def test_the_page_says_what_it_is_made_of_and_nothing_of_thresholds(analysis):
         "The models of the average",
         "naive Bayes on columns of each kind",
         "The columns that it needs",
-        "these must be measured of a new case",
+        "a new case needs all of these",
         "Case by case: uncorrected naive Bayes and the average",
         "as many as each model asks for",
         "a slope and an outlier rate for each model",
@@ -164,7 +164,7 @@ def test_one_set_of_columns_is_kept_and_its_cost_is_said(confined):
     assert all(0 <= column.selected <= 1 for column in columns)
     text = words_of(render(report))
     assert "Keeping to one set of columns costs " in text
-    assert "26 columns are looked at by no model of the average: they correlate less" in text
+    assert "No model of the average uses 26 columns: they correlate less" in text
     assert "3, the same for all models" in text
     # The report has the most important ones first, the model those that most models use.
     needed = TableModel.of_training(analysis.model, table).columns

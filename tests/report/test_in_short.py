@@ -56,8 +56,8 @@ def test_errors_are_told_as_cases_of_a_hundred(analysis):
     summary = analysis.report.method(analysis.report.in_use).summary
     guess = analysis.report.method(FREQUENCIES).summary
     first = analysis.report.verdict.in_short[0]
-    assert f"to name the wrong class for about {100 * summary.expected_error:.0f}," in first
-    assert f"did so for about {100 * summary.actual_error.value:.0f};" in first
+    assert f"to misclassify about {100 * summary.expected_error:.0f} " in first
+    assert f"misclassified about {100 * summary.actual_error.value:.0f}." in first
     assert first.endswith(f"would be wrong for about {100 * guess.actual_error.value:.0f}.")
 
 
@@ -65,10 +65,10 @@ def test_errors_are_told_as_cases_of_a_hundred(analysis):
     ("calibration", "text"),
     [
         ("calibrated", "agree with what was observed"),
-        ("overconfident", "overconfident: where it says 90%, about "),
+        ("overconfident", "overconfident: where it predicts 90%, about "),
         ("underconfident", "underconfident"),
         ("shifted", " on average, "),
-        ("too few cases", "60 cases are too few to tell whether its probabilities are right"),
+        ("too few cases", "60 cases are too few to show whether its probabilities are calibrated"),
     ],
 )
 def test_the_second_sentence_is_about_calibration(analysis, calibration, text):
@@ -83,7 +83,7 @@ def test_without_signal_it_advises_against_the_model(analysis, calibration):
     verdict = decide(analysis.report, WORSE, calibration=calibration)
     assert verdict.status == ("not usable" if calibration == "no signal" else "cannot tell")
     assert len(verdict.in_short) == 2
-    assert "do not use it; more cases, or other columns, are needed." in verdict.in_short[1]
+    assert "Do not use it: more cases, or other columns, are needed." in verdict.in_short[1]
     for label in analysis.report.data.labels:
         assert label in verdict.in_short[1]
 
@@ -161,7 +161,7 @@ def test_it_is_mentioned_where_baselines_were_not_run(analysis):
     verdict = decide(analysis.report, WORSE, calibration="calibrated")
     assert "were not tried" not in verdict.in_short[-1]
     quick = decide(analysis.report, WORSE, calibration="calibrated", compared=False)
-    assert "methods of other libraries were not tried." in quick.in_short[-1]
+    assert "baselines were not run." in quick.in_short[-1]
     assert "Baselines were not run on these folds" in quick.advice
 
 

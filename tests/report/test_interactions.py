@@ -171,7 +171,7 @@ def test_the_page_has_the_patterns_and_names_stay_text(analysis, of_three, chrom
 
 def test_missing_cells_and_settings_are_said(analysis, of_three):
     assert (
-        "10 missing cells are taken for a level: that a cell is missing may tell of the class."
+        "10 missing cells are taken for a category of its own: missingness may depend on the class."
         in (limits(of_three.report))
     )
     assert "patterns of one column:" in limits(of_three.report)[0]
@@ -229,7 +229,7 @@ def test_a_model_without_a_correction_may_have_a_slope(analysis):
     used = analysis.report.method(TITLE)
     judged = type("Judged", (), {"summary": used.summary, "confident": used.confident})
     text = judge(("no", "yes"), None, judged, judged, n_repeats=1, n_features=4)
-    assert text.headline.startswith("The recalibrated model expects")
+    assert text.headline.startswith("The recalibrated model expected")
     assert text.correction_text.startswith("Before recalibration the calibration slope was")
 
 

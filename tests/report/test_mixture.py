@@ -120,7 +120,7 @@ def test_the_verdict_points_to_the_mixture_where_its_slope_may_be_honest():
     sure, less, honest = judged(y, 4 * z), judged(y, 2 * z), judged(y, z)
     words = {"n_features": 2000, "n_repeats": 1}
     found = judge(("a", "b"), sure, sure, less, mixture=honest.summary, **words)
-    assert "The two-component mixture, which knows of hidden groups" in found.advice
+    assert "The two-component mixture, which models hidden groups" in found.advice
     without = judge(("a", "b"), sure, sure, less, mixture=less.summary, **words)
     assert "A model that knows about dependence is needed" in without.advice
 

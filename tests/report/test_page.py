@@ -239,8 +239,8 @@ def test_slopes_and_scores_are_explained_where_they_stand(visit):
     page = visit().page
     assert "multiplies the evidence" in page.locator("#summary").inner_text()
     methods = page.locator("#methods").inner_text()
-    assert "1 is honest, less is too sure, more is too careful" in methods
-    assert "summed over both classes, as Brier did, it is twice this" in methods
+    assert "1 is well calibrated, below 1 is overconfident, above 1 underconfident" in methods
+    assert "The sum over both classes, as Brier defined it, is twice this" in methods
 
 
 def test_columns_are_listed_by_what_they_were_read_as(visit, mixed):

@@ -181,7 +181,7 @@ def test_another_prevalence_is_said_of_the_class_whose_share_is_furthest_off():
     found = judged(y, z + np.array([0.0, 1.5, 0.0]))
     text = describe_external(found.summary, found.confident, ("a", "b", "c"))
     assert "robabilities of b are too high on average" in text
-    assert "--prevalence moves the probabilities" in text
+    assert "--prevalence adjusts the probabilities" in text
 
 
 def test_a_rare_class_that_is_off_is_named_before_a_common_one_that_is_hardly():

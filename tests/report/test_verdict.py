@@ -53,7 +53,7 @@ def test_honest_probabilities_of_many_cases_are_called_consistent_with_honest():
     y, z = drawn(800, 2.0)
     found = say(y, z)
     assert found.calibration == "calibrated"
-    assert "consistent with calibrated" in found.calibration_text
+    assert "no sign of overconfidence" in found.calibration_text
     assert "The interval includes the expected rate" in found.confident_text
 
 
@@ -61,7 +61,7 @@ def test_the_verdict_is_about_the_model_in_use_and_not_about_the_one_without_a_s
     y, z = drawn(800, 2.0)
     found = say(y, 5 * z, factor=1.0, recalibrated=z)
     assert found.calibration == "calibrated"
-    assert "consistent with calibrated" in found.calibration_text
+    assert "no sign of overconfidence" in found.calibration_text
     assert "still overconfident" not in str(found)
     p = expit(z)
     assert f"for {np.sum(np.maximum(p, 1 - p) >= 0.95)} of 800 cases" in found.confident_text
@@ -115,7 +115,7 @@ def test_forty_cases_are_too_few_to_tell():
     y, z = drawn(40, 1.5)
     found = say(y, z)
     assert found.calibration == "too few cases"
-    assert "too few cases to tell" in found.calibration_text
+    assert "too few cases to judge" in found.calibration_text
 
 
 @pytest.mark.parametrize("n", [40, 800])
@@ -134,7 +134,7 @@ def test_a_method_that_is_clearly_better_is_to_be_used_and_luck_is_mentioned():
     found = say(y, z, others=(other(L1, 0.12, 0.02), other("another", 0.01, 0.1)))
     assert found.advice.startswith(f"Advice: use {L1} rather than this model")
     assert "better by 0.120 (0.080 to 0.160)" in found.advice
-    assert "the best of 2 others, which luck favours" in found.advice
+    assert "the best of 2, so its lead is probably overstated" in found.advice
 
 
 def test_a_large_difference_is_named_though_it_is_not_significant():
@@ -149,7 +149,7 @@ def test_in_doubt_a_model_whose_claims_did_not_hold_is_not_the_one_to_use():
     better = (other(L1, 0.21, 0.15),)
     assert "either can be used" in say(y, z, others=better).advice
     sure = say(y, 4 * z, others=better).advice
-    assert "the probabilities of this model did not hold, so prefer the other" in sure
+    assert "this model was not calibrated, so prefer the other" in sure
     assert "either can be used" not in sure
 
 
@@ -157,7 +157,7 @@ def test_advice_names_no_method_that_nobody_can_use():
     y, z = drawn(800, 2.0)
     better = [other(name, 0.3, 0.02) for name in NOT_OFFERED]
     found = say(y, z, others=(*better, other(L1, 0.01, 0.02)))
-    assert found.advice.startswith("Advice: use this model; no other has a log score")
+    assert found.advice.startswith("Advice: use this model; no other method was clearly better")
     assert "uncorrected" not in found.advice
     named = other("naive Bayes, corrected", 0.3, 0.02, option="--model mixed")
     found = say(y, z, others=(*better, named))
@@ -168,7 +168,7 @@ def test_a_tiny_difference_is_not_named_however_significant_it_is():
     y, z = drawn(800, 2.0)
     found = say(y, z, others=(other(L1, 0.001, 0.0001), other("another", 0.015, 0.02)))
     assert L1 not in found.advice
-    assert found.advice.startswith("Advice: use this model; none of the 2 others")
+    assert found.advice.startswith("Advice: use this model; none of the 2 other methods")
     sure = say(y, 4 * z, others=(other("another", 0.015, 0.02),))
     assert sure.advice.startswith("Advice: use this model to rank cases, and do not take a single")
 
@@ -203,7 +203,7 @@ def test_a_better_number_of_features_is_named_with_its_option():
     found = say(y, z, numbers=(small, number))
     assert "50 features do better with this model" in found.advice
     assert "by 0.060 (0.040 to 0.080) in log score: --features 50." in found.advice
-    assert "the best of 2 numbers on one drawing" in found.advice
+    assert "the best of 2 numbers, so its lead" in found.advice
     assert "--features" not in say(y, z, numbers=(small,)).advice
 
 
@@ -221,7 +221,7 @@ def test_without_signal_a_method_that_may_be_better_is_no_reason_to_use_either()
     y = generator.permutation(np.arange(200) % 2)
     found = say(y, generator.normal(0, 1, 200), others=(other(L1, 0.2, 0.15),))
     assert f"{L1} may be better" in found.advice
-    assert "use neither until more cases tell. Do not act on the" in found.advice
+    assert "use neither until there are more cases. Do not act on the" in found.advice
     assert "can be used" not in found.advice
 
 
@@ -237,7 +237,9 @@ def test_a_dozen_cases_are_too_few_to_tell_chance_from_a_signal():
     y = np.arange(12) % 2
     found = say(y, np.random.default_rng(0).normal(0, 1, 12))
     assert found.calibration == "cannot tell"
-    assert found.headline.startswith("It cannot be told whether this model predicts anything")
+    assert found.headline.startswith(
+        "There are too few cases to show whether this model predicts anything"
+    )
 
 
 def test_three_events_cannot_tell_whether_anything_can_be_predicted():
@@ -248,7 +250,7 @@ def test_three_events_cannot_tell_whether_anything_can_be_predicted():
     assert low < 0.5 < 0.75 < high
     assert found.calibration == "cannot tell"
     assert "Nothing can be predicted" not in str(found)
-    assert "too few cases (40, 3 of the rarest class)" in found.headline
+    assert "predicts anything (40, 3 of the rarest class)" in found.headline
     assert "do not act on these probabilities" in found.advice
 
 
@@ -268,8 +270,8 @@ def test_another_prevalence_is_called_a_shift_and_not_honest():
     p = expit(z + 2)
     text = describe_external(summarise(y, p), confident_predictions(y, p), ("no", "yes"))
     assert "too high on average" in text
-    assert "consistent with calibrated" not in text
-    assert "--prevalence moves the probabilities" in text
+    assert "no sign of overconfidence" not in text
+    assert "--prevalence adjusts the probabilities" in text
 
 
 def test_numbers_in_the_words_are_those_of_the_claims():
@@ -289,6 +291,6 @@ def test_no_claims_are_said_to_be_none():
 def test_without_recalibration_the_advice_names_the_option():
     y, z = drawn(800, 2.0)
     found = say(y, 3 * z, recalibrated=z, recalibrate=False)
-    assert "leave out --no-recalibrate to use it" in found.advice
+    assert "Leave out --no-recalibrate to use it" in found.advice
     assert found.calibration == "overconfident"
     assert found.headline.startswith("The corrected model expects")

@@ -84,7 +84,7 @@ COMMANDS = {
     "pack": ("pack", "Pack a table of zeros and ones into a store on disk."),
     "sequence": ("sequence", "Learn what follows what in a sequence."),
     "reproduce": ("reproduce", "Repeat published tables and figures, with ours beside them."),
-    "demo": ("demo", "Compare claims with what happens, on data of the package."),
+    "demo": ("demo", "Compare expected and observed error rates on data of the package."),
 }
 """The module of each command, and its line in the list of all."""
 

@@ -17,7 +17,7 @@ def demo(
         typer.Option("--out", "-o", help="Folder of the report that is written.", readable=False),
     ] = Path("honestbayes-demo"),
 ) -> None:
-    """Compare claimed with actual error on simulated and real data, and write a report."""
+    """Compare expected and observed error rates on simulated and real data; write a report."""
     from honestbayes.demo import main
 
     with progress(quiet=False) as bars:

@@ -80,7 +80,7 @@ def comparison(record: Report) -> Grid:
 
     grid = Grid(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     grid.add_column("on the same folds", no_wrap=True)
-    for title in ("log score", "Brier", "expected", "actual", "AUC", "slope"):
+    for title in ("log score", "Brier", "expected", "observed", "AUC", "slope"):
         grid.add_column(title, justify="right")
     for method in record.methods:
         summary = method.summary
@@ -97,7 +97,7 @@ def comparison(record: Report) -> Grid:
         grid.add_row(Text(method.name + mark), *(Text(cell) for cell in cells))
     of = "of one class" if len(record.data.labels) == 2 else "summed over classes"
     grid.caption = (
-        "* the model in use; expected and actual are error rates\n"
+        "* the model in use; expected and observed are error rates\n"
         f"Brier: the mean of (y - p)^2 {of}, y being 1 or 0"
     )
     grid.caption_justify = "left"

@@ -119,6 +119,7 @@ class ImportanceDisplay(Display):
         ]
         self.ax_.set_yticks(places, labels)
         self.ax_.set_xlabel("loss of log score without the column, 95% interval")
+        self.ax_.locator_params(axis="x", nbins=5)
         tidy(self.ax_)
         return self
 

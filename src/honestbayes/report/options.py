@@ -296,7 +296,9 @@ class Options:
         what = [] if self.n_repeats is not None else ["folds were drawn once"]
         what += ["the average tried few numbers of features"] if self._tries_little else []
         what += ["baselines were not run"] if self.compare else []
-        return (f"This is a first answer: {', '.join(what)}. Without --quick all is there.",)
+        return (
+            f"This is a first answer: {', '.join(what)}. Leave out --quick for the full report.",
+        )
 
     @property
     def uses_slope(self) -> bool:

@@ -55,7 +55,11 @@ def drawings(report: Report) -> dict[str, Drawing]:
     result: dict[str, Drawing] = {}
     if report.cases.held_out_uncorrected is not None:
         result |= {"reliability-uncorrected": _reliability_uncorrected, "scatter": _scatter}
-    result |= {"reliability-in-use": _reliability_in_use, "errors": _errors}
+    result |= {
+        "reliability-in-use": _reliability_in_use,
+        "errors": _errors,
+        "histogram": _histogram,
+    }
     if report.thresholds is not None:
         result["benefit"] = _benefit
     if report.posterior is not None:
@@ -83,11 +87,11 @@ def _reliability(report: Report, name: str, position: int) -> tuple[Figure, str]
     ax.set_title(name, fontsize=10.5)
     label = report.data.positive
     what = "the most probable class" if label is None else _short(label)
-    ax.set_xlabel(f"claimed probability of {what}")
-    ax.set_ylabel("fraction that was right" if label is None else f"fraction that was {what}")
+    ax.set_xlabel(f"predicted probability of {what}")
+    ax.set_ylabel("observed share that was right" if label is None else f"observed share of {what}")
     bins = zip(curve.predicted, curve.actual, curve.n.tolist(), curve.is_drawn, strict=True)
     points = ", ".join(
-        f"{percent(p)} claimed and {percent(a)} observed of {_cases(n)}"
+        f"{percent(p)} predicted and {percent(a)} observed in {_cases(n)}"
         for p, a, n, drawn in bins
         if drawn
     )
@@ -96,8 +100,8 @@ def _reliability(report: Report, name: str, position: int) -> tuple[Figure, str]
         points += f"{'; ' if points else ''}{_cases(left)} in bins of fewer than three, not drawn"
     alt = (
         f"Reliability, {name}: fraction of cases in "
-        f"{'the most probable' if label is None else 'the positive'} class against the claimed "
-        f"probability, with 95% intervals; on the diagonal claims are honest. {points}."
+        f"{'the most probable' if label is None else 'the positive'} class against the predicted "
+        f"probability, with 95% intervals; calibrated probabilities lie on the diagonal. {points}."
     )
     return figure, alt
 
@@ -136,11 +140,11 @@ def _errors(report: Report) -> tuple[Figure, str]:
     tidy(ax)
     ax.spines["left"].set_visible(False)
     texts = [
-        f"{method.name}: expected {percent(method.summary.expected_error)}, actual "
+        f"{method.name}: expected {percent(method.summary.expected_error)}, observed "
         f"{percent_with_interval(method.summary.actual_error)}"
         for method in methods
     ]
-    return figure, f"Expected against actual error rate. {'; '.join(texts)}."
+    return figure, f"Expected against observed error rate. {'; '.join(texts)}."
 
 
 def _error_of(ax: Any, row: int, method: Method) -> None:
@@ -154,7 +158,7 @@ def _error_of(ax: Any, row: int, method: Method) -> None:
         "o",
         color=look(0).color,
         markersize=6,
-        label="actual, 95% interval" if first else None,
+        label="observed, 95% interval" if first else None,
         zorder=3,
     )
     ax.plot(
@@ -165,7 +169,7 @@ def _error_of(ax: Any, row: int, method: Method) -> None:
         markeredgecolor=look(1).color,
         markeredgewidth=1.6,
         markersize=6,
-        label="expected (claimed)" if first else None,
+        label="expected" if first else None,
         zorder=4,
     )
     ax.text(0.005, row + 0.22, plain(method.name), transform=ax.get_yaxis_transform(), va="bottom")
@@ -198,8 +202,8 @@ def _scatter(report: Report) -> tuple[Figure, str]:
     ).plot(ax)
     texts = None
     if len(labels) > 2:
-        ax.set_xlabel(f"probability of the actual class, {plain(name)}")
-        ax.set_ylabel(f"probability of the actual class, {plain(report.in_use)}")
+        ax.set_xlabel(f"probability of the observed class, {plain(name)}")
+        ax.set_ylabel(f"probability of the observed class, {plain(report.in_use)}")
         texts = ["another class was more probable", "most probable in use"]
     handles, names = ax.get_legend_handles_labels()
     # Above the square: inside it the legend would hide cases in the corner.
@@ -215,7 +219,7 @@ def _scatter(report: Report) -> tuple[Figure, str]:
     if len(labels) > 2:
         lower = percent(float((in_use < uncorrected).mean()))
         return figure, (
-            f"Probability of the actual class of {cases.row.size:,} held-out cases, {name} "
+            f"Probability of the observed class of {cases.row.size:,} held-out cases, {name} "
             f"across and {report.in_use} upwards. The second is lower for {lower} of the cases."
         )
     distance = np.abs(in_use - 0.5) < np.abs(uncorrected - 0.5)
@@ -224,6 +228,40 @@ def _scatter(report: Report) -> tuple[Figure, str]:
         f"{report.in_use} upwards. The second is closer to one half for "
         f"{percent(float(distance.mean()))} of the cases."
     )
+    return figure, alt
+
+
+def _histogram(report: Report) -> tuple[Figure, str]:
+    """Draw how many held-out cases of each class have which probability.
+
+    That of the positive class; with more than two classes, that of the class of the case.
+    """
+    figure, ax = _axes(4.2, 3.0)
+    cases, labels = report.cases, report.data.labels
+    bounds = np.linspace(0, 1, 21)
+    if len(labels) == 2:
+        bottom, texts = np.zeros(20), []
+        for label in range(2):
+            own = cases.held_out[cases.actual == label]
+            n = np.histogram(own, bounds)[0]
+            name = f"{_plain_label(plain(labels[label]))} ({own.size:,})"
+            # Stacked: no bar can hide another.
+            ax.bar(bounds[:-1], n, 0.046, bottom, align="edge", color=look(label).color, label=name)
+            bottom += n
+            texts.append(f"{labels[label]}: median {number(float(np.median(own)))}")
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+        ax.set_xlabel(f"predicted probability of {_short(labels[1])}")
+        alt = f"Held-out cases by predicted probability of {labels[1]}. {'; '.join(texts)}."
+    else:
+        own = cases.held_out[np.arange(cases.actual.size), cases.actual]
+        n = np.histogram(own, bounds)[0]
+        ax.bar(bounds[:-1], n, 0.046, align="edge", color=look(0).color)
+        ax.set_xlabel("predicted probability of the observed class")
+        median = number(float(np.median(own)))
+        alt = f"Held-out cases by predicted probability of the observed class: median {median}."
+    ax.set_xlim(0, 1)
+    ax.set_ylabel("cases")
+    tidy(ax)
     return figure, alt
 
 

@@ -143,10 +143,10 @@ def limits(report: Report) -> list[str]:
     if data.n_missing:
         result.append(_describe_missing(report))
     result.append(
-        "Intervals of scores are for the average over the models of the folds, on new cases; the "
-        "final model has seen more cases, and may be better or worse than that."
+        "Intervals of scores are for the average over the models of the folds, on new cases. The "
+        "final model was fitted to more cases and may be better or worse."
         + (
-            " The intervals of slopes, and of sensitivity and specificity, do not know of groups."
+            " The intervals of slopes, sensitivity and specificity do not account for groups."
             if data.n_groups is not None
             else ""
         )
@@ -159,15 +159,15 @@ def limits(report: Report) -> list[str]:
         + (
             f"Fitted probabilities and the saved model are at {describe_prevalence(prevalence)}."
             if prevalence is not None
-            else "Where the model will be used at another prevalence, say so with --prevalence."
+            else "If the model will be used at another prevalence, set it with --prevalence."
         )
     )
     result.append(
-        f"{data.n_cases:,} cases cannot tell a probability below {1 / (data.n_cases + 2):.2g} from "
-        "0: none is shown nearer to 0 or 1 than that. report.json holds them as computed."
+        f"With {data.n_cases:,} cases, probabilities below {1 / (data.n_cases + 2):.2g} cannot be "
+        "distinguished from 0: none is shown nearer to 0 or 1. report.json has them as computed."
     )
     result.append(
-        "All of this holds for cases that come from where these came from, measured the same way."
+        "All of this holds for new cases from the same population, measured in the same way."
     )
     return result
 
@@ -179,13 +179,13 @@ def _spec(report: Report) -> ModelSpec:
 def _limit_of_model(spec: ModelSpec) -> str:
     if not spec.corrects:
         return (
-            "The log-odds are a sum over columns. Signal that only combinations of features show "
-            "is not seen, nor is what is neither more nor less along a column."
+            "The log-odds are a sum over columns. The model misses signal that only combinations "
+            "of features show, and effects that are not monotone."
         )
     beyond = "" if spec.dependence is None else f" beyond what is explained by {spec.dependence}"
     return (
-        "The correction removes the luck of selection. It does not cure features that depend on "
-        f"each other{beyond}, or signal that only combinations of features show."
+        "The correction removes the bias of selection. It does not account for features that "
+        f"depend on each other{beyond}, or for signal that only combinations of features show."
     )
 
 
@@ -203,10 +203,10 @@ def _describe_missing(report: Report) -> str:
         )
     if report.settings.get("missing_as_level"):
         cells = "1 missing cell is" if number == 1 else f"{number:,} missing cells are"
-        return f"{cells} taken for a level: that a cell is missing may tell of the class."
+        return f"{cells} taken for a category of its own: missingness may depend on the class."
     return (
-        f"{number:,} missing cells were integrated out, as if missing for reasons that have "
-        "nothing to do with their values."
+        f"{number:,} missing cells were integrated out, as if they were missing for reasons "
+        "unrelated to their values."
     )
 
 
@@ -217,11 +217,11 @@ def _limits_of_binary(data: DataSummary) -> list[str]:
     if data.n_categorical:
         cut.append(
             f"{_columns(data.n_categorical, 'categorical')} turned into a yes-or-no feature for "
-            "each level"
+            "each category"
         )
     if not cut:
         return []
-    lost = "this model knows only yes-or-no features, and some information is lost."
+    lost = "this model takes only yes-or-no features, and some information is lost."
     return [f"{' and '.join(cut)}: {lost}"]
 
 
@@ -229,20 +229,20 @@ def _limits_of_mixed(report: Report) -> list[str]:
     result = []
     if _spec(report).generative and any(ranking.kind == "real" for ranking in report.rankings):
         result.append(
-            "In each class the values of a real-valued feature are taken for normally distributed "
-            "around a centre of that class, with one spread for all. A class that differs in its "
-            "spread alone is not seen; measurements with a long tail may do better as logarithms."
+            "In each class a real-valued feature is taken as normal around the mean of that class, "
+            "with one variance for all classes. A class that differs in its variance alone is "
+            "missed; measurements with a long tail may do better as logarithms."
         )
     spec = _spec(report)
     if spec.generative and "categorical" not in spec.input.kinds and report.data.n_binary:
         result.append(
-            f"{_columns(report.data.n_binary, 'yes-or-no')} taken for numbers, as if measured; the "
-            "mixed model knows such columns."
+            f"{_columns(report.data.n_binary, 'yes-or-no')} taken as measurements; the mixed "
+            "model has yes-or-no features."
         )
     if len(report.rankings) > 1:
         result.append(
-            "Features of each kind are ranked among themselves: a number of features to keep is "
-            "one for each kind."
+            "Features of each kind are ranked among themselves: the number of features to keep "
+            "holds for each kind."
         )
     return result
 
@@ -308,7 +308,7 @@ def new_table(report: Report) -> str:
 
 def _predict(report: Report) -> Iterator[NextStep]:
     arguments = ["honestbayes", "predict", MODEL, new_table(report)]
-    columns = "the columns that the model looks at" if _selects(report) else "the same columns"
+    columns = "the columns that the model uses" if _selects(report) else "the same columns"
     yield NextStep(
         f"Predict new cases. Their table needs {columns}, with the same names. "
         "The result has their probabilities, with 90% intervals.",
@@ -320,7 +320,7 @@ def _predict(report: Report) -> Iterator[NextStep]:
         given = ["0.1"] if two else shares
         example = f", for example 10% of {report.data.positive}" if two else ""
         yield NextStep(
-            f"Where classes are more or less frequent than here, say how frequent{example}.",
+            f"If classes are more or less frequent where you use it, set the prevalence{example}.",
             shlex.join([*arguments, *(word for one in given for word in ("--prevalence", one))]),
         )
 
@@ -335,8 +335,8 @@ def _evaluate(report: Report) -> Iterator[NextStep]:
     arguments += [] if arguments[-1].endswith(".npz") else ["--target", report.data.target]
     groups = [] if report.data.n_groups is None else ["--groups", _option(report, "--groups")]
     yield NextStep(
-        "Judge the model on cases whose class is known and that are not in this table, best from "
-        "another place or time: no cross-validation tells as much.",
+        "Validate the model on cases with a known class that are not in this table, best from "
+        "another place or time. That is stronger evidence than cross-validation.",
         shlex.join([*arguments, *groups]),
     )
 
@@ -346,8 +346,8 @@ def _whole(report: Report) -> Iterator[NextStep]:
     settings = report.settings
     if settings["quick"] or not settings["compare"]:
         yield NextStep(
-            "Before anything is decided, make the whole report: folds drawn more often, and "
-            "methods of other libraries on the same folds.",
+            "Before you decide, make the full report: folds are drawn more often, and baselines "
+            "are run on the same folds.",
             _changed(report, without=("--quick", "--no-compare")),
         )
 
@@ -358,8 +358,9 @@ def _again(report: Report) -> Iterator[NextStep]:
     yield from _other_number(report)
     if report.data.n_groups is None:
         yield NextStep(
-            "If several rows are of one patient, family or plate, name the column that says which: "
-            "rows of one group then stay together, so that none is predicted by its like.",
+            "If several rows belong to one patient, family or plate, name the column that "
+            "identifies them. Rows of one group then stay in one fold, so that none is predicted "
+            "from its own group.",
             _changed(report, {"--groups": "COLUMN"}, suffix="grouped"),
         )
 
@@ -381,7 +382,7 @@ def _other_model(report: Report) -> Iterator[NextStep]:
         )
     elif calibration in (*NO_SIGNAL, "overconfident") and settings["effort"] != "thorough":
         yield NextStep(
-            "Try models that see what only combinations of columns tell; that takes minutes.",
+            "Try models with interactions between columns, which take minutes.",
             _changed(report, {"--effort": "thorough"}, without=("--quick",), suffix="thorough"),
         )
 
@@ -392,8 +393,8 @@ def _other_number(report: Report) -> Iterator[NextStep]:
         n_columns = report.ranking.n_kept + report.ranking.n_by_design
         if n_columns > MANY_COLUMNS and report.verdict.has_signal:
             yield NextStep(
-                f"To measure fewer than {n_columns:,} columns of a new case, ask for "
-                "one short set; the report then says what that costs.",
+                f"To measure fewer than {n_columns:,} columns of a new case, keep one short set; "
+                "the report then shows what that costs.",
                 _changed(report, {"--features": f"{MANY_COLUMNS}"}, suffix="short"),
             )
     elif path is not None and report.settings["threshold"] is None:
@@ -401,8 +402,8 @@ def _other_number(report: Report) -> Iterator[NextStep]:
         best = min(scores, key=lambda number: scores[number])
         if scores.get(report.ranking.n_kept, scores[best]) - scores[best] >= MATTERS:
             yield NextStep(
-                "Keep the number of features that has the best log score here; the best of several "
-                "is favoured by chance.",
+                "Keep the number of features with the best log score here. As the best of several, "
+                "its lead is probably overstated.",
                 _changed(report, {"--features": f"{best}"}, suffix=f"{best}-features"),
             )
 
@@ -696,7 +697,7 @@ def _case_table(report: Report) -> tuple[list[dict[str, Any]], list[tuple[Any, .
         texts.append(("most probable, held out", [data.labels[c] for c in top]))
         numbers = [
             ("its probability", held_out[every, top], here),
-            ("P(actual class), held out", held_out[every, actual], here),
+            ("P(observed class), held out", held_out[every, actual], here),
             *(("the same, uncorrected", proba[every, actual], here) for proba in others),
             *(
                 (f"P({label}), held out", held_out[:, c], here)

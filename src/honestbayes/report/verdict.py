@@ -60,11 +60,11 @@ ConfidentErrors = Literal["none confident", "as expected", "more than expected",
 NO_SIGNAL: tuple[Calibration, ...] = ("no signal", "cannot tell")
 """Judgements of a model whose AUC may be that of chance."""
 
-TWICE_TOO_SURE = 0.5
+TWICE_TOO_LARGE = 0.5
 """A calibration slope at which the log-odds are twice what they should be.
 
-Where the interval of the slope holds both 1 and this, the cases cannot tell calibrated from twice
-too sure, and the verdict says so.
+Where the interval of the slope holds both 1 and this, the cases are too few to distinguish the two,
+and the verdict says so.
 """
 
 CHANCE = 0.5
@@ -497,7 +497,7 @@ def judge_slope(fit: CalibrationFit) -> Calibration:
         return "underconfident"
     if _is_shifted(fit):
         return "shifted"
-    return "calibrated" if low >= TWICE_TOO_SURE else "too few cases"
+    return "calibrated" if low >= TWICE_TOO_LARGE else "too few cases"
 
 
 def _is_shifted(fit: CalibrationFit) -> bool:
@@ -709,14 +709,14 @@ def of_100(share: float) -> str:
 def _short_errors(evidence: Evidence) -> str:
     summary = evidence.used.summary
     text = (
-        "Of 100 cases that it had not seen, this model expected to name the wrong class for "
-        f"{of_100(summary.expected_error)}, and did so for {of_100(summary.actual_error.value)}"
+        f"Of 100 held-out cases, this model expected to misclassify "
+        f"{of_100(summary.expected_error)} and misclassified {of_100(summary.actual_error.value)}"
     )
     if evidence.guess_error is None:
         return f"{text}."
     most = "more" if len(evidence.labels) == 2 else "most"
     rate = of_100(evidence.guess_error)
-    return f"{text}; always naming the {most} frequent class would be wrong for {rate}."
+    return f"{text}. Always predicting the {most} frequent class would misclassify {rate}."
 
 
 def _short_no_signal(verdict: Verdict) -> str:
@@ -729,9 +729,9 @@ def _short_no_signal(verdict: Verdict) -> str:
         what = f"{verdict.better.method.name} {more} more on the same cases"
     if verdict.calibration == "cannot tell":
         return (
-            f"{n:,} cases are too few to tell whether it separates {which}: do not use it; {what}."
+            f"{n:,} cases are too few to show whether it separates {which}. Do not use it: {what}."
         )
-    return f"As far as {n:,} cases can tell, it cannot tell {which} apart: do not use it; {what}."
+    return f"On these {n:,} cases it does not separate {which}. Do not use it: {what}."
 
 
 def _short_calibration(verdict: Verdict) -> str:
@@ -745,9 +745,9 @@ def _short_calibration(verdict: Verdict) -> str:
         case "shifted":
             return f"Its {describe_shift(verdict.shift)}."
         case "calibrated":
-            text = f"Its probabilities agree with what was observed, as far as {n:,} cases can tell"
+            text = f"Its probabilities agree with what was observed, as far as {n:,} cases can show"
         case _:
-            text = f"{n:,} cases are too few to tell whether its probabilities are right"
+            text = f"{n:,} cases are too few to show whether its probabilities are calibrated"
     if verdict.confident_errors == "more than expected":
         return f"{text}; but where it was almost certain, it was wrong more often than expected."
     return f"{text}."
@@ -758,7 +758,7 @@ def _example(fit: CalibrationFit, proba: float = 0.9) -> str:
     if isinstance(fit.intercept, tuple) or not math.isfinite(fit.slope + fit.intercept):
         return ""
     recalibrated = float(expit(fit.intercept + fit.slope * logit(proba)))
-    return f": where it says {proba:.0%}, about {recalibrated:.0%} fits what was observed"
+    return f": where it predicts {proba:.0%}, about {recalibrated:.0%} would agree with the data"
 
 
 def _short_advice(verdict: Verdict) -> str:
@@ -769,9 +769,9 @@ def _short_advice(verdict: Verdict) -> str:
         if better.is_clear:
             return f"Use {better.method.title} instead, which did better on the same cases."
         what = (
-            "prefer that one"
+            "prefer that method"
             if _is_broken(verdict)
-            else "until more cases tell, either can be used"
+            else "until there are more cases, either can be used"
         )
         return (
             f"On the same cases {better.method.title} did better, but that may be chance: {what}."
@@ -784,8 +784,8 @@ def _short_advice(verdict: Verdict) -> str:
         case "too few cases for calibration":
             text = "Use it with care, and judge it again when there are more cases"
         case _:
-            text = "It can be used for new cases that come from where these came from"
-    tried = "" if verdict.evidence.compared else "; methods of other libraries were not tried"
+            text = "It can be used for new cases from the same population"
+    tried = "" if verdict.evidence.compared else "; baselines were not run"
     return f"{text}{tried}."
 
 
@@ -827,9 +827,9 @@ def describe_headline(verdict: Verdict) -> str:
     if verdict.calibration == "cannot tell":
         rarest = min(class_counts(summary))
         return (
-            f"It cannot be told whether this model predicts anything: there are too few cases "
-            f"({summary.n_cases:,}, {rarest:,} of the rarest class). The AUC is {auc}, and "
-            f"{number(CHANCE)} is chance; the interval includes chance and a good model."
+            "There are too few cases to show whether this model predicts anything "
+            f"({summary.n_cases:,}, {rarest:,} of the rarest class). The AUC is {auc}; the "
+            f"interval includes chance ({number(CHANCE)}) and a good model."
         )
     if verdict.calibration == "no signal":
         better = verdict.better
@@ -840,7 +840,7 @@ def describe_headline(verdict: Verdict) -> str:
             else "Nothing can be predicted from these features"
         )
         return (
-            f"{which}, as far as {summary.n_cases:,} cases tell: the AUC is {auc}, and "
+            f"{which}, as far as {summary.n_cases:,} cases can show: the AUC is {auc}, and "
             f"{number(CHANCE)} is chance."
         )
     steps = {
@@ -851,8 +851,8 @@ def describe_headline(verdict: Verdict) -> str:
     name = evidence.average or (f"{done} model" if done else "model")
     pairs = " over pairs of classes" if isinstance(summary.n_positive, tuple) else ""
     return (
-        f"The {name} expects an error rate of {percent(summary.expected_error)}; "
-        f"{percent_with_interval(summary.actual_error)} was observed. AUC{pairs} {auc}."
+        f"The {name} expected an error rate of {percent(summary.expected_error)}; the observed "
+        f"error rate was {percent_with_interval(summary.actual_error)}. AUC{pairs}: {auc}."
     )
 
 
@@ -898,7 +898,7 @@ def describe_slope(fit: CalibrationFit) -> str:
     low, high = fit.slope_interval
     # Two decimals could show an interval beside 1 as one that ends there.
     digits = 3 if "1.00" in (number(low), number(high)) else 2
-    return f"the calibration slope is {number(fit.slope)} ({interval((low, high), digits)})"
+    return f"calibration slope {number(fit.slope)} ({interval((low, high), digits)})"
 
 
 def describe_calibration(verdict: Verdict) -> str:
@@ -917,9 +917,9 @@ def describe_calibration(verdict: Verdict) -> str:
         return "Calibration: no feature passed the selection, so the model has class frequencies."
     summary = evidence.used.summary
     return (
-        "Calibration: no signal was found whose probabilities could be judged. The model in use "
-        f"expects an error rate of {percent(summary.expected_error)}; "
-        f"{percent_with_interval(summary.actual_error)} was observed."
+        "Calibration: without a signal there is nothing to judge. The model in use expected an "
+        f"error rate of {percent(summary.expected_error)}; the observed error rate was "
+        f"{percent_with_interval(summary.actual_error)}."
     )
 
 
@@ -930,14 +930,14 @@ def _judgement_text(
     dependence: str | None,
     generative: bool,
 ) -> str:
-    slope = f"{describe_slope(fit)}; 1 is well calibrated, less is overconfident"
+    slope = f"{describe_slope(fit)}; 1 is well calibrated, below 1 is overconfident"
     also = f" Also, {describe_shift(shift)}." if shift is not None else ""
     match calibration:
         case "shifted":
             return f"{describe_shift(shift)}; {slope}."
         case "overconfident":
             still = "still overconfident" if generative else "overconfident"
-            cause = "the class depends on the columns in other ways than the model supposes"
+            cause = "the class depends on the columns in other ways than the model assumes"
             if generative:
                 how = ", and naive Bayes counts shared evidence more than once"
                 if dependence is not None:
@@ -947,18 +947,18 @@ def _judgement_text(
         case "underconfident":
             return f"underconfident: {slope}.{also}"
         case "calibrated":
-            return f"consistent with calibrated probabilities: {slope}."
+            return f"no sign of overconfidence ({slope})."
         case _:
             return (
-                f"too few cases to tell: {slope}, and the interval leaves room for calibrated "
-                "probabilities as well as for log-odds twice too large."
+                f"too few cases to judge ({slope}): the interval includes 1 and log-odds that are "
+                "twice too large."
             )
 
 
 def describe_advice(verdict: Verdict) -> str:
     """Return what to use, and what to do."""
     if verdict.cautions:  # no advice about models is worth following before these are settled
-        return "Advice: decide first what is doubtful in the table; until then do not use this."
+        return "Advice: settle the doubts about the table first; until then do not use this model."
     evidence = verdict.evidence
     what = [text for text in (_method_text(verdict), *_mixture_texts(verdict)) if text]
     if verdict.better_number is not None:
@@ -983,13 +983,15 @@ def _method_text(verdict: Verdict) -> str:
     other, used, n_others = better.method, evidence.used.summary, evidence.n_others
     low, high = other.difference.interval
     by = f"{number(other.gain, 3)} ({interval((-high, -low), 3)})"
-    luck = f"it is the best of {n_others} others, which luck favours" if n_others > 1 else ""
+    luck = (
+        f"it was the best of {n_others}, so its lead is probably overstated" if n_others > 1 else ""
+    )
     if not better.is_clear:
-        doubt = "until more cases tell, either can be used"
+        doubt = "until there are more cases, either can be used"
         if not verdict.has_signal:
-            doubt = "use neither until more cases tell"
+            doubt = "use neither until there are more cases"
         elif _is_broken(verdict):
-            doubt = "but the probabilities of this model did not hold, so prefer the other"
+            doubt = "but this model was not calibrated, so prefer the other"
         return (
             f"{other.title} may be better: its log score is better by {by}. These cases cannot "
             f"settle that{f', and {luck}' if luck else ''}; {doubt}."
@@ -1000,7 +1002,7 @@ def _method_text(verdict: Verdict) -> str:
             f", with {percent(other.actual_error)} errors where this model had "
             f"{percent(used.actual_error.value)}"
         )
-    tail = f" {luck[0].upper()}{luck[1:]}: expect somewhat less." if luck else ""
+    tail = f" {luck[0].upper()}{luck[1:]}." if luck else ""
     scores = f"log score is better by {by}{errors}.{tail}"
     if better.is_simpler:
         return (
@@ -1039,16 +1041,17 @@ def _number_text(better: BetterNumber) -> str:
     )
     if better.n_compared > 1:
         text = (
-            f"{text} That is the best of {better.n_compared} numbers on one drawing of the folds."
+            f"{text} It was the best of {better.n_compared} numbers, so its lead is probably "
+            "overstated."
         )
     return text if better.is_clear else f"{text} These cases cannot settle it."
 
 
 def _no_better_text(n_others: int, reason: Reason) -> str:
-    none = f"none of the {n_others} others that could be used" if n_others > 1 else "no other"
+    none = f"none of the {n_others} other methods" if n_others > 1 else "no other method"
     return (
-        f"use this model{_WITH_CARE.get(reason, '')}; {none} has a log score that is better by a "
-        f"size that matters ({MATTERS}), as far as these cases tell."
+        f"use this model{_WITH_CARE.get(reason, '')}; {none} was clearly better by {MATTERS} or "
+        "more in log score."
     )
 
 
@@ -1069,15 +1072,15 @@ def _remedy_text(suggestion: Suggestion) -> str:
     if suggestion.what == "factors":
         return _TRY_FACTORS
     if summary is None:
-        return "A model that knows about dependence is needed."
+        return "A model of the dependence between features is needed."
     if suggestion.what == "recalibration":
         return (
-            f"With recalibration {describe_slope(summary.calibration)}: leave out "
+            f"With recalibration: {describe_slope(summary.calibration)}. Leave out "
             "--no-recalibrate to use it."
         )
     fit = summary.calibration
     return (
-        "The two-component mixture, which knows of hidden groups of cases, has a slope of "
+        "The two-component mixture, which models hidden groups of cases, has a slope of "
         f"{number(fit.slope)} ({interval(fit.slope_interval)}) and a log score of "
         f"{number(summary.log_score.value, 3)}: see --model mixture."
     )
@@ -1093,10 +1096,7 @@ def describe_correction(verdict: Verdict) -> str:
     if evidence.uncorrected is None:
         if not verdict.has_signal or last is None:
             return ""
-        return (
-            f"Before recalibration the calibration slope was {corrected}, with it, as in use, "
-            f"{last}."
-        )
+        return f"The calibration slope was {corrected} before recalibration and is {last} after it."
     before = evidence.uncorrected.confident
     who = "Without the correction the model"
     if evidence.average is not None:
@@ -1114,10 +1114,13 @@ def describe_correction(verdict: Verdict) -> str:
     slope = number(evidence.uncorrected.summary.calibration.slope)
     text = f"{text}; its calibration slope was {slope}"
     if evidence.average is not None:
-        return f"{text}, that of the {evidence.average} is {corrected}."
+        return f"{text}; that of the {evidence.average} is {corrected}."
     if last is None:
-        return f"{text}, and with it, as in use, {corrected}."
-    return f"{text}, with the correction alone {corrected}, with the slope too, as in use, {last}."
+        return f"{text}; with the correction, as in use, it is {corrected}."
+    return (
+        f"{text}; with the correction alone it is {corrected}, with correction and recalibration, "
+        f"as in use, {last}."
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -1140,7 +1143,7 @@ def describe_external(
         lines.append(f"{text[0].upper()}{text[1:]}")
         if shift is not None:
             lines.append(
-                "Where that is because the class is more or less frequent here than in training, "
-                "--prevalence moves the probabilities."
+                "If the class is more or less frequent here than in training, --prevalence adjusts "
+                "the probabilities."
             )
     return "\n".join(lines)
