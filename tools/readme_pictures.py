@@ -1,9 +1,9 @@
 """Make the pictures that README shows.
 
-    python tools/readme_pictures.py errors docs/images/claims.png
+    python tools/readme_pictures.py errors docs/images/errors.png
     python tools/readme_pictures.py report leukemia-report/report.html docs/images/report.png
 
-The first draws what models claim and what happens, on the demonstration's simulated data and on
+The first draws expected and observed error rates, on the demonstration's simulated data and on
 data in which nothing predicts the class. The second, which needs
 Chromium and the package playwright, keeps the first screen of a report.
 """
@@ -20,7 +20,7 @@ from honestbayes.demo import OURS, SEED, compared_methods
 from honestbayes.metrics import summarise
 
 TITLES = {"uncorrected": "naive Bayes\nafter selection", OURS: OURS}
-CLAIMED, HAPPENED = "#9db4c8", "#274c6b"
+EXPECTED, OBSERVED = "#9db4c8", "#274c6b"
 
 
 def noise():
@@ -38,20 +38,20 @@ def simulated():
 
 
 def errors(picture: str) -> None:
-    """Draw claimed and actual error rates."""
+    """Draw expected and observed error rates."""
     problems = {
-        "The class is a coin toss": noise(),
-        "Features that tell a little (2008 paper)": simulated(),
+        "No feature predicts the class": noise(),
+        "Weak signal (as in the paper of 2008)": simulated(),
     }
     figure, axes = plt.subplots(1, 2, figsize=(8.6, 2.9), sharex=True, layout="constrained")
     for axis, (title, (X, y, X_new, y_new)) in zip(axes, problems.items(), strict=True):
         for place, (name, model) in enumerate(compared_methods().items()):
             found = summarise(y_new, model.fit(X, y).predict_proba(X_new)[:, 1])
             pair = (found.expected_error, found.actual_error.value)
-            sys.stdout.write(f"{title}: {name}: claimed {pair[0]:.1%}, happened {pair[1]:.1%}\n")
+            sys.stdout.write(f"{title}: {name}: expected {pair[0]:.1%}, observed {pair[1]:.1%}\n")
             for below, value, colour, word in (
-                (0, pair[0], CLAIMED, "predicted"),
-                (1, pair[1], HAPPENED, "observed"),
+                (0, pair[0], EXPECTED, "expected"),
+                (1, pair[1], OBSERVED, "observed"),
             ):
                 height = -(place + 0.38 * below)
                 axis.barh(height, value, 0.34, color=colour)

@@ -131,7 +131,7 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
         table, options, name="leukemia", command="honestbayes demo", progress=progress
     )
     report = analysis.report
-    yield f"{'':24}{'expected error':>14}{'observed (95% interval)':>24}{'log score':>24}"
+    yield f"{'':24}{'expected error':>14}{'observed (95% interval)':>24}{'log score':>22}"
     for name in (UNCORRECTED_NAIVE, report.in_use):
         yield f"{name:24}{_row(report.method(name))}"
     difference = report.method(UNCORRECTED_NAIVE).log_score_difference
@@ -154,7 +154,7 @@ def _row(method: Method) -> str:
     summary = method.summary
     return (
         f"{percent(summary.expected_error):>14}{percent_with_interval(summary.actual_error):>24}"
-        f"{with_interval(summary.log_score):>24}"
+        f"{with_interval(summary.log_score):>22}"
     )
 
 

@@ -291,3 +291,17 @@ def test_nothing_is_measured_where_nothing_is_learned():
     with np.errstate(all="raise"):
         none = FeatureImportance(*[np.zeros(0, dtype=np.int64)] * 2, *[np.zeros(0)] * 5)
     assert none.take(np.arange(3)).column.size == 0
+
+
+def test_it_can_be_left_out_and_a_file_remembers_that(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 10))
+    X[:, 0] += 2 * y
+    with_it = HonestClassifier(effort="quick", random_state=0).fit(X, y)
+    without = HonestClassifier(effort="quick", random_state=0, importance=False).fit(X, y)
+    assert np.isfinite(with_it.feature_table().importance).any()
+    assert np.isnan(without.feature_table().importance).all()
+    np.testing.assert_array_equal(with_it.predict_proba(X), without.predict_proba(X))
+    without.save(tmp_path / "model")
+    assert honestbayes.load(tmp_path / "model").importance is False

@@ -142,9 +142,9 @@ def test_a_remark_that_results_may_mean_nothing_is_in_the_verdict_itself(run, fo
     assert "do not use" in found["verdict"]["advice"]
     printed = " ".join(printed.split())
     assert printed.count(note) == 1
-    assert f"These results may mean nothing. {note} Of 100 cases" in printed
+    assert f"These results may mean nothing. {note} Of 100 held-out" in printed
     page = (folder / "near-report" / "report.html").read_text("utf-8")
-    assert 'id="verdict" class="verdict doubtful"' in page
+    assert 'id="verdict" class="verdict cannot-tell"' in page
     assert page.count("Column &#39;odour&#39; alone explains") == 1
     words = ("--keep", "odour", "--out", "near-kept")
     run("report", "near.csv", *TARGET, *SHORT, *words, cwd=folder).done()

@@ -74,7 +74,7 @@ def test_the_average_is_in_use_and_naive_bayes_stands_beside_it(analysis):
     said = report.verdict.correction_text
     assert said.startswith("Naive Bayes on the features that correlate best, not corrected for ")
     before, after = (report.method(n).summary.calibration.slope for n in (names[0], AVERAGE))
-    assert f"slope was {before:.2f}, that of the average of models is {after:.2f}." in said
+    assert f"slope was {before:.2f}; that of the average of models is {after:.2f}." in said
     assert report.settings["effort"] == "quick"
 
 

@@ -58,7 +58,7 @@ def test_errors_are_told_as_cases_of_a_hundred(analysis):
     first = analysis.report.verdict.in_short[0]
     assert f"to misclassify about {100 * summary.expected_error:.0f} " in first
     assert f"misclassified about {100 * summary.actual_error.value:.0f}." in first
-    assert first.endswith(f"would be wrong for about {100 * guess.actual_error.value:.0f}.")
+    assert first.endswith(f"would misclassify about {100 * guess.actual_error.value:.0f}.")
 
 
 @pytest.mark.parametrize(

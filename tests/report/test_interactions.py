@@ -230,7 +230,7 @@ def test_a_model_without_a_correction_may_have_a_slope(analysis):
     judged = type("Judged", (), {"summary": used.summary, "confident": used.confident})
     text = judge(("no", "yes"), None, judged, judged, n_repeats=1, n_features=4)
     assert text.headline.startswith("The recalibrated model expected")
-    assert text.correction_text.startswith("Before recalibration the calibration slope was")
+    assert text.correction_text.startswith("The calibration slope was")
 
 
 def test_the_reason_for_being_too_sure_is_not_dependence_between_features(analysis):

@@ -122,7 +122,7 @@ def test_the_verdict_points_to_the_mixture_where_its_slope_may_be_honest():
     found = judge(("a", "b"), sure, sure, less, mixture=honest.summary, **words)
     assert "The two-component mixture, which models hidden groups" in found.advice
     without = judge(("a", "b"), sure, sure, less, mixture=less.summary, **words)
-    assert "A model that knows about dependence is needed" in without.advice
+    assert "A model of the dependence between features is needed" in without.advice
 
 
 def test_a_mixture_that_did_better_is_explained():

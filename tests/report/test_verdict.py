@@ -78,12 +78,12 @@ def test_what_the_correction_and_the_slope_did_comes_last_with_their_slopes():
     )
     one, two, three = (f"{slope:.2f}" for slope in slopes)
     assert found.correction_text.endswith(
-        f"its calibration slope was {one}, with the correction alone {two}, with the slope too, as "
-        f"in use, {three}."
+        f"its calibration slope was {one}; with the correction alone it is {two}, with correction "
+        f"and recalibration, as in use, {three}."
     )
     plain = say(y, 2 * z, factor=2.0, recalibrate=False)
     assert plain.correction_text.endswith(
-        f"slope was {slopes[0]:.2f}, and with it, as in use, {slopes[1]:.2f}."
+        f"slope was {slopes[0]:.2f}; with the correction, as in use, it is {slopes[1]:.2f}."
     )
 
 
@@ -93,7 +93,7 @@ def test_log_odds_three_times_too_large_are_called_overconfident_with_the_slope(
     assert found.calibration == "overconfident"
     assert "most likely because features depend on each other" in found.calibration_text
     # A third of 1, give or take four standard errors of the slope of 800 cases.
-    slope = float(re.search(r"slope is (\d\.\d+)", found.calibration_text)[1])
+    slope = float(re.search(r"slope (\d\.\d+)", found.calibration_text)[1])
     assert 0.23 < slope < 0.43
 
 
@@ -293,4 +293,4 @@ def test_without_recalibration_the_advice_names_the_option():
     found = say(y, 3 * z, recalibrated=z, recalibrate=False)
     assert "Leave out --no-recalibrate to use it" in found.advice
     assert found.calibration == "overconfident"
-    assert found.headline.startswith("The corrected model expects")
+    assert found.headline.startswith("The corrected model expected")

@@ -34,10 +34,12 @@ def test_the_command_in_readme_prints_what_readme_shows(tmp_path):
     ]
     run(tmp_path, "demo")
     words, numbers = words_and_numbers(run(tmp_path, *command.split()))
-    shown_words, shown_numbers = words_and_numbers(shown)
-    assert words == shown_words
+    # README shows the beginning.
+    shown_words, shown_numbers = words_and_numbers(shown.removesuffix("...\n"))
+    assert words.startswith(shown_words)
     # Other versions of scikit-learn may tune a little differently.
-    assert numbers == pytest.approx(shown_numbers, rel=0.05, abs=0.02)
+    some = numbers[: len(shown_numbers)]
+    assert some == pytest.approx(shown_numbers, rel=0.05, abs=0.02)
     assert {path.name for path in (tmp_path / "leukemia-report").iterdir()} == {
         "report.html",
         "report.json",

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 
 from honestbayes.base.recalibration import number_grid
 from honestbayes.base.spec import ModelSpec
@@ -594,6 +595,8 @@ def _evaluate(
     n_repeats: int,
     step: Callable[[], None],
 ) -> Evaluation:
+    if "importance" in estimator.get_params(deep=False):  # that of the final model is shown
+        estimator = clone(estimator).set_params(importance=False)
     with warnings.catch_warnings():
         # The final fit repeats what concerns the model; baselines may warn as they like.
         warnings.simplefilter("ignore")

@@ -31,9 +31,16 @@ SPECS = (
             CandidateSpec(
                 name="raw discriminant",
                 family="discriminant",
-                title="one covariance for all classes, on columns as they are",
+                title="linear discriminant analysis, on columns as they are",
                 suits=lambda info: info.has_measurements and info.has_few_columns,
-                params=lambda _: {"recalibrate": None, "normal_scores": False},
+                # Hardly shrunken, so that it sees what only the difference of two nearly equal
+                # columns shows, which the other linear candidates take for noise.
+                params=lambda _: {
+                    "recalibrate": None,
+                    "normal_scores": False,
+                    "feature_prior": "flat",
+                    "shrinkage": 0.001,
+                },
                 quick=(50,),
                 normal=(50,),
                 as_numbers=True,
