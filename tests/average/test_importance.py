@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import honestbayes
-from honestbayes import HonestClassifier
+from honestbayes import HonestClassifier, SelectiveGaussianNB
 from honestbayes.average.importance import (
     FeatureImportance,
     FoldModel,
@@ -305,3 +305,21 @@ def test_it_can_be_left_out_and_a_file_remembers_that(tmp_path):
     np.testing.assert_array_equal(with_it.predict_proba(X), without.predict_proba(X))
     without.save(tmp_path / "model")
     assert honestbayes.load(tmp_path / "model").importance is False
+
+
+def test_rows_of_exchanged_cells_have_the_sum_of_the_evidence_of_their_cells():
+    rng = np.random.default_rng(1)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 8)) + 0.5 * y[:, None] * rng.normal(size=8)
+    X[::7, 2] = np.nan
+    model = SelectiveGaussianNB(n_features_to_select=5, recalibrate=None, class_variances=True)
+    (part,) = model.fit(X, y)._parts
+    values = part.read(X[:, list(part.selection.columns)], str)
+    cells = rng.integers(0, 60, (40, 5))
+    found = part.cell_evidence(values)[cells, :, np.arange(5)].sum(axis=1)
+    np.testing.assert_allclose(found, part.log_likelihood(cells_of(values, cells)), atol=1e-12)
+    paper = SelectiveGaussianNB(
+        n_features_to_select=5, recalibrate=None, feature_prior="heavy-tailed"
+    )
+    (part,) = paper.fit(X, y)._parts
+    assert part.cell_evidence(part.read(X[:, list(part.selection.columns)], str)) is None

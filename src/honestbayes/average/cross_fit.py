@@ -320,11 +320,20 @@ class PreparedCandidate:
             )
         ]
         ends = np.cumsum([columns.size for _, columns, _ in by_part])[:-1]
+        # Evidence that adds up over columns is computed once for each cell of the fold.
+        tables = [
+            one.cell_evidence(values) if hasattr(one, "cell_evidence") else None
+            for one, _, values in by_part
+        ]
 
         def add_up(cells: IntArray) -> FloatArray:
             total = np.zeros((len(cells), self.labels.classes.size))
-            for (one, _, values), own in zip(by_part, np.split(cells, ends, axis=1), strict=True):
-                total += one.log_likelihood(cells_of(values, own))
+            split = np.split(cells, ends, axis=1)
+            for (one, _, values), table, own in zip(by_part, tables, split, strict=True):
+                if table is None:
+                    total += one.log_likelihood(cells_of(values, own))
+                else:
+                    total += table[own, :, np.arange(own.shape[1])].sum(axis=1)
             return total
 
         return FoldModel(sources[np.concatenate([columns for _, columns, _ in by_part])], add_up)

@@ -56,7 +56,7 @@ _PREDICTIONS = 30
 """Permuted predictions of a fold that are wanted for each column: a fold of fewer cases is permuted
 several times."""
 
-_MOST_CASES = 120
+_MOST_CASES = 80
 """Cases of a fold that are measured, or a fifth of them where that is more."""
 
 _FEWEST_CASES = 30

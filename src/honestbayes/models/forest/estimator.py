@@ -27,6 +27,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.tree import ExtraTreeClassifier
 
 from honestbayes.base.estimator import SelectiveClassifier
 from honestbayes.base.explanation import (
@@ -125,9 +126,9 @@ class Trees:
         check(good, "feature", "is one that the model does not have")
 
     @classmethod
-    def of(cls, forest: Any, n_classes: int) -> Trees:
-        """Take the trees of a fitted forest of scikit-learn, whose classes are codes."""
-        trees = [each.tree_ for each in forest.estimators_]
+    def of(cls, fitted: Sequence[Any], classes: IntArray, n_classes: int) -> Trees:
+        """Take fitted trees of scikit-learn; ``classes`` are the codes that the rows have."""
+        trees = [each.tree_ for each in fitted]
         sizes = [tree.node_count for tree in trees]
         first = np.cumsum([0, *sizes[:-1]], dtype=np.int64)
         inner = np.concatenate([tree.children_right > 0 for tree in trees])
@@ -140,7 +141,7 @@ class Trees:
         share = np.zeros(inner.size)
         share[inner] = cases[left[inner]] / cases[inner]
         value = np.zeros((inner.size, n_classes))
-        value[:, forest.classes_] = np.concatenate([tree.value[:, 0] for tree in trees])
+        value[:, classes] = np.concatenate([tree.value[:, 0] for tree in trees])
         feature = np.concatenate([tree.feature for tree in trees])
         threshold = np.concatenate([tree.threshold for tree in trees])
         return cls(
@@ -314,16 +315,32 @@ def grow(
     """Grow trees on training rows, shape (n, k)."""
     if not values.shape[1]:
         return Trees.single_leaf(np.bincount(codes, minlength=n_classes) / codes.size)
-    n = codes.size
+    rows, n, least = (
+        single_precision(completed(values, seed)),
+        codes.size,
+        settings.min_samples_leaf,
+    )
+    if settings.splits == "random" and n <= _MOST_CASES:
+        # What ExtraTreesClassifier does, without cloning a template for each tree, which takes as
+        # long as growing it where there are few cases.
+        seeds = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=settings.n_trees)
+        responses = np.ascontiguousarray(codes[:, None], dtype=float)
+        trees = [
+            ExtraTreeClassifier(min_samples_leaf=least, random_state=each)
+            for each in seeds.tolist()
+        ]
+        for tree in trees:
+            tree.fit(rows, responses, check_input=False)
+        return Trees.of(trees, np.unique(codes), n_classes)
     forest = ExtraTreesClassifier if settings.splits == "random" else RandomForestClassifier
     grown = forest(
         settings.n_trees,
-        min_samples_leaf=settings.min_samples_leaf,
-        bootstrap=settings.splits == "best" or n > _MOST_CASES,
+        min_samples_leaf=least,
+        bootstrap=True,
         max_samples=_MOST_CASES if n > _MOST_CASES else None,
         random_state=seed,
-    ).fit(single_precision(completed(values, seed)), codes)
-    return Trees.of(grown, n_classes)
+    ).fit(rows, codes)
+    return Trees.of(grown.estimators_, grown.classes_, n_classes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -358,36 +358,48 @@ class GaussianBlock:
         feature's own ratio is averaged over, then features are multiplied, then nodes averaged.
         """
         n, k = values.shape
-        n_nodes, n_ratios = self.log_mixing.shape[:2]
-        n_classes = self.location.shape[1]
-        result = np.empty((n, n_classes))
-        step = max(1, _CHUNK_CELLS // max(1, n_ratios * k))
+        result = np.empty((n, self.location.shape[1]))
+        step = max(1, _CHUNK_CELLS // max(1, self.log_mixing.shape[1] * k))
+        for start in range(0, n, step):
+            cells = self._of_cells(np.asarray(values[start : start + step], dtype=float))
+            terms = cells.sum(axis=-1) + self.log_scale_weight[:, None, None]
+            result[start : start + step] = logsumexp(terms, axis=0)
+        return result
+
+    def _of_cells(self, x: FloatArray) -> FloatArray:
+        """Return log P(cell | class) at each node of the scale, shape (T, n, C, k)."""
+        n_nodes, n_classes = len(self.log_mixing), self.location.shape[1]
         constant = (
             gammaln((self.degrees + 1) / 2)
             - gammaln(self.degrees / 2)
             - 0.5 * np.log(np.pi * self.degrees)
         )
         mixing = np.exp(self.log_mixing)
-        for start in range(0, n, step):
-            x = np.asarray(values[start : start + step], dtype=float)
-            missing = np.isnan(x)
-            x = np.where(missing, 0.0, x)
-            terms = np.empty((n_nodes, x.shape[0], n_classes))
-            for label in range(n_classes):
-                z = (x[:, None, :] - self.location[:, label]) * np.exp(-self.log_spread[:, label])
-                z = np.clip(z, -_FARTHEST, _FARTHEST)
-                degrees = self.degrees[:, label]
-                log_t = constant[:, label] - self.log_spread[:, label]
-                log_t = log_t - (degrees + 1) / 2 * np.log1p(z * z / degrees)
-                # Relative to the largest density over ratios: far out in the tails all underflow.
-                top = log_t.max(axis=1, keepdims=True, initial=-np.inf)
-                density = np.exp(log_t - top)
-                for node in range(n_nodes):
-                    mixed = np.log(np.einsum("nak,ak->nk", density, mixing[node])) + top[:, 0]
-                    terms[node, :, label] = np.where(missing, 0.0, mixed).sum(axis=1)
-            terms += self.log_scale_weight[:, None, None]
-            result[start : start + step] = logsumexp(terms, axis=0)
+        missing = np.isnan(x)
+        x = np.where(missing, 0.0, x)
+        result = np.empty((n_nodes, len(x), n_classes, x.shape[1]))
+        for label in range(n_classes):
+            z = (x[:, None, :] - self.location[:, label]) * np.exp(-self.log_spread[:, label])
+            z = np.clip(z, -_FARTHEST, _FARTHEST)
+            degrees = self.degrees[:, label]
+            log_t = constant[:, label] - self.log_spread[:, label]
+            log_t = log_t - (degrees + 1) / 2 * np.log1p(z * z / degrees)
+            # Relative to the largest density over ratios: far out in the tails all underflow.
+            top = log_t.max(axis=1, keepdims=True, initial=-np.inf)
+            density = np.exp(log_t - top)
+            for node in range(n_nodes):
+                mixed = np.log(np.einsum("nak,ak->nk", density, mixing[node])) + top[:, 0]
+                result[node, :, label] = np.where(missing, 0.0, mixed)
         return result
+
+    def cell_evidence(self, values: AnyArray) -> FloatArray | None:
+        """Return log P(cell | class), shape (n, C, k), whose sum over features is that of a row.
+
+        None where the scale of the ratios has several nodes, which features then share.
+        """
+        if len(self.log_mixing) > 1:
+            return None
+        return np.asarray(self._of_cells(np.asarray(values, dtype=float))[0])
 
 
 _BY_DESIGN = MaybeSection(kind=RatioPosterior)
@@ -500,6 +512,14 @@ class GaussianFit:
         """
         parts = zip(self.blocks, self.in_own_units(values), strict=True)
         return np.asarray(sum(block.log_likelihood(x) for block, x in parts))
+
+    def cell_evidence(self, values: AnyArray) -> FloatArray | None:
+        """Return log P(cell | class), shape (n, C, k); None where features share a scale."""
+        parts = zip(self.blocks, self.in_own_units(values), strict=True)
+        evidence = [block.cell_evidence(x) for block, x in parts]
+        if any(one is None for one in evidence):
+            return None
+        return np.concatenate([one for one in evidence if one is not None], axis=2)
 
     def to_plain(self) -> Plain:
         """Return posteriors and moments as plain data; predictions follow from these."""
@@ -993,6 +1013,10 @@ class GaussianPart:
     def log_likelihood(self, values: AnyArray) -> FloatArray:
         """Return log P(x | class), shape (n, C)."""
         return self.fit.log_likelihood(values)
+
+    def cell_evidence(self, values: AnyArray) -> FloatArray | None:
+        """Return log P(cell | class), shape (n, C, k); None where features share a scale."""
+        return self.fit.cell_evidence(values)
 
     def rows(self, values: AnyArray, rows: slice) -> AnyArray:
         """Return some rows of values that were read."""
