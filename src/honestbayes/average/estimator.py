@@ -125,7 +125,7 @@ class HonestFeatureTable(Tabular):
     lower, upper : ndarray of shape (k,)
         95% interval of the importance, over the cases. Where it holds 0, the column may be useless.
     direction : ndarray of shape (k,)
-        From -1 to 1: positive where larger values speak for ``classes_[1]``, near 0 where that
+        From -1 to 1: positive where larger values favour ``classes_[1]``, near 0 where that
         depends. NaN for categories and for more than two classes.
     group : ndarray of int of shape (k,)
         Columns with the same number repeat each other (correlation within classes 0.7 or more).

@@ -104,7 +104,7 @@ class FeatureImportance:
         95% interval of it, over the cases.
     direction : ndarray of shape (q,)
         Correlation between the sign of the change of a cell and the change of the log-odds of the
-        second class that it makes: positive where larger values speak for that class. NaN for
+        second class that it makes: positive where larger values favour that class. NaN for
         categories and for more than two classes.
     selected : ndarray of shape (q,)
         Share of the weight of the models of the folds that keep the column.

@@ -54,7 +54,7 @@ def word(text: object) -> str:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return where text is printed; a terminal that claims to be narrower than a word is not."""
+    """Return where text is printed; widths below that of a word are not believed."""
     result = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if result.width < NARROWEST:  # COLUMNS=0, as some programs set it
         result.width = USUAL_WIDTH

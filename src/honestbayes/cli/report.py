@@ -1,4 +1,4 @@
-"""``honestbayes report``: from a table to a folder with an honest report."""
+"""``honestbayes report``: from a table to a folder with a report."""
 
 from __future__ import annotations
 

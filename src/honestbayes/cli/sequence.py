@@ -97,7 +97,7 @@ def _next_table(report: SequenceReport) -> str:
 
 
 def _context_table(report: SequenceReport) -> str:
-    """Return the contexts as text; of two symbols that it speaks for, the more probable one."""
+    """Return the contexts as text; of two symbols, with the one that it makes more probable."""
     contexts = report.contexts
     rows = []
     for i, cells in enumerate(contexts.cells):

@@ -24,7 +24,7 @@ LARGEST_RATIO = 100.0
 """Class means ten standard deviations apart and more are all alike."""
 
 SMALLEST_EFFECT = 0.1
-"""The smallest ratio of the grid, times the number of cases; below it a feature is idle."""
+"""The smallest ratio of the grid, times the number of cases; below it a feature is null."""
 
 RATIO_STEP = 0.8
 """Distance between ratios of the grid, in logarithms. Against a step of 0.15, log-odds differ by 2%
@@ -51,7 +51,7 @@ class VariancePrior:
 OWN_VARIANCE = VariancePrior(0.1, 0.1)
 """The prior of a variance within classes, in units of the column's own variance: a guess that is
 worth a fifth of a case. Units say nothing then, and a column that never varies within a class has
-a variance. A prior that is worth more makes weak claims weaker (docs, "Units")."""
+a variance. A prior that is worth more makes weak signals weaker (docs, "Units")."""
 
 
 def fit_variance_prior(within: FloatArray, degrees: FloatArray | int) -> VariancePrior:
@@ -188,7 +188,7 @@ def learn_ratios(
 
     As the distribution of alpha of binary features is estimated, with 1 / w in the place of
     alpha: shrunk towards one ratio for all, normal distributions of log(w), and few strong
-    features among idle ones.
+    features among null ones.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ _SQUARING = 100.0
 """Halving the step turns an error e into at most this times e^2 (seen: up to 31)."""
 
 _ROUNDING = 1e-14
-"""No error is claimed to be smaller than this."""
+"""Lower bound of estimated errors."""
 
 _FIRST_STEP = 0.3
 _MAX_LEVELS = 6

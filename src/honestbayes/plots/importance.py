@@ -134,7 +134,7 @@ class ContributionDisplay(Display):
     values : ndarray of shape (k,)
         What each cell adds: log-odds with it, less without it.
     towards : str, default=""
-        The class that positive values speak for.
+        The class that positive values make more probable.
     most : int, default=20
         Rows that are drawn, at most: those with the largest contributions.
 

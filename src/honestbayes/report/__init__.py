@@ -1,1 +1,1 @@
-"""From a table to an honest report: analysis, verdict, page and files."""
+"""From a table to a report: analysis, verdict, page and files."""

@@ -457,7 +457,7 @@ def verdict_of(
 
 
 SURE = 0.95
-"""Probability from which a claim counts as nearly certain."""
+"""Probability from which a prediction counts as confident."""
 
 INTERVAL_LEVEL = 0.9
 """Coverage of the intervals of single probabilities."""

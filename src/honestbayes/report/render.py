@@ -47,7 +47,7 @@ from honestbayes.types import FloatArray, IntArray
 # --------------------------------------------------------------------------------------------------
 # How near to 0 or 1 a probability is shown: no nearer than the training cases can tell
 #
-# Of n cases none may have contradicted a claim, and the next one still may: by Laplace's rule of
+# Even if none of n cases contradicted a prediction, the next one may: by Laplace's rule of
 # succession with probability 1 / (n + 2). What people read stops there. ``predict_proba`` and
 # ``report.json`` are as computed.
 # --------------------------------------------------------------------------------------------------

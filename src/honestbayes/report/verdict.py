@@ -112,7 +112,7 @@ class Other:
     is_logistic : bool
         Whether it is a logistic regression on all features.
     option : str
-        The option that makes a report of it; empty for methods of other libraries.
+        The option that makes a report of it; empty for baselines.
     """
 
     name: str
@@ -376,7 +376,7 @@ class Verdict:
 #
 # A method is named where its log score on the same held-out cases is better by a size that matters
 # and the interval of the difference excludes 0; where it does not, only if the size is larger, as
-# one that may be better. The best of several is favoured by luck, and the advice says so.
+# one that may be better. The lead of the best of several is overstated, and the advice says so.
 # --------------------------------------------------------------------------------------------------
 
 

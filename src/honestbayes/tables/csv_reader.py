@@ -222,7 +222,7 @@ MAX_HEADER_BYTES = 1 << 28
 """Longest header that is read: ten million names of 25 characters."""
 
 _FIRST_BYTES = 1 << 17
-_SAMPLE_CELLS = 200_000  # cells after the header that speak for a decimal mark
+_SAMPLE_CELLS = 200_000  # cells after the header that show which decimal mark is used
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
@@ -400,7 +400,7 @@ def _find_marks(
 
     Where the comma separates cells, a cell with a comma was quoted; it is a decimal mark only in a
     file without decimal points. "1,234" may be a number of thousands; only in a semicolon file,
-    which is what spreadsheets write where the comma is the decimal mark, does it speak for the
+    which is what spreadsheets write where the comma is the decimal mark, does it count for the
     comma. So may "1.234", in a file where other columns have decimal commas.
 
     Returns

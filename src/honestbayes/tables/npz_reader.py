@@ -165,7 +165,7 @@ def _load(path: Path, names: Sequence[str], limit: int | None) -> dict[str, AnyA
 
 
 def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> AnyArray:
-    """Read one array; the size that it claims must be there."""
+    """Read one array; as many bytes as its header gives must be there."""
     with archive.open(info) as member:
         shape, fortran, dtype = _description(member)
         data = member.read()
