@@ -235,8 +235,10 @@ def test_benchmarks_take_their_baselines_from_the_list(monkeypatch):
     expected = [baseline.name for baseline in BASELINES if baseline.name != FREQUENCIES]
     assert list(found)[-len(expected) :] == expected
     # Indicators of levels and their products, on discrete tables, an elastic net, pipelines of
-    # categories and numbers, and pipelines that are to be averaged are no baselines of reports.
-    others = ("interactions.py", "networks.py", "honest.py", "honest_pipelines.py", "ordinary.py")
+    # categories and numbers, pipelines that are to be averaged, and what times are compared with
+    # are no baselines of reports.
+    others = ("interactions.py", "networks.py", "honest.py", "honest_pipelines.py")
+    others += ("ordinary.py", "honest_growth.py")
     apart = {ROOT / "benchmarks" / name for name in others}
     for path in set((ROOT / "benchmarks").glob("*.py")) - apart:
         assert "LogisticRegression" not in path.read_text(encoding="utf-8"), path.name
