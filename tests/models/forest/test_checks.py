@@ -15,7 +15,7 @@ def test_scikit_learn_checks(estimator, check):
 @parametrize_with_checks(
     [
         ForestClassifier(n_trees=20, random_state=0),
-        ForestClassifier(n_trees=20, splits="best", normal_scores=True, n_features_to_select=5),
+        ForestClassifier(n_trees=20, splits="best", normal_scores=True, n_features_to_select=1),
     ]
 )
 def test_scikit_learn_checks_with_other_settings(estimator, check):
