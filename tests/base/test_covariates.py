@@ -201,7 +201,13 @@ def test_other_prevalences_change_the_odds_by_one_factor():
 def test_factors_know_covariates():
     frame, y = table(9, n=60)
     model = SelectiveFactorClassifier(
-        covariates=Z, n_features_to_select=3, n_factors=0, n_chains=2, n_draws=50, n_warmup=50
+        covariates=Z,
+        n_features_to_select=3,
+        n_factors=0,
+        n_chains=2,
+        n_draws=50,
+        n_warmup=50,
+        n_doublings=0,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short chains

@@ -113,7 +113,7 @@ ONLY_READ = ("selection_", "classes_", "class_count_", "names_out", "support", "
 """Of a sampled model, what no chain has a part in."""
 
 
-@pytest.mark.slow_cases("factor_two")
+@pytest.mark.slow_cases("factor_two", "factor_three")
 @pytest.mark.parametrize("name", SAMPLED)
 def test_fresh_chains_agree_with_the_stored_ones_to_within_monte_carlo_error(name):
     # On another machine a chain takes another way once a last digit decides a step.
