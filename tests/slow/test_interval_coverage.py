@@ -36,8 +36,8 @@ def test_90_percent_intervals_hold_85_to_98_percent_of_true_probabilities(n_clas
 
 def check_coverage(found):
     error = np.std(found, ddof=1) / np.sqrt(len(found))
-    # With few columns they hold 0.96 to 0.98: draws of trees and the kernel vary much, where they
-    # have weight beside models that already describe the class.
+    # With few columns they hold 0.96 to 0.98, probably because draws of trees and the kernel vary
+    # much where these have weight beside models that already describe the class.
     assert 0.85 - error <= np.mean(found) <= 0.98, (np.mean(found), error)
 
 
