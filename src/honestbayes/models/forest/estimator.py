@@ -315,11 +315,8 @@ def grow(
     """Grow trees on training rows, shape (n, k)."""
     if not values.shape[1]:
         return Trees.single_leaf(np.bincount(codes, minlength=n_classes) / codes.size)
-    rows, n, least = (
-        single_precision(completed(values, seed)),
-        codes.size,
-        settings.min_samples_leaf,
-    )
+    rows = single_precision(completed(values, seed))
+    n, least = codes.size, settings.min_samples_leaf
     if settings.splits == "random" and n <= _MOST_CASES:
         # What ExtraTreesClassifier does, without cloning a template for each tree, which takes as
         # long as growing it where there are few cases.
