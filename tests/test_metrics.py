@@ -12,7 +12,7 @@ from grids import slow
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import expit
+from scipy.special import expit, logit
 from scipy.stats import binomtest, chi2, norm, t
 
 import honestbayes.metrics
@@ -26,6 +26,7 @@ from honestbayes.metrics import (
     log_score,
     optimism,
     reliability,
+    smooth_calibration,
     summarise,
 )
 
@@ -367,6 +368,44 @@ def test_reliability_puts_every_case_in_one_bin_and_encloses_the_fraction(rows, 
     assert np.all(curve.predicted <= curve.upper_edge + 1e-12)
 
 
+def test_a_smooth_curve_is_the_weighted_average_of_the_same_cases_on_both_axes():
+    generator = np.random.default_rng(0)
+    y, p = generator.integers(0, 2, 60), generator.random((2, 60))
+    curve = smooth_calibration(y, p, bandwidth=0.1, n_points=11, level=0.9)
+    for index, point in enumerate(np.arange(11) / 10):
+        weight = [norm.pdf(value, point, 0.1) for value in p.ravel()]
+        assert curve.predicted[index] == pytest.approx(np.average(p.ravel(), weights=weight))
+        assert curve.observed[index] == pytest.approx(np.average(np.tile(y, 2), weights=weight))
+        assert curve.lower[index] < curve.observed[index] < curve.upper[index]
+    one = smooth_calibration(y, p[0], bandwidth=1e6, n_points=2, level=0.9)  # all cases alike
+    low, high = binomtest(int(y.sum()), 60).proportion_ci(0.9, method="wilson")
+    assert one.lower == pytest.approx([low, low])
+    assert one.upper == pytest.approx([high, high])
+    twice = smooth_calibration(y, np.array([p[0], p[0]]), bandwidth=0.1, level=0.9)
+    assert twice.lower == pytest.approx(smooth_calibration(y, p[0], bandwidth=0.1, level=0.9).lower)
+
+
+def test_a_smooth_curve_stops_where_fewer_than_three_cases_are_near():
+    curve = smooth_calibration([0, 1] * 10, [0.1] * 18 + [0.9] * 2, bandwidth=0.05, n_points=11)
+    assert np.flatnonzero(~np.isnan(curve.observed)).tolist() == [1]
+
+
+@pytest.mark.parametrize(("law", "n"), [((1, 1), 60), ((0.3, 0.3), 60), ((2, 8), 400)])
+def test_the_band_covers_the_diagonal_for_calibrated_probabilities_only(law, n):
+    generator = np.random.default_rng(1)
+    covered, sharpened = [], []
+    for _ in range(200):
+        p = generator.beta(*law, n)
+        y = (generator.random(n) < p).astype(int)
+        for predicted, result in ((p, covered), (expit(2 * logit(p)), sharpened)):
+            curve = smooth_calibration(y, predicted, classes=[0, 1])
+            drawn = ~np.isnan(curve.predicted)
+            inside = (curve.lower <= curve.predicted) & (curve.predicted <= curve.upper)
+            result.append(inside[drawn].mean())
+    assert 0.92 < np.mean(covered) < 0.98
+    assert np.mean(sharpened) < 0.85
+
+
 def test_a_probability_on_an_edge_belongs_to_the_bin_above():
     curve = reliability([0, 1, 1], [0.3, 0.6, 1.0], n_bins=10)
     assert curve.lower_edge == pytest.approx([0.3, 0.6, 0.9])
@@ -422,6 +461,8 @@ def test_actual_error_of_0_has_an_interval_with_a_width():
         (lambda: reliability([0, 1], [0.1, 0.2], n_bins=0), "n_bins is 0"),
         (lambda: reliability([0, 1], [0.1, 0.2], strategy="x"), "strategy is 'x'"),
         (lambda: reliability([0, 1], [0.1, 0.2], interval="x"), "interval is 'x'"),
+        (lambda: smooth_calibration([0, 1], [0.1, 0.2], bandwidth=0), "bandwidth is 0"),
+        (lambda: smooth_calibration([0, 1], [0.1, 0.2], n_points=1), "n_points is 1"),
         (
             lambda: summarise([0, 1], [0.1, 0.2], log_proba=np.full((2, 2, 2), -1.0)),
             "different numbers of repeats",

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 from grids import few
 from hostile_table import HOSTILE, LABELS, hostile_frame
-from mixed_table import mixed_frame
+from mixed_table import clinic, mixed_frame
 from scipy.special import logit
 
 import honestbayes
 from honestbayes import SelectiveBernoulliNB
 from honestbayes.evaluation import cross_validate
-from honestbayes.report.analysis import analyse
+from honestbayes.report.analysis import analyse, data_summary
 from honestbayes.report.methods import CORRECTED, CORRECTED_SLOPE, UNCORRECTED, fit_model
 from honestbayes.report.notebook import make_report
 from honestbayes.report.options import Options, check_folder
 from honestbayes.report.render import write_folder
+from honestbayes.report.wording import percent
 from honestbayes.tables import read_training
 from honestbayes.tables.errors import InputError
 from honestbayes.tables.files import frame_table
@@ -56,6 +57,26 @@ def test_the_final_model_is_fitted_to_all_rows(analysis, table):
     assert analysis.report.cases.fitted == pytest.approx(model.predict_proba(table.X)[:, 1])
     assert analysis.report.ranking.n_discarded == table.X.shape[1] - 5
     assert analysis.report.ranking.bound == pytest.approx(model.selection_.gamma)
+
+
+@pytest.mark.parametrize("coded", [True, False])
+def test_the_overview_of_columns_agrees_with_the_table(coded):
+    frame = clinic()
+    table = read_training(frame_table(frame, "clinic.csv"), target="state", coded=coded)
+    columns = {column.name: column for column in data_summary(table, "clinic.csv").columns}
+    for name, column in columns.items():
+        observed = frame[name].dropna()
+        assert column.n_missing == len(frame) - len(observed)
+        assert column.n_distinct == observed.nunique()
+        if column.read_as == "continuous":
+            assert sum(column.histogram) == len(observed)
+            assert f"{observed.min():.4g} to {observed.max():.4g}, median" in column.values
+        else:
+            assert column.histogram == ()
+            for value, share in observed.value_counts(normalize=True)[:3].items():
+                assert f"{value} {percent(share)}" in column.values
+    assert columns["stage"].read_as == "categorical"
+    assert columns["smoker"].read_as == columns["flag"].read_as == "binary"
 
 
 def test_the_informative_columns_are_found_and_described(analysis):

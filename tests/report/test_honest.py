@@ -159,7 +159,7 @@ def test_one_set_of_columns_is_kept_and_its_cost_is_said(confined):
     assert len(columns) == 4
     assert {c.column for c in columns if c.by_design} == {"g9"}
     assert (report.ranking.n_kept, report.ranking.n_by_design) == (3, 1)
-    assert report.ranking.rule == "4 of 30 columns are looked at, the same by all models"
+    assert report.ranking.rule == "4 of 30 columns are used, the same by all models"
     assert found.restriction_cost == analysis.model.restriction_cost_
     assert all(0 <= column.selected <= 1 for column in columns)
     text = words_of(render(report))
@@ -206,6 +206,7 @@ def test_a_browser_shows_all_of_it_without_scrolling_sideways(analysis, chromium
     page.on("console", lambda message: heard.append(message.text))
     page.on("dialog", lambda dialog: heard.append(dialog.message))
     page.goto(path.as_uri())
+    page.evaluate("document.getElementById('unfold').click()")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     rows = page.locator("#models tbody tr").count()
     assert rows == len(analysis.report.section("average").record.models)

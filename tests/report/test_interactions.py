@@ -159,6 +159,7 @@ def test_the_page_has_the_patterns_and_names_stay_text(analysis, of_three, chrom
         page = chromium.new_page()
         page.on("dialog", lambda dialog: (alarms.append(dialog.message), dialog.dismiss()))
         page.goto(place.as_uri())
+        page.evaluate("document.getElementById('unfold').click()")
         rows = page.locator("#patterns tbody tr")
         assert rows.count() == len(report.section("interactions").record.pattern)
         texts = rows.locator("th").all_inner_texts()

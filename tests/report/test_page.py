@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from hostile_table import HOSTILE, LABELS
 from mixed_table import STAGES
 
@@ -35,9 +36,11 @@ class Visit:
 def visit(chromium, folder, mixed_folder):
     visits = []
 
-    def open_page(model="binary", **words):
+    def open_page(model="binary", *, folded=False, **words):
         place = folder if model == "binary" else mixed_folder
         found = Visit(chromium, (place / "report.html").as_uri(), **words)
+        if not folded and words.get("java_script_enabled", True):
+            found.page.evaluate("document.getElementById('unfold').click()")
         visits.append(found)
         return found
 
@@ -244,28 +247,49 @@ def test_slopes_and_scores_are_explained_where_they_stand(visit):
 
 
 def test_columns_are_listed_by_what_they_were_read_as(visit, mixed):
-    page = visit("mixed").page
+    page = visit("mixed", folded=True).page
+    page.click("#columns summary")
     rows = page.locator("#columns-by-kind tbody tr")
     data = mixed.report.data
     assert rows.count() == 3
     texts = [" ".join(text.split()) for text in rows.all_inner_texts()]
-    assert texts[0].startswith(f"measurement numbers, taken as they are {data.n_real} ")
-    assert texts[1].startswith("flag ")
+    assert texts[0].startswith(f"continuous numbers, taken as they are {data.n_real} ")
+    assert texts[1].startswith("binary ")
     assert "flag" in texts[1]
-    assert texts[2].startswith("category ")
+    assert texts[2].startswith("categorical ")
     assert "stage <u>" in texts[2]
     assert "and 32 more" in texts[0]
-    assert not page.locator("#columns details table").is_visible()
-    page.click("#columns details summary")
-    assert page.locator("#columns details tbody tr").count() == data.n_columns
+    assert page.locator("#overview").is_visible()
+    assert page.locator("#overview tbody tr").count() == data.n_columns
 
 
 def test_paper_shows_what_is_folded_and_no_contents(visit):
-    page = visit("mixed").page
+    page = visit("mixed", folded=True).page
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
-    assert page.locator("#columns details table").is_visible()
+    assert page.locator("#columns table").first.is_visible()
     assert not page.locator("#contents").is_visible()
+
+
+@pytest.mark.parametrize("model", ["mixed", "binary"])
+def test_a_checker_of_accessibility_finds_no_serious_fault(visit, model):
+    page = visit(model, viewport={"width": 1280, "height": 900}, bypass_csp=True).page
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        violations = Axe().run(page).response["violations"]
+        serious = [v["id"] for v in violations if v["impact"] in ("serious", "critical")]
+        assert serious == [], [node["html"] for v in violations for node in v["nodes"]][:5]
+
+
+def test_sections_that_a_first_reading_does_not_need_are_folded_and_open_by_a_link(visit):
+    page = visit(folded=True, viewport={"width": 1280, "height": 900}).page
+    assert page.locator("#methods table").is_visible()
+    assert not page.locator("#cases").is_visible()
+    page.click("#contents a >> text=Predictions")
+    assert page.locator("#cases").is_visible()
+    assert not page.locator("#tripod").is_visible()
+    page.click("#unfold")
+    assert page.locator("#tripod").is_visible()
 
 
 @pytest.mark.parametrize("model", ["mixed", "binary"])

@@ -12,9 +12,11 @@ from honestbayes.metrics.reliability import (
     BrierDecomposition,
     CalibrationTable,
     ReliabilityCurve,
+    SmoothCalibration,
     brier_decomposition,
     calibration_table,
     reliability,
+    smooth_calibration,
 )
 from honestbayes.metrics.scores import (
     ConfidentPredictions,
@@ -38,6 +40,7 @@ __all__ = [
     "ConfidentPredictions",
     "Estimate",
     "ReliabilityCurve",
+    "SmoothCalibration",
     "Summary",
     "ThresholdTable",
     "actual_error",
@@ -51,6 +54,7 @@ __all__ = [
     "log_score",
     "optimism",
     "reliability",
+    "smooth_calibration",
     "summarise",
     "threshold_table",
 ]

@@ -224,6 +224,104 @@ def reliability(
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SmoothCalibration:
+    """Observed frequency as a smooth function of P(class 1), with a pointwise interval.
+
+    With more than two classes, of the probability of the most probable class.
+
+    Attributes
+    ----------
+    predicted : ndarray, shape (n_points,)
+        Weighted average probability around each point, in ascending order; NaN where too few cases
+        are near.
+    observed, lower, upper : ndarray, shape (n_points,)
+        Weighted fraction of the same cases in class 1, and its interval.
+    level : float
+        Coverage of the interval, one point at a time.
+    bandwidth : float
+        Standard deviation of the Gaussian weights, on the scale of probabilities.
+
+    Examples
+    --------
+    >>> curve = smooth_calibration([0, 0, 1, 1] * 5, [0.2, 0.3, 0.4, 0.9] * 5)
+    >>> float(curve.predicted[40].round(2)), float(curve.observed[40].round(2))
+    (0.34, 0.51)
+    """
+
+    predicted: FloatArray
+    observed: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    level: float
+    bandwidth: float
+
+
+def smooth_calibration(
+    y_true: ArrayLike,
+    p: ArrayLike,
+    *,
+    bandwidth: float | None = None,
+    level: float = 0.95,
+    n_points: int = 101,
+    pos_label: Any = None,
+    classes: ArrayLike | None = None,
+) -> SmoothCalibration:
+    """Estimate the observed frequency as a smooth function of the predicted probability.
+
+    A bin that slides: around each point g of a grid on [0, 1], cases have the weight
+    w = exp(-((p - g) / h)^2 / 2). The curve goes through the weighted averages of p and of y. Both
+    are averages over the same cases, so that calibrated probabilities lie on the diagonal whatever
+    their distribution; a smoother of y at g itself would be biased near 0 and 1. The interval is
+    Wilson's with (sum w)^2 / sum w^2 cases.
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_cases,)
+        Labels.
+    p : array-like, shape (n_cases,) or (n_repeats, n_cases), or with a last axis for the classes
+        P(class 1), or a column for each class; several predictions of a case share its weight, so
+        that repeats do not narrow the interval.
+    bandwidth : float, optional
+        h; by default 0.3 n^(-1/4), between 0.03 and 0.12.
+    level : float
+        Coverage of the interval.
+    n_points : int
+        Points of the grid.
+    pos_label : label, optional
+        With two classes, the label of class 1; by default 1, or the second label in sorted order.
+    classes : array-like, shape (n_classes,), optional
+        The labels in the order of the columns; by default in sorted order, where all occur.
+    """
+    flat_observed, flat_p, n_repeats = _events(y_true, p, pos_label, classes)
+    observed, probabilities = flat_observed.reshape(n_repeats, -1), flat_p.reshape(n_repeats, -1)
+    n = observed.shape[1]
+    h = float(np.clip(0.3 * n**-0.25, 0.03, 0.12)) if bandwidth is None else float(bandwidth)
+    if not 0 < h < np.inf:
+        raise ValueError(f"bandwidth is {h}; give a number above 0, such as 0.1.")
+    if n_points < 2:
+        raise ValueError(f"n_points is {n_points}; give 2 or more.")
+    curve = np.full((4, n_points), np.nan)
+    for index, point in enumerate(np.linspace(0, 1, n_points)):
+        w = np.exp(-0.5 * ((probabilities - point) / h) ** 2) / n_repeats
+        total, of_case = w.sum(), w.sum(axis=0)
+        # The largest weight is 1, so that this is at most the effective number below.
+        if total < FEWEST_IN_BIN:
+            continue
+        n_effective = total**2 / (of_case @ of_case)
+        share = min(float((w * observed).sum() / total), 1.0)
+        low, high = wilson_interval(share * n_effective, n_effective, check_level(level))
+        curve[:, index] = (w * probabilities).sum() / total, share, float(low), float(high)
+    return SmoothCalibration(
+        predicted=curve[0],
+        observed=curve[1],
+        lower=curve[2],
+        upper=curve[3],
+        level=level,
+        bandwidth=h,
+    )
+
+
 # --------------------------------------------------------------------------------------------------
 # Calibration and refinement: the two parts of the squared error
 #

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from honestbayes.metrics import ReliabilityCurve, reliability
+from honestbayes.metrics import (
+    ReliabilityCurve,
+    SmoothCalibration,
+    reliability,
+    smooth_calibration,
+)
 from honestbayes.metrics.cases import as_predictions
 from honestbayes.plots.drawing import (
     GREY,
@@ -43,6 +48,9 @@ class ReliabilityDisplay(Display):
         One or more curves, drawn over each other.
     event : str
         The predicted event, for the labels of the axes.
+    smooth : mapping of name to SmoothCalibration, optional
+        Smooth curves of the same predictions. They and their bands are then drawn, and bins are
+        points without intervals.
 
     Attributes
     ----------
@@ -60,9 +68,16 @@ class ReliabilityDisplay(Display):
     'predicted probability of class 1'
     """
 
-    def __init__(self, curves: Mapping[str, ReliabilityCurve], *, event: str = "class 1") -> None:
+    def __init__(
+        self,
+        curves: Mapping[str, ReliabilityCurve],
+        *,
+        event: str = "class 1",
+        smooth: Mapping[str, SmoothCalibration] | None = None,
+    ) -> None:
         self.curves = dict(curves)
         self.event = event
+        self.smooth = dict(smooth or {})
 
     @classmethod
     def from_predictions(
@@ -74,6 +89,7 @@ class ReliabilityDisplay(Display):
         pos_label: Any = None,
         classes: ArrayLike | None = None,
         ax: Axes | None = None,
+        smooth: bool = False,
         **options: Any,
     ) -> ReliabilityDisplay:
         """Compute and draw the curves of one or more sets of probabilities.
@@ -92,17 +108,24 @@ class ReliabilityDisplay(Display):
             The labels in the order of the columns.
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
+        smooth : bool, default=False
+            Whether smooth curves with bands are drawn, and bins as points.
         **options
             `n_bins`, `strategy`, `interval` and `level` of `honestbayes.metrics.reliability`.
         """
         several = named(p, name, "model")
+        labels = {"pos_label": pos_label, "classes": classes}
         curves = {
-            key: reliability(y_true, values, pos_label=pos_label, classes=classes, **options)
+            key: reliability(y_true, values, **labels, **options) for key, values in several.items()
+        }
+        smoothed = {
+            key: smooth_calibration(y_true, values, level=curves[key].level, **labels)
             for key, values in several.items()
+            if smooth
         }
         n_classes = np.unique(y_true).size if classes is None else np.size(classes)
         event = "class 1" if n_classes <= 2 else "the most probable class"
-        return cls(curves, event=event).plot(ax)
+        return cls(curves, event=event, smooth=smoothed).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -164,6 +187,29 @@ class ReliabilityDisplay(Display):
 
     def _draw(self, name: str, curve: ReliabilityCurve, style: Look) -> None:
         drawn = curve.is_drawn
+        if name in self.smooth:
+            smooth = self.smooth[name]
+            self.ax_.fill_between(
+                smooth.predicted, smooth.lower, smooth.upper, color=style.color, alpha=0.15, lw=0
+            )
+            self.ax_.plot(
+                smooth.predicted,
+                smooth.observed,
+                color=style.color,
+                linestyle=style.linestyle,
+                linewidth=1.8,
+                label=plain(name),
+            )
+            self.ax_.plot(
+                curve.predicted[drawn],
+                curve.actual[drawn],
+                style.marker,
+                markerfacecolor="#ffffff",
+                markeredgecolor=style.color,
+                markersize=5,
+                zorder=3,
+            )
+            return
         starts, ends = curve.lower_edge[drawn], curve.upper_edge[drawn]
         gaps = np.flatnonzero(~np.isclose(starts[1:], ends[:-1])) + 1
         # A point that is no number ends one line and begins another.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +28,7 @@ from honestbayes.metrics import (
     calibration_table,
     confident_predictions,
     reliability,
+    smooth_calibration,
     threshold_table,
 )
 from honestbayes.metrics.cases import top_class
@@ -60,6 +62,7 @@ from honestbayes.report.record import (
     table_names,
 )
 from honestbayes.report.verdict import Judged, Other, OtherNumber, Verdict, judge
+from honestbayes.report.wording import percent
 from honestbayes.selection.categories import count_categories
 from honestbayes.selection.correlation import strength_of
 from honestbayes.selection.counts import screen
@@ -91,15 +94,21 @@ MOST_NAMES = 12
 MOST_COLUMNS = 100
 """Columns of a table up to which the report says how each one was read."""
 
-READ_AS: dict[ColumnKind, Literal["flag", "measurement", "category", "left out"]] = {
-    "binary": "flag",
-    "real": "measurement",
-    "categorical": "category",
+MOST_SHARES = 3
+"""Categories whose shares stand in the overview of a column."""
+
+HISTOGRAM_BINS = 12
+"""Bins of the small histogram of a column."""
+
+READ_AS: dict[ColumnKind, Literal["binary", "continuous", "categorical", "left out"]] = {
+    "binary": "binary",
+    "real": "continuous",
+    "categorical": "categorical",
     "left out": "left out",
 }
 """What columns of each kind are called."""
 
-KIND_WORDS = {"binary": "binary", "categorical": "categorical", "real": "real-valued"}
+KIND_WORDS = {"binary": "binary", "categorical": "categorical", "real": "continuous"}
 """What features of each kind are called."""
 
 
@@ -142,17 +151,76 @@ def _columns_read(table: TrainingTable) -> tuple[ReadColumn, ...]:
     """Describe how columns were read; in wide tables, only columns with a remark."""
     decided = dict.fromkeys(table.decided, "as was asked for")
     doubtful = {finding.column: finding.rule for finding in reversed(table.findings)}
-    every = tuple(
-        ReadColumn(
-            column.name,
-            READ_AS[column.kind],
+    described = [
+        (
+            column,
             column.reason or decided.get(column.name) or doubtful.get(column.name, ""),
         )
         for column in table.columns
+    ]
+    if len(described) > MOST_COLUMNS:
+        described = [(column, remark) for column, remark in described if remark]
+    features: dict[str, list[int]] = {}
+    for j, feature in enumerate(table.encoding.features):
+        features.setdefault(feature.column, []).append(j)
+    return tuple(
+        ReadColumn(
+            column.name,
+            READ_AS[column.kind],
+            remark,
+            *_overview(table, features.get(column.name, [])),
+        )
+        for column, remark in described
     )
-    if len(every) <= MOST_COLUMNS:
-        return every
-    return tuple(column for column in every if column.remark)
+
+
+def _overview(table: TrainingTable, features: list[int]) -> tuple[Any, ...]:
+    """Return missing cells, distinct values, a summary and a histogram of a column.
+
+    Parameters
+    ----------
+    table : TrainingTable
+        The table.
+    features : list of int
+        The features that the column became: one, or one for each category.
+    """
+    if not features:
+        return (None, None, "", ())
+    values = table.X.iloc[:, features].to_numpy(dtype=np.float64)
+    observed = values[~np.isnan(values[:, 0])]
+    n_missing = values.shape[0] - observed.shape[0]
+    first = table.encoding.features[features[0]]
+    if first.level is None and not first.coded:
+        numbers = observed[:, 0]
+        n_distinct = int(np.unique(numbers).size)
+        if n_distinct < 3:
+            shares = Counter(f"{value:g}" for value in numbers.tolist())
+            return (n_missing, n_distinct, _shares_of(shares, numbers.size), ())
+        least, middle, largest = (float(np.quantile(numbers, q)) for q in (0, 0.5, 1))
+        histogram = np.histogram(numbers, HISTOGRAM_BINS)[0]
+        text = f"{least:.4g} to {largest:.4g}, median {middle:.4g}"
+        return (n_missing, n_distinct, text, tuple(histogram.tolist()))
+    levels = table.encoding.levels[first.column]
+    if first.coded:
+        counts = np.bincount(observed[:, 0].astype(int), minlength=len(levels)).tolist()
+    elif len(features) == 1:  # a column of two texts is a feature for the second
+        ones = int(observed.sum())
+        counts = [observed.shape[0] - ones, ones]
+    else:
+        named = {table.encoding.features[j].level: k for k, j in enumerate(features)}
+        counts = [int(observed[:, named[level]].sum()) if level in named else 0 for level in levels]
+    shares = Counter(dict(zip(levels, counts, strict=True)))
+    return (n_missing, sum(n > 0 for n in counts), _shares_of(shares, observed.shape[0]), ())
+
+
+def _shares_of(counts: Counter[str], n: int) -> str:
+    """Return the shares of the most frequent values.
+
+    >>> _shares_of(Counter(a=1, b=3), 4)
+    'b 75%, a 25%'
+    """
+    common = [(name, count) for name, count in counts.most_common(MOST_SHARES) if count]
+    return ", ".join(f"{name} {percent(count / n)}" for name, count in common)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,15 +255,15 @@ def columns_by_kind(data: DataSummary, spec: ModelSpec) -> list[ColumnsOfKind]:
     measured = "numbers, taken as they are"
     if spec.input.bins_real or not spec.input.coded:
         measured = f"numbers, cut {'into bins' if spec.input.bins_real else 'at their median'}"
-    levels = "texts or codes, levels without an order"
+    levels = "texts or codes, categories without an order"
     kinds = {
-        "measurement": (data.n_real, measured),
-        "flag": (data.n_binary, "yes or no: 0 and 1, or two texts"),
-        "category": (
+        "continuous": (data.n_real, measured),
+        "binary": (data.n_binary, "yes or no: 0 and 1, or two texts"),
+        "categorical": (
             data.n_categorical,
-            levels if spec.input.coded else f"{levels}: a yes-or-no feature for each",
+            levels if spec.input.coded else f"{levels}: a binary feature for each",
         ),
-        "left out": (len(data.left_out), "not looked at, for the reasons below"),
+        "left out": (len(data.left_out), "not used, for the reasons below"),
     }
     return [
         ColumnsOfKind(name, number, _names_read_as(name, data), meaning)
@@ -285,11 +353,9 @@ def _looked_at(model: Estimator) -> RankingResult:
     by_design = 0 if model.always_keep is None else len(model.always_keep)
     by_design += 0 if model.covariates is None else len(model.covariates)
     one_set = model.get_params(deep=False)["n_features_to_select"] is not None
-    rule = f"{kept:,} of {total:,} columns are looked at"
+    rule = f"{kept:,} of {total:,} columns are used"
     if kept == total:
-        rule = (
-            "the one column is looked at" if total == 1 else f"all {total:,} columns are looked at"
-        )
+        rule = "the one column is used" if total == 1 else f"all {total:,} columns are used"
     return RankingResult(
         rule=f"{rule}, the same by all models" if one_set else rule,
         bound=float("nan"),
@@ -561,6 +627,10 @@ def analyse(
         },
         calibration={
             method: calibration_table(table.y, evaluations[method].proba)
+            for method in (*first, in_use)
+        },
+        smooth={
+            method: smooth_calibration(table.y, evaluations[method].proba)
             for method in (*first, in_use)
         },
         ranking=all_rankings(model, by_kind),

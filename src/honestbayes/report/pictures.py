@@ -33,9 +33,10 @@ from honestbayes.plots import (
 from honestbayes.plots.drawing import GREY, look, plain, tidy
 from honestbayes.report.record import Method, Report
 from honestbayes.report.wording import count, number, percent, percent_with_interval
+from honestbayes.types import FloatArray, IntArray
 
 MOST_DOTS = 2000
-"""Cases that the scatter shows; more would only hide each other."""
+"""Cases that a picture shows; more would only hide each other."""
 
 MOST_TICKS = 9
 """Numbers of features that stand below the path."""
@@ -79,16 +80,30 @@ def _axes(width: float, height: float) -> tuple[Figure, Any]:
     return figure, figure.subplots()
 
 
-def _reliability(report: Report, name: str, position: int) -> tuple[Figure, str]:
-    figure, ax = _axes(3.9, 4.4)
-    curve = report.reliability[name]
-    ReliabilityDisplay({name: curve}).plot(ax, first_look=position, counts=True)
+def _reliability(report: Report, name: str, proba: FloatArray, position: int) -> tuple[Figure, str]:
+    """Draw a calibration curve with its band, the bins as points, and a mark for each case.
+
+    ``proba`` are the probabilities of the cases, averages over repeats: of the positive class of
+    two, or of each class.
+    """
+    figure, ax = _axes(3.9, 4.1)
+    curve, label = report.reliability[name], report.data.positive
+    ReliabilityDisplay({name: curve}, smooth={name: report.smooth[name]}).plot(
+        ax, first_look=position
+    )
     ax.get_legend().remove()
     ax.set_title(name, fontsize=10.5)
-    label = report.data.positive
     what = "the most probable class" if label is None else _short(label)
     ax.set_xlabel(f"predicted probability of {what}")
     ax.set_ylabel("observed share that was right" if label is None else f"observed share of {what}")
+    event, p = report.cases.actual == 1, proba
+    if label is None:
+        event, p = top_class(proba) == report.cases.actual, proba.max(axis=1)
+    chosen = _some(p.size)
+    for outcome, height in ((True, 1.05), (False, -0.05)):
+        of_class = p[chosen][event[chosen] == outcome]
+        ax.plot(of_class, np.full(of_class.size, height), "|", color=_INK, ms=7, mew=0.7, alpha=0.6)
+    ax.set_ylim(-0.08, 1.08)
     bins = zip(curve.predicted, curve.actual, curve.n.tolist(), curve.is_drawn, strict=True)
     points = ", ".join(
         f"{percent(p)} predicted and {percent(a)} observed in {_cases(n)}"
@@ -99,11 +114,19 @@ def _reliability(report: Report, name: str, position: int) -> tuple[Figure, str]
     if left:
         points += f"{'; ' if points else ''}{_cases(left)} in bins of fewer than three, not drawn"
     alt = (
-        f"Reliability, {name}: fraction of cases in "
+        f"Calibration, {name}: fraction of cases in "
         f"{'the most probable' if label is None else 'the positive'} class against the predicted "
-        f"probability, with 95% intervals; calibrated probabilities lie on the diagonal. {points}."
+        f"probability, a smooth curve with a 95% band; calibrated probabilities lie on the "
+        f"diagonal. {points}."
     )
     return figure, alt
+
+
+def _some(n: int) -> IntArray:
+    """Return the cases that a picture shows, a random sample of many."""
+    if n <= MOST_DOTS:
+        return np.arange(n)
+    return np.random.default_rng(0).choice(n, MOST_DOTS, replace=False)
 
 
 def _cases(n: float) -> str:
@@ -111,12 +134,13 @@ def _cases(n: float) -> str:
 
 
 def _reliability_uncorrected(report: Report) -> tuple[Figure, str]:
-    assert report.uncorrected is not None  # else it is not drawn
-    return _reliability(report, report.uncorrected, 0)
+    name, proba = report.uncorrected, report.cases.held_out_uncorrected
+    assert name is not None and proba is not None  # noqa: PT018  # else it is not drawn
+    return _reliability(report, name, proba, 0)
 
 
 def _reliability_in_use(report: Report) -> tuple[Figure, str]:
-    return _reliability(report, report.in_use, 1)
+    return _reliability(report, report.in_use, report.cases.held_out, 1)
 
 
 def _short(text: str, limit: int = 24) -> str:
@@ -190,9 +214,7 @@ def _scatter(report: Report) -> tuple[Figure, str]:
         right = top_class(in_use) == cases.actual
         rows = np.arange(cases.row.size)
         uncorrected, in_use = uncorrected[rows, cases.actual], in_use[rows, cases.actual]
-    chosen = np.arange(cases.row.size)
-    if chosen.size > MOST_DOTS:
-        chosen = np.random.default_rng(0).choice(chosen.size, MOST_DOTS, replace=False)
+    chosen = _some(cases.row.size)
     ProbabilityScatterDisplay(
         (cases.actual if len(labels) == 2 else right)[chosen].astype(int),
         uncorrected[chosen],
@@ -260,6 +282,7 @@ def _histogram(report: Report) -> tuple[Figure, str]:
         median = number(float(np.median(own)))
         alt = f"Held-out cases by predicted probability of the observed class: median {median}."
     ax.set_xlim(0, 1)
+    ax.yaxis.get_major_locator().set_params(integer=True)
     ax.set_ylabel("cases")
     tidy(ax)
     return figure, alt

@@ -15,6 +15,7 @@ from honestbayes.metrics import (
     ConfidentPredictions,
     Estimate,
     ReliabilityCurve,
+    SmoothCalibration,
     Summary,
     ThresholdTable,
 )
@@ -60,11 +61,31 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ReadColumn:
-    """How a column was read, and what is to be said about it."""
+    """How a column was read, and an overview of its values.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    read_as : str
+        Its kind.
+    remark : str
+        A note; mostly empty.
+    n_missing, n_distinct : int or None
+        Missing cells and distinct values; None where the column is left out.
+    values : str
+        Range and median of numbers, shares of the most frequent categories.
+    histogram : tuple of int
+        Cases in bins of equal width from the least to the largest number; empty for others.
+    """
 
     name: str
-    read_as: Literal["flag", "measurement", "category", "left out"]
+    read_as: Literal["binary", "continuous", "categorical", "left out"]
     remark: str = ""
+    n_missing: int | None = None
+    n_distinct: int | None = None
+    values: str = ""
+    histogram: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +278,8 @@ class Report:
     reliability, calibration : dict of name to record
         Predicted and observed frequencies of the uncorrected model, where there is one, and of
         the one in use.
+    smooth : dict of name to SmoothCalibration
+        The same as smooth curves.
     ranking : RankingResult
         What was kept and discarded.
     rankings : tuple of RankingResult
@@ -290,6 +313,7 @@ class Report:
     methods: tuple[Method, ...]
     reliability: dict[str, ReliabilityCurve]
     calibration: dict[str, CalibrationTable]
+    smooth: dict[str, SmoothCalibration]
     ranking: RankingResult
     rankings: tuple[RankingResult, ...]
     features: tuple[FeatureRows, ...]

@@ -213,15 +213,15 @@ def _describe_missing(report: Report) -> str:
 def _limits_of_binary(data: DataSummary) -> list[str]:
     cut = []
     if data.n_real:
-        cut.append(f"{_columns(data.n_real, 'real-valued')} cut at the median")
+        cut.append(f"{_columns(data.n_real, 'continuous')} cut at the median")
     if data.n_categorical:
         cut.append(
-            f"{_columns(data.n_categorical, 'categorical')} turned into a yes-or-no feature for "
+            f"{_columns(data.n_categorical, 'categorical')} turned into a binary feature for "
             "each category"
         )
     if not cut:
         return []
-    lost = "this model takes only yes-or-no features, and some information is lost."
+    lost = "this model takes only binary features, and some information is lost."
     return [f"{' and '.join(cut)}: {lost}"]
 
 
@@ -229,15 +229,15 @@ def _limits_of_mixed(report: Report) -> list[str]:
     result = []
     if _spec(report).generative and any(ranking.kind == "real" for ranking in report.rankings):
         result.append(
-            "In each class a real-valued feature is taken as normal around the mean of that class, "
+            "In each class a continuous feature is taken as normal around the mean of that class, "
             "with one variance for all classes. A class that differs in its variance alone is "
-            "missed; measurements with a long tail may do better as logarithms."
+            "missed; continuous columns with a long tail may do better as logarithms."
         )
     spec = _spec(report)
     if spec.generative and "categorical" not in spec.input.kinds and report.data.n_binary:
         result.append(
-            f"{_columns(report.data.n_binary, 'yes-or-no')} taken as measurements; the mixed "
-            "model has yes-or-no features."
+            f"{_columns(report.data.n_binary, 'binary')} taken as continuous; the mixed "
+            "model has binary features."
         )
     if len(report.rankings) > 1:
         result.append(
@@ -497,6 +497,7 @@ def _template() -> Template:
         "short": _short,
         "prevalence": describe_prevalence,
         "plural": _plural,
+        "bars": _bars,
     }
     return environment.get_template("report.html.jinja")
 
@@ -600,6 +601,16 @@ def _plural(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+def _bars(counts: Sequence[int]) -> str:
+    """Return a histogram as a line of bars; a bin without cases has no bar.
+
+    >>> _bars([0, 1, 4, 8])
+    '\u2007▁▄█'
+    """
+    largest = max(counts)
+    return "".join("▁▂▃▄▅▆▇█"[math.ceil(8 * n / largest) - 1] if n else "\u2007" for n in counts)
+
+
 def _short(value: float) -> str:
     """Write a measurement with the digits that matter, in whatever unit it is."""
     return f"{value:.4g}"
@@ -634,7 +645,7 @@ class PageTable:
 
 
 def feature_tables(report: Report) -> list[PageTable]:
-    """Return the page's tables of kept features, real-valued ones first."""
+    """Return the page's tables of kept features, continuous ones first."""
     order = ("real", "categorical", "binary")
     tables, left = [], MOST_FEATURES
     for features in sorted(report.features, key=lambda features: order.index(features.kind)):

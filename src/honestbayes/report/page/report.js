@@ -73,17 +73,32 @@
   select();
 })();
 
-// The contents are folded where they would stand above the text; paper shows all that is folded.
+// The contents are folded where they would stand above the text. Sections that a first reading does
+// not need are folded, and opened by a link to them; paper shows all.
 (() => {
   const contents = document.getElementById("contents");
   const beside = matchMedia("(min-width: 68rem)");
+  const unfold = document.getElementById("unfold");
+  const parts = Array.from(document.querySelectorAll("main details"));
   const fold = () => { contents.open = beside.matches; };
+  const openTarget = () => {
+    const target = location.hash && document.getElementById(location.hash.slice(1));
+    const part = target && target.querySelector("details");
+    if (part) { part.open = true; target.scrollIntoView(); }
+  };
+  const openAll = () => { parts.forEach((part) => { part.open = true; }); };
+  parts.forEach((part) => { part.open = !part.classList.contains("folded"); });
+  unfold.hidden = false;
+  unfold.addEventListener("click", openAll);
   fold();
+  openTarget();
   beside.addEventListener("change", fold);
+  window.addEventListener("hashchange", openTarget);
   contents.addEventListener("click", (event) => {
-    if (event.target.closest("a") && !beside.matches) contents.open = false;
+    const link = event.target.closest("a");
+    if (!link) return;
+    if (link.hash === location.hash) openTarget();
+    if (!beside.matches) contents.open = false;
   });
-  window.addEventListener("beforeprint", () => {
-    document.querySelectorAll("main details").forEach((part) => { part.open = true; });
-  });
+  window.addEventListener("beforeprint", openAll);
 })();
