@@ -297,7 +297,7 @@ def test_in_python_a_doubtful_table_warns_in_words_of_python():
     )
     assert report.settings["n_folds"] == 4
     assert report.data.n_missing == 2
-    assert [c.read_as for c in report.data.columns] == ["measurement"] * 3 + ["category"]
+    assert [c.read_as for c in report.data.columns] == ["continuous"] * 3 + ["categorical"]
 
 
 def test_rows_that_are_there_twice_are_one_finding_and_not_one_for_every_column(tmp_path, run):

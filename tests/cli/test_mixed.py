@@ -28,7 +28,7 @@ def place(run, tmp_path_factory):
 
 def test_the_report_counts_features_of_each_kind(place):
     printed = " ".join((place / "printed.txt").read_text(encoding="utf-8").split())
-    assert "17 features, 9 kept (3 of 3 binary, 2 of 2 categorical, 4 of 12 real-valued)" in printed
+    assert "17 features, 9 kept (3 of 3 binary, 2 of 2 categorical, 4 of 12 continuous)" in printed
     assert "median" not in printed
     found = report_json(place / "report")
     assert found["settings"]["model"] == "mixed"
@@ -63,7 +63,7 @@ def test_inspect_shows_levels_by_their_names_and_judges_by_evaluate(place, run):
     printed = run("inspect", "report/model.honestbayes", cwd=place).done()
     for words in (
         "features            3 of 3 binary",
-        "features            4 of 12 real-valued",
+        "features            4 of 12 continuous",
         "a one: smoker is yes",
         "a one: answer is 2",
         "III",

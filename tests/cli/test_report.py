@@ -41,7 +41,7 @@ def test_the_folder_holds_four_files_that_agree_with_the_printed_text(place, bas
         assert " ".join(told.split()) in " ".join(printed.split())
     assert (
         "patients.csv: 60 cases, 30 of them ill (the positive class; --positive well changes "
-        "that); 61 features, 11 kept (1 of 1 binary, 10 of 60 real-valued)"
+        "that); 61 features, 11 kept (1 of 1 binary, 10 of 60 continuous)"
     ) in " ".join(printed.split())
     for name in by_name(base):
         assert name in printed

@@ -50,7 +50,7 @@ def test_the_report_prints_the_number_of_factors_and_repeats_itself(here, printe
     found = report_json(here / "report")
     number = found["sections"]["factors"]["record"]["n_factors"]
     words = "no factors" if number == 0 else f"{number} factor{'s' if number > 1 else ''}"
-    assert f"6 features, 3 kept (3 of 6 real-valued), {words}" in " ".join(printed.split())
+    assert f"6 features, 3 kept (3 of 6 continuous), {words}" in " ".join(printed.split())
     assert "naive Bayes, recalibrated" in printed
     assert "--model factors" in found["command"]
 

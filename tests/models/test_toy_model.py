@@ -366,7 +366,7 @@ def test_the_command_line_offers_reports_on_and_inspects_the_toy(folder, tmp_pat
         cwd=tmp_path,
     )
     assert "toy: numbers around a centre" in " ".join(offered.split())
-    assert "4 of 12 real-valued), 4 spreads" in " ".join(printed.split())
+    assert "4 of 12 continuous), 4 spreads" in " ".join(printed.split())
     page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
     assert "toy: numbers around centres" in page
     assert "P(state = ill), toy after selection" in shown

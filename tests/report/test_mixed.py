@@ -71,7 +71,7 @@ def test_each_kind_has_a_race_of_its_own(mixed, mixed_table):
     assert report.ranking.n_discarded == rankings["real"].n_discarded
     assert report.ranking.rule == (
         "of each kind the features that correlate best are kept: 2 of 2 binary, 2 of 2 "
-        "categorical, 5 of 44 real-valued"
+        "categorical, 5 of 44 continuous"
     )
 
 
@@ -171,7 +171,7 @@ def test_every_way_to_select_gives_a_report(words, tmp_path):
     assert render(found.report)
     by_design = {f["column"] for f in found.report.feature_rows() if f["by_design"]}
     assert by_design == {"answer", "ward"}
-    assert found.report.ranking.rule.endswith(" real-valued, 2 by design")
+    assert found.report.ranking.rule.endswith(" continuous, 2 by design")
     model = TableModel.of_training(found.model, table)
     model.save(tmp_path / "m")
     again = honestbayes.load(tmp_path / "m")

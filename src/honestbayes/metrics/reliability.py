@@ -292,6 +292,13 @@ def smooth_calibration(
         With two classes, the label of class 1; by default 1, or the second label in sorted order.
     classes : array-like, shape (n_classes,), optional
         The labels in the order of the columns; by default in sorted order, where all occur.
+
+    Examples
+    --------
+    >>> y, p = [0, 0, 1, 0, 1, 1] * 10, [0.1, 0.2, 0.3, 0.7, 0.8, 0.9] * 10
+    >>> curve = smooth_calibration(y, p, n_points=3)
+    >>> curve.predicted.round(2).tolist(), curve.observed.round(2).tolist()
+    ([0.13, 0.5, 0.87], [0.02, 0.5, 0.98])
     """
     flat_observed, flat_p, n_repeats = _events(y_true, p, pos_label, classes)
     observed, probabilities = flat_observed.reshape(n_repeats, -1), flat_p.reshape(n_repeats, -1)
