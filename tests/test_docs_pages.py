@@ -127,6 +127,17 @@ def test_every_public_name_has_an_example(module: str) -> None:
     assert without == []
 
 
+def test_the_parameters_of_every_estimator_are_on_a_page() -> None:
+    named = [
+        name
+        for page in pages()
+        for names in re.findall(r"^\.\. parameters:: (.+)$", page.read_text("utf-8"), re.MULTILINE)
+        for name in names.split()
+    ]
+    estimators = [name for name, thing in public_names("").items() if inspect.isclass(thing)]
+    assert sorted(named) == sorted(estimators)
+
+
 @pytest.mark.parametrize("page", RUN)
 def test_blocks_of_pages_are_found_and_are_python(page: str) -> None:
     found = blocks((DOCS / page).read_text("utf-8"))

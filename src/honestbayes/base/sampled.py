@@ -27,9 +27,9 @@ from honestbayes.types import FloatArray, IntArray
 _PLACEHOLDER = "{chain_parameters}"
 
 _CHAIN_PARAMETERS = {
-    "n_chains": "int, default={}\n    Markov chains.",
+    "n_chains": "int, default={}\n    Number of Markov chains.",
     "n_draws": "int, default={}\n    Draws to keep of each chain.",
-    "n_warmup": "int, default={}\n    Draws before these, which are not kept.",
+    "n_warmup": "int, default={}\n    Draws of each chain before these, which are not kept.",
     "n_doublings": (
         "int, default={}\n    How often, at most, chains go on to twice their length because R-hat "
         "of any quantity is\n    above 1.01. As many draws are kept, from longer chains."

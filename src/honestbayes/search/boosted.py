@@ -154,7 +154,7 @@ class BoostedProbabilitySelector(ProbabilitySelector):
     kinds : mapping or sequence, optional
         Kinds of columns ("binary", "categorical", "real") that are not what they look like.
     n_jobs : int, optional
-        Threads. It does not change the result.
+        Number of threads. It does not change the result.
     random_state : int, RandomState or None, default=None
         Draws the share of rows to hold out.
 

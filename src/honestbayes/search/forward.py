@@ -215,8 +215,9 @@ class ForwardProbabilitySelector(ProbabilitySelector):
     Parameters
     ----------
     estimator : classifier, optional
-        With ``fit`` and ``predict_proba``; fitted for each candidate, which is slow. None: naive
-        Bayes on codes, `DiscreteNB`, for which a candidate costs one pass over its cells.
+        Classifier whose probabilities are scored. It needs ``fit`` and ``predict_proba``, and is
+        fitted for each candidate, which is slow. None: naive Bayes on codes, `DiscreteNB`, for
+        which a candidate costs one pass over its cells.
     n_features_to_select : int, "all" or None, default=None
         How many features to take. None: 10, or all when there are fewer; with ``patience`` as
         many as it lets.
@@ -243,7 +244,7 @@ class ForwardProbabilitySelector(ProbabilitySelector):
     kinds : mapping or sequence, optional
         Kinds of columns ("binary", "categorical", "real") that are not what they look like.
     n_jobs : int, optional
-        Threads; processes with ``estimator``. It does not change the result.
+        Number of threads; processes with ``estimator``. It does not change the result.
     random_state : int, RandomState or None, default=None
         Draws the share of rows to hold out.
 

@@ -297,7 +297,7 @@ def count_levels(
     n_classes : int
         Number of classes.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
     """
     from honestbayes.models.discrete.kernels import add_counts
 
@@ -341,7 +341,7 @@ class DiscreteNB(ClassifierMixin, CodedTableMixin):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     random_state : int, RandomState or None, default=None
-        Not used: nothing is drawn at random. Every estimator has it.
+        Not used, because nothing is drawn at random. Every estimator has it.
 
     Attributes
     ----------
