@@ -255,8 +255,8 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         How many models and numbers of features are tried. "quick": one or two numbers of features
         each. "thorough": models fitted by Markov chains too, which takes minutes.
     n_features_to_select : int, optional
-        Keep one set of so many columns, the same for all candidates, which then are those that
-        rank columns by the F statistic. Selection is repeated in each fold.
+        Keep one set of this many columns, the same for all candidates. Only candidates that rank
+        columns by the F statistic are then tried. Selection is repeated in each fold.
     kinds : mapping or sequence, optional
         The kind of columns, "binary", "categorical" or "real": for some by name or index, or for
         all in order. By default texts are categorical, numbers with two values binary,

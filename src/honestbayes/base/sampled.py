@@ -39,8 +39,8 @@ _CHAIN_PARAMETERS = {
         "result."
     ),
     "checkpoint": (
-        "path-like, optional\n    File to which the chains are written now and then, and from "
-        "which an equal `fit`\n    resumes, with the same draws as if it had never stopped."
+        "path-like, optional\n    File to which the chains are written from time to time. An equal "
+        "`fit` resumes from it,\n    with the same draws as if it had never stopped."
     ),
     "verbose": "bool, default={}\n    Whether to show the progress of the chains.",
 }

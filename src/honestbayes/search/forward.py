@@ -235,14 +235,14 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         ``score_on="held_out"`` all folds choose one path together, and since its features were
         chosen by that score, it is better than what new cases will have.
     patience : int, optional
-        Stop when the score on rows held out has not improved for so many steps, and keep the
-        features of the best step.
+        Number of steps without improvement of the held-out score after which to stop. The features
+        of the best step are kept.
     smoothing : float, default=1.0
         Pseudocount of each category of a feature in each class.
     n_bins : int, default=10
         Bins of a real-valued column, at most.
     kinds : mapping or sequence, optional
-        Kinds of columns ("binary", "categorical", "real") that are not what they look like.
+        Kinds of columns ("binary", "categorical", "real") that should not be inferred.
     n_jobs : int, optional
         Number of threads; processes with ``estimator``. It does not change the result.
     random_state : int, RandomState or None, default=None

@@ -44,19 +44,19 @@ class SubsetSampler(SubsetEstimator, TableSelector):
         The log score is divided by it. Of a share, such as the accuracy, the target is the share
         to the power of one over it; 1 is the paper's.
     log_score : bool, default=False
-        Whether a function of yours returns logarithms.
+        Whether your own function, if ``objective`` is one, returns logarithms.
     min_probability : float, default=0.5
         Keep the features with at least this inclusion probability.
     n_features_to_select : int, optional
         Instead, keep this many features, those with the highest inclusion probabilities.
     held_out : int or splitter, optional
-        Folds: a row is then scored by parameters that have not seen it.
+        Number of folds: each row is then scored by parameters that were learned without its fold.
     smoothing : float, default=1.0
         Dirichlet parameter of each level of a feature, in each class.
     n_bins : int, default=10
         Bins of a real-valued column, at most.
     kinds : mapping or sequence, optional
-        Kinds of columns ("binary", "categorical", "real") that are not what they look like.
+        Kinds of columns ("binary", "categorical", "real") that should not be inferred.
     {chain_parameters}
     thin : int, optional
         Number of proposals for each draw; by default as many as there are features where the score

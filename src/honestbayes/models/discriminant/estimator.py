@@ -419,7 +419,7 @@ class SelectiveDiscriminant(SelectiveClassifier):
     shrinkage : float or "auto", default="auto"
         Share of the diagonal in the correlation within classes; "auto": Ledoit and Wolf's.
     normal_scores : bool, default=True
-        Whether each column becomes the normal quantile of its ranks among the training rows.
+        Whether each column becomes the normal quantiles of its ranks among the training rows.
         Sparse tables are taken as they are.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, which are not ranked.

@@ -150,8 +150,8 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         uninformative), both learned from held-out predictions inside `fit`. "slope": one factor on
         the evidence, plugged in. Five folds, the same as for the number of factors.
     normal_scores : bool, default=False
-        Whether each column becomes the normal quantile of its ranks among the training rows, so
-        that neither its unit nor single far-out values matter.
+        Whether each column becomes the normal quantiles of its ranks among the training rows, so
+        that neither its unit nor single outlying values matter.
     {chain_parameters}
     random_state : int, RandomState or None, default=None
         Seed of the chains.

@@ -1299,10 +1299,10 @@ class SelectiveGaussianNB(SelectiveClassifier):
         and unit. With correction="selection" its probability of discarding is simulated. A model
         with a function cannot be saved.
     normal_scores : bool, default=False
-        Whether each column becomes the normal quantile of its ranks among the training rows, so
-        that neither its unit nor single far-out values matter.
+        Whether each column becomes the normal quantiles of its ranks among the training rows, so
+        that neither its unit nor single outlying values matter.
     class_variances : bool, default=False
-        Whether a kept feature may differ between classes in its spread too. By how much is learned
+        Whether the variance of a kept feature may differ between classes. By how much is learned
         from the kept features.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.

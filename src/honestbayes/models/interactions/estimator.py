@@ -83,8 +83,8 @@ class InteractionClassifier(SampledClassifier):
     Parameters
     ----------
     order : int or "cv", default=2
-        The most cells that a pattern fixes: 1 is a model without interactions. "cv": 1, 2 or 3, by
-        the log score of held-out cases inside `fit`.
+        Largest number of cells that a pattern fixes: 1 is a model without interactions. "cv": 1, 2
+        or 3, by the log score of held-out cases inside `fit`.
     coefficient_prior : {"cauchy", "gaussian"}, default="cauchy"
         Distribution of the coefficients before the data are seen. Cauchy priors let a few of them
         be large among many that are nearly 0.
@@ -675,7 +675,7 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
     Parameters
     ----------
     order : int, default=2
-        The most cells that a pattern fixes.
+        Largest number of cells that a pattern fixes.
     coefficient_prior : {"cauchy", "gaussian"}, default="cauchy"
         Distribution of the coefficients before the data are seen.
     width_prior : tuple of float, or mapping, default=(0.25, 0.1)

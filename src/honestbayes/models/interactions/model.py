@@ -95,7 +95,7 @@ class ModelSettings:
     Attributes
     ----------
     order : int
-        The most cells that a pattern fixes.
+        Largest number of cells that a pattern fixes.
     coefficient_prior : {"cauchy", "gaussian"}
         Distribution of the coefficients before the data are seen.
     width_prior : tuple of float
@@ -278,7 +278,7 @@ class InteractionFit:
     mismatch : float
         The mismatch rate of the donors of missing cells, from `learn_mismatch`.
     order : int
-        The most cells that a pattern fixes.
+        Largest number of cells that a pattern fixes.
     suffixes, is_compressed : bool
         Whether patterns are suffixes of sequences, and share parameters.
     groups : Groups

@@ -72,7 +72,8 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     theta_prior : tuple of float, default=(0.0, 1.0)
         Bounds of theta.
     n_alpha : int, optional
-        Let alphas take so many prior quantiles only, as the thesis did; by default any value.
+        Number of prior quantiles to which alphas are restricted, as in the thesis; by default any
+        value.
     binarize : {"auto", "median"}, float or None, default="auto"
         How values become 0/1, as in `SelectiveBernoulliNB`.
     {chain_parameters}

@@ -49,8 +49,8 @@ class AveragedNetworkClassifier(SampledClassifier):
     Parameters
     ----------
     table_prior : {"k2", "bdeu"}, default="k2"
-        Prior of the probabilities in each table, which are integrated out: 1 for each cell, or
-        ``equivalent_sample_size`` shared by all cells of a table.
+        Pseudocounts of the probabilities in each table, which are integrated out: 1 for each cell
+        ("k2"), or ``equivalent_sample_size`` shared by all cells of a table ("bdeu").
     equivalent_sample_size : float, default=1.0
         Pseudocounts that all cells of a table share, with ``table_prior="bdeu"``.
     space : {"networks", "classifiers"}, default="networks"
@@ -74,7 +74,7 @@ default="marginal_likelihood"
         predict the class of the training rows, as in `SubsetSampler`: the sum of
         log P(class | x), 1 - error rate, and 1 - half the mean squared error.
     held_out : int or splitter, optional
-        Folds, for scores that look at rows: a row is then scored by tables that were counted
+        Number of folds, for scores that use rows: a row is then scored by tables that were counted
         without its fold. ``LeaveOneOut()`` of scikit-learn costs no more than five folds.
     temperature : float, default=1.0
         The log score is divided by it. Of a share, such as the accuracy, the target is the share
@@ -88,7 +88,7 @@ default="marginal_likelihood"
         and what it draws is not the posterior distribution; it is there to repeat the paper's third
         experiment.
     max_parents : int, default=4
-        The most parents of a node, the class counted.
+        Largest number of parents of a node, including the class.
     max_features : int, default=30
         The most columns that graphs can use, 62 at most. Of a wider table those with the most
         mutual information with the class are kept. The prior "arcs" counts the others too. With

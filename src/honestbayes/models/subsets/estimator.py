@@ -107,7 +107,7 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
     n_bins : int, default=10
         Bins of a real-valued column, at most.
     kinds : mapping or sequence, optional
-        Kinds of columns ("binary", "categorical", "real") that are not what they look like.
+        Kinds of columns ("binary", "categorical", "real") that should not be inferred.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     {chain_parameters}
