@@ -1,13 +1,17 @@
 """Settings of the documentation."""
 
+import inspect
 import re
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
 from sphinx_gallery.sorting import ExplicitOrder
 
+import honestbayes
 from honestbayes.experiments.pages import write_docs
 
 project = "honestbayes"
@@ -104,6 +108,52 @@ def write_results(_app: Sphinx) -> None:
     write_docs(here / "results", here / "generated" / "results")
 
 
+class Parameters(SphinxDirective):
+    """``.. parameters:: NAME NAME``: the parameters of estimators, from their docstrings.
+
+    A row has the name, the default and the first sentence, so that the table cannot go stale.
+    """
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        names = self.arguments[0].split()
+        found: list[nodes.Node] = []
+        for name in names:
+            estimator = getattr(honestbayes, name)
+            self.env.note_dependency(inspect.getsourcefile(estimator))
+            shown = " open" if len(names) == 1 else ""
+            begin = f"<details{shown}><summary>Parameters of <code>{name}</code></summary>"
+            found += [
+                nodes.raw("", begin, format="html"),
+                *self.parse_text_to_nodes(table_of_parameters(estimator)),
+                nodes.raw("", "</details>", format="html"),
+            ]
+        return found
+
+
+def table_of_parameters(estimator: type) -> str:
+    """Return a table, in reStructuredText, of the parameters of an estimator."""
+    signature = inspect.signature(estimator).parameters
+    _, _, rest = (inspect.getdoc(estimator) or "").partition("\nParameters\n----------\n")
+    section, _, _ = rest.partition("\n\n")
+    rows = [("parameter", "default", "what it does")]
+    for names, body in re.findall(r"^(\w.*?) : .*\n((?: .*(?:\n|$))+)", section, re.MULTILINE):
+        # To the first full stop; names of code have one pair of backticks in docstrings.
+        sentence = re.match(r".*?(\.(?= )|$)", " ".join(body.split()))[0]
+        sentence = re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", sentence)
+        for name in names.split(", "):
+            default = repr(signature[name].default).replace("'", '"')
+            rows.append((f"``{name}``", f"``{default}``", sentence))
+    if missing := set(signature) - {name.strip("`") for name, _, _ in rows}:
+        raise ValueError(f"the docstring of {estimator.__name__} lacks {sorted(missing)}")
+    lines = [f"   * - {name}\n     - {default}\n     - {does}" for name, default, does in rows]
+    options = "   :header-rows: 1\n   :widths: 24 16 60\n   :class: parameters"
+    return f".. list-table::\n{options}\n\n" + "\n".join(lines)
+
+
 def setup(app: Sphinx) -> None:
+    app.add_directive("parameters", Parameters)
     app.connect("builder-inited", write_results)
     app.connect("autodoc-skip-member", skip_what_others_document)

@@ -19,7 +19,8 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RUN = ["tutorial.rst", "howto/groups.rst", "howto/missing.rst", "howto/prevalence.rst"]
 RUN += ["howto/packed.rst", "howto/screened.rst", "howto/validation.rst", "beside.rst"]
-RUN += ["scale.rst"]
+RUN += ["scale.rst", "faq.rst", "howto/importance.rst", "howto/explain.rst"]
+RUN += ["howto/expression.rst", "howto/publication.rst", "deployment.rst"]
 """Pages all of whose blocks can be run, one after the other, and whose outputs are compared."""
 
 MODULES = ["", ".metrics", ".evaluation", ".plots", ".datasets"]
@@ -125,6 +126,17 @@ def test_every_public_name_has_an_example(module: str) -> None:
         if "\nExamples\n--------\n" not in (inspect.getdoc(thing) or "")
     ]
     assert without == []
+
+
+def test_the_parameters_of_every_estimator_are_on_a_page() -> None:
+    named = [
+        name
+        for page in pages()
+        for names in re.findall(r"^\.\. parameters:: (.+)$", page.read_text("utf-8"), re.MULTILINE)
+        for name in names.split()
+    ]
+    estimators = [name for name, thing in public_names("").items() if inspect.isclass(thing)]
+    assert sorted(named) == sorted(estimators)
 
 
 @pytest.mark.parametrize("page", RUN)

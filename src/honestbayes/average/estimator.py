@@ -244,19 +244,19 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
     Parameters
     ----------
     candidates : "auto", or list of str or of classifiers, default="auto"
-        "auto": all that suit the table. A list of names ("binary", "categorical", "gaussian",
-        "cut", "mixed", "discriminant", "raw discriminant", "logistic", "raw logistic", "kernel",
-        "forest", "boosting", "mixture", "factors", "interactions", "networks"), or of
-        scikit-learn classifiers, each of which is cloned and fitted again in every fold. Then
-        `save` is refused, intervals reflect the uncertainty of slopes, outlier rates and
-        candidates only, and each classifier treats missing cells in its own way. "cut" is tried
-        only where it is named.
+        Which models are tried. "auto": all that suit the table. A list of names ("binary",
+        "categorical", "gaussian", "cut", "mixed", "discriminant", "raw discriminant", "logistic",
+        "raw logistic", "kernel", "forest", "boosting", "mixture", "factors", "interactions",
+        "networks"), or of scikit-learn classifiers, each of which is cloned and fitted again in
+        every fold. Then `save` is refused, intervals reflect the uncertainty of slopes, outlier
+        rates and candidates only, and each classifier treats missing cells in its own way. "cut" is
+        tried only where it is named.
     effort : {"quick", "normal", "thorough"}, default="normal"
-        "quick": one or two numbers of features each. "thorough": models fitted by Markov chains
-        too, which takes minutes.
+        How many models and numbers of features are tried. "quick": one or two numbers of features
+        each. "thorough": models fitted by Markov chains too, which takes minutes.
     n_features_to_select : int, optional
-        Keep one set of so many columns, the same for all candidates, which then are those that
-        rank columns by the F statistic. Selection is repeated in each fold.
+        Keep one set of this many columns, the same for all candidates. Only candidates that rank
+        columns by the F statistic are then tried. Selection is repeated in each fold.
     kinds : mapping or sequence, optional
         The kind of columns, "binary", "categorical" or "real": for some by name or index, or for
         all in order. By default texts are categorical, numbers with two values binary,

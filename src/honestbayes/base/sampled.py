@@ -27,9 +27,9 @@ from honestbayes.types import FloatArray, IntArray
 _PLACEHOLDER = "{chain_parameters}"
 
 _CHAIN_PARAMETERS = {
-    "n_chains": "int, default={}\n    Markov chains.",
+    "n_chains": "int, default={}\n    Number of Markov chains.",
     "n_draws": "int, default={}\n    Draws to keep of each chain.",
-    "n_warmup": "int, default={}\n    Draws before these, which are not kept.",
+    "n_warmup": "int, default={}\n    Draws of each chain before these, which are not kept.",
     "n_doublings": (
         "int, default={}\n    How often, at most, chains go on to twice their length because R-hat "
         "of any quantity is\n    above 1.01. As many draws are kept, from longer chains."
@@ -39,8 +39,8 @@ _CHAIN_PARAMETERS = {
         "result."
     ),
     "checkpoint": (
-        "path-like, optional\n    File to which the chains are written now and then, and from "
-        "which an equal `fit`\n    resumes, with the same draws as if it had never stopped."
+        "path-like, optional\n    File to which the chains are written from time to time. An equal "
+        "`fit` resumes from it,\n    with the same draws as if it had never stopped."
     ),
     "verbose": "bool, default={}\n    Whether to show the progress of the chains.",
 }

@@ -141,20 +141,20 @@ class BoostedProbabilitySelector(ProbabilitySelector):
     n_rounds : int, default=10
         Rounds, where ``n_features_to_select`` is None.
     n_features_to_select : int, "all" or None, default=None
-        How many different features to take, one a round: features of earlier rounds are not taken
-        again. ``n_rounds`` is then not used.
+        How many different features to take, one in each round. Features of earlier rounds are not
+        taken again. ``n_rounds`` is then not used.
     held_out : float, int, splitter or None, default=None
         Rows to hold out. A share: the others choose and train. Folds: all rows choose and train,
         and the score on rows held out is that of paths which were chosen without each fold.
     smoothing : float, default=1.0
-        Pseudocount of each category of a feature in each class, for weights that sum to what they
-        sum to at the start: the number of rows, without ``sample_weight``.
+        Pseudocount of each category of a feature in each class. Weights always have the sum that
+        they have at the start: the number of rows, without ``sample_weight``.
     n_bins : int, default=10
         Bins of a real-valued column, at most.
     kinds : mapping or sequence, optional
-        Kinds of columns ("binary", "categorical", "real") that are not what they look like.
+        Kinds of columns ("binary", "categorical", "real") that should not be inferred.
     n_jobs : int, optional
-        Threads. It does not change the result.
+        Number of threads. It does not change the result.
     random_state : int, RandomState or None, default=None
         Draws the share of rows to hold out.
 

@@ -215,8 +215,9 @@ class ForwardProbabilitySelector(ProbabilitySelector):
     Parameters
     ----------
     estimator : classifier, optional
-        With ``fit`` and ``predict_proba``; fitted for each candidate, which is slow. None: naive
-        Bayes on codes, `DiscreteNB`, for which a candidate costs one pass over its cells.
+        Classifier whose probabilities are scored. It needs ``fit`` and ``predict_proba``, and is
+        fitted for each candidate, which is slow. None: naive Bayes on codes, `DiscreteNB`, for
+        which a candidate costs one pass over its cells.
     n_features_to_select : int, "all" or None, default=None
         How many features to take. None: 10, or all when there are fewer; with ``patience`` as
         many as it lets.
@@ -234,16 +235,16 @@ class ForwardProbabilitySelector(ProbabilitySelector):
         ``score_on="held_out"`` all folds choose one path together, and since its features were
         chosen by that score, it is better than what new cases will have.
     patience : int, optional
-        Stop when the score on rows held out has not improved for so many steps, and keep the
-        features of the best step.
+        Number of steps without improvement of the held-out score after which to stop. The features
+        of the best step are kept.
     smoothing : float, default=1.0
         Pseudocount of each category of a feature in each class.
     n_bins : int, default=10
         Bins of a real-valued column, at most.
     kinds : mapping or sequence, optional
-        Kinds of columns ("binary", "categorical", "real") that are not what they look like.
+        Kinds of columns ("binary", "categorical", "real") that should not be inferred.
     n_jobs : int, optional
-        Threads; processes with ``estimator``. It does not change the result.
+        Number of threads; processes with ``estimator``. It does not change the result.
     random_state : int, RandomState or None, default=None
         Draws the share of rows to hold out.
 

@@ -24,7 +24,7 @@ class SubsetSampler(SubsetEstimator, TableSelector):
     ----------
     objective : {"marginal_likelihood", "conditional_likelihood", "accuracy", "brier", \
 "bhattacharyya"} or callable, default="marginal_likelihood"
-        What a subset is worth. "marginal_likelihood" integrates the parameters of naive Bayes out,
+        Score of a subset. "marginal_likelihood" integrates the parameters of naive Bayes out,
         and so does not take luck for signal. The next three look at rows: at those that parameters
         are learned from, unless ``held_out`` says otherwise. "bhattacharyya" is a distance between
         the classes. A function of yours is given the columns of a subset, sorted, and returns a
@@ -33,34 +33,34 @@ class SubsetSampler(SubsetEstimator, TableSelector):
         Prior of subsets: every size as likely as any other, every subset, a Poisson distribution
         of the size, or a function of it.
     max_features : int, optional
-        The largest subset.
+        Size of the largest subset.
     proposal : {"two_step", "uniform"}, default="two_step"
-        Add or delete with probability 1/2 each (scheme 2 of the paper), or uniformly over all such
-        changes (scheme 1). The acceptance follows from it, so the posterior does not.
+        How a chain proposes its next subset: add or delete with probability 1/2 each (scheme 2 of
+        the paper), or uniformly over all such changes (scheme 1). The acceptance follows from it,
+        so the posterior does not.
     swap : float, default=0.5
         Share of proposals that exchange one feature for another.
     temperature : float, default=1.0
         The log score is divided by it. Of a share, such as the accuracy, the target is the share
         to the power of one over it; 1 is the paper's.
     log_score : bool, default=False
-        Whether a function of yours returns logarithms.
+        Whether your own function, if ``objective`` is one, returns logarithms.
     min_probability : float, default=0.5
         Keep the features with at least this inclusion probability.
     n_features_to_select : int, optional
-        Instead, keep so many with the highest.
+        Instead, keep this many features, those with the highest inclusion probabilities.
     held_out : int or splitter, optional
-        Folds: a row is then scored by parameters that have not seen it.
+        Number of folds: each row is then scored by parameters that were learned without its fold.
     smoothing : float, default=1.0
         Dirichlet parameter of each level of a feature, in each class.
     n_bins : int, default=10
         Bins of a real-valued column, at most.
     kinds : mapping or sequence, optional
-        Kinds of columns ("binary", "categorical", "real") that are not what they look like.
+        Kinds of columns ("binary", "categorical", "real") that should not be inferred.
     {chain_parameters}
-        the smallest subset, the second with the largest, others anywhere.
     thin : int, optional
-        Proposals for each draw; by default as many as there are features where the score is a sum
-        over features, else a tenth of that.
+        Number of proposals for each draw; by default as many as there are features where the score
+        is a sum over features, else a tenth of that.
     random_state : int, RandomState or None, default=None
         Seeds the chains.
 

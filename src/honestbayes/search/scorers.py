@@ -170,7 +170,7 @@ class NaiveBayesScorer:
     scoring : {"squared_error", "log_loss"} or callable
         The loss.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
     """
 
     def __init__(

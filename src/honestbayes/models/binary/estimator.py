@@ -56,9 +56,10 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
     threshold : float, optional
         Instead, keep all features whose absolute correlation is above this bound.
     feature_prior : {"auto", "learned", "uniform"}, default="auto"
-        "learned": the distribution of features is estimated from all that were screened.
-        "uniform": the papers' model, one alpha for all features and theta uniform. "auto":
-        learned, except where only the selection event is conditioned on.
+        How signal is distributed over features. "learned": the distribution of features is
+        estimated from all that were screened. "uniform": the papers' model, one alpha for all
+        features and theta uniform. "auto": learned, except where only the selection event is
+        conditioned on.
     correction : {"auto", "counts", "selection"} or None, default="auto"
         What the model is conditioned on. "counts": the counts of every screened feature.
         "selection": the event that the others were discarded, as in the papers. None: neither, the
@@ -74,9 +75,10 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
-        "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
-        cases that the features say nothing about), both learned from held-out predictions inside
-        `fit`. "slope": one factor on the evidence, plugged in.
+        How probabilities are recalibrated on held-out cases. "bayes": probabilities are averaged
+        over a slope on the evidence and an outlier rate (of cases that the features say nothing
+        about), both learned from held-out predictions inside `fit`. "slope": one factor on the
+        evidence, plugged in.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of alpha.
     theta_prior : tuple of float, default=(0.0, 1.0)
@@ -85,8 +87,8 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         How values become 0/1. "auto": two-valued columns as they are, others at the median of
         the training rows; "median": all there; a number: all there; None: the data must be 0/1.
     quadrature : {"adaptive", "paper"}, default="adaptive"
-        "paper": the published computation (30 prior quantiles of alpha, 21 Simpson points of
-        theta, ties ignored), with the uniform prior.
+        How alpha and theta are integrated out. "paper": the published computation (30 prior
+        quantiles of alpha, 21 Simpson points of theta, ties ignored), with the uniform prior.
     tol : float, default=1e-9
         Bound on the estimated error of the log-odds from quadrature over alpha.
     random_state : int, RandomState or None, default=None

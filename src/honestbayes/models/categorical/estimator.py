@@ -40,9 +40,9 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         Instead, keep all features whose association is above this bound: the absolute correlation
         for two levels and two classes; for more, the one that would be as surprising.
     feature_prior : {"auto", "learned", "uniform"}, default="auto"
-        "learned": the distribution of features is estimated from all that were screened.
-        "uniform": one alpha for all features and theta uniform. "auto": learned, except where
-        only the selection event is conditioned on.
+        How signal is distributed over features. "learned": the distribution of features is
+        estimated from all that were screened. "uniform": one alpha for all features and theta
+        uniform. "auto": learned, except where only the selection event is conditioned on.
     correction : {"auto", "counts", "selection"} or None, default="auto"
         What the model is conditioned on. "counts": the counts of every screened feature.
         "selection": the event that the others were discarded, whose probability is exact for two
@@ -58,9 +58,10 @@ class SelectiveCategoricalNB(SelectiveClassifier):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
-        "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
-        cases that the features say nothing about), both learned from held-out predictions inside
-        `fit`. "slope": one factor on the evidence, plugged in.
+        How probabilities are recalibrated on held-out cases. "bayes": probabilities are averaged
+        over a slope on the evidence and an outlier rate (of cases that the features say nothing
+        about), both learned from held-out predictions inside `fit`. "slope": one factor on the
+        evidence, plugged in.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of a common alpha.
     tol : float, default=1e-9

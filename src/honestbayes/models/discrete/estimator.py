@@ -297,7 +297,7 @@ def count_levels(
     n_classes : int
         Number of classes.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
     """
     from honestbayes.models.discrete.kernels import add_counts
 
@@ -337,11 +337,11 @@ class DiscreteNB(ClassifierMixin, CodedTableMixin):
     n_bins : int, default=10
         Bins of a real-valued column, at most; fewer where there would be less than 20 rows in each.
     kinds : mapping or sequence, optional
-        Kinds of columns ("binary", "categorical", "real") that are not to be inferred.
+        Kinds of columns ("binary", "categorical", "real") that should not be inferred.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     random_state : int, RandomState or None, default=None
-        Not used: nothing is drawn at random. Every estimator has it.
+        Not used, because nothing is drawn at random. Every estimator has it.
 
     Attributes
     ----------

@@ -414,12 +414,12 @@ class SelectiveDiscriminant(SelectiveClassifier):
         Instead, keep all features whose r (root of the share of the sum of squares between
         classes; the absolute correlation for two classes) is above this bound.
     feature_prior : {"learned", "flat"}, default="learned"
-        "learned": class means are shrunk by the distribution of signal over all columns. "flat":
-        plain class means.
+        How signal is distributed over features. "learned": class means are shrunk by the
+        distribution of signal over all columns. "flat": plain class means.
     shrinkage : float or "auto", default="auto"
         Share of the diagonal in the correlation within classes; "auto": Ledoit and Wolf's.
     normal_scores : bool, default=True
-        Whether each column becomes the normal quantile of its ranks among the training rows.
+        Whether each column becomes the normal quantiles of its ranks among the training rows.
         Sparse tables are taken as they are.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, which are not ranked.
@@ -428,7 +428,7 @@ class SelectiveDiscriminant(SelectiveClassifier):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
-        How evidence becomes a probability; learned from held-out cases inside `fit`.
+        How probabilities are recalibrated on held-out cases, inside `fit`.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength; an int is also the seed of the folds.
 

@@ -123,17 +123,17 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         How many factors. "auto": of 0 to 3 the number with the best log score in five folds of
         the training cases, found inside `fit`.
     feature_prior : {"auto", "learned", "heavy-tailed"}, default="auto"
-        How signal ratios w_j are distributed over features. "learned": as estimated from all
+        How signal is distributed over features (the ratios w_j). "learned": as estimated from all
         screened features by the model without factors. "heavy-tailed": w is a scale times the
         square of a half Cauchy variable, and the scale is sampled. "auto": heavy-tailed where the
         selection event is conditioned on, else learned.
     factor_shifts : bool, default=True
         Whether classes may differ in the factors themselves. False: delta_c is 0.
     correction : {"auto", "counts", "selection"} or None, default="auto"
-        What is known of the discarded features. "counts": what all features say of the
-        distribution of ratios. "selection": the event that they were discarded, given factors
-        and ratios; a learned distribution of ratios uses all features here too (see Notes).
-        None: nothing; ratios are learned from the kept features only. "auto": selection.
+        What the model is conditioned on. "counts": what all features say of the distribution of
+        ratios. "selection": the event that they were discarded, given factors and ratios; a learned
+        distribution of ratios uses all features here too (see Notes). None: nothing; ratios are
+        learned from the kept features only. "auto": selection.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, without ranking.
     covariates : list of names or indices, or mask, optional
@@ -145,13 +145,13 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
-        "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (the
-        share of cases whose features are uninformative), both learned from held-out predictions
-        inside `fit`. "slope": one factor on the evidence, plugged in. Five folds, the same as for
-        the number of factors.
+        How probabilities are recalibrated on held-out cases. "bayes": probabilities are averaged
+        over a slope on the evidence and an outlier rate (the share of cases whose features are
+        uninformative), both learned from held-out predictions inside `fit`. "slope": one factor on
+        the evidence, plugged in. Five folds, the same as for the number of factors.
     normal_scores : bool, default=False
-        Whether each column becomes the normal quantile of its ranks among the training rows, so
-        that neither its unit nor single far-out values matter.
+        Whether each column becomes the normal quantiles of its ranks among the training rows, so
+        that neither its unit nor single outlying values matter.
     {chain_parameters}
     random_state : int, RandomState or None, default=None
         Seed of the chains.
@@ -386,8 +386,8 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         How many factors. "auto": of 0 to 3 the number with the best log score in five folds of
         the training cases, found inside `fit`.
     correction : {"auto", "selection"} or None, default="auto"
-        "selection": condition on the event that the other features were discarded. None: do not.
-        "auto": selection.
+        What the model is conditioned on. "selection": condition on the event that the other
+        features were discarded. None: do not. "auto": selection.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, without ranking.
     {chain_parameters}

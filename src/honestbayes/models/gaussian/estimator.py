@@ -1269,9 +1269,10 @@ class SelectiveGaussianNB(SelectiveClassifier):
         Instead, keep all features whose r (root of the share of the sum of squares between
         classes; the absolute correlation for two classes) is above this bound.
     feature_prior : {"auto", "learned", "heavy-tailed"}, default="auto"
-        "learned": the distribution of signal ratios is estimated from all screened features.
-        "heavy-tailed": w is a scale times the square of a half Cauchy variable, and the scale is
-        integrated out. "auto": learned, except where only the selection event is conditioned on.
+        How signal is distributed over features. "learned": the distribution of signal ratios is
+        estimated from all screened features. "heavy-tailed": w is a scale times the square of a
+        half Cauchy variable, and the scale is integrated out. "auto": learned, except where only
+        the selection event is conditioned on.
     correction : {"auto", "counts", "selection"} or None, default="auto"
         What the model is conditioned on. "counts": the means and sums of squares of every
         screened feature. "selection": the event that the others were discarded. None: neither.
@@ -1287,9 +1288,10 @@ class SelectiveGaussianNB(SelectiveClassifier):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
-        "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
-        cases that the features say nothing about), both learned from held-out predictions inside
-        `fit`. "slope": one factor on the evidence, plugged in.
+        How probabilities are recalibrated on held-out cases. "bayes": probabilities are averaged
+        over a slope on the evidence and an outlier rate (of cases that the features say nothing
+        about), both learned from held-out predictions inside `fit`. "slope": one factor on the
+        evidence, plugged in.
     criterion : {"correlation", "f", "t"} or callable, default="correlation"
         What features are ranked by. The three names give the same ranking. A function gets a column
         without its missing cells and the classes of its cases, and returns a number, larger for
@@ -1297,10 +1299,10 @@ class SelectiveGaussianNB(SelectiveClassifier):
         and unit. With correction="selection" its probability of discarding is simulated. A model
         with a function cannot be saved.
     normal_scores : bool, default=False
-        Whether each column becomes the normal quantile of its ranks among the training rows, so
-        that neither its unit nor single far-out values matter.
+        Whether each column becomes the normal quantiles of its ranks among the training rows, so
+        that neither its unit nor single outlying values matter.
     class_variances : bool, default=False
-        Whether a kept feature may differ between classes in its spread too. By how much is learned
+        Whether the variance of a kept feature may differ between classes. By how much is learned
         from the kept features.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.

@@ -83,10 +83,11 @@ class InteractionClassifier(SampledClassifier):
     Parameters
     ----------
     order : int or "cv", default=2
-        The most cells that a pattern fixes: 1 is a model without interactions. "cv": 1, 2 or 3, by
-        the log score of held-out cases inside `fit`.
+        Largest number of cells that a pattern fixes: 1 is a model without interactions. "cv": 1, 2
+        or 3, by the log score of held-out cases inside `fit`.
     coefficient_prior : {"cauchy", "gaussian"}, default="cauchy"
-        Of coefficients. Cauchy priors let a few of them be large among many that are nearly 0.
+        Distribution of the coefficients before the data are seen. Cauchy priors let a few of them
+        be large among many that are nearly 0.
     width_prior : tuple of float, or mapping, default=(0.25, 0.1)
         Inverse gamma prior of the width of order o: its shape, and its mode times o. A mapping
         names orders: (shape, mode) of that order, or a number, which fixes its width; other
@@ -112,15 +113,16 @@ class InteractionClassifier(SampledClassifier):
     always_keep : list of names or indices, or mask, optional
         Columns kept by design, without ranking.
     class_pseudocounts : float or array-like, default=1.0
-        Dirichlet prior of the class frequencies, from which another prevalence is reckoned.
+        Dirichlet prior of the class frequencies, for another prevalence at prediction.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default=None
-        "bayes": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
-        are learned from held-out predictions inside `fit`, for which chains run again many times.
+        How probabilities are recalibrated on held-out cases. "bayes": slope and outlier rate,
+        averaged over; "slope": one factor on the evidence. Both are learned from held-out
+        predictions inside `fit`, for which chains run again many times.
     {chain_parameters}
     thin : int, default=2
-        Sweeps for each draw.
+        Number of sweeps for each draw.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and what prediction draws.
 
@@ -508,7 +510,7 @@ class SequenceClassifier(InteractionClassifier):
         How many states back the model looks, at most. Windows may be longer: their last states
         count.
     coefficient_prior : {"cauchy", "gaussian"}, default="cauchy"
-        Of coefficients.
+        Distribution of the coefficients before the data are seen.
     width_prior : tuple of float, or mapping, default=(0.25, 0.1)
         Inverse gamma prior of the width of order o: its shape, and its mode times o. A mapping
         names orders: (shape, mode) of that order, or a number, which fixes its width; other
@@ -524,7 +526,7 @@ class SequenceClassifier(InteractionClassifier):
         Whether a slope and an outlier rate are learned from held-out windows.
     {chain_parameters}
     thin : int, default=2
-        Sweeps for each draw.
+        Number of sweeps for each draw.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and what prediction draws.
 
@@ -673,9 +675,9 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
     Parameters
     ----------
     order : int, default=2
-        The most cells that a pattern fixes.
+        Largest number of cells that a pattern fixes.
     coefficient_prior : {"cauchy", "gaussian"}, default="cauchy"
-        Of coefficients.
+        Distribution of the coefficients before the data are seen.
     width_prior : tuple of float, or mapping, default=(0.25, 0.1)
         As in `InteractionClassifier`, in units of the response's standard deviation.
     compress : bool, default=True
@@ -685,7 +687,7 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
         cell that is no level is averaged over training rows, as in `InteractionClassifier`.
     {chain_parameters}
     thin : int, default=2
-        Sweeps for each draw.
+        Number of sweeps for each draw.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and what prediction draws.
 

@@ -134,7 +134,7 @@ def search(cells, columns, n_levels, order, keys, binomials, most_nodes, most_ce
     n_levels : ndarray of int of shape (p,)
         Levels of each column.
     order : int
-        The most cells that a pattern fixes.
+        Largest number of cells that a pattern fixes.
     keys : ndarray of uint64 of shape (n,)
         Random numbers whose sum is the hash of a set of cases.
     binomials : ndarray of shape (p + 1, order + 1)
@@ -331,7 +331,7 @@ def express(tree, cells, case, order, binomials, group_at, counts, met_groups, s
     case : ndarray of int of shape (p,)
         Codes of the new one; -1 is a level that no training case has.
     order : int
-        The most cells that a pattern fixes.
+        Largest number of cells that a pattern fixes.
     binomials : ndarray of shape (p + 1, order + 1)
         C(m, d).
     group_at : ndarray of int of shape (n_groups,)

@@ -95,9 +95,9 @@ class ModelSettings:
     Attributes
     ----------
     order : int
-        The most cells that a pattern fixes.
+        Largest number of cells that a pattern fixes.
     coefficient_prior : {"cauchy", "gaussian"}
-        Of coefficients.
+        Distribution of the coefficients before the data are seen.
     width_prior : tuple of float
         Shape alpha and mode w of the prior of sigma_1; the mode of sigma_o is w / o (3.38).
     own_widths : tuple of (int, float, float)
@@ -105,7 +105,7 @@ class ModelSettings:
     compress : bool
         Whether patterns that the same cases have share a parameter.
     thin : int
-        Sweeps for each draw.
+        Number of sweeps for each draw.
     n_width_updates : int
         Updates of each sigma in a sweep.
     noise_prior : tuple of float
@@ -278,7 +278,7 @@ class InteractionFit:
     mismatch : float
         The mismatch rate of the donors of missing cells, from `learn_mismatch`.
     order : int
-        The most cells that a pattern fixes.
+        Largest number of cells that a pattern fixes.
     suffixes, is_compressed : bool
         Whether patterns are suffixes of sequences, and share parameters.
     groups : Groups

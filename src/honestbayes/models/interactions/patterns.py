@@ -102,7 +102,7 @@ class TableGroups:
     rows : ndarray of int of shape (n, p)
         Codes of the cases, all different.
     order : int
-        The most cells that a pattern fixes, at most p.
+        Largest number of cells that a pattern fixes, at most p.
     start, cases, counts
         As in `Groups`.
     tree : Tree

@@ -465,7 +465,7 @@ class KernelClassifier(SelectiveClassifier):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
-        How evidence becomes a probability; learned from held-out cases inside `fit`.
+        How probabilities are recalibrated on held-out cases, inside `fit`.
     normal_scores : bool or "ranking", default=False
         Whether each column becomes the normal quantiles of its ranks among the training rows.
         "ranking": columns are ranked by these, and used as they are.

@@ -180,9 +180,10 @@ class SelectiveMixedNB(SelectiveClassifier):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
-        "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
-        cases that the features say nothing about), both learned from held-out predictions inside
-        `fit`. "slope": one factor on the evidence, plugged in.
+        How probabilities are recalibrated on held-out cases. "bayes": probabilities are averaged
+        over a slope on the evidence and an outlier rate (of cases that the features say nothing
+        about), both learned from held-out predictions inside `fit`. "slope": one factor on the
+        evidence, plugged in.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.
 

@@ -55,8 +55,8 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     threshold : float, optional
         Instead, keep all features whose absolute correlation is above this bound.
     correction : {"auto", "selection"} or None, default="auto"
-        "selection", which is "auto": condition on the event that the others were discarded. None:
-        the uncorrected model.
+        What the model is conditioned on. "selection", which is "auto": condition on the event that
+        the others were discarded. None: the uncorrected model.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, without ranking, with an alpha of their own.
     class_pseudocounts : tuple of float, default=(1.0, 1.0)
@@ -64,19 +64,21 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default=None
-        "bayes": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
-        are learned from held-out predictions inside `fit`, for which chains run again many times.
+        How probabilities are recalibrated on held-out cases. "bayes": slope and outlier rate,
+        averaged over; "slope": one factor on the evidence. Both are learned from held-out
+        predictions inside `fit`, for which chains run again many times.
     alpha_prior, response_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma priors of alpha, of the features and of the class.
     theta_prior : tuple of float, default=(0.0, 1.0)
         Bounds of theta.
     n_alpha : int, optional
-        Let alphas take so many prior quantiles only, as the thesis did; by default any value.
+        Number of prior quantiles to which alphas are restricted, as in the thesis; by default any
+        value.
     binarize : {"auto", "median"}, float or None, default="auto"
         How values become 0/1, as in `SelectiveBernoulliNB`.
     {chain_parameters}
     thin : int, default=10
-        Sweeps for each draw.
+        Number of sweeps for each draw.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and breaks ties between features.
 

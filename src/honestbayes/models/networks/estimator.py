@@ -49,14 +49,14 @@ class AveragedNetworkClassifier(SampledClassifier):
     Parameters
     ----------
     table_prior : {"k2", "bdeu"}, default="k2"
-        Prior of the probabilities in each table, which are integrated out: 1 for each cell, or
-        ``equivalent_sample_size`` shared by all cells of a table.
+        Pseudocounts of the probabilities in each table, which are integrated out: 1 for each cell
+        ("k2"), or ``equivalent_sample_size`` shared by all cells of a table ("bdeu").
     equivalent_sample_size : float, default=1.0
-        Of "bdeu".
+        Pseudocounts that all cells of a table share, with ``table_prior="bdeu"``.
     space : {"networks", "classifiers"}, default="networks"
-        Graphs: all without cycles, or those in which every arc enters the class or one of its
-        children. Where many features depend on each other rather than on the class, the latter
-        are overconfident (see the page on networks).
+        Which graphs are possible: all without cycles, or those in which every arc enters the class
+        or one of its children. Where many features depend on each other rather than on the class,
+        the latter are overconfident (see the page on networks).
     graph_prior : {"arcs", "uniform"}, ("arcs", law) or ("features", law), default="arcs"
         Prior of graphs. "arcs": a number of arcs is half as likely as one less, and all ways to
         choose as many of the possible ones share it; so the more columns there are, the stronger
@@ -69,31 +69,32 @@ class AveragedNetworkClassifier(SampledClassifier):
         ``space="classifiers"``.
     objective : {"marginal_likelihood", "conditional_likelihood", "accuracy", "brier"}, \
 default="marginal_likelihood"
-        What a graph is worth: J of the paper. "marginal_likelihood" integrates the parameters out,
+        Score of a graph (J of the paper). "marginal_likelihood" integrates the parameters out,
         and so does not take luck for signal. The others look at how well the graph's tables
         predict the class of the training rows, as in `SubsetSampler`: the sum of
         log P(class | x), 1 - error rate, and 1 - half the mean squared error.
     held_out : int or splitter, optional
-        Folds, for scores that look at rows: a row is then scored by tables that were counted
+        Number of folds, for scores that use rows: a row is then scored by tables that were counted
         without its fold. ``LeaveOneOut()`` of scikit-learn costs no more than five folds.
     temperature : float, default=1.0
         The log score is divided by it. Of a share, such as the accuracy, the target is the share
         to the power of one over it; 1 is the paper's.
     proposal : {"typed", "uniform", "printed"}, default="typed"
-        "typed": a kind of moves is drawn first, then a move of that kind (equation 11, with
-        reversals and exchanges). "uniform": any graph with one arc more or less (Madigan and York,
-        equations 4 and 5). Both have the same posterior distribution. "printed": the moves of
-        equation 9 as printed, accepted by the score and the prior alone. This chain is not
-        reversible, because many of its deletions have no way back, and what it draws is not the
-        posterior distribution; it is there to repeat the paper's third experiment.
+        How a chain proposes its next graph. "typed": a kind of moves is drawn first, then a move of
+        that kind (equation 11, with reversals and exchanges). "uniform": any graph with one arc
+        more or less (Madigan and York, equations 4 and 5). Both have the same posterior
+        distribution. "printed": the moves of equation 9 as printed, accepted by the score and the
+        prior alone. This chain is not reversible, because many of its deletions have no way back,
+        and what it draws is not the posterior distribution; it is there to repeat the paper's third
+        experiment.
     max_parents : int, default=4
-        The most parents of a node, the class counted.
+        Largest number of parents of a node, including the class.
     max_features : int, default=30
-        Of a wider table the columns with the most mutual information with the class are kept, at
-        most 62. The prior "arcs" counts the others too. With ``recalibrate="bayes"`` they are
-        chosen again in every fold that is held out.
+        The most columns that graphs can use, 62 at most. Of a wider table those with the most
+        mutual information with the class are kept. The prior "arcs" counts the others too. With
+        ``recalibrate="bayes"`` they are chosen again in every fold that is held out.
     kinds : mapping or sequence, optional
-        What columns are: a mapping from names or indices to "binary", "categorical" or "real",
+        The kind of columns: a mapping from names or indices to "binary", "categorical" or "real",
         which need not name all of them, or a kind for each. What is "real" is cut into bins. By
         default that is done to columns with numbers that no level can be: negative ones and
         fractions.
@@ -110,15 +111,16 @@ default="marginal_likelihood"
     always_keep : list of names or indices, or mask, optional
         Columns that are kept whatever their mutual information; graphs need not use them.
     class_pseudocounts : float or array-like, default=1.0
-        Dirichlet prior of the class frequencies, from which another prevalence is reckoned.
+        Dirichlet prior of the class frequencies, for another prevalence at prediction.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default=None
-        "bayes": slope and outlier rate, averaged over; "slope": one factor on the evidence. Both
-        are learned from held-out predictions inside `fit`, for which chains run again many times.
+        How probabilities are recalibrated on held-out cases. "bayes": slope and outlier rate,
+        averaged over; "slope": one factor on the evidence. Both are learned from held-out
+        predictions inside `fit`, for which chains run again many times.
     {chain_parameters}
     thin : int, optional
-        Proposals for each draw; by default ten for each column, and 50 at least.
+        Number of proposals for each draw; by default ten for each column, and 50 at least.
     random_state : int, RandomState or None, default=None
         Seeds the chains, and what intervals draw.
 

@@ -86,7 +86,7 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
     ----------
     objective : {"marginal_likelihood", "conditional_likelihood", "accuracy", "brier", \
 "bhattacharyya"}, default="marginal_likelihood"
-        What a subset is worth. The first integrates parameters out and so does not take luck for
+        Score of a subset. The first integrates parameters out and so does not take luck for
         signal; the next three look at the training rows themselves, and with many features they
         do.
     subset_prior : {"sizes", "subsets"}, ("poisson", mean) or callable, default="sizes"
@@ -94,10 +94,10 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
         of the size, or a function of it. With "sizes" a feature has to be the stronger the more
         there are.
     max_features : int, optional
-        The largest subset.
+        Size of the largest subset.
     proposal : {"two_step", "uniform"}, default="two_step"
-        Add or delete with probability 1/2 each, or uniformly over all such changes. It does not
-        change the posterior, only how fast chains move.
+        How a chain proposes its next subset: add or delete with probability 1/2 each, or uniformly
+        over all such changes. It does not change the posterior, only how fast chains move.
     swap : float, default=0.5
         Share of proposals that exchange one feature for another.
     temperature : float, default=1.0
@@ -107,13 +107,13 @@ class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
     n_bins : int, default=10
         Bins of a real-valued column, at most.
     kinds : mapping or sequence, optional
-        Kinds of columns ("binary", "categorical", "real") that are not what they look like.
+        Kinds of columns ("binary", "categorical", "real") that should not be inferred.
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     {chain_parameters}
     thin : int, optional
-        Proposals for each draw; by default as many as there are features where the score is a sum
-        over features, else a tenth of that.
+        Number of proposals for each draw; by default as many as there are features where the score
+        is a sum over features, else a tenth of that.
     random_state : int, RandomState or None, default=None
         Seeds the chains.
 
