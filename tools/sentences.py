@@ -35,11 +35,9 @@ Sentence = tuple[str, int, str]
 
 def is_read(path: Path) -> bool:
     """Return whether a file has sentences of the package or of its documentation."""
-    return path.suffix in SUFFIXES and (
-        path.parts[0] == "src"
-        or path.suffix == ".rst"
-        and not any(part.startswith("_") for part in path.parts)
-    )
+    if path.parts[0] == "src":
+        return path.suffix in SUFFIXES
+    return path.suffix == ".rst" and not any(part.startswith("_") for part in path.parts)
 
 
 def files(revision: str | None = None) -> dict[str, str]:

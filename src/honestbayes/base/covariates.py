@@ -1,4 +1,4 @@
-"""Design covariates: columns that are conditioned on and not modelled.
+"""Design covariates: columns that the model conditions on.
 
 Age, sex or batch may be set by how cases were sampled, so that a model of their distribution means
 nothing. Li, Zhang and Neal (2008, section 2) condition on such columns z. If the features x are

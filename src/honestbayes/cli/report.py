@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def print_report(analysis: Analysis, folder: Path) -> None:
-    """Print the verdict, the comparison and where the files are."""
+    """Print the verdict, the comparison and the names of the files."""
     from honestbayes.report.analysis import describe_rankings
 
     record = analysis.report
@@ -55,7 +55,7 @@ def print_report(analysis: Analysis, folder: Path) -> None:
 
 
 def describe_cases(labels: tuple[str, ...], counts: tuple[int, ...]) -> str:
-    """Say how many cases there are, of which classes, and how to change the positive one.
+    """Describe the cases and the classes.
 
     >>> describe_cases(("ALL", "AML"), (27, 11))
     '38 cases, 11 of them AML (the positive class; --positive ALL changes that)'
@@ -180,7 +180,7 @@ def report(
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
 ) -> None:
-    """Evaluate honestly, fit, and write a folder with the report, predictions and the model."""
+    """Evaluate by cross-validation, fit, and write a report, predictions and the model."""
     given.check_selection(features, threshold)
     given.check_model(model, features, threshold, order, missing_as_level, path, effort, covariates)
     shares = given.prevalence_of(prevalence)

@@ -1,4 +1,4 @@
-"""``honestbayes reproduce``: published tables and figures, each by one command."""
+"""``honestbayes reproduce``: reproduce published tables and figures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def reproduce(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
 ) -> None:
-    """Repeat published tables and figures, and show ours beside them.
+    """Reproduce published tables and figures, and compare them with ours.
 
     Each experiment has a folder with page.md, its tables (CSV, Markdown) and figures (PNG, SVG).
     What was found is kept there: a call that was stopped goes on where it was.
@@ -53,7 +53,7 @@ def reproduce(
         width = max(map(len, EXPERIMENTS)) + 1
         for one in experiments():
             say(f"{one.name:<{width}} {one.title}\n{'':<{width}} {one.source}", wrap=False)
-        say("\nRun one by its name, or all with --all; --full runs as many as the docs show.")
+        say("\nGive names, or --all for all of them; --full repeats each as often as the docs do.")
         return
     skipped = []
     with progress(quiet=quiet) as bars:
@@ -63,11 +63,11 @@ def reproduce(
             if lacking:
                 skipped.append(name)
                 where = "in the folder that HONESTBAYES_DATA names"
-                print_remark(f"{name}: skipped, for want of {listed(lacking)} {where}.")
+                print_remark(f"{name}: skipped, because it needs {listed(lacking)} {where}.")
                 continue
             _reproduce(one, full, out / name, jobs, again, bars)
     if skipped:
-        say(f"Skipped for want of data: {', '.join(skipped)}.")
+        say(f"Skipped, because their data are not there: {', '.join(skipped)}.")
 
 
 def _refuse(names: list[str], every: bool, out: Path, jobs: int) -> None:
@@ -79,13 +79,13 @@ def _refuse(names: list[str], every: bool, out: Path, jobs: int) -> None:
         raise InputError(msg)
     for name in names:
         if name not in EXPERIMENTS:
-            msg = f"there is no experiment {name!r}{suggestion(name, tuple(EXPERIMENTS), 'there')}"
+            msg = f"no experiment is called {name!r}{suggestion(name, tuple(EXPERIMENTS), 'there')}"
             raise InputError(msg)
     if out.exists() and not out.is_dir():
         msg = f"{out.name} is a file; give a folder for the results with --out."
         raise InputError(msg)
     if names and every:
-        msg = "give names, or --all, not both."
+        msg = "give either names or --all."
         raise InputError(msg)
 
 

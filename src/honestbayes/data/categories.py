@@ -392,7 +392,7 @@ def check_missing(table: CategoryTable, why: str, *, missing_is_level: bool) -> 
         what = "column" if len(columns) == 1 else "columns"
         msg = (
             f"X contains NaN: cells are missing in {what} {shown}{more}. {why}; fill them in, or "
-            "make missing a level of its own by missing='level'."
+            "treat missing cells as a category with missing='level'."
         )
         raise ValueError(msg)
 

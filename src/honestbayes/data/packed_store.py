@@ -1,4 +1,4 @@
-"""Packed stores: binary columns as bits in a folder, with a header and checksums."""
+"""Packed stores: folders of binary columns as bits, with a header and checksums."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _FIELDS = {"format", "version", "classes", "files", "parts", *_SHAPE}
 
 
 class StoreError(ValueError):
-    """A folder is no packed store, or is a damaged one; the message names the file."""
+    """A folder is not a packed store, or is damaged; the message names the file."""
 
 
 def checksum(content: Any) -> int:
@@ -161,7 +161,7 @@ def read_header(folder: Path) -> StoreHeader:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        msg = f"{folder.name} is no packed store: {HEADER} is not the header of one."
+        msg = f"{folder.name} is not a packed store: {HEADER} is not a valid header."
         raise StoreError(msg)
     version = content.get("version")
     if type(version) is int and version > VERSION:
@@ -209,14 +209,14 @@ def most_name_bytes(n_columns: int) -> int:
 def _refuse_folder(folder: Path) -> None:
     if not folder.exists() and folder.with_name(f"{folder.name}.partial").is_dir():
         msg = (
-            f"{folder.name} is not complete: packing stopped before its end; pack the same table "
-            "again, which goes on where it stopped."
+            f"{folder.name} is incomplete: packing was interrupted; pack the same table again "
+            "to resume."
         )
         raise StoreError(msg)
     if not folder.is_dir():
         msg = f"there is no folder {folder.name}; check its name, or pack a table into it."
         raise StoreError(msg)
-    msg = f"{folder.name} is no packed store: it holds no {HEADER}."
+    msg = f"{folder.name} is not a packed store: it has no {HEADER}."
     raise StoreError(msg)
 
 
@@ -414,7 +414,7 @@ class PackedStore:
 
     @cached_property
     def binarization(self) -> Binarization | None:
-        """The cuts at which continuous features became 0 and 1; None where the table was 0/1."""
+        """The cuts of continuous features; None where the table was 0/1."""
         if CUTS not in self.header.files:
             return None
         cut, high = np.frombuffer(self._beside(CUTS), dtype="<f8").reshape(2, -1)
@@ -425,7 +425,7 @@ class PackedStore:
         return Binarization(cut, high)
 
     def zero_one(self, X: Any) -> AnyArray:
-        """Return continuous features of all columns as 0 and 1, cut as those in the store were.
+        """Cut the continuous features of new rows in the same way as the store.
 
         Parameters
         ----------
@@ -478,7 +478,7 @@ class PackedStore:
         return PackedColumns(bits, self.header.n_rows)
 
     def verify(self) -> None:
-        """Compare the checksums of all files, and refuse a damaged one, naming it.
+        """Verify the checksums of all files; raise an error that names a damaged one.
 
         Raises
         ------

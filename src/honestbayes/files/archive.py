@@ -184,7 +184,7 @@ def read_document(text: bytes) -> dict[str, Any]:
         _refuse_document("is damaged: it names no schema")
     if schema > SCHEMA:
         _refuse_document(
-            f"has schema {str(schema)[:20]}, but this honestbayes knows only up to {SCHEMA}: "
+            f"has schema {str(schema)[:20]}, but this version of honestbayes reads up to {SCHEMA}: "
             "a newer honestbayes is needed to read it"
         )
     if set(document) != {"format", "schema", "kind", "written_by", "arrays", "content"}:
@@ -192,11 +192,11 @@ def read_document(text: bytes) -> dict[str, Any]:
     names = document["arrays"]
     good = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not good or len(set(names)) != len(names) or not all(map(array_name_is_good, names)):
-        _refuse_document("is damaged: the names of its arrays are not names")
+        _refuse_document("is damaged: the names of its arrays are not valid")
     if not isinstance(document["kind"], str) or not isinstance(document["content"], dict):
-        _refuse_document("is damaged: it does not say what it holds")
+        _refuse_document("is damaged: it does not name its contents")
     if not isinstance(document["written_by"], str):
-        _refuse_document("is damaged: it does not say what wrote it")
+        _refuse_document("is damaged: it does not name its writer")
     result: dict[str, Any] = document
     return result
 
@@ -467,7 +467,7 @@ def _exactly(file: BinaryIO, start: int, size: int) -> bytes:
     file.seek(start)
     data = file.read(size)
     if len(data) != size:
-        _refuse("is damaged: it is shorter than it says")
+        _refuse("is damaged: it is shorter than its header states")
     return data
 
 

@@ -1,4 +1,4 @@
-"""Predicted probabilities beside observed frequencies, by first decimal and in bins.
+"""Predicted probabilities and observed frequencies, by first decimal and in bins.
 
 And what follows from bins: how much of the squared error is calibration, how much refinement.
 """
@@ -154,7 +154,7 @@ class ReliabilityCurve:
 
     @property
     def is_drawn(self) -> NDArray[np.bool_]:
-        """Which bins have enough cases for a point in a picture, shape (n_bins,)."""
+        """Which bins have enough cases to be plotted, shape (n_bins,)."""
         return np.asarray(self.n >= FEWEST_IN_BIN)
 
 
@@ -236,7 +236,7 @@ def reliability(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrierDecomposition:
-    """The Brier score as a sum of calibration, refinement, and what bins hide.
+    """The Brier score as a sum of calibration, refinement, and a remainder within bins.
 
     With more than two classes, sums over the classes, as the score is.
 
@@ -277,7 +277,7 @@ class BrierDecomposition:
 
     @property
     def resolution(self) -> float:
-        """How much bins differ in their observed frequencies: uncertainty minus refinement."""
+        """Resolution: uncertainty minus refinement."""
         return self.uncertainty - self.refinement
 
 
@@ -334,7 +334,7 @@ def brier_decomposition(
             f"{given.y.size} cases."
         )
     if not (np.all(weight >= 0) and 0 < weight.sum() < np.inf):
-        raise ValueError("sample_weight: give finite numbers from 0 on, not all of them 0.")
+        raise ValueError("sample_weight must be finite numbers of 0 or more, not all of them 0.")
     return decompose(given.y, given.proba, weight / weight.sum(), n_bins, strategy)
 
 

@@ -1,4 +1,4 @@
-"""What the user asked a report for."""
+"""Options of a report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILES = frozenset({PAGE, JSON, PREDICTIONS, MODEL})
 
 
 def check_folder(folder: Path, more: frozenset[str] = frozenset()) -> None:
-    """Refuse a place where something else would be lost; files named ``more`` may be there."""
+    """Raise an error if other files would be overwritten; files named ``more`` may be there."""
     check_parent(folder)
     if not folder.exists():
         return
@@ -55,7 +55,7 @@ def _is_report(path: Path) -> bool:
 
 
 def check_parent(path: Path) -> None:
-    """Refuse, before any work, a place that is nowhere, or where nothing may be written."""
+    """Raise an error if the folder of a path does not exist or is not writable."""
     parent = path.absolute().parent
     if not parent.is_dir():
         name = path_name(path)
@@ -112,12 +112,12 @@ PATH_UP_TO = 1 << 23
 def refuse_choice_of_number(spec: ModelSpec) -> None:
     """Refuse to choose the number of features where chains would run for each number."""
     if spec.chains is not None:
-        msg = f"the {spec.title} does not choose the number of features; give one."
+        msg = f"the {spec.title} does not choose the number of features; give a number."
         raise ValueError(msg)
     if spec.is_average:
         msg = (
-            f"the {spec.title} tries several numbers of features by itself; leave the choice to "
-            "it, or give one."
+            f"the {spec.title} chooses numbers of features itself; leave out 'cv', or give a "
+            "number."
         )
         raise ValueError(msg)
 
@@ -126,10 +126,7 @@ def refuse_threshold(spec: ModelSpec) -> None:
     """Refuse a threshold where models rank columns each in a way of its own."""
     refuse_selection(spec)
     if spec.is_average:
-        msg = (
-            f"the {spec.title} keeps a number of columns, not those above a threshold; give "
-            "--features, or use --model mixed."
-        )
+        msg = f"the {spec.title} does not take a threshold; give --features, or use --model mixed."
         raise ValueError(msg)
 
 
@@ -138,8 +135,8 @@ def refuse_path(spec: ModelSpec) -> None:
     refuse_selection(spec)
     if spec.is_average:
         msg = (
-            f"the {spec.title} tries several numbers of features by itself, and its report says "
-            "how each did; leave it out, or use --model mixed."
+            f"the {spec.title} tries several numbers of features anyway, and its report shows "
+            "them; leave the option out, or use --model mixed."
         )
         raise ValueError(msg)
 
@@ -148,7 +145,7 @@ def refuse_selection(spec: ModelSpec) -> None:
     """Refuse a number of features, or a threshold, where nothing would correct for it."""
     if not spec.selects:
         msg = (
-            f"the {spec.title} does not correct for a selection, and keeps all columns; leave "
+            f"the {spec.title} keeps all columns, because it does not correct for selection; leave "
             "columns out with --ignore, or use another model."
         )
         raise ValueError(msg)
@@ -254,12 +251,12 @@ class Options:
 
     @property
     def spec(self) -> ModelSpec:
-        """What is known of the model."""
+        """The spec of the model."""
         return table_specs()[self.model]
 
     @property
     def coded(self) -> bool:
-        """Whether text columns stay columns, as codes of their levels."""
+        """Whether text columns stay columns, as codes of their categories."""
         return self.spec.input.coded
 
     @property
@@ -290,7 +287,7 @@ class Options:
         return self.compare and not self.quick
 
     def left_out(self) -> tuple[str, ...]:
-        """Say in a sentence what a first answer leaves out."""
+        """Describe in a sentence what --quick leaves out."""
         if not self.quick:
             return ()
         what = [] if self.n_repeats is not None else ["folds were drawn once"]
@@ -306,7 +303,7 @@ class Options:
         return self.recalibrate and self.spec.recalibrates
 
     def repeats(self, n_cases: int, n_cells: int) -> int:
-        """Return how often the folds are drawn for a table of this size."""
+        """Return the number of repeats of the folds for a table of this size."""
         if self.n_folds == "loo":
             return 1
         if self.n_repeats is not None:
@@ -322,7 +319,7 @@ class Options:
         return (times + 1) // 2 if self.spec.is_average else times
 
     def wants_path(self, n_cases: int, n_cells: int) -> bool:
-        """Return whether the performance by number of features is found."""
+        """Return whether the performance by number of features is computed."""
         if self.path is not None:
             return self.path
         if self.spec.chains is not None or self.spec.is_average or self.quick:
@@ -330,7 +327,7 @@ class Options:
         return n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data; the number of processes changes nothing, and is left out."""
+        """Return plain data, without the number of processes, which changes no result."""
         result = asdict(self)
         result["recalibrate"] = self.uses_slope
         del result["n_jobs"]

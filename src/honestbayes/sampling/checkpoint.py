@@ -1,4 +1,4 @@
-"""Chains on disk, so that a run that was stopped or killed goes on where it was.
+"""Checkpoints of chains, to resume an interrupted run.
 
 The file is the package's own container of plain data; long draws stand in chunks beside it. It also
 holds a fingerprint of all that the draws depend on; another run does not go on from it. What it
@@ -230,10 +230,10 @@ def check_place(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.is_dir() or not target.absolute().parent.is_dir():
         what = "is a folder" if target.is_dir() else "is in a folder that does not exist"
-        msg = f"checkpoint {target.name!r} {what}; name a file in a folder that is there."
+        msg = f"checkpoint {target.name!r} {what}; name a file in an existing folder."
         raise ValueError(msg)
     if not os.access(target.absolute().parent, os.W_OK | os.X_OK):
-        msg = f"checkpoint {target.name!r} is in a folder that may not be written to."
+        msg = f"checkpoint {target.name!r} is in a folder that is not writable."
         raise ValueError(msg)
 
 
@@ -314,8 +314,8 @@ def read_checkpoint(
         raise ModelFileError(msg)
     if archive.content.get("fingerprint") != of:
         msg = (
-            f"{name} is the checkpoint of another run: the data, the settings or the "
-            "version differ. Name another file, or remove it to start anew."
+            f"{name} is the checkpoint of a run with other data, settings or "
+            "version. Name another file, or remove it to start again."
         )
         raise ValueError(msg)
     try:

@@ -1,4 +1,4 @@
-"""Which features matter, and how sure that is: subsets drawn from their posterior distribution."""
+"""Inclusion probabilities of features, from subsets sampled from their posterior distribution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from honestbayes.types import BoolArray
 
 
 class SubsetSampler(SubsetEstimator, TableSelector):
-    """Draws subsets of features, each as often as it is likely, and keeps what most of them hold.
+    """Samples subsets of features from their posterior, and keeps those in most subsets.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A table in a file: its format recognised, its columns named, its rows read whole or streamed."""
+"""A table in a file, read whole or in batches."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ class TableFile:
                 row += batch.num_rows
 
     def require(self, columns: Sequence[str]) -> None:
-        """Raise InputError where a column is not there, with names that are close."""
+        """Raise InputError if a column is missing, and suggest similar names."""
         known = set(self.columns)
         for name in columns:
             if name not in known:
@@ -342,7 +342,7 @@ def open_table(
         npz = open_npz(file, max_bytes)
         notes: tuple[str, ...] = ()
         if npz.unused:
-            notes = (f"Arrays beside X, y and names are not used: {listed(npz.unused)}.",)
+            notes = (f"Arrays other than X, y and names are not used: {listed(npz.unused)}.",)
         return TableFile(file.name, "npz", npz.columns, npz, max_bytes, notes, missing=texts)
     form = TextForm(delimiter, decimal, encoding)
     csv = open_csv(file, form, max_bytes, kind == "packed csv")
@@ -446,8 +446,8 @@ def sampled(file: TableFile, n_rows: int, seed: int) -> TableFile:
         return file if table is None else replace(file, reader=_in_memory(file, table))
     parts, numbers, lots = _smallest(parts, numbers, lots, n_rows)
     note = (
-        f"Of {total:,} rows {n_rows:,} were drawn at random (seed {seed}), and the report is about "
-        "these alone; --rows asks for more."
+        f"The report uses {n_rows:,} of {total:,} rows, drawn at random (seed {seed}); --rows sets "
+        "the number."
     )
     return replace(
         file,

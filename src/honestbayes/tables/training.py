@@ -1,4 +1,4 @@
-"""From the file of a user to the training data of an estimator."""
+"""Training data from a user's table."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class TrainingTable:
         return counts
 
     def most_folds(self) -> tuple[int, str, str]:
-        """Return the largest number of folds, and its reason: "class 'a' has", "cases"."""
+        """Return the largest number of folds and its reason: "class 'a' has", "cases"."""
         counts = self.class_counts()
         smaller = counts.index(min(counts))
         n_groups = None if self.groups is None else len(set(self.groups.tolist()))
@@ -116,7 +116,7 @@ class TrainingTable:
         return counts[smaller], f"class {shown(self.labels[smaller])} has", "cases"
 
     def refuse_doubts(self, name: str) -> None:
-        """Raise DoubtfulTable where something would lead to a wrong conclusion."""
+        """Raise DoubtfulTable if something may lead to a wrong conclusion."""
         doubts = [finding.in_command() for finding in self.findings if finding.stops]
         if doubts:
             raise DoubtfulTable(name, doubts)
@@ -322,7 +322,7 @@ def _kinds(encoding: Encoding, columns: tuple[Column, ...], values: AnyArray) ->
 
 
 def target_name(file: TableFile, target: str | None) -> str:
-    """Return the column of the class; refuse a table of which it is not given."""
+    """Return the target column; raise an error if it is not given."""
     if target is None and file.format == "npz":
         target = "y"
     if target is None:
@@ -399,7 +399,8 @@ def _row_notes(lost: int, target: str) -> list[str]:
     if lost == 0:
         return []
     rows = "1 row has" if lost == 1 else f"{lost:,} rows have"
-    return [f"{rows} no class in column {shown(target)} and took no part."]
+    were = "was" if lost == 1 else "were"
+    return [f"{rows} no class in column {shown(target)} and {were} left out."]
 
 
 def _mark_notes(file: TableFile, columns: tuple[Column, ...]) -> list[str]:
@@ -413,7 +414,7 @@ def _mark_notes(file: TableFile, columns: tuple[Column, ...]) -> list[str]:
         return []
     note = (
         f"Decimal commas are read in {listed(commas)}, decimal points in {listed(points)}; "
-        "--decimal decides for all columns."
+        "--decimal sets one for all columns."
     )
     return [note]
 

@@ -1,4 +1,4 @@
-"""Baselines of reports, benchmarks and docs: what a good practitioner would run instead.
+"""Baselines of reports, benchmarks and docs.
 
 All are tuned by log score inside the training cases that they are given, on folds that keep groups
 together, and are the same bit for bit from the same seed.
@@ -126,7 +126,7 @@ BASELINES = (
     ),
     Baseline(
         name=FREQUENCIES,
-        phrase="what anyone can do",
+        phrase="the class frequencies of the training cases",
         make=lambda _: DummyClassifier(strategy="prior"),
     ),
 )

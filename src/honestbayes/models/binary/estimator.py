@@ -248,7 +248,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         return self._without_rows(fit, classes, settings, kept_columns_only=True)
 
     def fit_screening(self, screening: Screening) -> Self:
-        """Fit from counts alone, for example of a table that was counted in parts.
+        """Fit from counts alone, such as those of a table that was counted in parts.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
 
     def _refuse_covariates(self, method: str) -> None:
         if self.covariates is not None:
-            msg = f"{method} knows no covariates; set covariates=None, or use fit."
+            msg = f"{method} does not take covariates; set covariates=None, or use fit."
             raise ValueError(msg)
 
     def _settings(
@@ -372,7 +372,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         return self._fit.binarization
 
     def feature_table(self) -> FeatureTable:
-        """Return P(x=1) in each class, and the weight of evidence, of each kept feature."""
+        """Return P(x=1) in each class and the weight of evidence for each kept feature."""
         table: FeatureTable = super().feature_table()
         return table
 
@@ -393,7 +393,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         return Contributions(names, values, classes)
 
     def feature_path(self, X: Any, y: Any) -> FeaturePath:
-        """Return error and log score on (X, y) for the first 1, 2, ... of the kept features.
+        """Return the error and log score on (X, y) with the first 1, 2, ... kept features.
 
         With the learned prior, or with all counts conditioned on, the posterior is the same for
         every number of features, so one pass serves all. Otherwise the path is that of the model
@@ -409,7 +409,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         return model.feature_path(self._fit, ones, missing, is_class_1, prior)
 
     def leave_one_out(self, X: Any, y: Any, *, groups: Any = None) -> FloatArray:
-        """Return P(class 1) of each row from the model fitted without it, shape (n,).
+        """Return the leave-one-out P(class 1) of each row, shape (n,).
 
         Equal to `cross_val_predict` with `LeaveOneOut` (or `LeaveOneGroupOut`) of the model with
         ``recalibrate=None``: selection, cuts and prior are learned again each time, but from

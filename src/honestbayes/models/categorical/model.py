@@ -952,7 +952,7 @@ class CategoricalFeatureTable(KeptTable):
             if len(self.classes) == 2
             else "the class that it favours most against the one that it favours least"
         )
-        surprising = "The correlation is that of a yes-or-no feature that would be as surprising."
+        surprising = "The correlation is that of a binary feature with the same p-value."
         if self._effects:
             return (
                 "How frequent each level is in each class of the training cases, and the effect of "
@@ -969,7 +969,7 @@ class CategoricalFeatureTable(KeptTable):
         return replace(self, levels=tuple(map(texts, self.name, self.levels)))
 
     def shortened(self, most: int) -> Self:
-        """Return the table with the most informative categories, and the others as one."""
+        """Return the table with the most informative categories, the others merged."""
         pairs = [
             _strongest(*pair, most) for pair in zip(self.levels, self.probability, strict=True)
         ]

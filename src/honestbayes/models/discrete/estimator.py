@@ -1,4 +1,4 @@
-"""Naive Bayes for columns of any kind, from counts of categories and bins, without correction."""
+"""Plain naive Bayes for columns of any kind, by counts of categories and bins."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class WholeParameter(Parameter):
             if not (value is None and self.may_be_none):
                 whole_number({name: value}, name, self.least)
         except (ValueError, OverflowError):
-            entries.refuse(name, f"is not a whole number from {self.least} on")
+            entries.refuse(name, f"is not a whole number of {self.least} or more")
         return value
 
 

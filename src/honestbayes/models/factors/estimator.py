@@ -1,4 +1,4 @@
-"""Factor models for real-valued features that move together: a classifier and a regressor."""
+"""Factor models for correlated continuous features: a classifier and a regressor."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ POSTERIOR = ("loadings", "location", "variance", "signal_ratio")
 
 
 class FactorEstimator(SampledEstimator):
-    """Base of estimators whose features move together: their chains and draws.
+    """Base of the factor models: chains and draws.
 
     In ``draws_`` features are in units of their own standard deviation, around their mean.
     """
@@ -94,7 +94,7 @@ class FactorEstimator(SampledEstimator):
 
 
 class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
-    """Classifier for real-valued features that move together, selected by correlation.
+    """Factor model for classification, on features selected by correlation.
 
     Naive Bayes counts what two features share twice. Here features load on a few latent factors
     that all cases have: feature j of case i in class c is
@@ -331,9 +331,9 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
     # --------------------------------------------------------------- explanation
 
     def feature_table(self) -> FactorFeatureTable:
-        """Return what each kept feature says by itself, and how far it moves with the others.
+        """Return the effect of each kept feature alone, and its variance shared with the others.
 
-        The evidence of features that move together does not add up.
+        The evidence of correlated features does not add up.
         """
         table: FactorFeatureTable = super().feature_table()
         return table
@@ -360,7 +360,7 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
 
 
 class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, SavedEstimator):
-    """Regression on real-valued features that move together, selected by correlation.
+    """Factor model for regression, on features selected by correlation.
 
     Features and the response y load on a few latent factors that all cases have:
 

@@ -539,7 +539,10 @@ def _settings(
 ) -> FactorSettings:
     """Add how many features to keep, or the bound; refuse what other estimators offer."""
     if params["n_features_to_select"] == "cv":
-        msg = "n_features_to_select='cv' is not offered here: give a number, 'all' or None."
+        msg = (
+            "n_features_to_select='cv' is not available for this model; give a number, 'all' or "
+            "None."
+        )
         raise ValueError(msg)
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     return FactorSettings(

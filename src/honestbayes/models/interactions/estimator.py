@@ -1,4 +1,4 @@
-"""Models with interactions of any order: a classifier, one of sequences, and a regressor."""
+"""Models with interactions of any order: a classifier, a sequence classifier and a regressor."""
 
 from __future__ import annotations
 
@@ -380,7 +380,7 @@ class InteractionClassifier(SampledClassifier):
     # --------------------------------------------------------------- explanation
 
     def interactions(self, most: int = 20) -> Interactions:
-        """Return the patterns whose coefficients are the largest, by posterior median.
+        """Return the patterns with the largest coefficients, by posterior median.
 
         Parameters
         ----------
@@ -393,7 +393,7 @@ class InteractionClassifier(SampledClassifier):
         return coefficients(part.fit, *described(part, *self._names_and_classes()), most)
 
     def split_interaction(self, rank: int = 0) -> SplitInteraction:
-        """Return the coefficients of all patterns that the same training cases have.
+        """Return the coefficients of all patterns that occur in the same training cases.
 
         Training cases determine only their sum, which `interactions` shows. The prior divides it.
 
@@ -428,8 +428,8 @@ class InteractionClassifier(SampledClassifier):
                 settings=(("order", f"{record.order}{chosen}"), ("missing cells", missing)),
                 limits=(
                     (
-                        f"The model looks at patterns of {most}: signal that only more columns "
-                        "together show is not seen."
+                        f"The model uses patterns of {most}, so it misses signal in "
+                        "combinations of more columns."
                     ),
                 ),
             ),
@@ -451,7 +451,7 @@ def _of_order(part: InteractionTraining, order: int) -> InteractionTraining:
 
 
 def windows(sequence: Any, order: int) -> tuple[AnyArray, AnyArray]:
-    """Cut a sequence into windows: so many states, and the one that follows.
+    """Cut a sequence into windows of states and the state that follows each.
 
     Parameters
     ----------
@@ -490,13 +490,13 @@ def _states(sequence: Any) -> AnyArray:
     """Return states as an array of one dimension."""
     states = np.asarray(sequence)
     if states.ndim != 1:
-        msg = f"a sequence has one dimension, not {states.ndim}."
+        msg = f"sequence must have one dimension, not {states.ndim}."
         raise ValueError(msg)
     return states
 
 
 class SequenceClassifier(InteractionClassifier):
-    """The next state of a discrete sequence: a Bayesian logistic model of the states before.
+    """Bayesian logistic model of the next state of a discrete sequence, given the states before.
 
     Every suffix of up to ``order`` states has a coefficient for each next state: the last state,
     the last two, and so on. Suffixes that the same training windows have share a parameter, so that
@@ -857,7 +857,7 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
         return [f"x{j}" for j in range(self.n_features_in_)] if names is None else names
 
     def interactions(self, most: int = 20) -> Interactions:
-        """Return the patterns whose coefficients are the largest, by posterior median.
+        """Return the patterns with the largest coefficients, by posterior median.
 
         Parameters
         ----------
@@ -868,7 +868,7 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
         return coefficients(self._model.fit, *self._described(), most, unit=self._model.scale)
 
     def split_interaction(self, rank: int = 0) -> SplitInteraction:
-        """Return the coefficients of all patterns that the same training cases have.
+        """Return the coefficients of all patterns that occur in the same training cases.
 
         Parameters
         ----------

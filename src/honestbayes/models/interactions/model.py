@@ -621,7 +621,7 @@ def make_problem(
             by_slices = settings.is_cauchy and not settings.noise_prior[0] and not is_nested
             way = SLICES if by_slices else fastest_way(n, n_groups, is_nested=is_nested)
         elif not is_nested:
-            msg = "groups overlap, so they are no tree."
+            msg = "groups overlap, so they do not form a tree."
             raise ValueError(msg)
     agree = np.zeros((0, 0), dtype=np.uint16)
     if way == ROWS and not settings.is_cauchy:
@@ -1286,13 +1286,14 @@ def split_coefficients(
 
     of, group, median = _largest(fit, rank + 1)
     if not 0 <= rank < group.size:
-        msg = f"rank={rank} is not a row of interactions(), which are counted from 0 on."
+        msg = f"rank={rank} is not a row of interactions(), counted from 0."
         raise ValueError(msg)
     k, g = int(of[rank]), int(group[rank])
     counts = fit.groups.counts[g]
     if counts.sum() > MOST_SPLIT:
         msg = (
-            f"the same training cases have {counts.sum():,.0f} patterns; at most {MOST_SPLIT:,} "
+            f"the same training cases have {counts.sum():,.0f} patterns, but at most "
+            f"{MOST_SPLIT:,} "
             "coefficients are listed. A lower order gives fewer."
         )
         raise TooManyPatternsError(msg)

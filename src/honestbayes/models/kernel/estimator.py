@@ -1,4 +1,4 @@
-"""Least-squares classification with a Gaussian kernel, which sees what is smooth but not linear.
+"""Least-squares classification with a Gaussian kernel, for smooth nonlinear effects.
 
 The 0/1 indicator of class c is regressed on the k standardised columns,
 

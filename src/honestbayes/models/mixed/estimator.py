@@ -145,7 +145,7 @@ class KindsOfParts(Field):
 
 
 class SelectiveMixedNB(SelectiveClassifier):
-    """Naive Bayes for binary, categorical and continuous columns at once.
+    """Naive Bayes for tables of binary, categorical and continuous columns.
 
     Columns of each kind are ranked among themselves and corrected as by the estimator of that kind
     (`SelectiveBernoulliNB`, `SelectiveCategoricalNB`, `SelectiveGaussianNB`); given the class the
@@ -366,7 +366,7 @@ class SelectiveMixedNB(SelectiveClassifier):
         if isinstance(number, Mapping):
             number = number.get(kind)
             if number == "cv":
-                msg = "n_features_to_select='cv' is for all kinds at once, not for one of them."
+                msg = "n_features_to_select='cv' is for all kinds together, not for one of them."
                 raise ValueError(msg)
         if is_number(number) and number >= 0 and number == int(number):
             return min(int(number), n_candidates)

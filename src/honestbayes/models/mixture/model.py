@@ -498,7 +498,7 @@ class MixtureTraining(SampledTraining):
         if self.settings.model.correct and missing > MANY_MISSING:
             warnings.warn(
                 f"{missing:.0%} of the cells of discarded features are missing; the correction "
-                "takes these features for complete ones, and is weaker than it should be.",
+                "treats these features as complete, and is weaker than it should be.",
                 UserWarning,
                 stacklevel=4,
             )

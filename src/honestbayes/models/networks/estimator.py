@@ -364,7 +364,7 @@ default="marginal_likelihood"
         return edges_of(self._part, names, _CLASS, least)
 
     def blankets(self, most: int = 10) -> list[tuple[tuple[str, ...], float]]:
-        """Return the sets of features that graphs join to the class most often, and their shares.
+        """Return the most frequent Markov blankets of the class, and their shares.
 
         Parameters
         ----------
@@ -376,7 +376,7 @@ default="marginal_likelihood"
         return blankets_of(self._part, names, most)
 
     def graphs(self, most: int | None = None) -> Graphs:
-        """Return the distinct graphs that were drawn: the joint distribution of equation 1.
+        """Return the distinct sampled graphs: the joint distribution of equation 1.
 
         They are those that predictions are averaged over, from up to 1,000 draws that are evenly
         spread over all chains: of each its share, its score J, the features Y in the Markov blanket
@@ -400,15 +400,15 @@ default="marginal_likelihood"
         return (
             ReportSection(
                 name="network",
-                title="What depends on what",
+                title="Dependencies between columns",
                 record=record,
                 template="honestbayes.models.networks/section.jinja",
                 summary=f"{number:,} arc{'' if number == 1 else 's'} with a probability of 1% or "
                 "more",
                 limits=(
                     (
-                        "The graphs hold a few parents of each column only; signal that many "
-                        "columns together show is not seen."
+                        "Each column has only a few parents in the graphs, so the model misses "
+                        "signal in combinations of many columns."
                     ),
                 ),
                 picture=Graph(

@@ -215,7 +215,7 @@ class PriorField(Parameter):
         if not isinstance(value, tuple | list):
             return {name: value}, {}
         if callable(value[1]):
-            msg = f"{name} holds a function, which a file of plain data cannot hold."
+            msg = f"{name} holds a function, which cannot be saved in a file of plain data."
             raise ValueError(msg)
         of_what, law = value
         is_pair = isinstance(law, tuple | list)
@@ -230,7 +230,7 @@ class PriorField(Parameter):
         try:
             check_prior(value)
         except ValueError:
-            entries.refuse(name, "is no prior of graphs")
+            entries.refuse(name, "is not a prior of graphs")
         return value
 
 

@@ -38,7 +38,7 @@ class NoFunction(Parameter):
     def write(self, name: str, value: Any) -> Plain:
         """Return the name or the pair; refuse a function."""
         if callable(value):
-            msg = f"{name} is a function, which a file of plain data cannot hold."
+            msg = f"{name} is a function, which cannot be saved in a file of plain data."
             raise ValueError(msg)
         pair = isinstance(value, tuple | list)
         return {name: [plain_scalar(part) for part in value] if pair else value}, {}
@@ -52,7 +52,7 @@ class NoFunction(Parameter):
 
 
 class SubsetEstimator(SampledEstimator):
-    """Base of estimators that draw subsets of features."""
+    """Base of estimators that sample subsets of features."""
 
     draws_: SubsetDraws
     _remedy: ClassVar[str] = "raise n_draws or thin"
@@ -76,7 +76,7 @@ MOST_AVERAGED = 1000
 
 
 class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
-    """Naive Bayes averaged over subsets of features, each as often as it is likely.
+    """Naive Bayes averaged over subsets of features, weighted by posterior probability.
 
     Instead of one best subset, Markov chains draw subsets from their posterior distribution, and
     a prediction is the mean over the draws. A feature that the data cannot decide about is inside
