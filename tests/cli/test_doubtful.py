@@ -112,7 +112,7 @@ def test_doubtful_labels_stop_an_evaluation_and_their_options_decide(run, folder
     assert json.loads(run(*words, cwd=folder).done())["summary"] == summary
     # A label that no option explains is refused, with the classes of the model.
     said = run(*words[:2], "spelled.csv", "--keep-labels", cwd=folder).refused()
-    assert "but the model knows the classes" in said
+    assert "but the model was trained on the classes" in said
 
 
 def test_doubtful_labels_stop_packing_and_their_options_decide(run, folder):
@@ -207,7 +207,7 @@ def test_another_alphabet_is_read_where_it_is_named(run, folder):
     assert "Köln" in shown
     run("predict", "latin.honestbayes", "latin.csv", *words, cwd=folder).done()
     assert (
-        "no alphabet" in run("fit", "latin.csv", *TARGET, "--encoding", "x", cwd=folder).refused()
+        "no encoding" in run("fit", "latin.csv", *TARGET, "--encoding", "x", cwd=folder).refused()
     )
 
 
@@ -240,7 +240,7 @@ def test_the_kind_of_a_column_can_be_decided_and_is_reported(run, folder):
     [
         (("--flags", "g0"), "'g0' has 1"),
         (("--categorical", "g0", "--measured", "g0"), "is given two kinds"),
-        (("--categorical", "status"), "is given a kind (--categorical), but is no feature"),
+        (("--categorical", "status"), "has a kind (--categorical), but is no feature"),
         (("--measured", "status2"), "no column 'status2'"),
         (("--measured", "town"), "'town' holds 'a' in line 2 of the file, which is not a number"),
     ],

@@ -138,7 +138,7 @@ def test_nothing_of_the_user_is_replaced(model, new, place, run, tmp_path):
         ((*predict, "link"), "--out link would replace what is read"),
         ((*predict, "folder"), "folder is a folder"),
         ((*predict, "no/where"), "the folder for where does not exist"),
-        ((*predict, os.devnull), "is not an ordinary file"),
+        ((*predict, os.devnull), "is not a regular file"),
     ):
         assert words in run(*command, cwd=tmp_path).refused()
     assert (tmp_path / "new.csv").read_text() == new.to_csv(index=False)

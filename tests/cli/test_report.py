@@ -226,7 +226,7 @@ def test_what_a_table_is_too_small_for_is_said_in_words_of_the_options(run, tmp_
         ("small.csv", ("-k", 4), "--features 4 is more than the 3 features to select from"),
         ("small.csv", ("-k", 0), "--features 0 leaves no feature"),
         ("small.csv", ("-k", "cv"), "--features cv needs 20 cases of a class"),
-        ("small.csv", ("--groups", "one"), "all rows are of one group"),
+        ("small.csv", ("--groups", "one"), "all rows belong to one group"),
         ("small.csv", ("--positive", "dead"), "no class 'dead'; its classes are 'ill', 'well'"),
         ("small.csv", ("--keep", "g0", "--ignore", "g0"), "'g0' is given as"),
         ("small.csv", ("--keep", "Stetus"), "no column 'Stetus'; did you mean 'status'?"),

@@ -78,7 +78,7 @@ def test_forward_by_default_stops_by_itself_and_says_what_it_did(frame, place, r
     words = " ".join(printed.split())
     assert "clinic.csv: 120 cases, 60 of them ill; 17 columns" in words
     assert f"Kept: {', '.join(selector.path_.name[: len(kept)])}." in words
-    assert "chosen anew without the rows that they are judged on" in words
+    assert "repeated in each fold, without the rows that score it" in words
     assert "left out" in printed
     assert "Written to clinic-selection: path.csv" in words
     assert "Secret" not in printed
@@ -148,7 +148,7 @@ def test_a_score_that_chose_is_said_to_flatter(place, run):
     words = ("select", "clinic.csv", *TARGET, "--ignore", "who", "--ignore", "patient")
     more = ("--score-on", "held-out", "--held-out", 3, "--patience", 1, "--features", 4)
     printed = " ".join(run(*words, *more, "--out", "chosen", cwd=place).done().split())
-    assert "chosen by this very score, so it flatters" in printed
+    assert "chosen by this score, so it is optimistic" in printed
     printed = run(*words, "--held-out", "none", "--out", "chosen", cwd=place).done()
     assert "No rows were held out" in printed
     assert len(rows_of(place / "chosen" / "path.csv")) == 10
@@ -281,7 +281,7 @@ def test_a_selector_says_what_it_is_and_what_gives_probabilities(tmp_path, run, 
     selector = honestbayes.load(tmp_path / file)
     kept = [selector.feature_names_in_[column] for column in selector.path_.kept]
     shown = " ".join(run("inspect", file, cwd=tmp_path).done().split())
-    assert "holds a selector: it chooses columns, and gives no probabilities." in shown
+    assert "holds a selector, which chooses columns and predicts nothing." in shown
     assert f"{len(kept)} of {selector.n_features_in_} columns kept" in shown
     assert f"Kept: {', '.join(kept)}." in shown
     assert "The held-out squared error (summed over classes) is" in shown

@@ -77,4 +77,4 @@ def test_options_that_mean_nothing_are_refused(run, folder, words, complaint):
 
 def test_only_the_sampled_method_has_a_prior(run, folder):
     said = run("select", "t.csv", *TARGET, "--expected", 3, cwd=folder)
-    assert "only the sampled method has a prior" in " ".join(said.err.split())
+    assert "only --method sampled has a prior" in " ".join(said.err.split())

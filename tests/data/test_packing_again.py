@@ -75,7 +75,7 @@ def full_disk_after(n_calls, monkeypatch):
 def test_a_full_disk_leaves_nothing_that_opens(tmp_path, monkeypatch, expected, n_calls):
     with monkeypatch.context() as patch:
         full_disk_after(n_calls, patch)
-        with pytest.raises(OSError, match="the disk is full; make room and pack the same") as error:
+        with pytest.raises(OSError, match="the disk is full; make room, and pack") as error:
             pack(tmp_path / "s")
         assert error.value.errno == errno.ENOSPC
         assert Path(error.value.filename).name == "s"
@@ -100,7 +100,7 @@ def test_a_disk_that_is_full_while_it_is_written_to_is_said_to_be(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_bytes", full)
-        with pytest.raises(OSError, match="the disk is full; make room and pack the same"):
+        with pytest.raises(OSError, match="the disk is full; make room, and pack"):
             pack(tmp_path / "s")
     assert not (tmp_path / "s").exists()
     store, _ = pack(tmp_path / "s")

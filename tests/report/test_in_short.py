@@ -116,9 +116,9 @@ def test_class_frequencies_that_are_better_are_a_reason_not_to_use_it(analysis):
     [
         ("calibrated", (), 0.1),
         ("underconfident", (), 0.1),
-        ("too few cases", ("with care", "judge it again when there are more cases"), 0.1),
-        ("overconfident", ("to rank cases", "do not take a single probability"), 0.1),
-        ("shifted", ("to rank cases", "do not take a single probability"), 0.1),
+        ("too few cases", ("with care", "evaluate it again when there are more cases"), 0.1),
+        ("overconfident", ("to rank cases", "do not rely on single probabilities"), 0.1),
+        ("shifted", ("to rank cases", "do not rely on single probabilities"), 0.1),
         ("calibrated", ("with care", "not certain that it does better than guessing"), -0.01),
         ("overconfident", ("with care", "not certain that it does better than guessing"), -0.01),
     ],
@@ -145,7 +145,7 @@ def test_doubts_about_the_table_come_first_and_leave_the_decision_open(analysis)
     verdict = decide(analysis.report, WORSE, calibration="calibrated", doubts=("Rows repeat.",))
     assert (verdict.status, verdict.reason) == ("cannot tell", "doubtful table")
     assert verdict.in_short[0] == "These results may mean nothing. Rows repeat."
-    assert "until then do not use this" in verdict.advice
+    assert "do not use this model until then" in verdict.advice
 
 
 def test_json_holds_the_decision_and_its_wording(analysis):

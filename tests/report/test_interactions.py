@@ -203,7 +203,7 @@ def test_measurements_and_odd_flags_are_cut_into_bins():
 
 def test_options_that_mean_nothing_are_refused():
     for words in ({"n_features": 3}, {"threshold": 0.2}, {"path": True}):
-        with pytest.raises(ValueError, match="does not correct for a selection, and keeps all"):
+        with pytest.raises(ValueError, match="keeps all columns, because it does not correct"):
             Options(model="interactions", **words)
     assert Options(model="interactions", n_features="all").number_to_keep == "all"
     assert Options(model="interactions").number_to_keep == "all"

@@ -257,7 +257,7 @@ def test_three_events_cannot_tell_whether_anything_can_be_predicted():
 def test_no_kept_feature_is_said():
     y = np.arange(60) % 2
     found = say(y, np.zeros(60), n_kept=0)
-    assert "no feature passed the selection" in found.calibration_text
+    assert "no features were selected" in found.calibration_text
 
 
 def test_recalibration_that_stays_too_careful_is_said_to():

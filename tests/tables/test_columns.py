@@ -112,7 +112,7 @@ def test_identifiers_of_more_digits_than_a_float_holds_are_left_out(first: int) 
     column = classify(values, "tweet_id")
     assert (column.kind, column.reason) == (
         "left out",
-        "identifier-like: numbers of 16 digits or more",
+        "identifier-like: numbers with 16 digits or more",
     )
     assert classify(values, "tweet_id", keep={"tweet_id"}).kind in ("binary", "real")
     assert classify(values, "photons").kind in ("binary", "real")

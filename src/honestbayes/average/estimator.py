@@ -517,7 +517,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         both = np.flatnonzero(mask & always)
         if both.size:
             msg = (
-                f"{self._describe(int(both[0]))} is in covariates and in always_keep; it can be in "
+                f"{self._describe(int(both[0]))} is in both covariates and always_keep; name it in "
                 "one of them."
             )
             raise ValueError(msg)

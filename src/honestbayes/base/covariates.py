@@ -406,8 +406,10 @@ def warn_of_dependence(
     listed = ", ".join(named) + (", ..." if found[5:] else "")
     number = "1 kept feature depends" if len(found) == 1 else f"{len(found)} kept features depend"
     warnings.warn(
-        f"{number} on the covariates within the classes ({listed}): their evidence partly repeats "
-        "that of the covariates, or comes from a batch. Adjust these features for the covariates, "
+        f"{number} on the covariates within the classes ({listed}), so their evidence partly "
+        "repeats "
+        "that of the covariates or reflects a batch effect. Adjust these features for the "
+        "covariates, "
         "or make the covariates ordinary features with always_keep.",
         UserWarning,
         stacklevel=stacklevel + 1,

@@ -290,7 +290,7 @@ def check_response(y: Any) -> FloatArray:
         msg = f"n_samples={checked.size} is too few: a correlation needs two cases or more."
         raise ValueError(msg)
     if np.abs(checked).max() > LARGEST_RESPONSE:
-        msg = "y holds numbers too large to be squared: give it in a larger unit."
+        msg = "y holds numbers too large to be squared; rescale y to a larger unit."
         raise ValueError(msg)
     return checked
 

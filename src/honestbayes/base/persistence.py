@@ -308,7 +308,7 @@ class SavedEstimator(BaseEstimator):
     # ---------------------------------------------------------------------------------- files
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of plain data, whole or not at all.
+        """Write the fitted model to a file of plain data, atomically.
 
         Parameters
         ----------

@@ -37,8 +37,8 @@ _HEADER = re.compile(rb"row,(identifier,)?predicted,\"?probability(: [^\n]*)?\n(
 _FIRST_BYTES = 1 << 16
 
 TRAINING_ROWS = (
-    "These are the rows that the model was trained on: the figures say nothing about new cases. "
-    "Give a table that the model has not seen, or read the report's held-out figures."
+    "These are the rows that the model was trained on, so the figures do not apply to new cases. "
+    "Give a table of new cases, or read the report's held-out figures."
 )
 
 
@@ -213,8 +213,9 @@ def predict(
         bool,
         typer.Option(
             "--exact",
-            help="Write probabilities as computed; otherwise none is nearer to 0 or 1 than the "
-            "n training cases can tell, 1/(n + 2).",
+            help="Write probabilities as computed; by default they are limited to 1/(n + 2) from "
+            "0 and "
+            "1, for n training cases.",
         ),
     ] = False,
     prevalence: given.Prevalence = None,

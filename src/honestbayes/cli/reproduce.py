@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="EXPERIMENT", help="Which; without any, they are listed."),
+        typer.Argument(metavar="EXPERIMENT", help="Experiments to run; without any, list them."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
     full: Annotated[
         bool,
-        typer.Option("--full/--quick", help="As many repetitions as in the docs, or a few."),
+        typer.Option("--full/--quick", help="Use as many repetitions as the docs, or a few."),
     ] = False,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the results.", readable=False)
+        Path, typer.Option("--out", "-o", help="Folder for the results.", readable=False)
     ] = Path("honestbayes-results"),
-    jobs: Annotated[int, typer.Option(help="Processes; -1: as many as processors.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Number of processes; -1 for one per processor.")] = -1,
     again: Annotated[
-        bool, typer.Option("--again", help="Do again what earlier calls have found.")
+        bool, typer.Option("--again", help="Repeat experiments that already have results.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bars.")] = False,
 ) -> None:
     """Reproduce published tables and figures, and compare them with ours.
 

@@ -153,7 +153,7 @@ def check_selection_folder(folder: Path, table: Path) -> None:
         msg = f"{path_name(folder)} exists and is not a folder; choose another --out."
         raise InputError(msg)
     if table.resolve().parent == folder.resolve():
-        msg = f"--out {path_name(folder)} would replace what is read; choose another name."
+        msg = f"--out {path_name(folder)} would overwrite the table; choose another name."
         raise InputError(msg)
     entries = sorted(folder.iterdir())
     present = [entry.name for entry in entries]

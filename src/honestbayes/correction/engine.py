@@ -202,7 +202,7 @@ def selection_probability(
             return ExactSelection(event, by_tables, "enumeration")
         if method == "exact":
             msg = (
-                f"P(S) has no exact form for criterion={criterion.name!r} and these features: "
+                f"P(S) has no exact form for criterion={criterion.name!r} and these features; "
                 "use method='auto'."
             )
             raise ValueError(msg)

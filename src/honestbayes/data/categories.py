@@ -295,7 +295,7 @@ Verbs = tuple[str, str]
 """A verb phrase for one cell, and for several."""
 
 
-TAKEN_FOR_MISSING: Verbs = ("is taken for missing", "are taken for missing")
+TAKEN_FOR_MISSING: Verbs = ("is treated as missing", "are treated as missing")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

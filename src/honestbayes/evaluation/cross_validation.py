@@ -1,4 +1,4 @@
-"""Cross-validation that repeats feature selection in each fold, and paired comparisons."""
+"""Cross-validation with feature selection inside each fold, and paired comparisons."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def _as_two_classes(labels: NDArray[Any], pos_label: Any) -> ClassArray:
         return np.asarray(labels, dtype=np.int64)
     if present.size == 1:
         raise ValueError(
-            f"y_true holds the label {present[0]!r} only; name the label of class 1 with pos_label."
+            f"y_true holds only the label {present[0]!r}; name the label of class 1 with pos_label."
         )
     return np.asarray(labels == present[1], dtype=np.int64)
 

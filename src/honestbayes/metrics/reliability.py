@@ -407,7 +407,7 @@ def _edges(p: FloatArray, n_bins: int, strategy: str) -> FloatArray:
     if n_bins < 1:
         raise ValueError(f"n_bins is {n_bins}; give 1 or more.")
     if strategy == "uniform":
-        # Division keeps 0.3 and its like exactly on the edge, which linspace does not.
+        # Division keeps 0.3, 0.6 and so on exactly on the edge, which linspace does not.
         return np.arange(n_bins + 1) / n_bins
     if strategy != "quantile":
         raise ValueError(f"strategy is {strategy!r}; give 'uniform' or 'quantile'.")

@@ -131,7 +131,7 @@ def refuse_threshold(spec: ModelSpec) -> None:
 
 
 def refuse_path(spec: ModelSpec) -> None:
-    """Refuse to try other numbers of features where that says nothing."""
+    """Raise an error if the model cannot try other numbers of features."""
     refuse_selection(spec)
     if spec.is_average:
         msg = (
@@ -158,51 +158,51 @@ class Options:
     Attributes
     ----------
     n_features : int, "all", "cv" or None
-        How many features to keep, of each kind of column in the mixed model; None: 10, or all
-        where there are fewer. In the average of models: one set of columns for all of them; None
-        and "all" let each look at what it asks for.
+        Number of features to keep, of each kind of column in the mixed model; None: 10, or all
+        where there are fewer. In the average of models: one set of columns for all of them; with
+        None or "all" each chooses its own.
     threshold : float or None
         Instead, keep all features whose absolute correlation (or its equivalent) is above this
         bound.
     n_folds : int or "loo"
         Folds of the cross-validation, or one case (or group) at a time.
     n_repeats : int or None
-        How often folds are drawn; None: by the size of the table, and once where chains run. For
-        the average of models about half as often, and once beyond 500 cases: it takes longer, and
-        is steadier.
+        Number of repeats of the folds; None: by the size of the table, and one where chains run.
+        For the average of models about half as many, and one beyond 500 cases: it takes longer,
+        and is more stable.
     prevalence : float, dict or None
         Share of the positive class where the model will be used; or of each class, by its label.
     recalibrate : bool
         Whether the model multiplies the evidence by a slope learned from held-out cases.
     path : bool or None
-        Whether the performance by number of features is found; None: unless the table is large.
+        Whether the performance by number of features is computed; None: unless the table is large.
     compare : bool
         Whether baselines, and the mixture, are run on the same folds: without them a
-        report is made in half the time, and cannot say whether something else is better.
+        report takes half the time, and cannot show whether another method is better.
     seed : int
-        Draws folds and breaks ties.
+        Random seed for folds and ties.
     n_jobs : int
-        Folds at work at once.
-    model : {"honest", "mixed", "binary", "mixture", "factors"}, or what another spec says
-        "honest": the average of all models that suit the columns. "mixed": numbers stay numbers,
-        text columns are categories. "binary": numbers are cut at their median, and each level of a
-        text column is a yes-or-no feature. "mixture": these features, explained by two hidden
-        groups of cases; it has no slope. "factors": numbers that move together, by a few factors
-        that all cases have; text columns are refused. "interactions": categories and flags, and
-        what several of them together tell; measurements are refused, and all columns are kept.
-        "networks": columns that depend on each other, measurements being cut into bins.
+        Folds to run in parallel.
+    model : {"honest", "mixed", "binary", "mixture", "factors"}, or the name of another spec
+        "honest": the average of all models that suit the columns. "mixed": naive Bayes for
+        continuous, categorical and binary columns. "binary": numbers are cut at their median, and
+        each category is a binary feature. "mixture": binary features, explained by two hidden
+        groups of cases; it has no slope. "factors": correlated continuous features, with a few
+        latent factors; text columns are refused. "interactions": interactions of categorical
+        features; all columns are kept. "networks": dependent categorical features; continuous
+        columns are binned.
     order : int, "cv" or None
-        How many cells a pattern of the model with interactions has at most; "cv": chosen on
+        Largest number of cells in a pattern of the model with interactions; "cv": chosen on
         held-out cases. None: the estimator's default.
     missing_as_level : bool
-        Whether a missing cell is a level of its own, in the models with interactions and of
+        Whether a missing cell is treated as a category, in the models with interactions and of
         networks.
     effort : {"quick", "normal", "thorough"} or None
-        How much the average of models tries; None: the estimator's default.
+        How many candidates the average of models tries; None: the estimator's default.
     quick : bool
         A first answer: folds are drawn once, baselines are left out, and so are other
         numbers of features; the average of models tries one or two of each, unless ``effort``
-        says otherwise. The report says so.
+        is given. The report mentions it.
     """
 
     n_features: int | Literal["all", "cv"] | None = None
@@ -222,7 +222,7 @@ class Options:
     quick: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing before any work is done."""
+        """Validate the options."""
         if isinstance(self.prevalence, float | int) and not 0 < self.prevalence < 1:
             msg = f"prevalence={self.prevalence} is not a share between 0 and 1."
             raise ValueError(msg)

@@ -19,7 +19,7 @@ MOST_SYMBOLS = 100
 """Different symbols; each of them is a class, and each class has a coefficient for each context."""
 
 FEWEST_WINDOWS = 10
-"""Fewer tell nothing of what is next."""
+"""Fewer windows are too few to learn from."""
 
 SHARE_TRAINED = 0.8
 """Of the windows, for the check on those after them."""

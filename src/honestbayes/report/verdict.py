@@ -254,9 +254,9 @@ class Verdict:
     status : {"usable", "with care", "not usable", "cannot tell"}
         Whether to use it.
     reason : str
-        Why; empty where nothing speaks against its use.
+        Why not, or why with care; empty if it can be used.
     calibration : str
-        "no signal" (of a useful size), "cannot tell" (too few cases to tell a signal from chance),
+        "no signal" (of a useful size), "cannot tell" (too few cases to show a signal),
         "calibrated", "overconfident", "underconfident", "shifted" (the slope is right, but
         probabilities are too high or too low on average) or "too few cases" (a signal, but too few
         cases to judge the slope).

@@ -153,12 +153,12 @@ def read_chunks(
     for number, digest in enumerate(chunks.digest):
         chunk = chunks.path_of(path, number)
         if not chunk.exists():
-            msg = f"it goes on from {chunk.name!r}, which is not beside it: move both together"
+            msg = f"it continues {chunk.name!r}, which is not in its folder: move both together"
             raise ModelFileError(msg)
         archive = read_archive(chunk)
         known = archive.kind == CHUNK_KIND and archive.content.get("fingerprint") == of
         if not known or digest_of(archive.arrays) != digest:
-            msg = f"{chunk.name!r} does not hold the draws that it goes on from"
+            msg = f"{chunk.name!r} does not hold the draws that it continues"
             raise ModelFileError(msg)
         earlier.append(archive.arrays)
     parts = [*earlier, last]
@@ -307,7 +307,7 @@ def read_checkpoint(
     try:
         archive = read_archive(path)
     except ModelFileError as error:
-        msg = f"no checkpoint can be read: {error}"
+        msg = f"the checkpoint cannot be read: {error}"
         raise ModelFileError(msg) from None
     if archive.kind != KIND:
         msg = f"{name!r} holds {archive.kind[:60]!r}, and is not a checkpoint."
@@ -327,7 +327,7 @@ def read_checkpoint(
         return _run_from_plain(Entries(content, arrays), form, last), chunks
     except ModelFileError as error:
         why = str(error).rstrip(".")
-        msg = f"{name!r} is not a valid checkpoint: {why}. Remove it to start anew."
+        msg = f"{name!r} is not a valid checkpoint: {why}. Remove it to start again."
         raise ModelFileError(msg) from None
 
 

@@ -364,7 +364,7 @@ class ProbabilitySelector(TableSelector):
         return mask
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted selector to a file of plain data, whole or not at all.
+        """Write the fitted selector to a file of plain data, atomically.
 
         Parameters
         ----------

@@ -143,7 +143,7 @@ class TableFile:
     marks : mapping of str to str
         Decimal marks of the columns that show one in the first rows of a CSV file.
     missing : tuple of str
-        Cells that the user calls missing, beside those that always are.
+        The user's texts for missing cells, besides the usual ones.
     line_of : callable or None
         Of a CSV file: returns the line on which a row begins, or None where that cannot be told.
     row_numbers : ndarray of int, or None
@@ -186,8 +186,8 @@ class TableFile:
         columns : sequence of str, optional
             Which columns, in this order; all of them when not given.
         text : collection of str
-            Columns that stay text even where every cell is a number, such as identifiers; what
-            the user calls missing is not missing there.
+            Columns that stay text even where every cell is a number, such as identifiers; the
+            user's texts for missing cells do not apply to them.
 
         Returns
         -------
@@ -310,7 +310,7 @@ def open_table(
     Parameters
     ----------
     path : path
-        The file. Its content says what it is.
+        The file; its format is recognised from its content.
     delimiter : str, optional
         What stands between the cells of a CSV file; found from its header when not given.
     decimal : {".", ","}, optional

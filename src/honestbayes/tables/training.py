@@ -78,7 +78,7 @@ class TrainingTable:
     findings : tuple of Finding
         What is doubtful in the table, those that stop a report first.
     missing : tuple of str
-        Cells that the user calls missing.
+        The user's texts for missing cells.
     decided : tuple of str
         Columns whose kind the user has named.
     """
@@ -157,7 +157,7 @@ def read_training(
     covariates : collection of str
         Columns that are conditioned on and not modelled.
     groups : str, optional
-        Column that says which cases belong together.
+        Column of groups of cases.
     ids : str, optional
         Column that names the rows.
     coded : bool, default=False
@@ -404,7 +404,7 @@ def _row_notes(lost: int, target: str) -> list[str]:
 
 
 def _mark_notes(file: TableFile, columns: tuple[Column, ...]) -> list[str]:
-    """Say which columns have decimal commas where others have points."""
+    """Note which columns have decimal commas while others have points."""
     if set(file.marks.values()) != {",", "."}:
         return []
     real = {column.name for column in columns if column.kind == "real"}

@@ -243,7 +243,7 @@ def test_an_interrupted_fit_can_predict_and_goes_on_from_its_checkpoint(
     model.fit(data.X_train, data.y_train)
     for name in whole.draws_.values:
         np.testing.assert_array_equal(model.draws_[name], whole.draws_[name])
-    with pytest.raises(ValueError, match="checkpoint of another run"):
+    with pytest.raises(ValueError, match="checkpoint of a run with other data"):
         model.fit(data.X_train, 1 - data.y_train)
 
 

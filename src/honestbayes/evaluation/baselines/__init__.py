@@ -96,7 +96,7 @@ BASELINES = (
             "``CategoricalNB``, whose log likelihoods are added, inside ``CalibratedClassifierCV`` "
             "(sigmoid, five folds, one calibrator for all of them). With ``--model binary``: the "
             "same cut at the median and ``BernoulliNB``. With ``--features cv`` its search for "
-            "the number of features does not know of groups. Missing cells are filled with the "
+            "the number of features ignores groups. Missing cells are filled with the "
             "median, or the most frequent value; features kept by design are ranked with the others"
         ),
         make=sigmoid_naive_bayes,

@@ -59,7 +59,7 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
         "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
-        cases that the features say nothing about), both learned from held-out predictions inside
+        cases for which the features are uninformative), both learned from held-out predictions in
         `fit`. "slope": one factor on the evidence, plugged in.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of a common alpha.

@@ -130,8 +130,8 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
     factor_shifts : bool, default=True
         Whether classes may differ in the factors themselves. False: delta_c is 0.
     correction : {"auto", "counts", "selection"} or None, default="auto"
-        What is known of the discarded features. "counts": what all features say of the
-        distribution of ratios. "selection": the event that they were discarded, given factors
+        Use of the discarded features. "counts": the distribution of ratios is learned from all
+        features. "selection": the model conditions on their being discarded, given factors
         and ratios; a learned distribution of ratios uses all features here too (see Notes).
         None: nothing; ratios are learned from the kept features only. "auto": selection.
     always_keep : list of names or indices, or mask, optional
@@ -191,9 +191,9 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
 
     Notes
     -----
-    A learned distribution of ratios uses the discarded features, and so does the event. They say
-    different things: the first how strong features are, given which the second says how far the
-    factors' scores go along with the classes (if they did, more features would have been kept).
+    A learned distribution of ratios uses the discarded features, and so does the event. They hold
+    different information: the first on the strength of features, the second, given that, on the
+    correlation of the factors' scores with the classes (more would have kept more features).
     Given the true distribution of ratios nothing is counted twice. But it is learned by a model
     without factors, which takes chance correlation of factors and classes for signal, and that
     evidence is then met again in the event. The heavy-tailed prior with the event has no such
@@ -372,7 +372,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
     which all share and which is exponential with mean 1: units do not matter.
 
     Features with the largest absolute correlation with y are kept. Among thousands some are
-    correlated by luck, and a model that knows only these takes the luck for a factor. The posterior
+    correlated by chance, and a model of these alone mistakes chance for a factor. The posterior
     is sampled by Markov chains, conditioned on the event that the other features were discarded:
     its probability given the factors' scores and y is one of a quadratic form.
 

@@ -1288,7 +1288,7 @@ class SelectiveGaussianNB(SelectiveClassifier):
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
         "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
-        cases that the features say nothing about), both learned from held-out predictions inside
+        cases for which the features are uninformative), both learned from held-out predictions in
         `fit`. "slope": one factor on the evidence, plugged in.
     criterion : {"correlation", "f", "t"} or callable, default="correlation"
         What features are ranked by. The three names give the same ranking. A function gets a column

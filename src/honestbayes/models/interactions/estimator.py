@@ -76,9 +76,9 @@ class InteractionClassifier(SampledClassifier):
     """Bayesian logistic model of categorical features with their interactions.
 
     Every pattern of up to ``order`` cells that a case can have ("outlook=sunny & humidity=high")
-    has a coefficient. Patterns that the same training cases have cannot be told apart by them, so
+    has a coefficient. Patterns that occur in the same training cases cannot be distinguished, so
     the sum of their coefficients is sampled as one parameter, without any approximation; for a case
-    that has some of these patterns and not others the sum is split again.
+    with only some of these patterns the sum is split again.
 
     Parameters
     ----------
@@ -162,10 +162,10 @@ class InteractionClassifier(SampledClassifier):
     The model has no distribution of features, so it cannot condition on columns that were
     discarded: with ``n_features_to_select`` recalibration takes the place of the correction.
 
-    The model says how the class depends on the features, not how features are distributed. So the
+    The model has no distribution of the features. So the
     values of missing cells at prediction come from training rows: P(class | x) is averaged over
     them, weighted by how well they agree with the observed cells. A row without any cell gets the
-    class frequencies. Levels that `fit` has not seen are taken for missing, with a warning.
+    class frequencies. Categories that `fit` has not seen are treated as missing, with a warning.
 
     References
     ----------
@@ -416,7 +416,7 @@ class InteractionClassifier(SampledClassifier):
         record = record.renamed(str, labels)
         most = "one column" if record.order == 1 else f"up to {record.order} columns"
         chosen = ", chosen on held-out training cases" if self.order == "cv" else ""
-        missing = "a level of their own" if self.missing == "level" else "refused"
+        missing = "a separate category" if self.missing == "level" else "refused"
         return (
             ReportSection(
                 name="interactions",

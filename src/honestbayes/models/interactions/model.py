@@ -154,7 +154,7 @@ class InteractionSettings(SelectionSettings):
 
 
 def interaction_settings(params: Mapping[str, Any], always_keep: BoolArray) -> InteractionSettings:
-    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    """Validate the constructor's parameters, and return them as settings."""
     given = {"n_features_to_select": "all", "threshold": None, **params}
     n_features, threshold = selection_rule(given, int(np.sum(~always_keep)))
     if params["coefficient_prior"] not in INTERCEPT_WIDTHS:
@@ -199,7 +199,7 @@ def _own_widths(given: Mapping[Any, Any], order: int) -> tuple[tuple[int, float,
     result = []
     for key, value in given.items():
         if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key <= order:
-            msg = f"width_prior has the key {key!r}, which is no order from 0 to {order}."
+            msg = f"width_prior has the key {key!r}, which is not an order from 0 to {order}."
             raise ValueError(msg)
         is_fixed = isinstance(value, Real) and not isinstance(value, bool)
         one = {"width_prior": (1.0, value) if is_fixed else value}
@@ -1075,7 +1075,7 @@ class Interactions(Tabular):
         cells = "one cell" if self.order == 1 else f"up to {self.order} cells"
         return (
             f"{self.n_patterns:,.0f} patterns of {cells} (the empty one included), "
-            f"{self.n_groups:,} of them told apart by the training cases"
+            f"{self.n_groups:,} of them distinguished by the training cases"
         )
 
     def with_cells(self, rename: Callable[[str, str], tuple[str, str]]) -> Interactions:
@@ -1360,7 +1360,7 @@ def _states(cells: _Cells) -> str:
 def feature_table(
     part: InteractionPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
 ) -> CategoricalFeatureTable:
-    """Summarise what each column says by itself: how often each level occurs in each class."""
+    """Summarise each column alone: the frequency of each category in each class."""
     most = part.codes.n_levels
     ends = np.cumsum(most)
     tables = [part.counts[:, end - size : end] for size, end in zip(most, ends, strict=True)]

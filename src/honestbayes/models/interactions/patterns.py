@@ -1,4 +1,4 @@
-"""Patterns of a table or of sequences, in groups that the same training cases have.
+"""Patterns of a table or of sequences, grouped by the training cases that have them.
 
 Cases are different rows of codes. A pattern that no training case has belongs to no group; its
 coefficient has its prior.

@@ -930,7 +930,7 @@ class SelectiveLogistic(SelectiveClassifier):
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
         "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
-        cases that the features say nothing about), both learned from held-out predictions inside
+        cases for which the features are uninformative), both learned from held-out predictions in
         `fit`. "slope": one factor on the evidence, plugged in. None: the regression's own
         probabilities.
     normal_scores : bool or "ranking", default=False

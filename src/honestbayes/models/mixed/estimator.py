@@ -181,7 +181,7 @@ class SelectiveMixedNB(SelectiveClassifier):
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
         "bayes": probabilities are averaged over a slope on the evidence and an outlier rate (of
-        cases that the features say nothing about), both learned from held-out predictions inside
+        cases for which the features are uninformative), both learned from held-out predictions in
         `fit`. "slope": one factor on the evidence, plugged in.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.
@@ -434,7 +434,7 @@ class SelectiveMixedNB(SelectiveClassifier):
 
     @property
     def correction_(self) -> str | None:
-        """What "auto" became, as in the estimators of one kind."""
+        """The resolved value of "auto", as in the estimators of one kind."""
         return "counts" if self.correction == "auto" else self.correction
 
     def feature_table(self) -> MixedFeatureTable:

@@ -98,7 +98,7 @@ class MixtureChoices(SelectionSettings):
 
 
 def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> MixtureChoices:
-    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    """Validate the constructor's parameters, and return them as settings."""
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     if params["correction"] not in ("auto", "selection", None):
         msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."

@@ -61,7 +61,7 @@ class AveragedNetworkClassifier(SampledClassifier):
         Prior of graphs. "arcs": a number of arcs is half as likely as one less, and all ways to
         choose as many of the possible ones share it; so the more columns there are, the stronger
         the first arcs have to be. ("arcs", factor): each arc multiplies the probability by a
-        factor. "uniform": all graphs alike; with many columns luck is then taken for signal.
+        factor. "uniform": equal for all graphs, which finds chance arcs between many columns.
         ("arcs", law): the number of arcs has another distribution, which the ways to choose them
         share: "uniform", ("poisson", mean), or a function of the number that is above 0 from 0 up
         to a largest number. ("features", law): the number of features in the class's Markov
@@ -69,13 +69,13 @@ class AveragedNetworkClassifier(SampledClassifier):
         ``space="classifiers"``.
     objective : {"marginal_likelihood", "conditional_likelihood", "accuracy", "brier"}, \
 default="marginal_likelihood"
-        What a graph is worth: J of the paper. "marginal_likelihood" integrates the parameters out,
-        and so does not take luck for signal. The others look at how well the graph's tables
-        predict the class of the training rows, as in `SubsetSampler`: the sum of
+        Score of a graph: J of the paper. "marginal_likelihood" integrates the parameters out, so
+        it does not mistake chance for signal. The others score how well the graph's tables predict the class of the
+        training rows, as in `SubsetSampler`: the sum of
         log P(class | x), 1 - error rate, and 1 - half the mean squared error.
     held_out : int or splitter, optional
-        Folds, for scores that look at rows: a row is then scored by tables that were counted
-        without its fold. ``LeaveOneOut()`` of scikit-learn costs no more than five folds.
+        Folds, for scores of rows: a row is then scored by tables that were counted without its
+        fold. ``LeaveOneOut()`` of scikit-learn costs no more than five folds.
     temperature : float, default=1.0
         The log score is divided by it. Of a share, such as the accuracy, the target is the share
         to the power of one over it; 1 is the paper's.

@@ -78,21 +78,19 @@ MOST_AVERAGED = 1000
 class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
     """Naive Bayes averaged over subsets of features, weighted by posterior probability.
 
-    Instead of one best subset, Markov chains draw subsets from their posterior distribution, and
-    a prediction is the mean over the draws. A feature that the data cannot decide about is inside
-    in some of them.
+    Instead of one best subset, Markov chains sample subsets from their posterior distribution, and
+    a prediction is the mean over the draws. A feature of uncertain value is in some of them.
 
     Parameters
     ----------
     objective : {"marginal_likelihood", "conditional_likelihood", "accuracy", "brier", \
 "bhattacharyya"}, default="marginal_likelihood"
-        What a subset is worth. The first integrates parameters out and so does not take luck for
-        signal; the next three look at the training rows themselves, and with many features they
-        do.
+        Score of a subset. The first integrates parameters out, so it does not mistake chance for
+        signal; the next three score the training rows, and do so with many features.
     subset_prior : {"sizes", "subsets"}, ("poisson", mean) or callable, default="sizes"
-        Prior of subsets: every size as likely as any other, every subset, a Poisson distribution
-        of the size, or a function of it. With "sizes" a feature has to be the stronger the more
-        there are.
+        Prior of subsets: equal for all sizes, equal for all subsets, a Poisson distribution of the
+        size, or a function of it. With "sizes", the more features there are, the stronger a feature
+        must be.
     max_features : int, optional
         The largest subset.
     proposal : {"two_step", "uniform"}, default="two_step"

@@ -606,7 +606,7 @@ class SubsetSettings:
 
 
 def subset_settings(params: Mapping[str, Any], p: int) -> SubsetSettings:
-    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    """Validate the constructor's parameters, and return them as settings."""
     objective = params["objective"]
     if not callable(objective) and (not isinstance(objective, str) or objective not in KINDS):
         *first, last = map(repr, KINDS)
