@@ -240,7 +240,7 @@ def test_the_kind_of_a_column_can_be_decided_and_is_reported(run, folder):
     [
         (("--flags", "g0"), "'g0' has 1"),
         (("--categorical", "g0", "--measured", "g0"), "is given two kinds"),
-        (("--categorical", "status"), "has a kind (--categorical), but is no feature"),
+        (("--categorical", "status"), "has a kind (--categorical), but is not a feature"),
         (("--measured", "status2"), "no column 'status2'"),
         (("--measured", "town"), "'town' holds 'a' in line 2 of the file, which is not a number"),
     ],

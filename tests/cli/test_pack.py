@@ -149,7 +149,7 @@ def test_what_cannot_be_packed_is_refused_in_one_line(here, run):
         (("t.csv", "taken", *OPTIONS["t.csv"]), "taken exists; choose another name, or remove it."),
         (("t.csv", "s", "--target", "staus"), "did you mean 'status'?"),
         (("t.npy", "s", "--target", "y"), "t.npy has no names of columns; leave out --target"),
-        (("t.npz", "s"), "y in t.npz is no feature; give it as --target y"),
+        (("t.npz", "s"), "y in t.npz is not a feature; use --target y"),
         (("broken.npy", "s"), "broken.npy cannot be packed"),
         (
             ("holes.csv", "s", "--ignore", "id", "--ignore", "status"),

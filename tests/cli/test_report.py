@@ -204,7 +204,7 @@ def test_a_place_that_may_not_be_written_to_is_refused_before_the_work(tmp_path,
     # The superuser, as whom tests may run, may write everywhere.
     monkeypatch.setattr(os, "access", lambda *_: False)
     for check in (check_folder, check_output_file):
-        with pytest.raises(InputError, match=r"the folder for new may not be written to; choose"):
+        with pytest.raises(InputError, match=r"the folder for new is not writable; choose"):
             check(tmp_path / "new")
 
 

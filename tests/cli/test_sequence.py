@@ -125,7 +125,10 @@ def test_the_model_is_saved_and_loaded(run, here, option):
         ),
         (
             ("text.txt", "--history", ""),
-            "--history holds no symbols; give some, or leave it out",
+            (
+                "--history holds no symbols; give some, or leave it out to predict the end of the "
+                "sequence."
+            ),
         ),
         (
             ("text.txt", "--out", "text.txt"),

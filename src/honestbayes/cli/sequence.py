@@ -63,7 +63,7 @@ def print_sequence(report: SequenceReport, name: str, saved: Path | None) -> Non
     contexts = report.contexts
     say(
         f"Of {contexts.n_patterns:,.0f} contexts of up to {report.order} symbols (the empty one "
-        f"included) {contexts.n_groups:,} can be told apart by these windows. Those with the "
+        f"included) {contexts.n_groups:,} can be distinguished by these windows. Those with the "
         "largest coefficients, by their medians, and what they add to the log-odds of the symbol:"
     )
     say(_context_table(report), wrap=False)

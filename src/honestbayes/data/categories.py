@@ -469,7 +469,7 @@ class Coding:
         size = entries.counts("size", (n_columns,), _MOST_LEVELS)
         is_text = entries.mask("is_text", (n_columns,))
         good = not np.any(is_text & (codes != KINDS.index("categorical")))
-        entries.check(good, "is_text", "is said of columns of numbers")
+        entries.check(good, "is_text", "is true of columns of numbers")
         numbers = entries.finite("number", (int(size[~is_text].sum()),))
         texts = np.array(entries.texts("word"), dtype=object)
         entries.check(

@@ -171,7 +171,7 @@ def read_header(folder: Path) -> StoreHeader:
     # Checked first: only what is known to be flat can be written again without fear of its depth.
     problem = _problem(content)
     if type(own) is not int or (problem is None and _with_checksum(content) != text):
-        problem = "is not as it was written"
+        problem = "was changed after it was written"
     if problem is not None:
         raise damaged(folder, HEADER, problem)
     classes = content["classes"]
@@ -223,7 +223,7 @@ def _refuse_folder(folder: Path) -> None:
 def _problem(content: dict[str, Any]) -> str | None:
     """Return what is wrong with a header, or None; a checksum does not show who wrote it."""
     if set(content) != _FIELDS or type(content["version"]) is not int or content["version"] < 1:
-        return "is not as it was written"
+        return "was changed after it was written"
     for name in _SHAPE:
         if type(content[name]) is not int or not 1 <= content[name] <= MOST:
             return f"holds a number of {name} that is not from 1 to {MOST:,}"
@@ -275,7 +275,7 @@ def read_names(content: bytes, n_columns: int) -> tuple[str, ...] | None:
 
 
 def damaged(folder: Path, name: str, what: str) -> StoreError:
-    """Return the error of a file that is not as it was written."""
+    """Return the error of a file that was changed after it was written."""
     msg = (
         f"{folder.name} is damaged: {name} {what}; copy the store again, or remove it and pack "
         "the table again."
@@ -483,7 +483,7 @@ class PackedStore:
         Raises
         ------
         ValueError
-            If a file is not as it was written, or holds what cannot be names, labels or cuts.
+            If a file was changed after it was written, or holds invalid names, labels or cuts.
         """
         check_sizes(self.folder, self.header)
         fresh = PackedStore(self.folder, self.header)  # which remembers nothing

@@ -86,7 +86,7 @@ def read_npy(file: BinaryIO, start: int, size: int) -> tuple[AnyArray, int]:
     array = np.empty(shape, dtype)
     data = array.reshape(-1).view(np.uint8)
     if data.size and file.readinto(data.data) != data.size:  # type: ignore[attr-defined]
-        _refuse_array("is cut off")
+        _refuse_array("is truncated")
     if dtype.kind == "b" and np.any(data > 1):
         _refuse_array("holds truth values other than 0 and 1")
     return array, zlib.crc32(data.data if data.size else b"", zlib.crc32(preamble + header))
@@ -410,7 +410,7 @@ def _entries(file: BinaryIO, size: int) -> dict[str, _Entry]:
     end = _END.unpack(_exactly(file, size - _END.size, _END.size))
     signature, disk, first_disk, here, count, length, offset, comment = end
     if signature != b"PK\x05\x06":
-        _refuse("is damaged: it has no directory at its end, as if it were cut off")
+        _refuse("is damaged: it has no directory at its end, as if it were truncated")
     if disk or first_disk or comment or here != count or not 1 <= count <= MOST_ENTRIES:
         _refuse("is damaged: its directory is not one of a model file")
     if offset + length + _END.size != size or length > count * (_CENTRAL.size + 255):

@@ -62,7 +62,7 @@ def check_parent(path: Path) -> None:
         msg = f"the folder for {name} does not exist; create it, or choose another --out."
         raise InputError(msg)
     if not os.access(parent, os.W_OK | os.X_OK):
-        msg = f"the folder for {path_name(path)} may not be written to; choose another --out."
+        msg = f"the folder for {path_name(path)} is not writable; choose another --out."
         raise InputError(msg)
     most, size = _longest_name(parent), len(os.fsencode(path.name))
     if size > most:

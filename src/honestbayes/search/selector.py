@@ -245,7 +245,7 @@ class Jobs(Parameter):
     def read(self, entries: Entries, name: str, known: Known) -> Any:
         """Return the number."""
         value = entries.value(name)
-        entries.check(value is None or (type(value) is int and value != 0), name, "is no number")
+        entries.check(value is None or (type(value) is int and value != 0), name, "is not a number")
         return value
 
 

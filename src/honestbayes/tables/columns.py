@@ -302,12 +302,12 @@ def check_kinds(
             raise InputError(msg)
         if name in taken:
             msg = (
-                f"column {shown(name)} has a kind ({OPTIONS[kind]}), but is no feature: it is "
+                f"column {shown(name)} has a kind ({OPTIONS[kind]}), but is not a feature: it is "
                 "the target, ignored, or names groups or rows; choose one."
             )
             raise InputError(msg)
         if name not in columns:
-            msg = f"there is no column {shown(name)} to be given a kind with {OPTIONS[kind]}."
+            msg = f"there is no column {shown(name)}; correct the name after {OPTIONS[kind]}."
             raise InputError(msg)
 
 

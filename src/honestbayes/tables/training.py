@@ -375,7 +375,7 @@ def _nothing_left(
     more = f" and {len(columns) - 3:,} more" if len(columns) > 3 else ""
     return InputError(
         f"{file.name} has no columns that can be features: {reasons}{more}; add columns of "
-        "numbers, or of text with few levels."
+        "numbers, or of text with few categories."
     )
 
 

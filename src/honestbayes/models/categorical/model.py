@@ -205,7 +205,7 @@ class CategoricalBlock:
             fits = np.all(table.sum(axis=1) <= np.array(class_counts))
             entries.check(fits, "counts", "are more than the cases")
             even = np.all(np.abs(np.exp(part).sum(axis=2) - 1) <= _SUMS_TO_1)
-            entries.check(even, "log_prob", "holds numbers that are no probability")
+            entries.check(even, "log_prob", "holds numbers that are not probabilities")
         return cls(
             posterior=posterior,
             tables=tuple(tables),

@@ -225,7 +225,7 @@ class LevelCounts:
         entries.check(np.all(classes > 0), "class_count", "is 0 for a class")
         with np.errstate(divide="ignore"):
             shares = np.log(classes / classes.sum())
-        entries.check(np.all(np.isfinite(shares)), "class_count", "is next to nothing for a class")
+        entries.check(np.all(np.isfinite(shares)), "class_count", "is too small for a class")
         off = np.abs(np.add.reduceat(slots, first) - classes) > _ROUNDING * classes
         entries.check(not np.any(off), "slots", "do not sum to the weight of each class")
         return cls(

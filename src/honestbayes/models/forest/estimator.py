@@ -110,7 +110,7 @@ class Trees:
         """Refuse nodes that are not trees, or that compare columns that are not there."""
         first, n_nodes = self.first, self.right.size
         good = first.size > 0 and first[0] == 0 and np.all(np.diff(first) > 0)
-        check(good and first[-1] < n_nodes, "first", "are no roots")
+        check(good and first[-1] < n_nodes, "first", "are not roots")
         size = np.diff(np.append(first, n_nodes))
         end = np.repeat(np.append(first, n_nodes)[1:], size)
         inner = np.flatnonzero(self.right)

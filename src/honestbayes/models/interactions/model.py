@@ -233,13 +233,13 @@ class WidthPriorField(Parameter):
         """Return the pair or the mapping; the estimator checks its values."""
         del known
         value = entries.value(name)
-        entries.check(isinstance(value, list), name, "is no list")
+        entries.check(isinstance(value, list), name, "is not a list")
         if value and not isinstance(value[0], list):
             return tuple(value)
         good = all(
             isinstance(entry, list) and len(entry) == 2 and type(entry[0]) is int for entry in value
         )
-        entries.check(good, name, "has an entry that is no order with its prior")
+        entries.check(good, name, "has an entry that is not an order with its prior")
         return {o: tuple(prior) if isinstance(prior, list) else prior for o, prior in value}
 
 

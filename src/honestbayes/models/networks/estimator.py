@@ -70,8 +70,8 @@ class AveragedNetworkClassifier(SampledClassifier):
     objective : {"marginal_likelihood", "conditional_likelihood", "accuracy", "brier"}, \
 default="marginal_likelihood"
         Score of a graph: J of the paper. "marginal_likelihood" integrates the parameters out, so
-        it does not mistake chance for signal. The others score how well the graph's tables predict the class of the
-        training rows, as in `SubsetSampler`: the sum of
+        it does not mistake chance for signal. The others score how well the graph's tables predict
+        the class of the training rows, as in `SubsetSampler`: the sum of
         log P(class | x), 1 - error rate, and 1 - half the mean squared error.
     held_out : int or splitter, optional
         Folds, for scores of rows: a row is then scored by tables that were counted without its

@@ -316,7 +316,7 @@ class SubsetKernel:
 
         def check(state: Known, _drawn: Known, check: Check) -> None:
             whole = np.all(np.sort(state["order"], axis=1) == np.arange(self.p))
-            check(bool(whole), "order", "is no permutation of the features")
+            check(bool(whole), "order", "is not a permutation of the features")
 
         return Form(
             state={
