@@ -153,7 +153,7 @@ def test_what_cannot_be_packed_is_refused_in_one_line(here, run):
         (("broken.npy", "s"), "broken.npy cannot be packed"),
         (
             ("holes.csv", "s", "--ignore", "id", "--ignore", "status"),
-            "column 'gene7' is missing in line 6 of the file; a packed store has no missing cells",
+            "column 'gene7' is missing in line 6 of the file; a packed store cannot hold missing cells",
         ),
         (
             ("holes.csv", "s", *OPTIONS["t.csv"]),
@@ -180,7 +180,7 @@ def test_packing_that_was_stopped_goes_on_by_the_same_command(here, run, monkeyp
         patch.setattr(packing, "_finish", Mock(side_effect=full))
         with pytest.raises(OSError, match="the disk is full"):
             packing.pack_store(file.source, here / "store", labels=file.labels)
-    assert "store is not complete" in run("inspect", "store", cwd=here).refused()
+    assert "store is incomplete" in run("inspect", "store", cwd=here).refused()
     other = ("--target", "status", "--ignore", "id", "--ignore", "gene9")
     said = run("pack", "t.csv", "store", *other, cwd=here).refused()
     assert said.startswith("store.partial is an unfinished store of another table")

@@ -35,7 +35,7 @@ HEADINGS = {
         *("patience", "held_out", "score_on", "loss"),
     ),
     "Probabilities": ("prevalence", "recalibrate", "interval", "exact", "history"),
-    "Checking": ("folds", "repeats", "leave_one_out", "path", "compare", "quick", "check"),
+    "Evaluation": ("folds", "repeats", "leave_one_out", "path", "compare", "quick", "check"),
     "Reading the file": (
         *("missing", "categorical", "measured", "flags", "keep_duplicates"),
         *("delimiter", "decimal", "encoding", "max_size"),

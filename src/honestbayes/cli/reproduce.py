@@ -39,7 +39,7 @@ def reproduce(
     """Reproduce published tables and figures, and compare them with ours.
 
     Each experiment has a folder with page.md, its tables (CSV, Markdown) and figures (PNG, SVG).
-    What was found is kept there: a call that was stopped goes on where it was.
+    Results are kept there, so an interrupted call can be resumed.
     """
     from honestbayes.experiments.experiment import (
         EXPERIMENTS,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # --------------------------------------------------------------------------------------------------
-# What ``honestbayes select --method sampled`` tells: how sure it is that each column matters
+# Output of ``honestbayes select --method sampled``: the inclusion probability of each column
 # --------------------------------------------------------------------------------------------------
 
 
@@ -400,7 +400,7 @@ def honest_words(selector: ProbabilitySelector) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# What ``honestbayes select`` takes from a table, and tells of a selection
+# Input and output of ``honestbayes select``
 # --------------------------------------------------------------------------------------------------
 
 
