@@ -83,7 +83,7 @@ def test_one_set_of_columns_and_its_cost_are_told(place, run):
     [
         (("--threshold", "0.2"), "does not take a threshold"),
         (("--features", "cv"), "chooses numbers of features itself"),
-        (("--order", "2"), "the honest model does not know it"),
+        (("--order", "2"), "the honest model does not have this option"),
         (("--model", "mixed", "--effort", "quick"), "use --model honest"),
     ],
 )

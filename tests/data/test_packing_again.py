@@ -198,7 +198,7 @@ def test_what_cannot_be_packed_is_refused_at_once(tmp_path):
         ({"names": ["a", "b", "a"]}, "column name 'a' occurs twice"),
         ({"labels": y[:3]}, "X has 4 rows, y has 3"),
         ({"labels": np.array(y).astype("M8[D]")}, "labels are of type date; give texts or numbers"),
-        ({"columns_per_file": 0}, "columns_per_file=0 is no number of columns"),
+        ({"columns_per_file": 0}, "columns_per_file=0 is not a number of columns"),
         ({"binarize": "mean"}, "binarize='mean' is not one of"),
     ):
         with pytest.raises(ValueError, match=complaint):

@@ -83,7 +83,7 @@ def test_without_signal_it_advises_against_the_model(analysis, calibration):
     verdict = decide(analysis.report, WORSE, calibration=calibration)
     assert verdict.status == ("not usable" if calibration == "no signal" else "cannot tell")
     assert len(verdict.in_short) == 2
-    assert "Do not use it: more cases, or other columns, are needed." in verdict.in_short[1]
+    assert "Do not use it: more cases or other columns are needed." in verdict.in_short[1]
     for label in analysis.report.data.labels:
         assert label in verdict.in_short[1]
 
@@ -136,7 +136,7 @@ def test_the_advice_asks_for_the_same_care(analysis, calibration, both, gap):
 
 
 def test_a_better_score_that_may_be_chance_is_no_signal_of_another_method(analysis):
-    for interval, text in (((-0.3, 0.1), "may have found more"), ((-0.3, -0.1), "n found more")):
+    for interval, text in (((-0.3, 0.1), "may have done better"), ((-0.3, -0.1), "n did better")):
         verdict = decide(analysis.report, other(L2, -0.2, interval), calibration="no signal")
         assert f"{text} on the same cases" in verdict.in_short[-1]
 

@@ -170,7 +170,7 @@ def test_a_tiny_difference_is_not_named_however_significant_it_is():
     assert L1 not in found.advice
     assert found.advice.startswith("Advice: use this model; none of the 2 other methods")
     sure = say(y, 4 * z, others=(other("another", 0.015, 0.02),))
-    assert sure.advice.startswith("Advice: use this model to rank cases, and do not take a single")
+    assert sure.advice.startswith("Advice: use this model to rank cases, and do not rely on single")
 
 
 def test_where_cases_outnumber_features_a_logistic_regression_is_what_to_use():

@@ -324,11 +324,11 @@ def test_a_splitter_with_groups():
         ({"score_on": "test"}, "score_on='test' is not one of"),
         ({"score_on": "held_out"}, "need held-out rows"),
         ({"patience": 2}, "need held-out rows"),
-        ({"patience": 0, "held_out": 3}, "patience=0 is not a whole number from 1 on"),
+        ({"patience": 0, "held_out": 3}, "patience=0 is not a whole number of 1 or more"),
         ({"held_out": 1.5}, "held_out=1.5 is not a share between 0 and 1"),
         ({"held_out": RepeatedStratifiedKFold(n_splits=3)}, "holds a row out twice"),
-        ({"smoothing": 0.0}, "smoothing=0.0 is not a number above 0"),
-        ({"n_bins": 1}, "n_bins=1 is not a whole number from 2 on"),
+        ({"smoothing": 0.0}, "smoothing=0.0 is not a positive number"),
+        ({"n_bins": 1}, "n_bins=1 is not a whole number of 2 or more"),
         ({"n_features_to_select": 8}, "n_features_to_select=8 is more than the 7 features"),
         ({"n_features_to_select": "cv"}, "n_features_to_select='cv' is not a number"),
         ({"kinds": {"q": "real"}}, "kinds names 'q', which is not a column"),
@@ -342,7 +342,7 @@ def test_words_that_mean_nothing_are_refused(words, message):
 
 def test_weights_must_leave_every_class_some_rows():
     X, y, _, _ = problem(0)
-    with pytest.raises(ValueError, match="class 1 has no row with a sample_weight above 0"):
+    with pytest.raises(ValueError, match="class 1 has no row with a positive sample_weight"):
         ForwardProbabilitySelector().fit(X, y, (y == 0).astype(float))
     rows = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
     with pytest.raises(ValueError, match="a class has no training rows left"):

@@ -75,7 +75,7 @@ class GroupedCommand(TyperCommand):
 
 
 COMMANDS = {
-    "report": ("report", "Evaluate by cross-validation, fit, and write a report with the model."),
+    "report": ("report", "Cross-validate, fit, and write a report with the model."),
     "fit": ("fit", "Fit a model to all rows and save it, without evaluating it."),
     "predict": ("predict", "Predict a table of any length, as CSV."),
     "evaluate": ("predict", "Evaluate a model on new cases."),

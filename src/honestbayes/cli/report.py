@@ -187,7 +187,7 @@ def report(
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
 ) -> None:
-    """Evaluate by cross-validation, fit, and write a report, predictions and the model."""
+    """Cross-validate, fit, and write a report, predictions and the model."""
     given.check_selection(features, threshold)
     given.check_model(model, features, threshold, order, missing_as_level, path, effort, covariates)
     shares = given.prevalence_of(prevalence)

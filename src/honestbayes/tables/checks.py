@@ -931,7 +931,7 @@ def groups_in(column: ColumnValues) -> Iterator[Finding]:
     yield Finding(
         name,
         "groups",
-        f"{shown(name)} has {column.n_values:,} values, and the class {varies} within a value",
+        f"{shown(name)} has {column.n_values:,} values, and the class {varies} within one",
         (
             Remedy("groups", name, "if its rows belong together"),
             Remedy("ignore", name),

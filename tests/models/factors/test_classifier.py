@@ -383,7 +383,7 @@ def test_other_rules_of_selection(words):
     [
         ({"n_factors": -1}, "n_factors=-1 is not a whole number"),
         ({"n_factors": "many"}, "neither a number nor 'auto'"),
-        ({"n_chains": 0}, "n_chains=0 is not a whole number from 1 on"),
+        ({"n_chains": 0}, "n_chains=0 is not a whole number of 1 or more"),
         ({"n_draws": 1.5}, "n_draws=1.5 is not"),
         ({"correction": "all"}, "correction='all' is not one of"),
         ({"feature_prior": "flat"}, "feature_prior='flat' is not one of"),

@@ -305,7 +305,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_draws(chunk, tmp_path, monke
         ({"subset_prior": lambda k: float(k != 1)}, "cannot cross"),
         ({"proposal": "all"}, "is not one of 'two_step', 'uniform'"),
         ({"swap": 1.0}, "is not a share of at least 0 and below 1"),
-        ({"temperature": 0.0}, "temperature=0.0 is not a number above 0"),
+        ({"temperature": 0.0}, "temperature=0.0 is not a positive number"),
         ({"max_features": 0}, "max_features"),
         ({"n_draws": 0}, "n_draws"),
         ({"min_probability": 0.0}, "is not a probability above 0"),
